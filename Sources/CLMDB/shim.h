@@ -1,0 +1,4 @@
+#ifndef LARCH_CLMDB_SHIM_H
+#define LARCH_CLMDB_SHIM_H
+#include <lmdb.h>
+#endif

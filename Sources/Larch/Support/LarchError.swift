@@ -1,0 +1,164 @@
+/// The error that every operation of Larch throws.
+///
+/// A code says what kind of failure it was and stays stable between releases, a message says in
+/// one sentence what happened and what to do next, and the context names the collection, index,
+/// field, id or path that it is about. Record contents never appear in it.
+///
+/// ```swift
+/// do {
+///   try store.write { tx in try tx.save(&person) }
+/// } catch let error as LarchError where error.code == .uniqueConflict {
+///   print(error.context.index ?? "", error.context.otherID ?? "")
+/// }
+/// ```
+public struct LarchError: Error, Sendable {
+  /// What kind of failure it was. New codes may come; switch with a default.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The stable name of the code.
+    public let rawValue: String
+
+    /// Makes a code from its stable name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The stable name of the code.
+    public var description: String { rawValue }
+  }
+
+  /// Where the failure was: only what is known is set.
+  public struct Context: Sendable, Hashable {
+    /// The collection that the operation was about.
+    public var collection: String?
+    /// The index that was in the way.
+    public var index: String?
+    /// The field that was in the way.
+    public var field: String?
+    /// The id of the record that the operation was about.
+    public var id: String?
+    /// The id of the record that is in the way, for a unique conflict.
+    public var otherID: String?
+    /// The path of the store file.
+    public var path: String?
+    /// The number of the damaged page.
+    public var page: UInt64?
+    /// A short value that explains the failure, such as an LMDB error name or a coding path.
+    public var detail: String?
+
+    /// A context that names nothing yet.
+    public init() {}
+  }
+
+  /// What kind of failure it was.
+  public let code: Code
+  /// What happened and what to do next, in a sentence without data in it.
+  public let message: String
+  /// What the failure was about.
+  public var context: Context
+  /// The error that caused this one, if another one did.
+  public let underlying: (any Error)?
+
+  /// Makes an error; the message is static text, whatever varies goes into the context.
+  package init(
+    _ code: Code, _ message: StaticString, underlying: (any Error)? = nil,
+    _ fill: (inout Context) -> Void = { _ in }
+  ) {
+    self.code = code
+    self.message = message.description
+    self.underlying = underlying
+    var context = Context()
+    fill(&context)
+    self.context = context
+  }
+}
+
+extension LarchError: CustomStringConvertible {
+  /// The code, the message and the context on one line.
+  public var description: String {
+    var parts: [String] = []
+    func add(_ name: String, _ value: String?) {
+      if let value { parts.append("\(name): \(value)") }
+    }
+    add("collection", context.collection)
+    add("index", context.index)
+    add("field", context.field)
+    add("id", context.id)
+    add("other id", context.otherID)
+    add("path", context.path)
+    add("page", context.page.map(String.init))
+    add("detail", context.detail)
+    if let underlying { parts.append("cause: \(underlying)") }
+    let context = parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"
+    return "\(code): \(message)\(context)"
+  }
+}
+
+extension LarchError.Code {
+  // Files
+  /// The file is not a Larch store.
+  public static let notAStore = Self(rawValue: "not_a_store")
+  /// The file was written by a newer format of Larch or LMDB.
+  public static let newerFormat = Self(rawValue: "newer_format")
+  /// The file is shorter than its header says.
+  public static let truncated = Self(rawValue: "truncated")
+  /// The structure of the file, or of something in it, is damaged.
+  public static let corrupted = Self(rawValue: "corrupted")
+  /// A stored record does not match its checksum.
+  public static let checksumMismatch = Self(rawValue: "checksum_mismatch")
+  /// The file is not there, or its directory is not.
+  public static let fileNotFound = Self(rawValue: "file_not_found")
+  /// The file already exists where a new one was to be made.
+  public static let fileExists = Self(rawValue: "file_exists")
+  /// The process may not read or write the file.
+  public static let accessDenied = Self(rawValue: "access_denied")
+  /// The path cannot be used for a store.
+  public static let unsuitableFile = Self(rawValue: "unsuitable_file")
+  /// There is no room left on the disk.
+  public static let diskFull = Self(rawValue: "disk_full")
+  /// The operating system reported an input or output error.
+  public static let ioFailure = Self(rawValue: "io_failure")
+  /// The map cannot grow further.
+  public static let mapFull = Self(rawValue: "map_full")
+  /// All reader slots are taken.
+  public static let readersFull = Self(rawValue: "readers_full")
+  /// LMDB reported something that Larch has no better name for.
+  public static let storage = Self(rawValue: "storage")
+
+  // Use
+  /// The store was closed.
+  public static let closed = Self(rawValue: "closed")
+  /// The store was opened read-only.
+  public static let readOnly = Self(rawValue: "read_only")
+  /// A write was started inside a write of the same store.
+  public static let nestedWrite = Self(rawValue: "nested_write")
+  /// A transaction was used after its end or on another thread.
+  public static let transactionEnded = Self(rawValue: "transaction_ended")
+  /// The store was used in a process forked from the one that opened it.
+  public static let forked = Self(rawValue: "forked")
+  /// The record type was not named when the store was opened.
+  public static let unknownCollection = Self(rawValue: "unknown_collection")
+  /// A declaration of the schema cannot be used as it is.
+  public static let invalidSchema = Self(rawValue: "invalid_schema")
+  /// The stored schema and the declared one cannot be reconciled.
+  public static let schemaMismatch = Self(rawValue: "schema_mismatch")
+  /// Another process or store changed the schema of the open file.
+  public static let schemaChanged = Self(rawValue: "schema_changed")
+
+  // Records
+  /// Another record holds the same unique value.
+  public static let uniqueConflict = Self(rawValue: "unique_conflict")
+  /// A record with this id already exists.
+  public static let idExists = Self(rawValue: "id_exists")
+  /// No record has this id.
+  public static let recordNotFound = Self(rawValue: "record_not_found")
+  /// The id cannot be a key: it is too long.
+  public static let idTooLong = Self(rawValue: "id_too_long")
+  /// The id has not been assigned by a save yet.
+  public static let idUnassigned = Self(rawValue: "id_unassigned")
+  /// The record could not be encoded.
+  public static let encodingFailed = Self(rawValue: "encoding_failed")
+  /// The stored record could not be decoded as the type asked for.
+  public static let decodingFailed = Self(rawValue: "decoding_failed")
+  /// The record is larger than a value may be.
+  public static let recordTooLarge = Self(rawValue: "record_too_large")
+  /// What a property holds and what its type encodes for it are not the same.
+  public static let fieldMismatch = Self(rawValue: "field_mismatch")
+}
