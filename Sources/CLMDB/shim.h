@@ -1,4 +1,53 @@
 #ifndef LARCH_CLMDB_SHIM_H
 #define LARCH_CLMDB_SHIM_H
+#include <errno.h>
 #include <lmdb.h>
+#ifdef __APPLE__
+#include <sys/mount.h>
+#include <sys/param.h>
+#else
+#include <sys/vfs.h>
+#endif
+
+/* The version that Larch was compiled against. LMDB's own macros for it are expressions that the
+   importer leaves out; mdb_version() tells the version that runs. */
+static inline int larch_mdb_compiled_version(void) { return MDB_VERSION_FULL; }
+
+/* A version in the same form, for comparisons. */
+static inline int larch_mdb_version(int major, int minor, int patch) {
+  return MDB_VERINT(major, minor, patch);
+}
+
+/* Whether a directory is on a file system that several machines share, where maps and locks do not
+   work: 1 or 0, or a negative errno. Here because Swift's module of glibc leaves statfs out. */
+static inline int larch_is_remote_file_system(const char *path) {
+  struct statfs status;
+  if (statfs(path, &status) != 0) return -errno;
+#ifdef __APPLE__
+  return (status.f_flags & MNT_LOCAL) == 0;
+#else
+  /* Numbers of the kernel's magic.h and of the drivers. */
+  switch ((unsigned)status.f_type) {
+  case 0x6969:     /* NFS */
+  case 0x517B:     /* SMB */
+  case 0xFF534D42: /* CIFS */
+  case 0xFE534D42: /* SMB2 */
+  case 0x01021997: /* 9P */
+  case 0x65735546: /* FUSE, and shared directories of virtual machines */
+  case 0x00C36400: /* Ceph */
+  case 0x5346414F: /* AFS */
+  case 0x6B414653: /* kAFS */
+  case 0x73757245: /* Coda */
+  case 0x564C:     /* NCP */
+  case 0x0BD00BD0: /* Lustre */
+  case 0x47504653: /* GPFS */
+  case 0x7461636F: /* OCFS2 */
+  case 0x786F4256: /* VirtualBox shared folders */
+    return 1;
+  default:
+    return 0;
+  }
+#endif
+}
+
 #endif

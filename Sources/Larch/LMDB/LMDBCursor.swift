@@ -1,0 +1,222 @@
+internal import CLMDB
+
+/// A key and one of its values, where they lie in the map or in a page of the transaction.
+struct LMDBEntry {
+  // Not two buffers: pointers that are never nil leave room for the nil of an optional entry, so
+  // that the whole is returned in registers.
+  private let keyStart: UnsafeRawPointer
+  private let keyCount: Int
+  private let valueStart: UnsafeRawPointer
+  private let valueCount: Int
+
+  @inline(__always)
+  fileprivate init(key: MDB_val, value: MDB_val) {
+    keyStart = UnsafeRawPointer(key.mv_data)
+    keyCount = key.mv_size
+    valueStart = UnsafeRawPointer(value.mv_data)
+    valueCount = value.mv_size
+  }
+
+  @inline(__always)
+  var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: keyStart, count: keyCount) }
+
+  @inline(__always)
+  var value: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: valueStart, count: valueCount) }
+}
+
+/// A position in a database that moves by key order.
+///
+/// It has no way to delete: in databases with duplicates, deleting at a cursor and stepping on
+/// destroys other entries, in every 0.9 version of LMDB. Collect the pairs, then delete each with
+/// `LMDBDatabase.delete(_:value:in:)`.
+///
+/// A cursor of a write must be gone before the write, or the child it belongs to, ends. Entries
+/// are valid until the next change in the transaction, or its end. LMDB does not copy the key of a
+/// seek, so the seeks return the stored key wherever a caller's scratch could be meant.
+struct LMDBCursor: ~Copyable {
+  private let pointer: OpaquePointer
+
+  init(_ database: LMDBDatabase, in transaction: LMDBTransaction) throws(LMDBError) {
+    var cursor: OpaquePointer?
+    let code = mdb_cursor_open(transaction.pointer, database.handle, &cursor)
+    guard code == MDB_SUCCESS, let cursor else {
+      throw LMDBError.failure(code, "mdb_cursor_open", in: transaction.pointer)
+    }
+    pointer = cursor
+  }
+
+  deinit { mdb_cursor_close(pointer) }
+
+  /// Uses the cursor of a past read again in a new one, which spares an allocation.
+  mutating func renew(in transaction: LMDBTransaction) throws(LMDBError) {
+    let code = mdb_cursor_renew(transaction.pointer, pointer)
+    try LMDBError.check(code, "mdb_cursor_renew", in: transaction.pointer)
+  }
+
+  // MARK: Moving
+
+  @inline(__always)
+  mutating func first() throws(LMDBError) -> LMDBEntry? { try move(MDB_FIRST) }
+
+  @inline(__always)
+  mutating func last() throws(LMDBError) -> LMDBEntry? { try move(MDB_LAST) }
+
+  /// The next pair; the first one before any other move.
+  @inline(__always)
+  mutating func next() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT) }
+
+  /// The pair before; the last one before any other move.
+  @inline(__always)
+  mutating func previous() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV) }
+
+  /// The first pair of the next key.
+  @inline(__always)
+  mutating func nextKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_NODUP) }
+
+  /// The last pair of the key before.
+  @inline(__always)
+  mutating func previousKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_NODUP) }
+
+  @inline(__always)
+  mutating func nextDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_DUP) }
+
+  @inline(__always)
+  mutating func previousDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_DUP) }
+
+  /// The first value of the current key.
+  mutating func firstDuplicate() throws(LMDBError) -> LMDBEntry? {
+    try moveWithinKey(MDB_FIRST_DUP)
+  }
+
+  /// The last value of the current key.
+  mutating func lastDuplicate() throws(LMDBError) -> LMDBEntry? {
+    try moveWithinKey(MDB_LAST_DUP)
+  }
+
+  /// The pair at the position; nil when there is none.
+  @inline(__always)
+  func current() throws(LMDBError) -> LMDBEntry? { try move(MDB_GET_CURRENT) }
+
+  // MARK: Seeking
+
+  /// The first pair whose key is the given one or comes after it.
+  @inline(__always)
+  mutating func seek(
+    atOrAfter key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> LMDBEntry? {
+    try move(MDB_SET_RANGE, key: MDB_val(key))
+  }
+
+  /// The first pair of exactly this key.
+  @inline(__always)
+  mutating func seek(exactly key: UnsafeRawBufferPointer) throws(LMDBError) -> LMDBEntry? {
+    try move(MDB_SET_KEY, key: MDB_val(key))
+  }
+
+  /// The first pair of exactly this key whose value is the given one or comes after it.
+  mutating func seek(
+    _ key: UnsafeRawBufferPointer, valueAtOrAfter value: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> LMDBEntry? {
+    try seekPair(MDB_GET_BOTH_RANGE, key, value)
+  }
+
+  /// Exactly this pair.
+  mutating func seek(
+    _ key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> LMDBEntry? {
+    try seekPair(MDB_GET_BOTH, key, value)
+  }
+
+  // MARK: Values of one key
+
+  /// How many values the current key has, without a scan; only where duplicates are allowed.
+  func duplicateCount() throws(LMDBError) -> Int {
+    var count = 0
+    try check(mdb_cursor_count(pointer, &count), "mdb_cursor_count")
+    return count
+  }
+
+  /// The first run of values of the key that the cursor has just reached at its first value, all
+  /// of one size and without gaps. The cursor then stands on the last value of the run.
+  ///
+  /// The count is asked for first: on a key with one value LMDB answers success and leaves
+  /// whatever bytes were in the result before.
+  mutating func firstRun(at entry: LMDBEntry) throws(LMDBError) -> UnsafeRawBufferPointer {
+    guard try duplicateCount() > 1 else { return entry.value }
+    var key = MDB_val()
+    var value = MDB_val()
+    try check(mdb_cursor_get(pointer, &key, &value, MDB_GET_MULTIPLE), "mdb_cursor_get")
+    return value.bytes
+  }
+
+  /// The next run of values of the same key; nil after the last one.
+  mutating func nextRun() throws(LMDBError) -> UnsafeRawBufferPointer? {
+    var key = MDB_val()
+    var value = MDB_val()
+    let code = mdb_cursor_get(pointer, &key, &value, MDB_NEXT_MULTIPLE)
+    if code == MDB_NOTFOUND { return nil }
+    try check(code, "mdb_cursor_get")
+    return value.bytes
+  }
+
+  // MARK: Storing
+
+  /// Stores a pair and moves to it; false when the mode forbids it and nothing was stored.
+  @inline(__always) @discardableResult
+  mutating func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    mode: LMDBDatabase.PutMode = .upsert
+  ) throws(LMDBError) -> Bool {
+    var keyValue = MDB_val(key)
+    var valueValue = MDB_val(value)
+    let code = mdb_cursor_put(pointer, &keyValue, &valueValue, mode.flags)
+    if code == MDB_SUCCESS { return true }
+    if code == MDB_KEYEXIST { return false }
+    throw failure(code, "mdb_cursor_put")
+  }
+
+  // MARK: Calls
+
+  @inline(__always)
+  private func move(
+    _ operation: MDB_cursor_op, key: MDB_val = MDB_val()
+  ) throws(LMDBError) -> LMDBEntry? {
+    var key = key
+    var value = MDB_val()
+    let code = mdb_cursor_get(pointer, &key, &value, operation)
+    if code == MDB_SUCCESS { return LMDBEntry(key: key, value: value) }
+    if code == MDB_NOTFOUND { return nil }
+    throw failure(code, "mdb_cursor_get")
+  }
+
+  /// LMDB leaves the key out when it moves between the values of one key.
+  private func moveWithinKey(_ operation: MDB_cursor_op) throws(LMDBError) -> LMDBEntry? {
+    var key = MDB_val()
+    var value = MDB_val()
+    let code = mdb_cursor_get(pointer, &key, &value, operation)
+    if code == MDB_NOTFOUND { return nil }
+    try check(code, "mdb_cursor_get")
+    return try current()
+  }
+
+  private func seekPair(
+    _ operation: MDB_cursor_op, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> LMDBEntry? {
+    var keyValue = MDB_val(key)
+    var valueValue = MDB_val(value)
+    let code = mdb_cursor_get(pointer, &keyValue, &valueValue, operation)
+    if code == MDB_NOTFOUND { return nil }
+    try check(code, "mdb_cursor_get")
+    return try current()
+  }
+
+  @inline(__always)
+  private func check(_ code: Int32, _ operation: StaticString) throws(LMDBError) {
+    if code != MDB_SUCCESS { throw failure(code, operation) }
+  }
+
+  @inline(never)
+  private func failure(_ code: Int32, _ operation: StaticString) -> LMDBError {
+    LMDBError.failure(code, operation, in: mdb_cursor_txn(pointer))
+  }
+}

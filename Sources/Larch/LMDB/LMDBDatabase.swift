@@ -1,0 +1,176 @@
+internal import CLMDB
+
+/// A handle of a named database of an environment.
+///
+/// The handle stays valid until the environment is closed or its `generation` rises. It must not
+/// come from a transaction that was aborted: LMDB closes such handles.
+struct LMDBDatabase: Sendable, Hashable {
+  let handle: UInt32
+
+  struct Flags: OptionSet, Sendable {
+    let rawValue: UInt32
+    /// A key may have several values, which are sorted.
+    static let duplicates = Self(rawValue: UInt32(MDB_DUPSORT))
+    /// All values have one size.
+    static let fixedDuplicates = Self(rawValue: UInt32(MDB_DUPFIXED))
+    /// The database is made when it is not there.
+    static let create = Self(rawValue: UInt32(MDB_CREATE))
+  }
+
+  /// How a put treats what is there.
+  struct PutMode: Sendable {
+    let flags: UInt32
+    /// Replaces the value, or adds one where duplicates are allowed.
+    static let upsert = Self(flags: 0)
+    /// Stores nothing when the key is there.
+    static let ifAbsent = Self(flags: UInt32(MDB_NOOVERWRITE))
+    /// Stores nothing when this pair is there.
+    static let ifPairAbsent = Self(flags: UInt32(MDB_NODUPDATA))
+    /// The key comes after every other; stores nothing when it does not.
+    static let append = Self(flags: UInt32(MDB_APPEND))
+    /// The pair comes after every other; stores nothing when it does not.
+    static let appendDuplicate = Self(flags: UInt32(MDB_APPENDDUP))
+  }
+
+  /// Opens a database by name, or the unnamed one that lists all others; nil when it is absent
+  /// and not to be created. One thread at a time: inside a write, or `openDatabases`.
+  static func open(
+    _ name: String?, _ flags: Flags = [], in transaction: LMDBTransaction
+  ) throws(LMDBError) -> LMDBDatabase? {
+    var handle: UInt32 = 0
+    let code: Int32 =
+      if let name {
+        name.withCString { mdb_dbi_open(transaction.pointer, $0, flags.rawValue, &handle) }
+      } else {
+        mdb_dbi_open(transaction.pointer, nil, flags.rawValue, &handle)
+      }
+    if code == MDB_NOTFOUND { return nil }
+    try LMDBError.check(code, "mdb_dbi_open", in: transaction.pointer)
+    return LMDBDatabase(handle: handle)
+  }
+
+  /// The value of the key, the first one of several; nil when there is none. The bytes are valid
+  /// until the next change in the transaction, or its end.
+  @inline(__always)
+  func get(
+    _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    var keyValue = MDB_val(key)
+    var value = MDB_val()
+    let code = mdb_get(transaction.pointer, handle, &keyValue, &value)
+    if code == MDB_SUCCESS { return value.bytes }
+    if code == MDB_NOTFOUND { return nil }
+    throw LMDBError.failure(code, "mdb_get", in: transaction.pointer)
+  }
+
+  /// Stores a pair; false when the mode forbids it and nothing was stored.
+  @inline(__always) @discardableResult
+  func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    in transaction: LMDBTransaction, mode: PutMode = .upsert
+  ) throws(LMDBError) -> Bool {
+    var keyValue = MDB_val(key)
+    var valueValue = MDB_val(value)
+    let code = mdb_put(transaction.pointer, handle, &keyValue, &valueValue, mode.flags)
+    if code == MDB_SUCCESS { return true }
+    if code == MDB_KEYEXIST { return false }
+    throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
+  }
+
+  /// Stores a pair when the key is absent, in one descent; otherwise gives the value in the way.
+  func putIfAbsent(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    var keyValue = MDB_val(key)
+    var valueValue = MDB_val(value)
+    let flags = UInt32(MDB_NOOVERWRITE)
+    let code = mdb_put(transaction.pointer, handle, &keyValue, &valueValue, flags)
+    if code == MDB_SUCCESS { return nil }
+    if code == MDB_KEYEXIST { return valueValue.bytes }
+    throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
+  }
+
+  /// Deletes the key with all its values; false when it was not there.
+  @discardableResult
+  func delete(
+    _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> Bool {
+    var keyValue = MDB_val(key)
+    let code = mdb_del(transaction.pointer, handle, &keyValue, nil)
+    if code == MDB_SUCCESS { return true }
+    if code == MDB_NOTFOUND { return false }
+    throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
+  }
+
+  /// Deletes one pair; false when it was not there. Only for databases with duplicates: elsewhere
+  /// LMDB ignores the value.
+  @discardableResult
+  func delete(
+    _ key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> Bool {
+    var keyValue = MDB_val(key)
+    var valueValue = MDB_val(value)
+    let code = mdb_del(transaction.pointer, handle, &keyValue, &valueValue)
+    if code == MDB_SUCCESS { return true }
+    if code == MDB_NOTFOUND { return false }
+    throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
+  }
+
+  func statistics(in transaction: LMDBTransaction) throws(LMDBError) -> LMDBStatistics {
+    var statistics = MDB_stat()
+    let code = mdb_stat(transaction.pointer, handle, &statistics)
+    try LMDBError.check(code, "mdb_stat", in: transaction.pointer)
+    return LMDBStatistics(statistics)
+  }
+
+  /// The flags that the database was made with.
+  func flags(in transaction: LMDBTransaction) throws(LMDBError) -> Flags {
+    var flags: UInt32 = 0
+    let code = mdb_dbi_flags(transaction.pointer, handle, &flags)
+    try LMDBError.check(code, "mdb_dbi_flags", in: transaction.pointer)
+    return Flags(rawValue: flags)
+  }
+
+  /// Deletes every entry and keeps the database.
+  func empty(in transaction: LMDBTransaction) throws(LMDBError) {
+    let code = mdb_drop(transaction.pointer, handle, 0)
+    try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
+  }
+
+  /// Deletes the database itself; the handle is void at once, also when the write is aborted.
+  func drop(in transaction: LMDBTransaction) throws(LMDBError) {
+    let code = mdb_drop(transaction.pointer, handle, 1)
+    try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
+  }
+}
+
+/// How large a database is and what its tree looks like.
+struct LMDBStatistics: Sendable, Hashable {
+  var entries: Int
+  var depth: Int
+  var branchPages: Int
+  var leafPages: Int
+  var overflowPages: Int
+  var pageSize: Int
+
+  init(_ statistics: MDB_stat) {
+    entries = Int(clamping: statistics.ms_entries)
+    depth = Int(clamping: statistics.ms_depth)
+    branchPages = Int(clamping: statistics.ms_branch_pages)
+    leafPages = Int(clamping: statistics.ms_leaf_pages)
+    overflowPages = Int(clamping: statistics.ms_overflow_pages)
+    pageSize = Int(clamping: statistics.ms_psize)
+  }
+}
+
+extension MDB_val {
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(
+      mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+  }
+
+  /// The bytes by value. A span taken of the struct itself would make the compiler box it.
+  @inline(__always)
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: mv_data, count: mv_size) }
+}

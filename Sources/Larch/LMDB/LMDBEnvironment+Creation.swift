@@ -1,0 +1,195 @@
+internal import CLMDB
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+extension LMDBEnvironment {
+  /// Makes a new store under a temporary name and moves it to its place when it is complete.
+  ///
+  /// A crash between LMDB's first writes leaves a file that LMDB refuses for ever. When another
+  /// process was faster, its file stays and this one is dropped.
+  static func create(
+    at location: StoreLocation, options: Options,
+    initialize: ((LMDBTransaction) throws -> Void)?
+  ) throws {
+    TemporaryFile.removeLeftovers(in: location.directory)
+    let temporary = try TemporaryFile(in: location.directory, for: location.path)
+    defer { temporary.discard() }
+    try fill(temporary.path, options: options, for: location.path, initialize)
+    // The new store makes a lock file of its own at its place.
+    unlink(temporary.path + "-lock")
+    try location.withDirectoryLock { directory in
+      var status = stat()
+      if lstat(location.path, &status) == 0 { return }
+      // Left by a store that was removed; its reader table would be taken for this store's.
+      unlink(location.lockPath)
+      guard try temporary.move(to: location.path) else { return }
+      if options.durability != .none, fsync(directory) != 0, errno != EINVAL {
+        throw LMDBError(errno, "fsync").larchError(path: location.path)
+      }
+    }
+  }
+
+  private static func fill(
+    _ temporary: String, options: Options, for path: String,
+    _ initialize: ((LMDBTransaction) throws -> Void)?
+  ) throws {
+    var size = mapSizes(options.reservedMapSize)
+    do {
+      var opened = try map(path: temporary, options: options, sizes: size)
+      defer { mdb_env_close(opened.handle) }
+      while let initialize {
+        var started: OpaquePointer?
+        try LMDBError.check(mdb_txn_begin(opened.handle, nil, 0, &started), "mdb_txn_begin")
+        guard let started else { throw LMDBError(ENOMEM, "mdb_txn_begin") }
+        let transaction = LMDBTransaction(pointer: started)
+        do {
+          do {
+            try initialize(transaction)
+          } catch {
+            transaction.abort()
+            throw error
+          }
+          try transaction.commit()
+          break
+        } catch let error as LMDBError where error.kind == .mapFull {
+          // Nobody else has the file: a new map of twice the size does.
+          size = [opened.mapSize * 2]
+          mdb_env_close(opened.handle)
+          opened = try map(path: temporary, options: options, sizes: size)
+        }
+      }
+      if options.durability != .none {
+        try LMDBError.check(mdb_env_sync(opened.handle, 1), "mdb_env_sync")
+      }
+    } catch let error as LMDBError {
+      throw error.larchError(path: path)
+    }
+  }
+}
+
+/// A file that is being made beside its place. It is locked as long as its maker lives, so that
+/// others can tell a dead maker's leftovers, whatever process numbers they see.
+struct TemporaryFile {
+  private static let prefix = ".larch-new-"
+
+  let path: String
+  let descriptor: Int32
+
+  init(in directory: String, for final: String) throws {
+    var code: Int32 = EEXIST
+    for _ in 0..<16 {
+      let name = String(UInt64.random(in: .min ... .max), radix: 36)
+      let path = directory + "/" + Self.prefix + name
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard descriptor >= 0 else {
+        code = errno
+        if code == EEXIST { continue }
+        break
+      }
+      // Until the lock is held, a cleaner may take the file for a leftover.
+      var status = stat()
+      if flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+        || fstat(descriptor, &status) != 0 || status.st_nlink == 0
+      {
+        Self.close(descriptor)
+        continue
+      }
+      self.path = path
+      self.descriptor = descriptor
+      return
+    }
+    throw LMDBError(code, "open").larchError(path: final)
+  }
+
+  /// Gives the file its place; false when another one is there already. The directory is locked.
+  func move(to final: String) throws -> Bool {
+    // A second name cannot replace a file, which a rename could; the first one goes with `discard`.
+    if link(path, final) == 0 { return true }
+    var failure = errno
+    if failure == EEXIST { return false }
+    // Some file systems have no second names. There the lock and the look before must do.
+    var status = stat()
+    if lstat(final, &status) == 0 { return false }
+    if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(failure) {
+      if rename(path, final) == 0 { return true }
+      failure = errno
+    }
+    throw LMDBError(failure, "link").larchError(path: final)
+  }
+
+  /// Removes what is left under the temporary name and gives the lock up.
+  func discard() {
+    unlink(path)
+    unlink(path + "-lock")
+    Self.close(descriptor)
+  }
+
+  private static func close(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #elseif canImport(Musl)
+      _ = Musl.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+  }
+
+  /// Removes the temporary files of makers that are no more.
+  static func removeLeftovers(in directory: String) {
+    guard let stream = opendir(directory) else { return }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) {
+          String(cString: $0)
+        }
+      }
+      if name.hasPrefix(prefix) { names.append(name) }
+    }
+    for name in names {
+      let path = directory + "/" + name
+      if name.hasSuffix("-lock") {
+        // Its file is there first and goes last, so without one nobody uses it.
+        var status = stat()
+        if lstat(String(path.dropLast(5)), &status) != 0, errno == ENOENT { unlink(path) }
+        continue
+      }
+      let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      guard descriptor >= 0 else { continue }
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+        unlink(path + "-lock")
+        unlink(path)
+      }
+      close(descriptor)
+    }
+  }
+}
+
+extension StoreLocation {
+  /// Runs a body that no other maker of a store in this directory runs at the same time.
+  func withDirectoryLock<T>(_ body: (Int32) throws -> T) throws -> T {
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw LMDBError(errno, "open").larchError(path: path) }
+    defer {
+      #if canImport(Darwin)
+        _ = Darwin.close(descriptor)
+      #elseif canImport(Musl)
+        _ = Musl.close(descriptor)
+      #else
+        _ = Glibc.close(descriptor)
+      #endif
+    }
+    while flock(descriptor, LOCK_EX) != 0 {
+      let code = errno
+      if code != EINTR { throw LMDBError(code, "flock").larchError(path: path) }
+    }
+    return try body(descriptor)
+  }
+}

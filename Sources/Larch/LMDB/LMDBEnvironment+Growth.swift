@@ -1,0 +1,142 @@
+internal import CLMDB
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+extension LMDBEnvironment {
+  /// Makes the map larger, with the turn held and no write transaction open.
+  func grow(_ thread: UInt) throws {
+    try withStillMap(thread) { handle in
+      var dead: Int32 = 0
+      mdb_reader_check(handle, &dead)
+      for (factor, divisor) in [(2, 1), (3, 2), (5, 4)] {
+        let (product, overflow) = mapSize.multipliedReportingOverflow(by: factor)
+        let size = product / divisor & ~0xFFFF
+        if overflow || size <= mapSize || !Self.canMap(size) { continue }
+        try resize(handle, to: size)
+        return
+      }
+      throw LarchError(
+        .mapFull, "The store is full: the system has no more addresses for its map."
+      ) {
+        $0.path = path
+        $0.detail = "map of \(mapSize) bytes"
+      }
+    }
+  }
+
+  /// Takes over the size that another process has grown the file to.
+  func adoptMapSize(_ thread: UInt) throws {
+    guard !isWriting else { throw LMDBError(MDB_MAP_RESIZED, "mdb_txn_begin") }
+    try withTurn { try adoptMapSizeInTurn(thread) }
+  }
+
+  func adoptMapSizeInTurn(_ thread: UInt) throws {
+    try withStillMap(thread) { handle in
+      var status = stat()
+      guard stat(path, &status) == 0 else { throw translated(LMDBError(errno, "stat")) }
+      // Not the size that the other process reserved: this one may have fewer addresses.
+      let needed = Int(status.st_size)
+      for room in [needed, needed / 4, 1 << 20] {
+        let (wanted, overflow) = needed.addingReportingOverflow(room)
+        let size = (max(wanted, mapSize) &+ 0xFFFF) & ~0xFFFF
+        if overflow || !Self.canMap(size) { continue }
+        try resize(handle, to: size)
+        return
+      }
+      throw LarchError(
+        .mapFull, "Another process made the store larger than this one has addresses for."
+      ) { $0.path = path }
+    }
+  }
+
+  /// Whether the system would map so much. LMDB unmaps the old map before it tries the new one,
+  /// and an environment that is left without a map crashes at the next transaction.
+  private static func canMap(_ size: Int) -> Bool {
+    #if canImport(Darwin)
+      let flags = MAP_PRIVATE | MAP_ANON
+    #else
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    #endif
+    guard let probe = mmap(nil, size, PROT_NONE, flags, -1, 0), probe != MAP_FAILED else {
+      return false
+    }
+    munmap(probe, size)
+    return true
+  }
+
+  private func resize(_ handle: OpaquePointer, to size: Int) throws {
+    let code = mdb_env_set_mapsize(handle, size)
+    var info = MDB_envinfo()
+    mutex.lock()
+    if code == MDB_SUCCESS {
+      mdb_env_info(handle, &info)
+      mapSize = Int(info.me_mapsize)
+    } else {
+      // The old map is gone all the same.
+      blockers.insert(.poisoned)
+    }
+    mutex.unlock()
+    if code != MDB_SUCCESS { throw translated(LMDBError(code, "mdb_env_set_mapsize")) }
+  }
+
+  /// Runs a body while no read is open and none can begin, with the turn held.
+  ///
+  /// LMDB looks only for a live write when it moves its map: a live read would crash.
+  func withStillMap<T>(_ thread: UInt, _ body: (OpaquePointer) throws -> T) throws -> T {
+    let handle = try holdReads(thread)
+    defer {
+      mutex.lock()
+      blockers.remove(.exclusive)
+      readsChanged.broadcast()
+      mutex.unlock()
+    }
+    return try body(handle)
+  }
+
+  /// Holds new reads back and waits for the open ones to end.
+  private func holdReads(_ thread: UInt) throws -> OpaquePointer {
+    let deadline = MonotonicTime.after(seconds: options.waitLimit)
+    mutex.lock()
+    defer { mutex.unlock() }
+    guard let handle else { throw closedError() }
+    if isReading(thread) {
+      throw LarchError(
+        .mapFull,
+        "The map must grow, but this thread has a read of the store open; end it, then write."
+      ) { $0.path = path }
+    }
+    blockers.insert(.exclusive)
+    var isLate = false
+    while activeUses > 0 {
+      let blocking = readers.first { reader in
+        reader.thread != 0
+          && (isLate || waitingWriters.contains { $0.thread == reader.thread })
+      }
+      if isLate || blocking != nil {
+        blockers.remove(.exclusive)
+        readsChanged.broadcast()
+        throw blockedByRead(blocking)
+      }
+      isLate = !readsChanged.wait(mutex, until: deadline)
+    }
+    return handle
+  }
+
+  /// The error that names the read which keeps the map from moving.
+  private func blockedByRead(_ reader: LMDBReader?) -> LarchError {
+    LarchError(
+      .mapFull, "The map must grow, but a read stays open; end reads that last long, then retry."
+    ) {
+      $0.path = path
+      $0.detail = reader.map {
+        "snapshot \($0.transaction.id) is read on thread \(String($0.thread, radix: 16))"
+      }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+internal import CLMDB
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// What LMDB knows about an open environment.
+struct LMDBEnvironmentInfo: Sendable {
+  var mapSize: Int
+  var lastTransactionID: UInt64
+  var lastPage: Int
+  var pageSize: Int
+  var readersInUse: Int
+  var maxReaders: Int
+  /// The length of the file; free pages within it are used again.
+  var fileSize: Int
+}
+
+extension LMDBEnvironment {
+  func info() throws -> LMDBEnvironmentInfo {
+    try withHandle { handle in
+      var info = MDB_envinfo()
+      mdb_env_info(handle, &info)
+      var statistics = MDB_stat()
+      mdb_env_stat(handle, &statistics)
+      var descriptor: Int32 = -1
+      mdb_env_get_fd(handle, &descriptor)
+      var status = stat()
+      guard fstat(descriptor, &status) == 0 else { throw translated(LMDBError(errno, "fstat")) }
+      return LMDBEnvironmentInfo(
+        mapSize: Int(info.me_mapsize), lastTransactionID: UInt64(info.me_last_txnid),
+        lastPage: Int(info.me_last_pgno), pageSize: Int(statistics.ms_psize),
+        readersInUse: Int(info.me_numreaders), maxReaders: Int(info.me_maxreaders),
+        fileSize: Int(status.st_size))
+    }
+  }
+
+  /// Frees the slots of readers whose process has died, and tells how many there were.
+  @discardableResult
+  func checkReaders() throws -> Int {
+    try withHandle { handle in
+      var dead: Int32 = 0
+      let code = mdb_reader_check(handle, &dead)
+      guard code == MDB_SUCCESS else { throw translated(LMDBError(code, "mdb_reader_check")) }
+      return Int(dead)
+    }
+  }
+
+  /// Brings every commit to the disk, for stores that do not do so at each commit.
+  func sync() throws {
+    if options.isReadOnly { return }
+    try withHandle { handle in
+      let code = mdb_env_sync(handle, 1)
+      guard code == MDB_SUCCESS else { throw translated(LMDBError(code, "mdb_env_sync")) }
+    }
+  }
+
+  /// Copies the newest snapshot to a new file, which appears under its name when it is complete.
+  /// A compacting copy leaves free pages out; it is slower and smaller.
+  func copy(to path: String, compacting: Bool) throws {
+    // LMDB takes the lock of the writer for a moment, which a thread that writes has already.
+    if isWriting {
+      throw LarchError(
+        .nestedWrite, "A copy cannot be made inside a write; make it when the write has ended."
+      ) { $0.path = self.path }
+    }
+    let location = try StoreLocation(path)
+    if try location.existingFile() != nil { throw Self.exists(location) }
+    TemporaryFile.removeLeftovers(in: location.directory)
+    let temporary = try TemporaryFile(in: location.directory, for: location.path)
+    defer { temporary.discard() }
+    try withHandle { handle in
+      let flags = compacting ? UInt32(MDB_CP_COMPACT) : 0
+      let code = mdb_env_copyfd2(handle, temporary.descriptor, flags)
+      guard code == MDB_SUCCESS else {
+        throw LMDBError(code, "mdb_env_copyfd2").larchError(path: location.path)
+      }
+    }
+    guard fsync(temporary.descriptor) == 0 else {
+      throw LMDBError(errno, "fsync").larchError(path: location.path)
+    }
+    try location.withDirectoryLock { directory in
+      // The lock file of a store that was there before would be taken for the copy's.
+      var status = stat()
+      guard lstat(location.path, &status) != 0 else { throw Self.exists(location) }
+      unlink(location.lockPath)
+      guard try temporary.move(to: location.path) else { throw Self.exists(location) }
+      if fsync(directory) != 0, errno != EINVAL {
+        throw LMDBError(errno, "fsync").larchError(path: location.path)
+      }
+    }
+  }
+
+  private static func exists(_ location: StoreLocation) -> LarchError {
+    LMDBError(EEXIST, "copy").larchError(path: location.path)
+  }
+}

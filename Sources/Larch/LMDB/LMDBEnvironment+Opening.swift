@@ -1,0 +1,150 @@
+internal import CLMDB
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// An LMDB environment that was opened and looked at, not yet owned by anyone.
+struct OpenedHandle {
+  let handle: OpaquePointer
+  let mapSize: Int
+  let lastPage: Int
+}
+
+extension LMDBEnvironment {
+  /// Opens the store at the path, or makes a new one; the same file is shared within a process.
+  ///
+  /// `initialize` writes the first entries of a new store: nobody sees the store without them.
+  static func open(
+    path: String, options: Options, initialize: ((LMDBTransaction) throws -> Void)? = nil
+  ) throws -> LMDBEnvironment {
+    try checkLibrary()
+    ForkWatch.install()
+    let location = try StoreLocation(path)
+    if !options.allowsRemoteFileSystem { try location.checkFileSystem() }
+    // A file may be made, removed or replaced by others between two looks; then look again.
+    for _ in 0..<16 {
+      guard let file = try location.existingFile() else {
+        guard options.canCreate, !options.isReadOnly else {
+          throw LMDBError(ENOENT, "lstat").larchError(path: location.path)
+        }
+        try LMDBRegistry.shared.checkNotOpen(path: location.path)
+        try create(at: location, options: options, initialize: initialize)
+        continue
+      }
+      do {
+        return try LMDBRegistry.shared.environment(for: file, path: location.path, options) {
+          try LMDBEnvironment(path: location.path, file: file, options: options)
+        }
+      } catch is FileReplaced {
+        continue
+      }
+    }
+    throw LarchError(
+      .unsuitableFile, "The file is replaced again and again while it is opened; retry later."
+    ) { $0.path = location.path }
+  }
+
+  /// Drops one owner; the last one closes the file, at once or when the transactions that are
+  /// still open have ended.
+  func close() { LMDBRegistry.shared.release(self) }
+
+  /// The file at the path is not the one that was looked at.
+  struct FileReplaced: Error {}
+
+  private static func checkLibrary() throws {
+    var major: Int32 = 0
+    var minor: Int32 = 0
+    var patch: Int32 = 0
+    _ = mdb_version(&major, &minor, &patch)
+    // Before 0.9.22 duplicates and forks have known faults; 1.x has another file format.
+    let version = larch_mdb_version(major, minor, patch)
+    guard version >= larch_mdb_version(0, 9, 22), version < larch_mdb_version(1, 0, 0) else {
+      throw LarchError(
+        .storage, "This version of liblmdb cannot be used; install 0.9.22 or a later 0.9."
+      ) { $0.detail = "liblmdb \(major).\(minor).\(patch)" }
+    }
+  }
+
+  /// The address space to ask for, in falling order. Reserving is free where addresses are not
+  /// scarce: on a small device or under a limit the first sizes fail at once.
+  static func mapSizes(_ fixed: Int?) -> [Int] {
+    if let fixed { return [max(fixed, 64 << 10)] }
+    // 64, 16, 4 and 1 GiB, 256 and 64 MiB; a shift too far for the width of Int gives zero.
+    return [36, 34, 32, 30, 28, 26].map { 1 << $0 }.filter { $0 > 0 }
+  }
+
+  /// Checks the file and maps it; used for opening and for opening anew.
+  func openHandle(sizes: [Int]) throws -> OpenedHandle {
+    try options.beforeMapping?(path)
+    do {
+      let opened = try Self.map(path: path, options: options, sizes: sizes)
+      do {
+        try checkOpened(opened)
+      } catch {
+        mdb_env_close(opened.handle)
+        throw error
+      }
+      var dead: Int32 = 0
+      mdb_reader_check(opened.handle, &dead)
+      return opened
+    } catch let error as LMDBError {
+      if error.kind == .fileNotFound { throw FileReplaced() }
+      throw error.larchError(path: path)
+    }
+  }
+
+  /// LMDB opens by name and maps what is shorter than its header says, which ends in SIGBUS.
+  private func checkOpened(_ opened: OpenedHandle) throws {
+    var descriptor: Int32 = -1
+    mdb_env_get_fd(opened.handle, &descriptor)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
+    guard FileIdentity(status) == file else { throw FileReplaced() }
+    var statistics = MDB_stat()
+    mdb_env_stat(opened.handle, &statistics)
+    let (needed, overflow) = (opened.lastPage &+ 1)
+      .multipliedReportingOverflow(by: Int(statistics.ms_psize))
+    guard !overflow, opened.lastPage >= 0, Int(status.st_size) >= needed else {
+      throw LarchError(
+        .truncated, "The file is shorter than its header says; restore a backup or salvage it."
+      ) { $0.path = path }
+    }
+  }
+
+  static func map(
+    path: String, options: Options, sizes: [Int]
+  ) throws(LMDBError) -> OpenedHandle {
+    var flags = UInt32(MDB_NOSUBDIR) | UInt32(MDB_NOTLS)
+    if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
+    switch options.durability {
+    case .durable: break
+    case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
+    case .none: flags |= UInt32(MDB_NOSYNC)
+    }
+    var last = LMDBError(ENOMEM, "mdb_env_open")
+    for size in sizes {
+      var created: OpaquePointer?
+      try LMDBError.check(mdb_env_create(&created), "mdb_env_create")
+      guard let handle = created else { throw LMDBError(ENOMEM, "mdb_env_create") }
+      mdb_env_set_maxreaders(handle, UInt32(clamping: max(options.maxReaders, 1)))
+      mdb_env_set_maxdbs(handle, UInt32(clamping: max(options.maxDatabases, 1)))
+      mdb_env_set_mapsize(handle, size)
+      let code = mdb_env_open(handle, path, flags, 0o600)
+      if code == MDB_SUCCESS {
+        var info = MDB_envinfo()
+        mdb_env_info(handle, &info)
+        return OpenedHandle(
+          handle: handle, mapSize: Int(info.me_mapsize), lastPage: Int(info.me_last_pgno))
+      }
+      mdb_env_close(handle)
+      last = LMDBError(code, "mdb_env_open")
+      if last.kind != .outOfMemory { break }
+    }
+    throw last
+  }
+}

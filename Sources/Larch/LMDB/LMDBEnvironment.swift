@@ -1,0 +1,146 @@
+internal import CLMDB
+internal import Synchronization
+
+/// How much of a commit must be on the disk before it returns.
+enum LMDBDurability: Sendable, Hashable {
+  /// Everything: no acknowledged commit is lost, whatever happens.
+  case durable
+  /// All but the last header: a power cut may lose the last commit, never more, never half.
+  case relaxed
+  /// Nothing: a power cut may destroy the file. For tests and for files that can be made again.
+  case none
+}
+
+/// An open LMDB file, shared by all who open the same file in a process.
+///
+/// It owns what LMDB leaves to its callers: one environment a file and process, the turn of the
+/// writer, the parked read transactions, the growth of the map, and the recovery of an environment
+/// that LMDB has given up.
+///
+/// Unchecked, since C handles are not `Sendable`: every variable below is guarded by `mutex`,
+/// except where its comment says otherwise.
+final class LMDBEnvironment: @unchecked Sendable {
+  struct Options: Sendable {
+    var isReadOnly = false
+    var durability = LMDBDurability.durable
+    /// Only the process that makes the lock file decides.
+    var maxReaders = 1024
+    var maxDatabases = 512
+    /// The address space to start with; nil takes as much as the system gives, up to 64 GiB.
+    var reservedMapSize: Int?
+    var canCreate = true
+    var allowsRemoteFileSystem = false
+    /// How long growing waits for open reads, and a read for a free slot.
+    var waitLimit = 5.0
+    /// Looks at the file before LMDB maps it: LMDB trusts every byte.
+    var beforeMapping: (@Sendable (String) throws -> Void)?
+  }
+
+  /// What keeps transactions from beginning.
+  struct Blockers: OptionSet {
+    let rawValue: UInt8
+    /// The last owner has closed it.
+    static let closed = Self(rawValue: 1)
+    /// The map is about to move: no read may live.
+    static let exclusive = Self(rawValue: 2)
+    /// LMDB has given the environment up; it must be opened anew.
+    static let poisoned = Self(rawValue: 4)
+  }
+
+  /// The canonical path of the file.
+  let path: String
+  let options: Options
+  let file: FileIdentity
+  private let forkCount: Int
+  private let generations = Atomic<Int>(0)
+
+  let mutex = SystemMutex()
+  /// Told when a read has ended while someone waits for it, and when `blockers` shrinks.
+  let readsChanged = SystemCondition()
+
+  var handle: OpaquePointer?
+  var blockers: Blockers = []
+  var mapSize = 0
+
+  /// Readers and other uses of the handle that must end before the map may move.
+  var activeUses = 0
+  /// Every reader that has a slot, at work or parked.
+  var readers: [LMDBReader] = []
+  var parkedReaders: [LMDBReader] = []
+  var slotWaiters = 0
+
+  /// The thread whose turn to write it is, or 0.
+  var writingThread: UInt = 0
+  var waitingWriters: [LMDBTurn] = []
+
+  /// Only touched by the thread whose turn it is.
+  var attemptHitFullMap = false
+  var lastCheckedPage = 0
+
+  /// How many have it open; guarded by the registry.
+  var owners = 1
+
+  /// Rises when the environment had to be opened anew: all handles and readers are void then.
+  var generation: Int { generations.load(ordering: .acquiring) }
+
+  init(path: String, file: FileIdentity, options: Options) throws {
+    self.path = path
+    self.file = file
+    self.options = options
+    forkCount = ForkWatch.count
+    let opened = try openHandle(sizes: Self.mapSizes(options.reservedMapSize))
+    adopt(opened)
+  }
+
+  deinit {
+    // Only reached open when a process forgot to close: the descriptors must not leak.
+    if let handle, !isForked {
+      for reader in readers { reader.transaction.abort() }
+      mdb_env_close(handle)
+    }
+  }
+
+  /// True in a child process: LMDB's locks and slots belong to the parent.
+  var isForked: Bool { ForkWatch.count != forkCount }
+
+  func checkNotForked() throws {
+    if isForked {
+      throw LarchError(
+        .forked, "The store was opened before this process was forked; open it again here."
+      ) { $0.path = path }
+    }
+  }
+
+  /// Takes a new LMDB handle into use, with the mutex held or before anyone else can see it.
+  func adopt(_ opened: OpenedHandle) {
+    handle = opened.handle
+    mapSize = opened.mapSize
+    lastCheckedPage = opened.lastPage
+    mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  func raiseGeneration() { generations.add(1, ordering: .releasing) }
+
+  func noteMapFull() { attemptHitFullMap = true }
+
+  var isIdle: Bool { activeUses == 0 && writingThread == 0 && waitingWriters.isEmpty }
+
+  // MARK: Errors
+
+  func closedError() -> LarchError {
+    LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
+  }
+
+  /// The public form of an error: LMDB's are translated, all others pass.
+  func translated(_ error: any Error) -> any Error {
+    guard let failure = error as? LMDBError else { return error }
+    if failure.kind == .ioFailure, isOutOfRoom() {
+      // LMDB reports a short write as an input or output error, and a full disk ends in one.
+      return LarchError(
+        .diskFull, "There is no room left on the disk; nothing was changed, free some and retry.",
+        underlying: failure
+      ) { $0.path = path }
+    }
+    return failure.larchError(path: path)
+  }
+}

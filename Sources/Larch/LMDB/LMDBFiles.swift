@@ -1,0 +1,130 @@
+internal import CLMDB
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+
+/// Which file it is, however it is called.
+struct FileIdentity: Hashable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+
+  init(_ status: stat) {
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
+  }
+}
+
+/// Where a store is, with the directory resolved, and the checks that come before any opening.
+struct StoreLocation: Sendable {
+  let directory: String
+  let name: String
+
+  var path: String { directory == "/" ? "/" + name : directory + "/" + name }
+  var lockPath: String { path + "-lock" }
+
+  init(_ path: String) throws {
+    guard !path.utf8.contains(0) else {
+      throw LarchError(.unsuitableFile, "The path of a store cannot contain a NUL byte.") {
+        $0.path = path
+      }
+    }
+    let slash = path.lastIndex(of: "/")
+    let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw LarchError(.unsuitableFile, "The path names no file; give one such as people.larch.") {
+        $0.path = path
+      }
+    }
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard let resolved = realpath(parent, nil) else {
+      throw LMDBError(errno, "realpath").larchError(path: path)
+    }
+    defer { free(resolved) }
+    var status = stat()
+    guard stat(resolved, &status) == 0, Self.isKind(status, S_IFDIR) else {
+      throw LarchError(.fileNotFound, "The directory of the store is not there; make it first.") {
+        $0.path = path
+      }
+    }
+    directory = String(cString: resolved)
+    self.name = name
+  }
+
+  /// The identity of the store file; nil when there is none. Throws for whatever is not a plain
+  /// file: LMDB would follow a link and make its target.
+  func existingFile() throws -> FileIdentity? {
+    try checkLockFile()
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      let code = errno
+      if code == ENOENT { return nil }
+      throw LMDBError(code, "lstat").larchError(path: path)
+    }
+    try Self.checkPlain(status, path: path)
+    guard status.st_size > 0 else {
+      throw LarchError(
+        .notAStore,
+        "The file is empty, so it is not a store; remove it if a new store may take its place."
+      ) { $0.path = path }
+    }
+    return FileIdentity(status)
+  }
+
+  private func checkLockFile() throws {
+    var status = stat()
+    if lstat(lockPath, &status) == 0 { try Self.checkPlain(status, path: lockPath) }
+  }
+
+  private static func checkPlain(_ status: stat, path: String) throws {
+    if isKind(status, S_IFLNK) {
+      throw LarchError(
+        .unsuitableFile, "The path is a symbolic link; give the path of the file itself."
+      ) { $0.path = path }
+    }
+    guard isKind(status, S_IFREG) else {
+      throw LarchError(.unsuitableFile, "The path is not a plain file; choose another one.") {
+        $0.path = path
+      }
+    }
+  }
+
+  private static func isKind(_ status: stat, _ kind: mode_t) -> Bool {
+    status.st_mode & S_IFMT == kind
+  }
+
+  /// Refuses file systems on which memory maps and locks of several machines do not work.
+  func checkFileSystem() throws {
+    let answer = larch_is_remote_file_system(directory)
+    guard answer >= 0 else { throw LMDBError(-answer, "statfs").larchError(path: path) }
+    guard answer > 0 else { return }
+    throw LarchError(
+      .unsuitableFile,
+      "The file system is remote, where a store can be damaged; choose a local directory."
+    ) { $0.path = path }
+  }
+}
+
+extension LMDBEnvironment {
+  /// True when the file system, or the limit on the size of files, has no room for the file to grow.
+  func isOutOfRoom() -> Bool {
+    var system = statvfs()
+    if statvfs(path, &system) == 0, UInt64(system.f_bavail) &* UInt64(system.f_frsize) < 1 << 20 {
+      return true
+    }
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let code = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    #else
+      let code = getrlimit(RLIMIT_FSIZE, &limit)
+    #endif
+    var status = stat()
+    guard code == 0, stat(path, &status) == 0 else { return false }
+    // A write past the limit is cut at it, so that the file ends within a page or so.
+    return UInt64(clamping: status.st_size) &+ (1 << 20) > UInt64(limit.rlim_cur)
+  }
+}

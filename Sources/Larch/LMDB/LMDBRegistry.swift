@@ -1,0 +1,148 @@
+internal import CLMDB
+
+/// The environments of the process, by file.
+///
+/// LMDB allows one environment a file and process, and checks nothing: closing a second one drops
+/// the locks of the first, whose readers other processes then no longer see and overwrite.
+final class LMDBRegistry: @unchecked Sendable {
+  static let shared = LMDBRegistry()
+
+  private enum Entry {
+    case opening(path: String)
+    case open(LMDBEnvironment)
+
+    var path: String {
+      switch self {
+      case .opening(let path): path
+      case .open(let environment): environment.path
+      }
+    }
+  }
+
+  private let mutex = SystemMutex()
+  private let changed = SystemCondition()
+  private var entries: [FileIdentity: Entry] = [:]
+
+  /// The open environment of the file with one more owner, or a new one. Opening runs without the
+  /// lock, since it may check the whole file; others who want the same file wait for it.
+  func environment(
+    for file: FileIdentity, path: String, _ options: LMDBEnvironment.Options,
+    make: () throws -> LMDBEnvironment
+  ) throws -> LMDBEnvironment {
+    mutex.lock()
+    while case .opening? = entries[file] { changed.wait(mutex) }
+    if case .open(let environment)? = entries[file], !environment.isForked {
+      defer { mutex.unlock() }
+      try environment.checkCompatible(options)
+      environment.owners += 1
+      environment.reopenIfClosing()
+      return environment
+    }
+    do {
+      try checkNoOtherFile(path: path, than: file)
+    } catch {
+      mutex.unlock()
+      throw error
+    }
+    entries[file] = .opening(path: path)
+    mutex.unlock()
+    do {
+      let environment = try make()
+      publish(.open(environment), for: file)
+      return environment
+    } catch {
+      publish(nil, for: file)
+      throw error
+    }
+  }
+
+  private func publish(_ entry: Entry?, for file: FileIdentity) {
+    mutex.lock()
+    entries[file] = entry
+    changed.broadcast()
+    mutex.unlock()
+  }
+
+  /// Throws when a store that was removed is still open under this path: a new one would share its
+  /// lock file, and either would drop the locks of the other.
+  func checkNotOpen(path: String) throws {
+    mutex.lock()
+    defer { mutex.unlock() }
+    try checkNoOtherFile(path: path, than: nil)
+  }
+
+  private func checkNoOtherFile(path: String, than file: FileIdentity?) throws {
+    for (other, entry) in entries where other != file && entry.path == path {
+      if case .open(let environment) = entry, environment.isForked { continue }
+      throw LarchError(
+        .unsuitableFile,
+        "The file was removed or replaced while it is open in this process; close it first."
+      ) { $0.path = path }
+    }
+  }
+
+  func release(_ environment: LMDBEnvironment) {
+    mutex.lock()
+    defer { mutex.unlock() }
+    guard environment.owners > 0 else { return }
+    environment.owners -= 1
+    if environment.owners == 0 { finish(environment) }
+  }
+
+  /// Closes an environment without owners whose last transaction has ended.
+  func finishClosing(_ environment: LMDBEnvironment) {
+    mutex.lock()
+    defer { mutex.unlock() }
+    if environment.owners == 0 { finish(environment) }
+  }
+
+  private func finish(_ environment: LMDBEnvironment) {
+    guard case .open(let current)? = entries[environment.file], current === environment else {
+      return
+    }
+    if environment.closeHandleIfIdle() { entries[environment.file] = nil }
+  }
+}
+
+extension LMDBEnvironment {
+  fileprivate func checkCompatible(_ other: Options) throws {
+    guard options.isReadOnly == other.isReadOnly, options.durability == other.durability,
+      options.maxDatabases >= other.maxDatabases
+    else {
+      throw LarchError(
+        .conflictingOptions,
+        "The store is open in this process with other options; use the same or close it first."
+      ) { $0.path = path }
+    }
+  }
+
+  /// An environment that waits for its last transactions to end is taken back into use.
+  fileprivate func reopenIfClosing() {
+    mutex.lock()
+    blockers.remove(.closed)
+    mutex.unlock()
+  }
+
+  /// Refuses new transactions, and closes when none is open; true when it is closed.
+  fileprivate func closeHandleIfIdle() -> Bool {
+    mutex.lock()
+    blockers.insert(.closed)
+    guard isIdle else {
+      readsChanged.broadcast()
+      mutex.unlock()
+      return false
+    }
+    let closing = handle
+    let released = readers
+    handle = nil
+    readers = []
+    parkedReaders = []
+    mutex.unlock()
+    // In a child of fork the slots and locks are the parent's.
+    if let closing, !isForked {
+      for reader in released { reader.transaction.abort() }
+      mdb_env_close(closing)
+    }
+    return true
+  }
+}

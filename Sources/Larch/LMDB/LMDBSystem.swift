@@ -1,0 +1,123 @@
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
+internal import Synchronization
+
+/// A mutex that conditions can wait on, which the standard library's `Mutex` offers no way to.
+struct SystemMutex: ~Copyable {
+  fileprivate let storage: UnsafeMutablePointer<pthread_mutex_t>
+
+  init() {
+    storage = .allocate(capacity: 1)
+    storage.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(storage, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(storage)
+    storage.deinitialize(count: 1)
+    storage.deallocate()
+  }
+
+  func lock() { pthread_mutex_lock(storage) }
+
+  func unlock() { pthread_mutex_unlock(storage) }
+}
+
+/// A condition that threads wait on with a `SystemMutex` held.
+struct SystemCondition: ~Copyable {
+  private let storage: UnsafeMutablePointer<pthread_cond_t>
+
+  init() {
+    storage = .allocate(capacity: 1)
+    storage.initialize(to: pthread_cond_t())
+    #if canImport(Darwin)
+      pthread_cond_init(storage, nil)
+    #else
+      // Deadlines are on the monotonic clock, so that a change of the wall clock moves none.
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(storage, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
+  }
+
+  deinit {
+    pthread_cond_destroy(storage)
+    storage.deinitialize(count: 1)
+    storage.deallocate()
+  }
+
+  func signal() { pthread_cond_signal(storage) }
+
+  func broadcast() { pthread_cond_broadcast(storage) }
+
+  func wait(_ mutex: borrowing SystemMutex) { pthread_cond_wait(storage, mutex.storage) }
+
+  /// Waits, but not past the deadline; false when the deadline has passed.
+  func wait(_ mutex: borrowing SystemMutex, until deadline: MonotonicTime) -> Bool {
+    #if canImport(Darwin)
+      let now = MonotonicTime.now
+      guard now.nanoseconds < deadline.nanoseconds else { return false }
+      var left = MonotonicTime(nanoseconds: deadline.nanoseconds &- now.nanoseconds).specification
+      return pthread_cond_timedwait_relative_np(storage, mutex.storage, &left) != ETIMEDOUT
+    #else
+      var limit = deadline.specification
+      return pthread_cond_timedwait(storage, mutex.storage, &limit) != ETIMEDOUT
+    #endif
+  }
+}
+
+/// A point on the clock that only goes forward.
+struct MonotonicTime: Sendable {
+  let nanoseconds: Int64
+
+  static var now: Self {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Self(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+
+  static func after(seconds: Double) -> Self {
+    let limit = seconds.isFinite ? min(max(seconds, 0), 1e9) : 1e9
+    return Self(nanoseconds: now.nanoseconds &+ Int64(limit * 1e9))
+  }
+
+  fileprivate var specification: timespec {
+    var time = timespec()
+    time.tv_sec = .init(nanoseconds / 1_000_000_000)
+    time.tv_nsec = .init(nanoseconds % 1_000_000_000)
+    return time
+  }
+}
+
+/// Which thread runs, as a number that is never zero and not shared by two live threads.
+enum ThreadIdentity {
+  static var current: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+}
+
+/// Counts the forks that lead to this process, so that a child notices that it inherited a store.
+///
+/// LMDB notices nothing: in a child every call returns success and the lock table is destroyed.
+/// Asking for the process id in each transaction would be a system call.
+enum ForkWatch {
+  private static let forks = Atomic<Int>(0)
+
+  private static let isInstalled: Bool =
+    pthread_atfork(nil, nil, { ForkWatch.forks.add(1, ordering: .relaxed) }) == 0
+
+  static func install() { _ = isInstalled }
+
+  static var count: Int { forks.load(ordering: .relaxed) }
+}

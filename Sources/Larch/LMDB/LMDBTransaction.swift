@@ -1,0 +1,45 @@
+internal import CLMDB
+
+/// A handle of an LMDB transaction; nothing owns it but the function that began it.
+///
+/// It is a bare pointer, so that passing it costs nothing. The environment's `write` and its
+/// readers begin and end transactions; only children are begun and ended by hand. No handle may
+/// be used after its end, nor a parent while its child lives.
+struct LMDBTransaction {
+  let pointer: OpaquePointer
+
+  /// The number of the snapshot; a write's is one more than that of the snapshot it changes.
+  var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
+
+  /// Begins a child that can be undone alone. Read transactions have no children.
+  func beginChild() throws(LMDBError) -> LMDBTransaction {
+    var child: OpaquePointer?
+    let code = mdb_txn_begin(mdb_txn_env(pointer), pointer, 0, &child)
+    guard code == MDB_SUCCESS, let child else {
+      throw LMDBError.failure(code, "mdb_txn_begin", in: pointer)
+    }
+    return LMDBTransaction(pointer: child)
+  }
+
+  /// Commits, and ends the transaction also when that fails.
+  func commit() throws(LMDBError) {
+    // The environment is asked for first: LMDB has freed the transaction when commit returns.
+    let parent = mdb_txn_env(pointer)
+    let code = mdb_txn_commit(pointer)
+    guard code == MDB_SUCCESS else {
+      throw LMDBError.commitFailure(code, environment: parent)
+    }
+  }
+
+  /// Undoes everything and ends the transaction.
+  func abort() { mdb_txn_abort(pointer) }
+}
+
+extension LMDBError {
+  fileprivate static func commitFailure(_ code: Int32, environment: OpaquePointer?) -> LMDBError {
+    if code == MDB_MAP_FULL, let environment, let context = mdb_env_get_userctx(environment) {
+      Unmanaged<LMDBEnvironment>.fromOpaque(context).takeUnretainedValue().noteMapFull()
+    }
+    return LMDBError(code, "mdb_txn_commit")
+  }
+}
