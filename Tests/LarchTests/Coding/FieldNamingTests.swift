@@ -106,7 +106,6 @@ struct FieldNamingTests {
     row("keys that are a struct", \DynamicKeys.a, .named("a")),
   ]
 
-
   @Test("A stored property is found under the names its type writes", arguments: storedRows)
   func storedProperties(row: Row) { check(row) }
 
