@@ -1,0 +1,67 @@
+/// The components of a key path as its description spells them: `\Doc.address?.city`.
+///
+/// The text is for people, so it is only a hint here: every name in it must be a stored property
+/// of the type reached so far, and the type at the end must be the key path's.
+struct KeyPathDescription {
+  private enum Component {
+    case property(Substring)
+    case optionalChain
+  }
+
+  private let components: [Component]
+  private let root: Any.Type
+  private let leaf: Any.Type
+
+  /// Nil when a component has no name (computed properties, subscripts, `!`).
+  init?<Root, Value>(_ keyPath: KeyPath<Root, Value>) {
+    let text = keyPath.debugDescription
+    let prefix = "\\" + String(describing: Root.self)
+    guard text.hasPrefix(prefix) else { return nil }
+    guard var components = Self.parse(text.dropFirst(prefix.count)) else { return nil }
+    // A chain ends by making its value optional again, which is spelt like a link of the chain.
+    if case .optionalChain = components.last { components.removeLast() }
+    self.components = components
+    self.root = Root.self
+    self.leaf = Value.self
+  }
+
+  private static func parse(_ text: Substring) -> [Component]? {
+    var rest = text
+    var components: [Component] = []
+    while let first = rest.first {
+      rest.removeFirst()
+      switch first {
+      case "?": components.append(.optionalChain)
+      case ".":
+        let name = rest.prefix { $0 != "." && $0 != "?" && $0 != "!" && $0 != "<" && $0 != "[" }
+        guard !name.isEmpty else { return nil }
+        components.append(.property(name))
+        rest = rest.dropFirst(name.count)
+      default: return nil
+      }
+    }
+    return components
+  }
+
+  /// The stored properties along the path, or nil when one of them is not what the text says.
+  func fields() -> [Reflection.Field]? {
+    var path: [Reflection.Field] = []
+    var type = root
+    for component in components {
+      switch component {
+      case .optionalChain:
+        guard let optional = type as? any OptionalType.Type else { return nil }
+        type = optional.wrappedType
+      case .property(let name):
+        guard let field = TypeLayout(of: type)?.field(named: String(name)),
+          // The description finds names by offset, which values without memory share.
+          TypeLayout.Memory(of: field.type).size > 0
+        else { return nil }
+        path.append(field)
+        type = field.type
+      }
+    }
+    guard type == leaf || (leaf as? any OptionalType.Type)?.wrappedType == type else { return nil }
+    return path
+  }
+}

@@ -1,0 +1,189 @@
+internal import Foundation
+internal import Synchronization
+
+/// What is known about coding a type member by member, independent of any store: its stored
+/// properties with their coding names and how each is written, or the reason why it goes through
+/// Codable. Made once per type and process.
+final class MemberwisePlan: Sendable {
+  /// How the memory of a property becomes bytes.
+  enum Form: Sendable {
+    /// The slot is the memory: integers, floats, dates, UUIDs, and structs of one of these.
+    case plain(FieldKind)
+    case bool
+    case string
+    case enumeration(EnumTable)
+    case leaf(any MemberwiseLeaf.Type)
+    /// A nested struct that opted in itself.
+    case record(MemberwisePlan)
+  }
+
+  struct Property: Sendable {
+    let codingName: String
+    let offset: Int
+    /// The type as declared, an optional one included.
+    let type: Any.Type
+    let isOptional: Bool
+    let form: Form
+  }
+
+  /// Every stored property; empty when there is a reason.
+  let properties: [Property]
+  /// Why the type goes through Codable: a sentence for a log, nil when it is coded memberwise.
+  let reasonForFallback: String?
+
+  private init(properties: [Property]) {
+    self.properties = properties
+    reasonForFallback = nil
+  }
+
+  private init(reason: String) {
+    properties = []
+    reasonForFallback = reason
+  }
+
+  /// The plan of a type, found out at its first use.
+  static func plan(for type: any MemberwiseCoded.Type) -> MemberwisePlan {
+    let key = ObjectIdentifier(type)
+    if let known = plans.withLock({ $0[key] }) { return known }
+    let made: MemberwisePlan
+    do throws(Reason) {
+      made = MemberwisePlan(properties: try properties(of: type))
+    } catch {
+      made = MemberwisePlan(reason: "\(type) is coded through Codable: \(error.text).")
+    }
+    return plans.withLock { plans in
+      if let other = plans[key] { return other }
+      plans[key] = made
+      return made
+    }
+  }
+
+  private static let plans = Mutex<[ObjectIdentifier: MemberwisePlan]>([:])
+
+  private struct Reason: Error {
+    let text: String
+    init(_ text: String) { self.text = text }
+  }
+
+  private static func properties(of type: any MemberwiseCoded.Type) throws(Reason) -> [Property] {
+    guard MemoryLayout<UInt>.size == 8, 1.littleEndian == 1 else {
+      throw Reason("this processor's memory differs from the record format")
+    }
+    guard Reflection.isTrusted else {
+      throw Reason("this version of Swift describes types in a way that Larch does not know")
+    }
+    guard let layout = TypeLayout(ofStruct: type) else {
+      throw Reason("it is not a struct whose memory reflection explains")
+    }
+    guard !layout.fields.isEmpty, layout.fields.count <= 64 else {
+      throw Reason("it has no stored properties or more than 64")
+    }
+    guard let keys = CodingKeysProbe.keys(of: type) else {
+      throw Reason("its Codable does not use one CodingKeys enum")
+    }
+    var properties: [Property] = []
+    for field in layout.fields {
+      guard let name = keys.codingName(ofProperty: field.name) else {
+        throw Reason("\(field.name) is not in its CodingKeys")
+      }
+      properties.append(try property(field, name))
+    }
+    guard keys.cases.count == properties.count else {
+      throw Reason("its CodingKeys have a key without a stored property")
+    }
+    guard let questions = MemberwiseDecodingProbe.questions(of: type) else {
+      throw Reason("its init(from:) does more than ask for each key once")
+    }
+    for property in properties {
+      guard let question = questions[property.codingName] else {
+        throw Reason("\(property.codingName) is written but not read back")
+      }
+      guard question.type == FieldNaming.unwrapped(property.type),
+        question.mayBeMissing || !property.isOptional
+      else { throw Reason("\(property.codingName) is read as another type") }
+    }
+    return properties
+  }
+
+  private static func property(
+    _ field: Reflection.Field, _ codingName: String
+  ) throws(Reason) -> Property {
+    let optional = field.type as? any OptionalType.Type
+    let type = optional?.wrappedType ?? field.type
+    func unsupported(_ why: String) -> Reason { Reason("\(field.name) is \(why)") }
+    guard let coded = type as? any Codable.Type else { throw unsupported("not Codable") }
+    let form: Form
+    if type is any OptionalType.Type {
+      throw unsupported("an optional of an optional")
+    } else if type == Bool.self {
+      form = .bool
+    } else if type == String.self {
+      form = .string
+    } else if let kind = plainKind(of: type) {
+      guard optional == nil || PlainOptional.isPayloadAndTag(type) else {
+        throw unsupported("an optional in a form that Larch does not know")
+      }
+      form = .plain(kind)
+    } else if let leaf = type as? any MemberwiseLeaf.Type {
+      form = .leaf(leaf)
+    } else if let record = type as? any MemberwiseCoded.Type {
+      let plan = plan(for: record)
+      if let reason = plan.reasonForFallback { throw unsupported("a nested type, and \(reason)") }
+      form = .record(plan)
+    } else if let table = EnumTable.make(coded) {
+      form = .enumeration(table)
+    } else if Reflection.Kind(of: type) == .structure {
+      throw unsupported("a \(type), which is not MemberwiseCoded itself")
+    } else {
+      throw unsupported("a \(type), which has no memberwise form")
+    }
+    return Property(
+      codingName: codingName, offset: field.offset, type: field.type, isOptional: optional != nil,
+      form: form)
+  }
+
+  /// The kind of a type whose memory is its slot.
+  private static func plainKind(of type: Any.Type) -> FieldKind? {
+    if type == Date.self { return Date.isPlainSeconds ? .date : nil }
+    if type == UUID.self { return UUID.isPlainBytes ? .uuid : nil }
+    if let element = type as? any MemberwiseElement.Type { return element.elementKind }
+    if type is any SingleFieldCoded.Type, let layout = TypeLayout(ofStruct: type),
+      layout.fields.count == 1, layout.fields[0].offset == 0,
+      !(layout.fields[0].type is any SingleFieldCoded.Type)
+    {
+      return plainKind(of: layout.fields[0].type)
+    }
+    return nil
+  }
+}
+
+extension EnumTable {
+  static func make(_ type: any Codable.Type) -> EnumTable? {
+    func open<Value: Codable>(_ type: Value.Type) -> EnumTable? { EnumTable(type) }
+    return _openExistential(type, do: open)
+  }
+}
+
+/// Optionals of types without spare bit patterns: the payload, then one byte, 0 for a value.
+enum PlainOptional {
+  static func isPayloadAndTag(_ type: Any.Type) -> Bool {
+    func open<Value>(_ type: Value.Type) -> Bool {
+      let size = MemoryLayout<Value>.size
+      guard _isPOD(type), MemoryLayout<Value?>.size == size + 1, size <= 16 else { return false }
+      return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 16) { memory in
+        guard let start = memory.baseAddress else { return false }
+        func filled(_ value: (UnsafeMutableRawPointer) -> Value?) -> [UInt8] {
+          memory.initializeMemory(as: UInt8.self, repeating: 0x5A)
+          let optional = value(start)
+          memory.initializeMemory(as: UInt8.self, repeating: 0xAA)
+          start.bindMemory(to: Value?.self, capacity: 1).initialize(to: optional)
+          return [UInt8](memory.prefix(size + 1))
+        }
+        let some = filled { $0.load(as: Value.self) }
+        let none = filled { _ in nil }
+        return some == [UInt8](repeating: 0x5A, count: size) + [0] && none.last == 1
+      }
+    }
+    return _openExistential(type, do: open)
+  }
+}

@@ -1,0 +1,171 @@
+extension MemberwiseProgram {
+  /// Initializes the memory at `target` from a record. False when Codable has to read it, for
+  /// example because the bytes are damaged; then nothing is left initialized.
+  func decode(_ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) -> Bool {
+    let count = record.count
+    guard count >= slotsEnd, count <= RecordFormat.narrowLimit, let base = record.baseAddress,
+      base.loadUnaligned(as: UInt16.self) == header
+    else { return false }
+    let mask = self.mask(record)
+    guard mask & requiredMask == requiredMask, mask & ~knownMask == 0 else { return false }
+    var start = slotsEnd
+    var next = UnsafePointer(steps)
+    let last = next + stepCount
+    while next < last {
+      let step = next
+      next += 1
+      let slot = base + Int(step.pointee.slotOffset)
+      let place = target + Int(step.pointee.memoryOffset)
+      switch step.pointee.operation {
+      case .copy8: place.copyMemory(from: slot, byteCount: 8)
+      case .directString:
+        let end = Int(slot.loadUnaligned(as: UInt16.self))
+        guard end >= start, end <= count else { return undo(step, target) }
+        if let (low, high) = SmallString.words(base + start, end &- start) {
+          place.storeBytes(of: low, as: UInt64.self)
+          place.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
+        } else if !Self.readText(base + start, end &- start, into: place) {
+          return undo(step, target)
+        }
+        start = end
+      case .bool:
+        let byte = slot.load(as: UInt8.self)
+        guard byte <= 1 else { return undo(step, target) }
+        place.storeBytes(of: byte, as: UInt8.self)
+      case .copy1: place.copyMemory(from: slot, byteCount: 1)
+      case .copy2: place.copyMemory(from: slot, byteCount: 2)
+      case .copy4: place.copyMemory(from: slot, byteCount: 4)
+      case .copy16: place.copyMemory(from: slot, byteCount: 16)
+      case .optionalCopy:
+        let width = Int(step.pointee.width)
+        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+        if isThere {
+          Self.copy(slot, to: place, width)
+        } else {
+          Self.clear(place, width)
+        }
+        place.storeBytes(of: isThere ? 0 : 1, toByteOffset: width, as: UInt8.self)
+      case .optionalBool:
+        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+        let byte = slot.load(as: UInt8.self)
+        guard byte <= 1 else { return undo(step, target) }
+        place.assumingMemoryBound(to: Bool?.self).initialize(to: isThere ? byte == 1 : nil)
+      case .fixedEnumeration, .optionalFixedEnumeration:
+        guard let table = step.pointee.table else { return undo(step, target) }
+        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+        let bytes = UnsafeRawBufferPointer(start: slot, count: Int(step.pointee.width))
+        let found = table._withUnsafeGuaranteedRef { isThere ? $0.find(bytes) : $0.noneByte }
+        guard let byte = found else { return undo(step, target) }
+        place.storeBytes(of: byte, as: UInt8.self)
+      default:
+        let end = Int(slot.loadUnaligned(as: UInt16.self))
+        guard end >= start, end <= count else { return undo(step, target) }
+        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+        let bytes = UnsafeRawBufferPointer(start: base + start, count: end &- start)
+        guard isThere || bytes.isEmpty, decodeRarely(step.pointee, isThere, bytes, into: place)
+        else { return undo(step, target) }
+        start = end
+      }
+    }
+    guard start == count else { return undo(next, target) }
+    for property in absent { property.optional.initializeNone(at: target + property.offset) }
+    return true
+  }
+
+  /// A string that is not small and ASCII.
+  @inline(never)
+  static func readText(
+    _ start: UnsafeRawPointer, _ count: Int, into place: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard let text = SmallString.text(UnsafeRawBufferPointer(start: start, count: count)) else {
+      return false
+    }
+    place.assumingMemoryBound(to: String.self).initialize(to: text)
+    return true
+  }
+
+  private func decodeRarely(
+    _ step: Step, _ isThere: Bool, _ bytes: UnsafeRawBufferPointer,
+    into place: UnsafeMutableRawPointer
+  ) -> Bool {
+    switch step.operation {
+    case .skip: return true
+    case .string, .optionalString, .optionalDirectString:
+      guard isThere else {
+        place.assumingMemoryBound(to: String?.self).initialize(to: nil)
+        return true
+      }
+      guard let text = SmallString.text(bytes) else { return false }
+      if step.operation == .string {
+        place.assumingMemoryBound(to: String.self).initialize(to: text)
+      } else {
+        place.assumingMemoryBound(to: String?.self).initialize(to: text)
+      }
+      return true
+    case .enumeration, .optionalEnumeration:
+      let found = step.table?._withUnsafeGuaranteedRef {
+        isThere ? $0.find(bytes) : $0.noneByte
+      }
+      guard let byte = found.flatMap({ $0 }) else { return false }
+      place.storeBytes(of: byte, as: UInt8.self)
+      return true
+    default: break
+    }
+    let detail = details[Int(step.detail)]
+    guard isThere else {
+      detail.optional?.initializeNone(at: place)
+      return detail.optional != nil
+    }
+    switch step.operation {
+    case .leaf, .optionalLeaf:
+      func read<Leaf: MemberwiseLeaf>(_ type: Leaf.Type) -> Bool {
+        guard let value = type.read(bytes) else { return false }
+        place.assumingMemoryBound(to: Leaf.self).initialize(to: value)
+        return true
+      }
+      guard let leaf = detail.leaf, _openExistential(leaf, do: read) else { return false }
+    case .record, .optionalRecord:
+      guard let nested = detail.nested, nested.decode(bytes, into: place) else { return false }
+    default: return false
+    }
+    // Without an optional around it the payload is the property.
+    detail.optional?.wrap(at: place)
+    return true
+  }
+
+  /// Destroys the properties before `failed`; always false.
+  @inline(never)
+  private func undo(_ failed: UnsafePointer<Step>, _ target: UnsafeMutableRawPointer) -> Bool {
+    var step = UnsafePointer(steps)
+    while step < failed {
+      switch step.pointee.operation {
+      case .string, .directString, .optionalString, .optionalDirectString, .leaf, .optionalLeaf,
+        .record, .optionalRecord:
+        let place = target + Int(step.pointee.memoryOffset)
+        func destroy<Value>(_: Value.Type) {
+          place.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+        }
+        _openExistential(details[Int(step.pointee.detail)].type, do: destroy)
+      default: break
+      }
+      step += 1
+    }
+    return false
+  }
+
+  @inline(__always)
+  private static func copy(_ slot: UnsafeRawPointer, to place: UnsafeMutableRawPointer, _ width: Int)
+  {
+    switch width {
+    case 8: place.copyMemory(from: slot, byteCount: 8)
+    case 4: place.copyMemory(from: slot, byteCount: 4)
+    case 16: place.copyMemory(from: slot, byteCount: 16)
+    default: place.copyMemory(from: slot, byteCount: width)
+    }
+  }
+
+  @inline(__always)
+  private static func clear(_ place: UnsafeMutableRawPointer, _ width: Int) {
+    for index in 0..<width { place.storeBytes(of: 0, toByteOffset: index, as: UInt8.self) }
+  }
+}

@@ -1,0 +1,159 @@
+extension MemberwiseProgram {
+  /// Appends the record of the value at `value`. False when Codable has to write it; what was
+  /// appended by then is meaningless.
+  func encode(_ value: UnsafeRawPointer, to output: inout MemberwiseOutput) -> Bool {
+    guard canEncode else { return false }
+    let start = output.count
+    output.reserve(reserve)
+    var record = output.base + start
+    var cursor = slotsEnd
+    var mask = requiredMask
+    record.storeBytes(of: header, as: UInt16.self)
+    var next = UnsafePointer(steps)
+    let end = next + stepCount
+    while next < end {
+      let step = next
+      next += 1
+      let source = value + Int(step.pointee.memoryOffset)
+      let slot = record + Int(step.pointee.slotOffset)
+      switch step.pointee.operation {
+      case .copy8: slot.copyMemory(from: source, byteCount: 8)
+      case .directString:
+        let top = source.load(fromByteOffset: 8, as: UInt64.self)
+        if top & SmallString.smallBit != 0 {
+          (record + cursor).copyMemory(from: source, byteCount: 16)
+          cursor &+= Int(truncatingIfNeeded: top &>> 56 & 0x0F)
+        } else {
+          cursor = append(source, to: &output, start, cursor)
+          record = output.base + start
+        }
+        (record + Int(step.pointee.slotOffset)).storeBytes(
+          of: UInt16(truncatingIfNeeded: cursor), as: UInt16.self)
+      case .copy1, .bool: slot.copyMemory(from: source, byteCount: 1)
+      case .copy2: slot.copyMemory(from: source, byteCount: 2)
+      case .copy4: slot.copyMemory(from: source, byteCount: 4)
+      case .copy16: slot.copyMemory(from: source, byteCount: 16)
+      case .optionalCopy:
+        let width = Int(step.pointee.width)
+        if source.load(fromByteOffset: width, as: UInt8.self) == 0 {
+          Self.copy(source, to: slot, width)
+          mask |= 1 &<< UInt64(step.pointee.bit)
+        } else {
+          Self.clear(slot, width)
+        }
+      case .optionalBool:
+        let byte = source.load(as: UInt8.self)
+        if byte <= 1 { mask |= 1 &<< UInt64(step.pointee.bit) }
+        slot.storeBytes(of: byte == 1 ? 1 : 0, as: UInt8.self)
+      case .fixedEnumeration, .optionalFixedEnumeration:
+        let byte = source.load(as: UInt8.self)
+        let written = step.pointee.table?._withUnsafeGuaranteedRef { $0.bytes(ofCase: byte) }
+        if let bytes = written.flatMap({ $0 })?.baseAddress {
+          Self.copy(bytes, to: slot, Int(step.pointee.width))
+          mask |= 1 &<< UInt64(step.pointee.bit)
+        } else {
+          guard step.pointee.operation == .optionalFixedEnumeration else { return false }
+          Self.clear(slot, Int(step.pointee.width))
+        }
+      default:
+        output.count = start &+ cursor
+        guard encodeRarely(step.pointee, source, to: &output, start, &mask) else { return false }
+        cursor = output.count &- start
+        output.reserve(reserve)
+        record = output.base + start
+        (record + Int(step.pointee.slotOffset)).storeBytes(
+          of: UInt16(truncatingIfNeeded: cursor), as: UInt16.self)
+      }
+    }
+    guard cursor <= RecordFormat.narrowLimit else { return false }
+    for index in 0..<maskBytes {
+      record.storeBytes(
+        of: UInt8(truncatingIfNeeded: mask &>> UInt64(truncatingIfNeeded: index &* 8)),
+        toByteOffset: 2 &+ index, as: UInt8.self)
+    }
+    output.count = start &+ cursor
+    return true
+  }
+
+  /// A string that is not small; the new cursor.
+  @inline(never)
+  private func append(
+    _ source: UnsafeRawPointer, to output: inout MemberwiseOutput, _ start: Int, _ cursor: Int
+  ) -> Int {
+    output.count = start &+ cursor
+    Self.appendText(source.assumingMemoryBound(to: String.self), to: &output)
+    output.reserve(reserve)
+    return output.count &- start
+  }
+
+  @inline(__always)
+  private static func appendText(
+    _ text: UnsafePointer<String>, to output: inout MemberwiseOutput
+  ) {
+    let done: Void? = text.pointee.utf8.withContiguousStorageIfAvailable {
+      output.reserve($0.count)
+      output.append(UnsafeRawBufferPointer($0))
+    }
+    if done == nil {
+      output.reserve(text.pointee.utf8.count)
+      for byte in text.pointee.utf8 { output.append(byte: byte) }
+    }
+  }
+
+  /// The variable steps other than a direct string.
+  private func encodeRarely(
+    _ step: Step, _ source: UnsafeRawPointer, to output: inout MemberwiseOutput, _ start: Int,
+    _ mask: inout UInt64
+  ) -> Bool {
+    switch step.operation {
+    case .string: Self.appendText(source.assumingMemoryBound(to: String.self), to: &output)
+    case .optionalDirectString, .optionalString:
+      let isNil = source.assumingMemoryBound(to: String?.self).pointee == nil
+      if isNil { return true }
+      Self.appendText(source.assumingMemoryBound(to: String.self), to: &output)
+    case .enumeration, .optionalEnumeration:
+      let byte = source.load(as: UInt8.self)
+      let bytes = step.table?._withUnsafeGuaranteedRef { $0.bytes(ofCase: byte) }
+      guard let bytes = bytes.flatMap({ $0 }) else {
+        return step.operation == .optionalEnumeration
+      }
+      output.reserve(bytes.count)
+      output.append(bytes)
+    case .leaf, .optionalLeaf:
+      let detail = details[Int(step.detail)]
+      if step.operation == .optionalLeaf, detail.optional?.isNone(at: source) == true {
+        return true
+      }
+      guard let leaf = detail.leaf else { return false }
+      func write<Leaf: MemberwiseLeaf>(_: Leaf.Type) {
+        source.assumingMemoryBound(to: Leaf.self).pointee.write(to: &output)
+      }
+      _openExistential(leaf, do: write)
+    case .record, .optionalRecord:
+      let detail = details[Int(step.detail)]
+      if step.operation == .optionalRecord, detail.optional?.isNone(at: source) == true {
+        return true
+      }
+      guard let nested = detail.nested, nested.encode(source, to: &output) else { return false }
+    default: return false
+    }
+    mask |= 1 &<< UInt64(step.bit)
+    return true
+  }
+
+  @inline(__always)
+  private static func copy(_ source: UnsafeRawPointer, to slot: UnsafeMutableRawPointer, _ width: Int)
+  {
+    switch width {
+    case 8: slot.copyMemory(from: source, byteCount: 8)
+    case 4: slot.copyMemory(from: source, byteCount: 4)
+    case 16: slot.copyMemory(from: source, byteCount: 16)
+    default: slot.copyMemory(from: source, byteCount: width)
+    }
+  }
+
+  @inline(__always)
+  private static func clear(_ slot: UnsafeMutableRawPointer, _ width: Int) {
+    for index in 0..<width { slot.storeBytes(of: 0, toByteOffset: index, as: UInt8.self) }
+  }
+}

@@ -1,0 +1,215 @@
+/// The plan of a type joined with one stored shape: a flat list of steps in the order of the slots.
+///
+/// It answers false for whatever is not exactly as its writer makes it, and then Codable has the
+/// last word, so that errors and conversions have one home. Not thread-safe: shapes of nested
+/// records are learned while it is used; every coder has its own.
+final class MemberwiseProgram {
+  enum Operation: UInt8 {
+    // The slot is the memory.
+    case copy1, copy2, copy4, copy8, copy16
+    case bool
+    /// String through the library, and in its direct form.
+    case string, directString
+    case fixedEnumeration, enumeration
+    case leaf, record
+    // The same when the property is optional.
+    case optionalCopy, optionalBool, optionalString, optionalDirectString
+    case optionalFixedEnumeration, optionalEnumeration
+    case optionalLeaf, optionalRecord
+    /// A variable field that the type no longer has; reading passes over it.
+    case skip
+  }
+
+  struct Step {
+    let operation: Operation
+    /// Bytes of the slot for what is copied.
+    let width: UInt8
+    let bit: UInt8
+    let memoryOffset: UInt32
+    let slotOffset: UInt32
+    /// Index into `details`.
+    let detail: UInt16
+    /// For enums; kept alive by the plan.
+    let table: Unmanaged<EnumTable>?
+  }
+
+  /// What only the rarer steps need.
+  struct Detail {
+    let type: Any.Type
+    var leaf: (any MemberwiseLeaf.Type)?
+    var optional: (any OptionalMemory.Type)?
+    var plan: MemberwisePlan?
+    /// The program of a nested record; nil until a record with one was seen.
+    var nested: MemberwiseProgram?
+  }
+
+  let plan: MemberwisePlan
+  let shape: Shape
+  let header: UInt16
+  let slotsEnd: Int
+  let maskBytes: Int
+  /// Bits of the fields that must be there, and of all fields of the shape.
+  let requiredMask: UInt64
+  let knownMask: UInt64
+  /// Room for the slots and one small string per variable field.
+  let reserve: Int
+  /// Whether every field of the shape is a property and the other way round: only then it writes.
+  let canEncode: Bool
+  let stepCount: Int
+  let steps: UnsafeMutablePointer<Step>
+  var details: [Detail] = []
+  /// Optional properties that the shape does not have: they are nil.
+  private(set) var absent: [(offset: Int, optional: any OptionalMemory.Type)] = []
+
+  /// Nil when the shape does not fit the type as it is today: Codable converts.
+  init?(plan: MemberwisePlan, shape: Shape) {
+    guard plan.reasonForFallback == nil, shape.fields.count <= 64, shape.slotsEnd < 32_768 else {
+      return nil
+    }
+    var steps: [Step] = []
+    var required: UInt64 = 0
+    var found = 0
+    let byName = Dictionary(
+      plan.properties.map { ($0.codingName, $0) }, uniquingKeysWith: { first, _ in first })
+    for (slot, field) in shape.fields.enumerated() {
+      let slotOffset = shape.layouts[slot].offset
+      guard let property = byName[field.name] else {
+        if !field.kind.isFixed {
+          steps.append(
+            Step(
+              operation: .skip, width: 0, bit: UInt8(slot), memoryOffset: 0,
+              slotOffset: slotOffset, detail: 0, table: nil))
+        }
+        continue
+      }
+      guard field.kind == property.form.kind else { return nil }
+      found += 1
+      if !property.isOptional { required |= 1 << UInt64(slot) }
+      let (operation, width, table) = Self.operation(of: property)
+      var detail = Detail(type: property.type)
+      detail.optional = property.type as? any OptionalMemory.Type
+      if case .leaf(let leaf) = property.form { detail.leaf = leaf }
+      if case .record(let plan) = property.form { detail.plan = plan }
+      steps.append(
+        Step(
+          operation: operation, width: width, bit: UInt8(slot),
+          memoryOffset: UInt32(property.offset), slotOffset: slotOffset,
+          detail: UInt16(details.count), table: table.map(Unmanaged.passUnretained)))
+      details.append(detail)
+    }
+    for property in plan.properties where shape.slot(of: property.codingName) == nil {
+      guard property.isOptional, let optional = property.type as? any OptionalMemory.Type else {
+        return nil
+      }
+      absent.append((property.offset, optional))
+    }
+    self.plan = plan
+    self.shape = shape
+    header = shape.id
+    slotsEnd = shape.slotsEnd
+    maskBytes = shape.maskBytes
+    requiredMask = required
+    let count = UInt64(shape.fields.count)
+    knownMask = count == 64 ? .max : (1 << count) &- 1
+    let variables = shape.fields.count { !$0.kind.isFixed }
+    reserve = shape.slotsEnd + 16 * variables + 16
+    canEncode = found == shape.fields.count && absent.isEmpty
+    stepCount = steps.count
+    self.steps = .allocate(capacity: max(1, steps.count))
+    self.steps.initialize(from: steps, count: steps.count)
+  }
+
+  deinit { steps.deallocate() }
+
+  private static func operation(
+    of property: MemberwisePlan.Property
+  ) -> (Operation, UInt8, EnumTable?) {
+    let isOptional = property.isOptional
+    switch property.form {
+    case .plain(let kind):
+      let width = UInt8(kind.width)
+      if isOptional { return (.optionalCopy, width, nil) }
+      let operation: Operation =
+        switch width {
+        case 1: .copy1
+        case 2: .copy2
+        case 4: .copy4
+        case 8: .copy8
+        default: .copy16
+        }
+      return (operation, width, nil)
+    case .bool: return (isOptional ? .optionalBool : .bool, 1, nil)
+    case .string:
+      if SmallString.isTrusted {
+        return (isOptional ? .optionalDirectString : .directString, 0, nil)
+      }
+      return (isOptional ? .optionalString : .string, 0, nil)
+    case .enumeration(let table):
+      if table.kind.isFixed {
+        let operation: Operation = isOptional ? .optionalFixedEnumeration : .fixedEnumeration
+        return (operation, UInt8(table.kind.width), table)
+      }
+      return (isOptional ? .optionalEnumeration : .enumeration, 0, table)
+    case .leaf: return (isOptional ? .optionalLeaf : .leaf, 0, nil)
+    case .record: return (isOptional ? .optionalRecord : .record, 0, nil)
+    }
+  }
+
+  /// Finds the programs of nested records from a record that Codable wrote. False when a nested
+  /// record has a shape that does not fit its type.
+  func learn(from record: UnsafeRawBufferPointer, shapes: ShapeTable) -> Bool {
+    guard record.count >= slotsEnd,
+      record.loadUnaligned(as: UInt16.self) == header
+    else { return false }
+    let mask = self.mask(record)
+    var start = slotsEnd
+    for index in 0..<stepCount {
+      let step = steps[index]
+      let field = shape.fields[Int(step.bit)]
+      guard !field.kind.isFixed else { continue }
+      let end = Int(
+        record.loadUnaligned(fromByteOffset: Int(step.slotOffset), as: UInt16.self))
+      guard end >= start, end <= record.count else { return false }
+      defer { start = end }
+      guard mask & (1 << UInt64(step.bit)) != 0, step.operation != .skip,
+        let plan = details[Int(step.detail)].plan
+      else { continue }
+      let bytes = UnsafeRawBufferPointer(rebasing: record[start..<end])
+      guard bytes.count >= 2 else { return false }
+      let id = bytes.loadUnaligned(as: UInt16.self)
+      if details[Int(step.detail)].nested?.header != id {
+        guard id & ~RecordFormat.shapeMask == 0, id != 0, let shape = try? shapes.shape(id),
+          let nested = MemberwiseProgram(plan: plan, shape: shape)
+        else { return false }
+        details[Int(step.detail)].nested = nested
+      }
+      guard details[Int(step.detail)].nested?.learn(from: bytes, shapes: shapes) == true else {
+        return false
+      }
+    }
+    return true
+  }
+
+  @inline(__always)
+  func mask(_ record: UnsafeRawBufferPointer) -> UInt64 {
+    var mask: UInt64 = 0
+    for index in 0..<maskBytes {
+      mask |= UInt64(record[2 &+ index]) &<< UInt64(truncatingIfNeeded: index &* 8)
+    }
+    return mask
+  }
+}
+
+extension MemberwisePlan.Form {
+  /// The kind that its field has in a shape.
+  var kind: FieldKind {
+    switch self {
+    case .plain(let kind): kind
+    case .bool: .bool
+    case .string: .string
+    case .enumeration(let table): table.kind
+    case .leaf(let leaf): leaf.leafKind
+    case .record: .record
+    }
+  }
+}

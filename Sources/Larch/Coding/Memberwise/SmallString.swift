@@ -1,0 +1,85 @@
+/// Strings of up to 15 bytes, which Swift keeps inside the 16 bytes of the `String` itself.
+///
+/// The direct form is not promised by Swift: it is compared with the library's own strings once in
+/// a process, and where it differs every string takes the library's way.
+enum SmallString {
+  /// Top byte of the second word: immortal, ASCII, small; the low four bits are the count.
+  static let asciiTag: UInt64 = 0xE000_0000_0000_0000
+  static let smallBit: UInt64 = 0x2000_0000_0000_0000
+
+  /// Whether the direct form is what this Swift uses. Found out once.
+  static let isTrusted: Bool = selfTest()
+
+  /// A string of valid UTF-8 bytes, or nil when they are not valid.
+  static func text(_ utf8: UnsafeRawBufferPointer) -> String? {
+    String(validating: utf8, as: UTF8.self)
+  }
+
+  /// The two words of a small ASCII string, or nil for what is longer or not ASCII.
+  @inline(__always)
+  static func words(_ start: UnsafeRawPointer, _ count: Int) -> (UInt64, UInt64)? {
+    var low: UInt64 = 0
+    var high: UInt64 = 0
+    // Overlapping loads cover the bytes without reading past either end.
+    if count >= 8 {
+      guard count <= 15 else { return nil }
+      low = load64(start)
+      high = load64(start + (count &- 8))
+      high = count == 8 ? 0 : high &>> UInt64(truncatingIfNeeded: (16 &- count) &* 8)
+    } else if count >= 4 {
+      let tail = UInt64((start + (count &- 4)).loadUnaligned(as: UInt32.self).littleEndian)
+      low =
+        UInt64(start.loadUnaligned(as: UInt32.self).littleEndian)
+        | tail &<< UInt64(truncatingIfNeeded: (count &- 4) &* 8)
+    } else if count > 0 {
+      low = UInt64(start.load(as: UInt8.self))
+      let middle = count &>> 1
+      low |=
+        UInt64(start.load(fromByteOffset: middle, as: UInt8.self))
+        &<< UInt64(truncatingIfNeeded: middle &* 8)
+      low |=
+        UInt64(start.load(fromByteOffset: count &- 1, as: UInt8.self))
+        &<< UInt64(truncatingIfNeeded: (count &- 1) &* 8)
+    }
+    guard (low | high) & 0x8080_8080_8080_8080 == 0 else { return nil }
+    return (low, high | asciiTag | UInt64(truncatingIfNeeded: count) &<< 56)
+  }
+
+  @inline(__always)
+  private static func load64(_ pointer: UnsafeRawPointer) -> UInt64 {
+    pointer.loadUnaligned(as: UInt64.self).littleEndian
+  }
+
+  private static func selfTest() -> Bool {
+    guard MemoryLayout<String>.size == 16, MemoryLayout<String?>.size == 16,
+      1.littleEndian == 1
+    else { return false }
+    for count in 0...16 {
+      // Built at run time, as strings from a file are.
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 0x7F &- $0 &* 7) }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let optional: String? = text
+      let actual = rawWords(text)
+      guard rawWords(optional) == actual else { return false }
+      let direct = bytes.withUnsafeBytes { buffer -> (UInt64, UInt64)? in
+        guard let start = buffer.baseAddress else { return (0, asciiTag) }
+        return words(start, count)
+      }
+      if count == 16 {
+        guard direct == nil, actual.1 & smallBit == 0, actual.1 != 0 else { return false }
+      } else {
+        guard let direct, direct == actual, unsafeBitCast(direct, to: String.self) == text else {
+          return false
+        }
+      }
+    }
+    // Small but not ASCII: another tag, same place of bytes and count.
+    let accent = String(decoding: [0xC3, 0xA9, 0x61] as [UInt8], as: UTF8.self)
+    guard rawWords(accent) == (0x61A9C3, 0xA300_0000_0000_0000) else { return false }
+    return rawWords(String?.none).1 == 0
+  }
+
+  private static func rawWords<Text>(_ text: Text) -> (UInt64, UInt64) {
+    withUnsafeBytes(of: text) { $0.load(as: (UInt64, UInt64).self) }
+  }
+}

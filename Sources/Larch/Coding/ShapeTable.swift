@@ -1,0 +1,98 @@
+/// The shapes of a store as one context sees them: by id for reading, by content for writing.
+///
+/// Not thread-safe: every coder, and so every transaction, has its own. Ids are dense from 1. A shape
+/// never changes, but after `truncate(to:)` an id may come back with another shape, so whoever keeps
+/// something about a shape keeps the shape itself and compares identity.
+final class ShapeTable {
+  /// Asked for a shape below `count` that is not in memory; nil when the catalog has none.
+  @exclusivity(unchecked) var loader: ((UInt16) throws -> Shape?)?
+
+  /// The shapes 1...count exist, in memory or behind the loader.
+  @exclusivity(unchecked) private(set) var count: Int
+
+  /// Rises with every `truncate`, so that caches see it.
+  @exclusivity(unchecked) private(set) var generation = 0
+
+  // Index is id - 1.
+  @exclusivity(unchecked) private var shapes: [Shape?]
+  @exclusivity(unchecked) private var idsByTypeName: [String: [UInt16]] = [:]
+  // Shapes 1...indexed are in idsByTypeName.
+  @exclusivity(unchecked) private var indexed = 0
+
+  /// A table of the shapes 1...count, which the loader will bring when they are needed.
+  init(count: Int = 0) {
+    self.count = count
+    shapes = Array(repeating: nil, count: count)
+  }
+
+  /// The shape with this id.
+  func shape(_ id: UInt16) throws -> Shape {
+    let index = Int(id) - 1
+    if index >= 0, index < shapes.count, let shape = shapes[index] { return shape }
+    return try load(id)
+  }
+
+  /// The shape with exactly these fields for the type, made under the next id if there is none.
+  func intern(typeName: String, fields: [ShapeField]) throws -> Shape {
+    if let found = try first(typeName: typeName, where: { $0.fields == fields }) { return found }
+    guard count < Int(RecordFormat.shapeMask) else {
+      throw LarchError(
+        .encodingFailed, "The store holds as many record shapes as there can be.")
+    }
+    let shape = Shape(id: UInt16(count + 1), typeName: typeName, fields: fields)
+    append(shape)
+    return shape
+  }
+
+  /// The newest shape of the type that fits.
+  func first(typeName: String, where fits: (Shape) -> Bool) throws -> Shape? {
+    try indexAll()
+    for id in (idsByTypeName[typeName] ?? []).reversed() {
+      let shape = try shape(id)
+      if fits(shape) { return shape }
+    }
+    return nil
+  }
+
+  /// How many shapes the type has.
+  func shapeCount(typeName: String) throws -> Int {
+    try indexAll()
+    return idsByTypeName[typeName]?.count ?? 0
+  }
+
+  /// Adds the shape with the next id; used by whoever reads the catalog.
+  func append(_ shape: Shape) {
+    precondition(Int(shape.id) == count + 1, "shape ids are dense")
+    shapes.append(shape)
+    count += 1
+  }
+
+  /// Forgets the shapes after `count`: the transaction that made them was rolled back.
+  func truncate(to newCount: Int) {
+    guard newCount < count else { return }
+    shapes.removeLast(count - newCount)
+    count = newCount
+    generation += 1
+    indexed = 0
+    idsByTypeName = [:]
+  }
+
+  private func load(_ id: UInt16) throws -> Shape {
+    let index = Int(id) - 1
+    guard index >= 0, index < count, let shape = try loader?(id), shape.id == id else {
+      throw LarchError(
+        .corrupted, "A record names a shape that the catalog does not have; verify the store."
+      ) { $0.detail = "shape \(id)" }
+    }
+    shapes[index] = shape
+    return shape
+  }
+
+  private func indexAll() throws {
+    while indexed < count {
+      let shape = try shape(UInt16(indexed + 1))
+      idsByTypeName[shape.typeName, default: []].append(shape.id)
+      indexed += 1
+    }
+  }
+}
