@@ -2,17 +2,17 @@
 ///
 /// LMDB trusts its file: a damaged one ends the process by a signal. These checks read the file
 /// themselves, so that any bytes at all give an error instead.
-enum FileCheck {
+package enum FileCheck {
   /// Checks what can be checked without walking the file: both meta pages and the length.
   ///
   /// LMDB itself looks only at the flag, the magic and the version of both meta pages and takes
   /// the one with the higher transaction number.
-  static func checkHeader(path: String) throws {
+  package static func checkHeader(path: String) throws {
     _ = try header(PageFile(path: path))
   }
 
   /// Walks the whole file and refuses whatever LMDB could stumble over, in reads and in writes.
-  static func verify(path: String) throws -> PageReport {
+  package static func verify(path: String) throws -> PageReport {
     let file = try PageFile(path: path)
     for _ in 0..<8 {
       let meta = try header(file)
@@ -133,22 +133,22 @@ enum FileCheck {
 }
 
 /// What a whole walk of a file found.
-struct PageReport: Sendable, Equatable {
+package struct PageReport: Sendable, Equatable {
   /// The size of a page in bytes.
-  var pageSize = 0
+  package var pageSize = 0
   /// The number of the transaction whose state was walked.
-  var transaction: UInt64 = 0
+  package var transaction: UInt64 = 0
   /// All pages, with both meta pages.
-  var pages: UInt64 = 0
+  package var pages: UInt64 = 0
   /// Pages that a tree or an overflow run uses.
-  var usedPages: UInt64 = 0
+  package var usedPages: UInt64 = 0
   /// Pages in the free list.
-  var freePages: UInt64 = 0
+  package var freePages: UInt64 = 0
   /// Named databases.
-  var databases: UInt64 = 0
+  package var databases: UInt64 = 0
   /// Entries of all named databases and of the main tree.
-  var entries: UInt64 = 0
+  package var entries: UInt64 = 0
 
   /// Pages that nothing uses and the free list does not have: space lost, not a danger.
-  var lostPages: UInt64 { pages &- 2 &- usedPages &- freePages }
+  package var lostPages: UInt64 { pages &- 2 &- usedPages &- freePages }
 }
