@@ -17,7 +17,10 @@ let package = Package(
     .target(name: "Larch", dependencies: ["CLMDB", "CLarch"]),
     .target(name: "LarchTestSupport", dependencies: ["Larch"]),
     .executableTarget(name: "LarchTool", dependencies: ["Larch"]),
-    .testTarget(name: "LarchTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .executableTarget(
+      name: "LarchChild", dependencies: ["Larch", "LarchTestSupport", "CLMDB"],
+      path: "Tests/LarchChild"),
+    .testTarget(name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
   ],
   swiftLanguageModes: [.v6]
 )
