@@ -35,7 +35,9 @@ struct LMDBGrowthTests {
           defer { progress.isDone.store(true, ordering: .relaxed) }
           for batch in UInt64(0)..<100 {
             try environment.write { transaction in
-              for key in UInt64(1)...200 { try database.put(batch * 200 + key, key, in: transaction) }
+              for key in UInt64(1)...200 {
+                try database.put(batch * 200 + key, key, in: transaction)
+              }
               try database.put(0, (batch + 1) * 200, in: transaction)
             }
           }

@@ -80,9 +80,9 @@ extension LMDBDatabase {
 }
 
 /// The error code that a body throws, or nil.
-func code(of body: () throws -> Void) -> LarchError.Code? {
+func code<T>(of body: () throws -> T) -> LarchError.Code? {
   do {
-    try body()
+    _ = try body()
     return nil
   } catch let error as LarchError {
     return error.code
