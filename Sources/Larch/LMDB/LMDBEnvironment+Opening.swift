@@ -143,7 +143,8 @@ extension LMDBEnvironment {
       }
       mdb_env_close(handle)
       last = LMDBError(code, "mdb_env_open")
-      if last.kind != .outOfMemory { break }
+      // Tools such as valgrind call a map that is too large an invalid argument.
+      if last.kind != .outOfMemory && last.kind != .invalidArgument { break }
     }
     throw last
   }

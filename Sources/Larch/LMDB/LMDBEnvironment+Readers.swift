@@ -18,7 +18,7 @@ final class LMDBReader: @unchecked Sendable {
   /// the thread that reads.
   var attachment: AnyObject?
   /// The thread that reads, or 0 while it is parked; guarded by the environment.
-  fileprivate(set) var thread: UInt = 0
+  @exclusivity(unchecked) fileprivate(set) var thread: UInt = 0
 
   fileprivate init(_ transaction: LMDBTransaction, generation: Int) {
     self.transaction = transaction
