@@ -68,8 +68,13 @@ extension MemberwiseProgram {
       }
     }
     guard start == count else { return undo(next, target) }
-    for property in absent { property.optional.initializeNone(at: target + property.offset) }
+    if hasAbsent { initializeAbsent(target) }
     return true
+  }
+
+  @inline(never)
+  private func initializeAbsent(_ target: UnsafeMutableRawPointer) {
+    for property in absent { property.optional.initializeNone(at: target + property.offset) }
   }
 
   /// A string that is not small and ASCII.
@@ -154,8 +159,9 @@ extension MemberwiseProgram {
   }
 
   @inline(__always)
-  private static func copy(_ slot: UnsafeRawPointer, to place: UnsafeMutableRawPointer, _ width: Int)
-  {
+  private static func copy(
+    _ slot: UnsafeRawPointer, to place: UnsafeMutableRawPointer, _ width: Int
+  ) {
     switch width {
     case 8: place.copyMemory(from: slot, byteCount: 8)
     case 4: place.copyMemory(from: slot, byteCount: 4)
