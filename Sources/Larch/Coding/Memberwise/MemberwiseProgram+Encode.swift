@@ -104,6 +104,7 @@ extension MemberwiseProgram {
   }
 
   /// The variable steps other than a direct string.
+  @inline(never)
   private func encodeRarely(
     _ step: Step, _ source: UnsafeRawPointer, to output: inout MemberwiseOutput, _ start: Int,
     _ mask: inout UInt64

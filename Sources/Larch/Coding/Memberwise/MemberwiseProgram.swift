@@ -60,7 +60,8 @@ final class MemberwiseProgram {
   let canEncode: Bool
   let stepCount: Int
   let steps: UnsafeMutablePointer<Step>
-  var details: [Detail] = []
+  /// Not read on the common path; checked exclusive access would be.
+  @exclusivity(unchecked) var details: [Detail] = []
   /// Optional properties that the shape does not have: they are nil.
   let absent: [(offset: Int, optional: any OptionalMemory.Type)]
   let hasAbsent: Bool
