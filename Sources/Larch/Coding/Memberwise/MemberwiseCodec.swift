@@ -19,6 +19,7 @@ final class MemberwiseCodec {
   let type: any MemberwiseCoded.Type
   let plan: MemberwisePlan
   private let shapes: ShapeTable
+  private let readsMissingAsNil: Bool
   @exclusivity(unchecked) private var generation: Int
   @exclusivity(unchecked) private var writer: MemberwiseProgram?
   /// The program of the shape that was read last, and all of them.
@@ -28,14 +29,16 @@ final class MemberwiseCodec {
   /// Values that teach nothing must not cost a lesson each for ever.
   @exclusivity(unchecked) private var lessonsLeft = 64
 
-  /// Nil when the type did not opt in or cannot be coded so.
-  init?(_ type: Any.Type, shapes: ShapeTable) {
+  /// Nil when the type did not opt in or cannot be coded so. Where defaults or older names of
+  /// fields are declared, a field that the stored shape does not have is Codable's to find.
+  init?(_ type: Any.Type, shapes: ShapeTable, readsMissingAsNil: Bool = true) {
     guard let type = type as? any MemberwiseCoded.Type else { return nil }
     let plan = MemberwisePlan.plan(for: type)
     guard plan.reasonForFallback == nil else { return nil }
     self.type = type
     self.plan = plan
     self.shapes = shapes
+    self.readsMissingAsNil = readsMissingAsNil
     generation = shapes.generation
   }
 
@@ -179,7 +182,10 @@ final class MemberwiseCodec {
     if let known = readers[id], known.shape === shape {
       return known.learn(from: record, shapes: shapes) ? known : nil
     }
-    guard let made = MemberwiseProgram(plan: plan, shape: shape) else {
+    guard
+      let made = MemberwiseProgram(
+        plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
+    else {
       misfits.insert(id)
       return nil
     }

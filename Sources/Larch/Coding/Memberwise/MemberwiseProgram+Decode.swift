@@ -67,7 +67,10 @@ extension MemberwiseProgram {
       }
     }
     guard start == count else { return undo(next, target) }
-    if hasAbsent { initializeAbsent(target) }
+    if hasAbsent {
+      guard readsMissingAsNil else { return undo(next, target) }
+      initializeAbsent(target)
+    }
     return true
   }
 

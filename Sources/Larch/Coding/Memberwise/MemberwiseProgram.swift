@@ -65,9 +65,11 @@ final class MemberwiseProgram {
   /// Optional properties that the shape does not have: they are nil.
   let absent: [(offset: Int, optional: any OptionalMemory.Type)]
   let hasAbsent: Bool
+  /// Whether those are nil when it reads; false when the coder knows defaults or older names.
+  let readsMissingAsNil: Bool
 
   /// Nil when the shape does not fit the type as it is today: Codable converts.
-  init?(plan: MemberwisePlan, shape: Shape) {
+  init?(plan: MemberwisePlan, shape: Shape, readsMissingAsNil: Bool = true) {
     guard plan.reasonForFallback == nil, shape.fields.count <= 64, shape.slotsEnd < 32_768 else {
       return nil
     }
@@ -110,6 +112,7 @@ final class MemberwiseProgram {
       absent.append((property.offset, optional))
     }
     self.absent = absent
+    self.readsMissingAsNil = readsMissingAsNil
     hasAbsent = !absent.isEmpty
     self.plan = plan
     self.shape = shape
@@ -188,7 +191,8 @@ final class MemberwiseProgram {
       let id = bytes.loadUnaligned(as: UInt16.self)
       if details[Int(step.detail)].nested?.header != id {
         guard id & ~RecordFormat.shapeMask == 0, id != 0, let shape = try? shapes.shape(id),
-          let nested = MemberwiseProgram(plan: plan, shape: shape)
+          let nested = MemberwiseProgram(
+            plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
         else { return false }
         details[Int(step.detail)].nested = nested
       }
