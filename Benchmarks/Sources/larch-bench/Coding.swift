@@ -1,0 +1,3 @@
+func runCoding() throws {
+  throw BenchmarkError("not yet")
+}
