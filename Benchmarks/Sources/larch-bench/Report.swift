@@ -120,13 +120,7 @@ struct Report {
 
   private func ratio(_ figures: [Double]?, _ base: [Double]?) -> Double? {
     guard let figures, let base, figures.count == base.count else { return nil }
-    return median(zip(figures, base).map { $0 / $1 })
-  }
-
-  private func median(_ values: [Double]) -> Double {
-    let sorted = values.sorted()
-    let middle = sorted.count / 2
-    return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    return medianRatio(figures, base)
   }
 
   private func figure(_ value: Double, _ unit: String) -> String {

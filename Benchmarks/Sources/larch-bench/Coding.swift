@@ -1,3 +1,0 @@
-func runCoding() throws {
-  throw BenchmarkError("not yet")
-}
