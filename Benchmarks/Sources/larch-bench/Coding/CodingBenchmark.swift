@@ -22,16 +22,16 @@ final class HandWrittenCoding: CodingPeer {
   }
 
   private let people: [CodedPerson]
-  private let encoded: [[UInt8]]
+  private let encoded: EncodedRecords
   private var coder = HandCoder()
 
   init(_ records: [WorkloadPerson]) throws {
     people = records.map(CodedPerson.init)
     var coder = HandCoder()
-    encoded = people.map { Array(coder.encode($0)) }
+    encoded = EncodedRecords(people.map { Array(coder.encode($0)) })
     coder.deallocate()
-    for (person, bytes) in zip(people, encoded) {
-      guard bytes.withUnsafeBytes({ self.coder.decode($0) }) == person else {
+    for (person, bytes) in zip(people, encoded.records) {
+      guard self.coder.decode(bytes) == person else {
         throw BenchmarkError("the hand-written coder does not return what it was given")
       }
     }
@@ -43,14 +43,19 @@ final class HandWrittenCoding: CodingPeer {
 
   func encodeAll() throws -> Int {
     var total = 0
-    for person in people { total += coder.encode(person).count }
+    var coder = self.coder
+    defer { self.coder = coder }
+    people.withUnsafeBufferPointer { people in
+      for index in people.indices { total += coder.encode(people[index]).count }
+    }
     return total
   }
 
   func decodeAll() throws -> UInt64 {
     var sum: UInt64 = 0
-    for bytes in encoded {
-      guard let person = bytes.withUnsafeBytes({ coder.decode($0) }) else {
+    let coder = self.coder
+    for bytes in encoded.records {
+      guard let person = coder.decode(bytes) else {
         throw BenchmarkError("the hand-written coder refuses its own bytes")
       }
       sum &+= personChecksum(
@@ -59,6 +64,29 @@ final class HandWrittenCoding: CodingPeer {
         city: person.city, companyID: person.companyID)
     }
     return sum
+  }
+}
+
+/// Records one after the other in memory, as a page holds them: no array is retained for each.
+final class EncodedRecords {
+  let records: [UnsafeRawBufferPointer]
+  private let memory: UnsafeMutableRawBufferPointer
+
+  init(_ encoded: [[UInt8]]) {
+    memory = .allocate(byteCount: encoded.reduce(0) { $0 + $1.count }, alignment: 16)
+    var start = 0
+    var records: [UnsafeRawBufferPointer] = []
+    for bytes in encoded {
+      let slice = UnsafeMutableRawBufferPointer(rebasing: memory[start..<(start + bytes.count)])
+      slice.copyBytes(from: bytes)
+      records.append(UnsafeRawBufferPointer(slice))
+      start += bytes.count
+    }
+    self.records = records
+  }
+
+  deinit {
+    memory.deallocate()
   }
 }
 

@@ -73,9 +73,6 @@ struct HandCoder {
   /// The bytes live until the next encode.
   @inline(never)
   mutating func encode(_ person: CodedPerson) -> UnsafeRawBufferPointer {
-    let needed =
-      Slot.end + person.name.utf8.count + person.email.utf8.count + person.city.utf8.count
-    if needed > capacity { grow(to: needed) }
     buffer.storeBytes(of: HandCoder.header, as: UInt16.self)
     buffer.storeBytes(of: HandCoder.allPresent, toByteOffset: Slot.mask, as: UInt16.self)
     buffer.storeBytes(of: person.id, toByteOffset: Slot.id, as: Int64.self)
@@ -91,28 +88,37 @@ struct HandCoder {
     return UnsafeRawBufferPointer(start: buffer, count: end)
   }
 
-  private func append(_ string: String, _ slot: Int, _ end: inout Int) {
-    let target = buffer + end
+  @inline(__always)
+  private mutating func append(_ string: String, _ slot: Int, _ end: inout Int) {
+    let start = end
     let count = string.utf8.withContiguousStorageIfAvailable { utf8 -> Int in
-      if let base = utf8.baseAddress { target.copyMemory(from: base, byteCount: utf8.count) }
+      if start + utf8.count > capacity { grow(to: start + utf8.count, keeping: start) }
+      if let base = utf8.baseAddress {
+        (buffer + start).copyMemory(from: base, byteCount: utf8.count)
+      }
       return utf8.count
     }
-    end += count ?? copySlowly(string, to: target)
+    end += count ?? copySlowly(string, at: start)
     buffer.storeBytes(of: UInt16(truncatingIfNeeded: end), toByteOffset: slot, as: UInt16.self)
   }
 
   @inline(never)
-  private func copySlowly(_ string: String, to target: UnsafeMutableRawPointer) -> Int {
+  private mutating func copySlowly(_ string: String, at start: Int) -> Int {
+    let count = string.utf8.count
+    if start + count > capacity { grow(to: start + count, keeping: start) }
     for (index, byte) in string.utf8.enumerated() {
-      target.storeBytes(of: byte, toByteOffset: index, as: UInt8.self)
+      buffer.storeBytes(of: byte, toByteOffset: start + index, as: UInt8.self)
     }
-    return string.utf8.count
+    return count
   }
 
-  private mutating func grow(to needed: Int) {
+  @inline(never)
+  private mutating func grow(to needed: Int, keeping count: Int) {
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: needed * 2, alignment: 16)
+    larger.copyMemory(from: buffer, byteCount: count)
     buffer.deallocate()
+    buffer = larger
     capacity = needed * 2
-    buffer = .allocate(byteCount: capacity, alignment: 16)
   }
 
   /// Nil for bytes that are not a whole record of this type.
