@@ -46,7 +46,8 @@ final class HandWrittenCoding: CodingPeer {
     var coder = self.coder
     defer { self.coder = coder }
     people.withUnsafeBufferPointer { people in
-      for index in people.indices { total += coder.encode(people[index]).count }
+      guard let first = people.baseAddress else { return }
+      for index in people.indices { total += coder.encode(first[index]).count }
     }
     return total
   }

@@ -72,7 +72,7 @@ struct HandCoder {
 
   /// The bytes live until the next encode.
   @inline(never)
-  mutating func encode(_ person: CodedPerson) -> UnsafeRawBufferPointer {
+  mutating func encode(_ person: borrowing CodedPerson) -> UnsafeRawBufferPointer {
     buffer.storeBytes(of: HandCoder.header, as: UInt16.self)
     buffer.storeBytes(of: HandCoder.allPresent, toByteOffset: Slot.mask, as: UInt16.self)
     buffer.storeBytes(of: person.id, toByteOffset: Slot.id, as: Int64.self)
