@@ -18,9 +18,7 @@ let package = Package(
     .systemLibrary(
       name: "CBenchmarkSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-    .target(
-      name: "CEngines", dependencies: ["CBenchmarkLMDB", "CBenchmarkSQLite"],
-      cSettings: [.unsafeFlags(["-O2", "-Wall", "-Wextra"])]),
+    .target(name: "CEngines", dependencies: ["CBenchmarkLMDB", "CBenchmarkSQLite"]),
     .target(name: "Workload"),
     .executableTarget(
       name: "larch-bench",

@@ -12,8 +12,8 @@ struct Arguments {
       --dir DIR        where the stores are made; must be on a real disk (temporary directory)
       --seed N         order of peers in each round
       --coding         measure coding alone, per field, against a hand-written coder
-      --profile OP     run one operation in a loop, for a profiler
-      --peer NAME      the peer to profile (larch)
+      --profile OP     run one operation (or encode, decode) in a loop, for a profiler
+      --peer NAME      the peer or coder to profile (larch)
       --repeat N       how often to run it (1)
       --list           operations and peers
     """

@@ -1,7 +1,11 @@
 import Foundation
+import Workload
 
 /// Sets the state up untimed, then runs one operation again and again.
 func runProfile(_ name: String, _ arguments: Arguments) throws {
+  if ["encode", "decode"].contains(name) {
+    return try profileCoding(isEncoding: name == "encode", arguments)
+  }
   let names = { (operation: Operation) in [operation.name, operation.memberwise?.name] }
   guard let operation = Operation.all.first(where: { names($0).contains(name) }),
     let load = Operation.all.first(where: { $0.name == "W1" })
@@ -26,4 +30,22 @@ func runProfile(_ name: String, _ arguments: Arguments) throws {
     session.stopwatch.isProfiling = false
     print("\(repetition): \(peer.peer) \(name) \(format(measurement.figure, 1)) ns")
   }
+}
+
+/// A thousand records a repetition.
+private func profileCoding(isEncoding: Bool, _ arguments: Arguments) throws {
+  let types: [any CodingPeer.Type] = [HandWrittenCoding.self] + larchCodingPeers
+  guard let type = types.first(where: { $0.name == arguments.profilePeer }) else {
+    throw BenchmarkError("no coder \(arguments.profilePeer); there are \(types.map { $0.name })")
+  }
+  let peer = try type.init(WorkloadPerson.records(1...1_000, size: 100_000))
+  // Whatever is learned once is learned before.
+  _ = try peer.encodeAll()
+  _ = try peer.decodeAll()
+  let nanoseconds = try Stopwatch(isProfiling: true).time {
+    for _ in 0..<arguments.repetitions {
+      _ = isEncoding ? UInt64(try peer.encodeAll()) : try peer.decodeAll()
+    }
+  }
+  print("\(type.name): \(format(nanoseconds / Double(1_000 * arguments.repetitions), 1)) ns")
 }

@@ -11,7 +11,8 @@ struct Stopwatch {
   }
 }
 
-/// `valgrind --tool=callgrind --toggle-collect='*profiledRegion*'` sees the operation alone.
+/// `valgrind --tool=callgrind --toggle-collect='*profiledRegion*'` sees the operation alone (an old
+/// valgrind cannot read newer debug information: give it a copy of the program after `strip -g`).
 @inline(never)
 func profiledRegion(_ body: () throws -> Void) rethrows {
   try body()
