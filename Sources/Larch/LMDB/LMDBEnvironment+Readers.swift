@@ -1,12 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 
 /// A read transaction with a slot of the lock table. It is parked between reads, which pins no
 /// pages and makes beginning one eight times cheaper.
