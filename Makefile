@@ -1,0 +1,41 @@
+# Every task of the project, each with its own set-up. `make help` lists them.
+
+# Arguments for `make bench`, for example ARGS="--size 100000 --rounds 3 --only R1,R8".
+ARGS ?=
+# Seconds for each target of `make fuzz`.
+SECONDS ?= 60
+
+.PHONY: help demo test lint layers snippets refusals bench fuzz sanitize setup
+
+help: ## Lists these tasks
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup ## Builds and runs the small address book on a fresh store
+	@./Scripts/demo.sh
+
+test: setup ## Runs the whole test suite
+	@./Scripts/test.sh
+
+lint: ## Checks the format and the rules of the house
+	@./Scripts/lint.sh
+
+layers: setup ## Checks that each folder of the library uses only the folders below it
+	@./Tests/check-layers.sh
+
+snippets: setup ## Checks that every example in the documents is part of a running test
+	@./Scripts/snippets.sh
+
+refusals: setup ## Checks that wrong uses do not compile, each with the error it should give
+	@./Tests/check-refusals.sh
+
+bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
+	@./Scripts/bench.sh $(ARGS)
+
+fuzz: setup ## Fuzzes keys, records and the catalog, SECONDS=60 each
+	@./Scripts/fuzz.sh $(SECONDS)
+
+sanitize: setup ## Runs the suite under the address sanitizer and then the thread sanitizer
+	@./Scripts/sanitize.sh
+
+setup: ## Installs LMDB where it is missing
+	@./Scripts/setup.sh

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds and runs the small address book.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
+say "Building …"
+if ! log=$(swift build --product LarchDemo ${swift_flags[@]+"${swift_flags[@]}"} 2>&1); then
+  printf '%s\n' "$log" >&2
+  fail "The demo did not build; the compiler's words are above."
+fi
+exec "$(swift build --show-bin-path ${swift_flags[@]+"${swift_flags[@]}"})/LarchDemo" "$@"

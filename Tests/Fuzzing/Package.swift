@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// libFuzzer targets, in a package of their own since they need unsafe flags. The library is not
+// taken as a dependency but compiled here again from the same files (links in Sources/), because
+// the fuzzer steers by the coverage of the code under test, which must be compiled for it.
+let upcoming: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+]
+let instrumented: [SwiftSetting] =
+  upcoming + [.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])]
+
+/// The fuzz targets: a folder in Sources/ with a main.swift, and one in Corpus/ with its seeds.
+let targets = ["FuzzChecksum"]
+
+let package = Package(
+  name: "Fuzzing",
+  platforms: [.macOS(.v15)],
+  targets: [
+    .systemLibrary(
+      name: "CLMDB", pkgConfig: "lmdb",
+      providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .target(
+      name: "CLarch", cSettings: [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])]),
+    .target(name: "Larch", dependencies: ["CLMDB", "CLarch"], swiftSettings: instrumented),
+    .target(name: "FuzzSupport", swiftSettings: upcoming),
+  ]
+    + targets.map {
+      .executableTarget(
+        name: $0, dependencies: ["Larch", "FuzzSupport"], swiftSettings: instrumented,
+        linkerSettings: [
+          .unsafeFlags(["-sanitize=fuzzer,address"]),
+          // The default linker, gold, stumbles over the sanitizer's debug information.
+          .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
+        ])
+    },
+  swiftLanguageModes: [.v6]
+)

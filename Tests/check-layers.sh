@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Larch is one module whose folders are layers (docs/architecture.md). This check keeps them so:
+# each folder is type-checked together with exactly the folders that it may use, so naming a type
+# of any other folder is an error. A new dependency is a visible edit of the list below.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../Scripts/common.sh"
+cd "$root"
+
+# Folder: the folders that it may use. Lowest first; not transitive, what is used is written out.
+layers='
+Support:
+LMDB:         Support
+Pages:        Support
+Key:          Support
+Coding:       Support
+Model:        Support Key Coding
+Catalog:      Support LMDB Key Coding Model
+Indexing:     Support LMDB Key Coding Model Catalog
+Store:        Support LMDB Pages Key Coding Model Catalog Indexing
+'
+
+sources=Sources/Larch
+failures=0
+report() {
+  printf 'larch layers: %s\n' "$*" >&2
+  failures=$((failures + 1))
+}
+
+# The folders on disk and the list must name the same things; a folder of the list that does not
+# exist yet is no fault, one that is not in the list is.
+for folder in "$sources"/*/; do
+  name=$(basename "$folder")
+  grep -q "^$name:" <<<"$layers" || report "the folder $name is not in the list of layers"
+done
+for file in "$sources"/*.swift; do
+  [ -e "$file" ] && report "$file lies in no layer"
+done
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# SwiftPM writes this module map itself; here there is no SwiftPM.
+mkdir "$scratch/CLarch"
+cat >"$scratch/CLarch/module.modulemap" <<MAP
+module CLarch { umbrella "$root/Sources/CLarch/include" export * }
+MAP
+
+read -r -a lmdb_flags <<<"$("${PKG_CONFIG:-pkg-config}" --cflags lmdb 2>/dev/null || true)"
+flags=(
+  -typecheck -module-name Larch -package-name larch -swift-version 6 -parse-as-library
+  -enable-upcoming-feature InternalImportsByDefault
+  -enable-upcoming-feature MemberImportVisibility
+  -enable-upcoming-feature ExistentialAny
+  -I Sources/CLMDB -I "$scratch/CLarch"
+  -module-cache-path "$scratch/cache"
+)
+for flag in ${lmdb_flags[@]+"${lmdb_flags[@]}"}; do flags+=(-Xcc "$flag"); done
+if [ "$(uname)" = Darwin ]; then flags+=(-sdk "$(xcrun --show-sdk-path)"); fi
+
+while IFS=: read -r name uses; do
+  [ -n "$name" ] && [ -d "$sources/$name" ] || continue
+  folders=("$sources/$name")
+  for used in $uses; do
+    [ -d "$sources/$used" ] && folders+=("$sources/$used")
+  done
+  files=()
+  while IFS= read -r file; do files+=("$file"); done < <(find "${folders[@]}" -name '*.swift' | LC_ALL=C sort)
+  [ "${#files[@]}" -gt 0 ] || continue
+  if ! swiftc "${flags[@]}" "${files[@]}" >"$scratch/log" 2>&1; then
+    grep -E 'error:' "$scratch/log" >&2 || cat "$scratch/log" >&2
+    report "$name uses more than it may: ${uses:-nothing}"
+  fi
+done <<<"$layers"
+
+# C comes in through one door, and the call that destroys data in duplicate-sorted databases
+# (docs/decisions/0003-entry-layout.md) is not made anywhere.
+if grep -rnE '^\s*(@[A-Za-z_()]+\s+|internal |private |fileprivate |package |public )*import CLMDB' \
+  Sources Benchmarks/Sources 2>/dev/null | grep -v "^$sources/LMDB/"; then
+  report "CLMDB is imported outside of $sources/LMDB"
+fi
+if grep -rn 'mdb_cursor_del' --include='*.swift' --include='*.c' --include='*.h' Sources; then
+  report "mdb_cursor_del is used; collect the pairs and delete each with mdb_del"
+fi
+
+[ "$failures" = 0 ] || exit 1
+say "layers: clean"
