@@ -33,7 +33,8 @@ struct RawWorkload {
       }
     case 1: return data(number(0..<6) == 0 ? number(1..<512) : number(1..<20))
     case 2: return withUnsafeBytes(of: UInt64(number(0..<(scale * 40))).bigEndian) { Array($0) }
-    default: return withUnsafeBytes(of: UInt64(number(0..<5_000)).bigEndian) { Array($0) + Array($0) }
+    default:
+      return withUnsafeBytes(of: UInt64(number(0..<5_000)).bigEndian) { Array($0) + Array($0) }
     }
   }
 
