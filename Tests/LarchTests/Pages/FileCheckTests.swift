@@ -73,8 +73,8 @@ struct FileCheckTests {
     Case(description: "transaction of the other header", code: .corrupted) { bytes in
       bytes[number: meta(newest(bytes), 128)] += 1
     },
-    Case(description: "transaction two later", code: .corrupted) { bytes in
-      bytes[number: meta(1 - newest(bytes), 128)] += 2
+    Case(description: "transactions that do not follow", code: .corrupted) { bytes in
+      bytes[number: meta(newest(bytes), 128)] += 4
     },
     Case(description: "no header flag", code: .corrupted) { $0[10] = 2 },
   ]
@@ -169,7 +169,7 @@ struct FileCheckTests {
         }
       default:
         files = damaged(whole, flags: 0x02) { bytes, page in
-          guard bytes[short: page + 12] == 22 else { return }
+          guard bytes[short: page + 12] == 20 else { return }
           bytes[page + Int(bytes[short: page + 16]) + 4] ^= 4
         }
       }

@@ -5,8 +5,8 @@ import Foundation
 struct SampleFile {
   struct Failure: Error { let code: Int32 }
 
-  /// Name of the plain database to its entries, each value named by its key.
   static let count = 600
+  /// Entries of the plain database that the last two transactions have.
   var entries: [[UInt8]: [UInt8]] = [:]
   /// Entries that only the newest transaction has.
   var newest: [[UInt8]: [UInt8]] = [:]
@@ -44,7 +44,7 @@ struct SampleFile {
         let key = Self.key(number)
         let value = round == 0 ? [1, 2, 3] : Self.value(number)
         try Self.put(transaction, plain, key, value)
-        try Self.put(transaction, index, [UInt8(number % 3)], key)
+        try Self.put(transaction, index, [UInt8(number % 2)], key)
         if round == 1 { entries[key] = value }
         if round == 2 { newest[key] = value }
       }
