@@ -35,10 +35,11 @@ struct NFCTests {
   @Test(arguments: [UInt64(1), 2])
   func `random strings have Swift's normal form, and equal bytes exactly when equal`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
+    // Three Tibetan vowels are left out: Swift 6.3 does not sort what they decompose to (below).
     // Scalars that can meet: all that decompose, compose backwards, or have a class.
     let active = (UInt32(0)...0x1FFFF).filter {
       !NFCData.shared.properties(of: $0).isBoundary || NFCData.shared.properties(of: $0).decomposes
-    }.compactMap(Unicode.Scalar.init)
+    }.filter { ![0xF73, 0xF75, 0xF81].contains($0) }.compactMap(Unicode.Scalar.init)
     var previous = (text: "", bytes: [UInt8]())
     for number in 0..<150_000 {
       var view = String.UnicodeScalarView()
@@ -63,6 +64,11 @@ struct NFCTests {
       }
       previous = (text, bytes)
     }
+  }
+
+  @Test func `vowels that decompose to marks are sorted as Unicode says, though Swift does not`() {
+    let text = "\u{1}\u{1DC8}\u{F75}"
+    #expect(NFC.normalized(text) == Array("\u{1}\u{F71}\u{F74}\u{1DC8}".utf8))
   }
 
   @Test func `a segment of a hundred thousand marks is put in order`() {
