@@ -77,6 +77,24 @@ struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
 
+  /// Makes room for a value of this size, which the caller fills before anything else happens in
+  /// the transaction; nil when the mode forbids it and nothing was stored.
+  @inline(__always)
+  func reserve(
+    _ key: UnsafeRawBufferPointer, size: Int, in transaction: LMDBTransaction,
+    mode: PutMode = .upsert
+  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer? {
+    var keyValue = MDB_val(key)
+    var value = MDB_val(mv_size: size, mv_data: nil)
+    let flags = mode.flags | UInt32(MDB_RESERVE)
+    let code = mdb_put(transaction.pointer, handle, &keyValue, &value, flags)
+    if code == MDB_SUCCESS {
+      return UnsafeMutableRawBufferPointer(start: value.mv_data, count: size)
+    }
+    if code == MDB_KEYEXIST { return nil }
+    throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
+  }
+
   /// Stores a pair when the key is absent, in one descent; otherwise gives the value in the way.
   func putIfAbsent(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in transaction: LMDBTransaction

@@ -1,12 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 
 extension LMDBEnvironment {
   /// Makes a new store under a temporary name and moves it to its place when it is complete.

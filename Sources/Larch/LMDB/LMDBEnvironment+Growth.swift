@@ -1,12 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 
 extension LMDBEnvironment {
   /// Makes the map larger, with the turn held and no write transaction open.

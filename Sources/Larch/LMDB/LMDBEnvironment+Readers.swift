@@ -1,12 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 
 /// A read transaction with a slot of the lock table. It is parked between reads, which pins no
 /// pages and makes beginning one eight times cheaper.
@@ -18,7 +12,7 @@ final class LMDBReader: @unchecked Sendable {
   /// the thread that reads.
   var attachment: AnyObject?
   /// The thread that reads, or 0 while it is parked; guarded by the environment.
-  fileprivate(set) var thread: UInt = 0
+  @exclusivity(unchecked) fileprivate(set) var thread: UInt = 0
 
   fileprivate init(_ transaction: LMDBTransaction, generation: Int) {
     self.transaction = transaction

@@ -1,8 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#endif
+internal import Foundation
 
 extension LMDBEnvironment {
   /// Runs a body in a write transaction and commits it; a thrown error undoes everything.

@@ -58,16 +58,18 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// Told when a read has ended while someone waits for it, and when `blockers` shrinks.
   let readsChanged = SystemCondition()
 
-  var handle: OpaquePointer?
-  var blockers: Blockers = []
+  // Beginning and ending a read touch these: the mutex gives the exclusive access that the runtime
+  // would otherwise look up in a table each time.
+  @exclusivity(unchecked) var handle: OpaquePointer?
+  @exclusivity(unchecked) var blockers: Blockers = []
   var mapSize = 0
 
   /// Readers and other uses of the handle that must end before the map may move.
-  var activeUses = 0
+  @exclusivity(unchecked) var activeUses = 0
   /// Every reader that has a slot, at work or parked.
   var readers: [LMDBReader] = []
-  var parkedReaders: [LMDBReader] = []
-  var slotWaiters = 0
+  @exclusivity(unchecked) var parkedReaders: [LMDBReader] = []
+  @exclusivity(unchecked) var slotWaiters = 0
 
   /// The thread whose turn to write it is, or 0.
   var writingThread: UInt = 0

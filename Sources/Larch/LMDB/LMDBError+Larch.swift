@@ -22,7 +22,7 @@ extension LMDBError {
       (.notAStore, "The file is not a Larch store, or its header is damaged; check the path.")
     case .versionMismatch:
       (.newerFormat, "Another version of LMDB wrote the file; open it with that version.")
-    case .pageNotFound, .corrupted:
+    case .pageNotFound, .corrupted, .pageFull, .cursorFull:
       (
         .corrupted,
         "The structure of the store is damaged; verify it, then salvage it or restore a backup."

@@ -1,12 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 
 /// A failure that LMDB reported: its return code, and which of its functions gave it.
 struct LMDBError: Error, Sendable, Equatable {

@@ -1,12 +1,6 @@
 internal import CLMDB
 
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 
 /// Which file it is, however it is called.
 struct FileIdentity: Hashable, Sendable {

@@ -89,6 +89,13 @@ final class LMDBRegistry: @unchecked Sendable {
     if environment.owners == 0 { finish(environment) }
   }
 
+  /// How many have the environment open.
+  func owners(of environment: LMDBEnvironment) -> Int {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return environment.owners
+  }
+
   /// Closes an environment without owners whose last transaction has ended.
   func finishClosing(_ environment: LMDBEnvironment) {
     mutex.lock()

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import Foundation
 internal import Synchronization
 
 /// A mutex that conditions can wait on, which the standard library's `Mutex` offers no way to.

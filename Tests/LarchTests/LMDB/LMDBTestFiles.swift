@@ -80,13 +80,75 @@ extension LMDBDatabase {
 }
 
 /// The error code that a body throws, or nil.
-func code(of body: () throws -> Void) -> LarchError.Code? {
+func code<T>(of body: () throws -> T) -> LarchError.Code? {
   do {
-    try body()
+    _ = try body()
     return nil
   } catch let error as LarchError {
     return error.code
   } catch {
     return LarchError.Code(rawValue: "another error: \(error)")
+  }
+}
+
+func withBytes<T>(
+  of number: UInt64, _ body: (UnsafeRawBufferPointer) throws -> T
+) rethrows -> T {
+  try withUnsafeBytes(of: number.bigEndian, body)
+}
+
+extension UInt64 {
+  init(run bytes: UnsafeRawBufferPointer) {
+    self = Self(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+  }
+}
+
+extension [UInt64] {
+  init(run bytes: UnsafeRawBufferPointer) {
+    self = stride(from: 0, to: bytes.count, by: 8).map {
+      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
+    }
+  }
+}
+
+extension LMDBDatabase {
+  @discardableResult
+  func put(
+    _ key: UInt64, _ value: UInt64, in transaction: LMDBTransaction, mode: PutMode = .upsert
+  ) throws -> Bool {
+    try withBytes(of: key) { key in
+      try withBytes(of: value) { try put(key, $0, in: transaction, mode: mode) }
+    }
+  }
+
+  func delete(_ key: UInt64, _ value: UInt64, in transaction: LMDBTransaction) throws -> Bool {
+    try withBytes(of: key) { key in
+      try withBytes(of: value) { try delete(key, value: $0, in: transaction) }
+    }
+  }
+
+  func delete(_ key: UInt64, in transaction: LMDBTransaction) throws -> Bool {
+    try withBytes(of: key) { try delete($0, in: transaction) }
+  }
+}
+
+extension LMDBDatabase {
+  func number(_ key: UInt64, in transaction: LMDBTransaction) throws -> UInt64? {
+    try withBytes(of: key) { try get($0, in: transaction).map { UInt64(run: $0) } }
+  }
+}
+
+extension LMDBEnvironment {
+  var isHoldingReadsBack: Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return blockers.contains(.exclusive)
+  }
+}
+
+/// Runs a body on a thread of its own: transactions belong to threads, tasks move between them.
+func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread { continuation.resume(with: Result(catching: body)) }.start()
   }
 }

@@ -28,18 +28,58 @@ final class MemberwisePlan: Sendable {
 
   /// Every stored property; empty when there is a reason.
   let properties: [Property]
-  /// Why the type goes through Codable: a sentence for a log, nil when it is coded memberwise.
-  let reasonForFallback: String?
+  private let typeName: String
+  private let reason: String?
+  private let proved = Atomic<UInt8>(0)
 
-  private init(properties: [Property]) {
+  /// What a comparison with Codable is about. Writing is only proved together with reading.
+  enum Direction: UInt8 { case reading = 1, writing = 3 }
+  private static let refuted: UInt8 = 0x80
+
+  private init(_ type: Any.Type, properties: [Property], reason: String? = nil) {
+    typeName = String(reflecting: type)
     self.properties = properties
-    reasonForFallback = nil
+    self.reason = reason
   }
 
-  private init(reason: String) {
-    properties = []
-    reasonForFallback = reason
+  /// Why the type goes through Codable: a sentence for a log, nil when it is coded memberwise.
+  var reasonForFallback: String? {
+    if proved.load(ordering: .relaxed) & Self.refuted != 0 {
+      return "\(typeName) is coded through Codable: what its Codable writes or reads is not its"
+        + " stored properties, so it should not be MemberwiseCoded."
+    }
+    return reason.map { "\(typeName) is coded through Codable: \($0)." }
   }
+
+  /// Whether records of the type are still to be compared with Codable's: in debug builds always,
+  /// otherwise until it was done once in the process.
+  func needsProof(_ direction: Direction) -> Bool {
+    #if DEBUG
+      return true
+    #else
+      return proved.load(ordering: .relaxed) & direction.rawValue != direction.rawValue
+    #endif
+  }
+
+  /// What the comparison with Codable said. A difference holds for the life of the process.
+  func conclude(_ isProved: Bool, _ direction: Direction) {
+    proved.bitwiseOr(isProved ? direction.rawValue : Self.refuted, ordering: .relaxed)
+    if !isProved { Self.reportRefuted(typeName) }
+  }
+
+  private static func reportRefuted(_ typeName: String) {
+    #if DEBUG
+      guard trapsWhenRefuted else { return }
+      preconditionFailure(
+        "\(typeName) is MemberwiseCoded, but its Codable writes or reads something else than its"
+          + " stored properties. Remove the conformance to MemberwiseCoded.")
+    #endif
+  }
+
+  #if DEBUG
+    /// Off in the tests of a broken promise, as it is in release builds.
+    @TaskLocal static var trapsWhenRefuted = true
+  #endif
 
   /// The plan of a type, found out at its first use.
   static func plan(for type: any MemberwiseCoded.Type) -> MemberwisePlan {
@@ -47,9 +87,9 @@ final class MemberwisePlan: Sendable {
     if let known = plans.withLock({ $0[key] }) { return known }
     let made: MemberwisePlan
     do throws(Reason) {
-      made = MemberwisePlan(properties: try properties(of: type))
+      made = MemberwisePlan(type, properties: try properties(of: type))
     } catch {
-      made = MemberwisePlan(reason: "\(type) is coded through Codable: \(error.text).")
+      made = MemberwisePlan(type, properties: [], reason: error.text)
     }
     return plans.withLock { plans in
       if let other = plans[key] { return other }

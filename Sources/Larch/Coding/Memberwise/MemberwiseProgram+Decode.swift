@@ -51,12 +51,11 @@ extension MemberwiseProgram {
         guard byte <= 1 else { return undo(step, target) }
         place.assumingMemoryBound(to: Bool?.self).initialize(to: isThere ? byte == 1 : nil)
       case .fixedEnumeration, .optionalFixedEnumeration:
-        guard let table = step.pointee.table else { return undo(step, target) }
         let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
         let bytes = UnsafeRawBufferPointer(start: slot, count: Int(step.pointee.width))
-        let found = table._withUnsafeGuaranteedRef { isThere ? $0.find(bytes) : $0.noneByte }
-        guard let byte = found else { return undo(step, target) }
-        place.storeBytes(of: byte, as: UInt8.self)
+        guard Self.decodeCase(step.pointee, isThere, bytes, into: place) else {
+          return undo(step, target)
+        }
       default:
         let end = Int(slot.loadUnaligned(as: UInt16.self))
         guard end >= start, end <= count else { return undo(step, target) }
@@ -68,8 +67,16 @@ extension MemberwiseProgram {
       }
     }
     guard start == count else { return undo(next, target) }
-    for property in absent { property.optional.initializeNone(at: target + property.offset) }
+    if hasAbsent {
+      guard readsMissingAsNil else { return undo(next, target) }
+      initializeAbsent(target)
+    }
     return true
+  }
+
+  @inline(never)
+  private func initializeAbsent(_ target: UnsafeMutableRawPointer) {
+    for property in absent { property.optional.initializeNone(at: target + property.offset) }
   }
 
   /// A string that is not small and ASCII.
@@ -84,6 +91,20 @@ extension MemberwiseProgram {
     return true
   }
 
+  @inline(never)
+  private static func decodeCase(
+    _ step: Step, _ isThere: Bool, _ bytes: UnsafeRawBufferPointer,
+    into place: UnsafeMutableRawPointer
+  ) -> Bool {
+    let found = step.table?._withUnsafeGuaranteedRef {
+      isThere ? $0.find(bytes) : $0.noneByte
+    }
+    guard let byte = found.flatMap({ $0 }) else { return false }
+    place.storeBytes(of: byte, as: UInt8.self)
+    return true
+  }
+
+  @inline(never)
   private func decodeRarely(
     _ step: Step, _ isThere: Bool, _ bytes: UnsafeRawBufferPointer,
     into place: UnsafeMutableRawPointer
@@ -103,12 +124,7 @@ extension MemberwiseProgram {
       }
       return true
     case .enumeration, .optionalEnumeration:
-      let found = step.table?._withUnsafeGuaranteedRef {
-        isThere ? $0.find(bytes) : $0.noneByte
-      }
-      guard let byte = found.flatMap({ $0 }) else { return false }
-      place.storeBytes(of: byte, as: UInt8.self)
-      return true
+      return Self.decodeCase(step, isThere, bytes, into: place)
     default: break
     }
     let detail = details[Int(step.detail)]
@@ -154,8 +170,9 @@ extension MemberwiseProgram {
   }
 
   @inline(__always)
-  private static func copy(_ slot: UnsafeRawPointer, to place: UnsafeMutableRawPointer, _ width: Int)
-  {
+  private static func copy(
+    _ slot: UnsafeRawPointer, to place: UnsafeMutableRawPointer, _ width: Int
+  ) {
     switch width {
     case 8: place.copyMemory(from: slot, byteCount: 8)
     case 4: place.copyMemory(from: slot, byteCount: 4)

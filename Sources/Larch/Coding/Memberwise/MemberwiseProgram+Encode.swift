@@ -3,6 +3,9 @@ extension MemberwiseProgram {
   /// appended by then is meaningless.
   func encode(_ value: UnsafeRawPointer, to output: inout MemberwiseOutput) -> Bool {
     guard canEncode else { return false }
+    if hasAbsent, !absent.allSatisfy({ $0.optional.isNone(at: value + $0.offset) }) {
+      return false
+    }
     let start = output.count
     output.reserve(reserve)
     var record = output.base + start
@@ -101,6 +104,7 @@ extension MemberwiseProgram {
   }
 
   /// The variable steps other than a direct string.
+  @inline(never)
   private func encodeRarely(
     _ step: Step, _ source: UnsafeRawPointer, to output: inout MemberwiseOutput, _ start: Int,
     _ mask: inout UInt64
@@ -142,8 +146,9 @@ extension MemberwiseProgram {
   }
 
   @inline(__always)
-  private static func copy(_ source: UnsafeRawPointer, to slot: UnsafeMutableRawPointer, _ width: Int)
-  {
+  private static func copy(
+    _ source: UnsafeRawPointer, to slot: UnsafeMutableRawPointer, _ width: Int
+  ) {
     switch width {
     case 8: slot.copyMemory(from: source, byteCount: 8)
     case 4: slot.copyMemory(from: source, byteCount: 4)

@@ -51,18 +51,25 @@ final class MemberwiseProgram {
   /// Bits of the fields that must be there, and of all fields of the shape.
   let requiredMask: UInt64
   let knownMask: UInt64
+  /// The bits of the mask bytes, in the eight bytes from the first of them.
+  let readMask: UInt64
   /// Room for the slots and one small string per variable field.
   let reserve: Int
-  /// Whether every field of the shape is a property and the other way round: only then it writes.
+  /// Whether every field of the shape is a property: only then it writes. Properties that the
+  /// shape does not have must be nil then, as they were for Codable when it chose the shape.
   let canEncode: Bool
   let stepCount: Int
   let steps: UnsafeMutablePointer<Step>
-  var details: [Detail] = []
+  /// Not read on the common path; checked exclusive access would be.
+  @exclusivity(unchecked) var details: [Detail] = []
   /// Optional properties that the shape does not have: they are nil.
-  private(set) var absent: [(offset: Int, optional: any OptionalMemory.Type)] = []
+  let absent: [(offset: Int, optional: any OptionalMemory.Type)]
+  let hasAbsent: Bool
+  /// Whether those are nil when it reads; false when the coder knows defaults or older names.
+  let readsMissingAsNil: Bool
 
   /// Nil when the shape does not fit the type as it is today: Codable converts.
-  init?(plan: MemberwisePlan, shape: Shape) {
+  init?(plan: MemberwisePlan, shape: Shape, readsMissingAsNil: Bool = true) {
     guard plan.reasonForFallback == nil, shape.fields.count <= 64, shape.slotsEnd < 32_768 else {
       return nil
     }
@@ -97,12 +104,16 @@ final class MemberwiseProgram {
           detail: UInt16(details.count), table: table.map(Unmanaged.passUnretained)))
       details.append(detail)
     }
+    var absent: [(offset: Int, optional: any OptionalMemory.Type)] = []
     for property in plan.properties where shape.slot(of: property.codingName) == nil {
       guard property.isOptional, let optional = property.type as? any OptionalMemory.Type else {
         return nil
       }
       absent.append((property.offset, optional))
     }
+    self.absent = absent
+    self.readsMissingAsNil = readsMissingAsNil
+    hasAbsent = !absent.isEmpty
     self.plan = plan
     self.shape = shape
     header = shape.id
@@ -111,9 +122,10 @@ final class MemberwiseProgram {
     requiredMask = required
     let count = UInt64(shape.fields.count)
     knownMask = count == 64 ? .max : (1 << count) &- 1
+    readMask = shape.maskBytes >= 8 ? .max : (1 << UInt64(8 * shape.maskBytes)) &- 1
     let variables = shape.fields.count { !$0.kind.isFixed }
     reserve = shape.slotsEnd + 16 * variables + 16
-    canEncode = found == shape.fields.count && absent.isEmpty
+    canEncode = found == shape.fields.count
     stepCount = steps.count
     self.steps = .allocate(capacity: max(1, steps.count))
     self.steps.initialize(from: steps, count: steps.count)
@@ -179,7 +191,8 @@ final class MemberwiseProgram {
       let id = bytes.loadUnaligned(as: UInt16.self)
       if details[Int(step.detail)].nested?.header != id {
         guard id & ~RecordFormat.shapeMask == 0, id != 0, let shape = try? shapes.shape(id),
-          let nested = MemberwiseProgram(plan: plan, shape: shape)
+          let nested = MemberwiseProgram(
+            plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
         else { return false }
         details[Int(step.detail)].nested = nested
       }
@@ -192,6 +205,9 @@ final class MemberwiseProgram {
 
   @inline(__always)
   func mask(_ record: UnsafeRawBufferPointer) -> UInt64 {
+    if slotsEnd >= 10 {
+      return record.loadUnaligned(fromByteOffset: 2, as: UInt64.self) & readMask
+    }
     var mask: UInt64 = 0
     for index in 0..<maskBytes {
       mask |= UInt64(record[2 &+ index]) &<< UInt64(truncatingIfNeeded: index &* 8)

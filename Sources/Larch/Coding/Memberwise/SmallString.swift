@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Strings of up to 15 bytes, which Swift keeps inside the 16 bytes of the `String` itself.
 ///
 /// The direct form is not promised by Swift: it is compared with the library's own strings once in
@@ -11,8 +13,32 @@ enum SmallString {
   static let isTrusted: Bool = selfTest()
 
   /// A string of valid UTF-8 bytes, or nil when they are not valid.
+  ///
+  /// The repairing initializer and a comparison are several times faster than the validating one;
+  /// ASCII needs no comparison.
   static func text(_ utf8: UnsafeRawBufferPointer) -> String? {
-    String(validating: utf8, as: UTF8.self)
+    let text = String(decoding: utf8, as: UTF8.self)
+    if isASCII(utf8) { return text }
+    let isUnchanged = text.utf8.withContiguousStorageIfAvailable { ours in
+      guard ours.count == utf8.count, let left = ours.baseAddress, let right = utf8.baseAddress
+      else { return ours.count == utf8.count }
+      return memcmp(left, right, utf8.count) == 0
+    }
+    return isUnchanged ?? text.utf8.elementsEqual(utf8) ? text : nil
+  }
+
+  @inline(__always)
+  private static func isASCII(_ utf8: UnsafeRawBufferPointer) -> Bool {
+    guard let start = utf8.baseAddress, utf8.count >= 8 else {
+      return utf8.allSatisfy { $0 < 0x80 }
+    }
+    var bits = load64(start + (utf8.count &- 8))
+    var offset = 0
+    while offset &+ 8 < utf8.count {
+      bits |= load64(start + offset)
+      offset &+= 8
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
   }
 
   /// The two words of a small ASCII string, or nil for what is longer or not ASCII.

@@ -1,0 +1,65 @@
+// The peers that are written in C: raw LMDB and SQLite, behind functions of the same shape.
+// Every function that returns int returns 0 or the library's own error code.
+#ifndef LARCH_BENCHMARK_ENGINES_H
+#define LARCH_BENCHMARK_ENGINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+  int64_t id;
+  int64_t age;
+  int64_t company_id;
+  double score;
+  double created_at;
+  bool active;
+  // Not terminated by zero; owned by whoever made the struct.
+  char *name;
+  char *email;
+  char *city;
+  uint32_t name_length;
+  uint32_t email_length;
+  uint32_t city_length;
+} bench_person;
+
+typedef struct {
+  uint64_t rows;
+  uint64_t checksum;
+} bench_result;
+
+typedef struct bench_lmdb bench_lmdb;
+
+const char *bench_lmdb_message(int code);
+int bench_lmdb_open(const char *path, bench_lmdb **out);
+void bench_lmdb_close(bench_lmdb *store);
+// One durable transaction; the ids follow the largest one stored and the last is handed back.
+int bench_lmdb_insert(bench_lmdb *store, const bench_person *people, size_t count, int64_t *last_id);
+int bench_lmdb_age(bench_lmdb *store, const int64_t *ids, size_t count, uint64_t *done);
+int bench_lmdb_delete(bench_lmdb *store, const int64_t *ids, size_t count, uint64_t *done);
+int bench_lmdb_get(bench_lmdb *store, const int64_t *ids, size_t count, bench_result *result);
+// A read transaction for each get: renewed and reset, or begun and aborted when `fresh`.
+int bench_lmdb_get_each(
+  bench_lmdb *store, const int64_t *ids, size_t count, bool fresh, bench_result *result);
+int bench_lmdb_scan(bench_lmdb *store, bench_result *result);
+// FNV-1a-64 over all records in id order; also checks that every index has one entry a record.
+int bench_lmdb_fingerprint(bench_lmdb *store, bench_result *result);
+
+typedef struct bench_sqlite bench_sqlite;
+
+const char *bench_sqlite_message(int code);
+int bench_sqlite_open(const char *path, bench_sqlite **out);
+void bench_sqlite_close(bench_sqlite *store);
+int bench_sqlite_insert(
+  bench_sqlite *store, const bench_person *people, size_t count, int64_t *last_id);
+int bench_sqlite_age(bench_sqlite *store, const int64_t *ids, size_t count, uint64_t *done);
+int bench_sqlite_delete(bench_sqlite *store, const int64_t *ids, size_t count, uint64_t *done);
+int bench_sqlite_get(bench_sqlite *store, const int64_t *ids, size_t count, bench_result *result);
+int bench_sqlite_get_each(
+  bench_sqlite *store, const int64_t *ids, size_t count, bench_result *result);
+int bench_sqlite_scan(bench_sqlite *store, bench_result *result);
+int bench_sqlite_fingerprint(bench_sqlite *store, bench_result *result);
+// Moves the write-ahead log into the file, so that the size on disk is the size of the data.
+int bench_sqlite_checkpoint(bench_sqlite *store);
+
+#endif

@@ -1,0 +1,213 @@
+// SQLite as its manual advises: prepared statements, WAL, synchronous=FULL, 64 MB cache, memory map.
+
+#include <sqlite3.h>
+#include <string.h>
+
+#include "person.h"
+
+enum {
+  BEGIN_WRITE, BEGIN_READ, COMMIT, ROLLBACK, INSERT, SET_AGE, DELETE, GET, SCAN, STATEMENT_COUNT
+};
+
+#define COLUMNS "id, name, email, age, score, active, createdAt, city, companyID"
+
+static const char *const statement_texts[STATEMENT_COUNT] = {
+  "BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK",
+  "INSERT INTO person (name, email, age, score, active, createdAt, city, companyID)"
+  " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+  "UPDATE person SET age = ? WHERE id = ?",
+  "DELETE FROM person WHERE id = ?",
+  "SELECT " COLUMNS " FROM person WHERE id = ?",
+  "SELECT " COLUMNS " FROM person ORDER BY id"};
+
+static const char schema[] =
+  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+  "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY;"
+  "CREATE TABLE IF NOT EXISTS person (id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+  " email TEXT NOT NULL, age INTEGER NOT NULL, score REAL NOT NULL, active INTEGER NOT NULL,"
+  " createdAt REAL NOT NULL, city TEXT NOT NULL, companyID INTEGER NOT NULL);"
+  "CREATE UNIQUE INDEX IF NOT EXISTS person_email ON person (email);"
+  "CREATE INDEX IF NOT EXISTS person_age ON person (age);"
+  "CREATE INDEX IF NOT EXISTS person_city_age ON person (city, age);"
+  "CREATE INDEX IF NOT EXISTS person_createdAt ON person (createdAt);"
+  "CREATE INDEX IF NOT EXISTS person_companyID ON person (companyID);";
+
+struct bench_sqlite {
+  sqlite3 *database;
+  sqlite3_stmt *statements[STATEMENT_COUNT];
+};
+
+const char *bench_sqlite_message(int code) { return sqlite3_errstr(code); }
+
+int bench_sqlite_open(const char *path, bench_sqlite **out) {
+  bench_sqlite *store = calloc(1, sizeof *store);
+  if (store == NULL) abort();
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  int code = sqlite3_open_v2(path, &store->database, flags, NULL);
+  if (code == SQLITE_OK) code = sqlite3_exec(store->database, schema, NULL, NULL, NULL);
+  for (int index = 0; code == SQLITE_OK && index < STATEMENT_COUNT; index++) {
+    code = sqlite3_prepare_v3(
+      store->database, statement_texts[index], -1, SQLITE_PREPARE_PERSISTENT,
+      &store->statements[index], NULL);
+  }
+  if (code != SQLITE_OK) {
+    bench_sqlite_close(store);
+    return code;
+  }
+  *out = store;
+  return SQLITE_OK;
+}
+
+void bench_sqlite_close(bench_sqlite *store) {
+  for (int index = 0; index < STATEMENT_COUNT; index++) sqlite3_finalize(store->statements[index]);
+  sqlite3_close(store->database);
+  free(store);
+}
+
+// Runs a statement that returns no rows.
+static int run(sqlite3_stmt *statement) {
+  sqlite3_step(statement);
+  return sqlite3_reset(statement);
+}
+
+static int finish(bench_sqlite *store, int code) {
+  if (code == SQLITE_OK) return run(store->statements[COMMIT]);
+  run(store->statements[ROLLBACK]);
+  return code;
+}
+
+int bench_sqlite_insert(
+  bench_sqlite *store, const bench_person *people, size_t count, int64_t *last_id) {
+  int code = run(store->statements[BEGIN_WRITE]);
+  if (code != SQLITE_OK) return code;
+  sqlite3_stmt *statement = store->statements[INSERT];
+  for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
+    const bench_person *person = &people[index];
+    sqlite3_bind_text(statement, 1, person->name, (int)person->name_length, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, person->email, (int)person->email_length, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 3, person->age);
+    sqlite3_bind_double(statement, 4, person->score);
+    sqlite3_bind_int(statement, 5, person->active);
+    sqlite3_bind_double(statement, 6, person->created_at);
+    sqlite3_bind_text(statement, 7, person->city, (int)person->city_length, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 8, person->company_id);
+    code = run(statement);
+  }
+  *last_id = sqlite3_last_insert_rowid(store->database);
+  return finish(store, code);
+}
+
+static char *column_copy(sqlite3_stmt *statement, int column, uint32_t *length) {
+  const void *text = sqlite3_column_text(statement, column);
+  *length = (uint32_t)sqlite3_column_bytes(statement, column);
+  return person_copy_string(text, *length);
+}
+
+static void materialise(sqlite3_stmt *statement, bench_person *person) {
+  person->id = sqlite3_column_int64(statement, 0);
+  person->name = column_copy(statement, 1, &person->name_length);
+  person->email = column_copy(statement, 2, &person->email_length);
+  person->age = sqlite3_column_int64(statement, 3);
+  person->score = sqlite3_column_double(statement, 4);
+  person->active = sqlite3_column_int(statement, 5) != 0;
+  person->created_at = sqlite3_column_double(statement, 6);
+  person->city = column_copy(statement, 7, &person->city_length);
+  person->company_id = sqlite3_column_int64(statement, 8);
+}
+
+int bench_sqlite_age(bench_sqlite *store, const int64_t *ids, size_t count, uint64_t *done) {
+  int code = run(store->statements[BEGIN_WRITE]);
+  if (code != SQLITE_OK) return code;
+  sqlite3_stmt *get = store->statements[GET], *set = store->statements[SET_AGE];
+  for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
+    bench_person person;
+    sqlite3_bind_int64(get, 1, ids[index]);
+    if (sqlite3_step(get) != SQLITE_ROW) {
+      sqlite3_reset(get);
+      code = SQLITE_NOTFOUND;
+      break;
+    }
+    materialise(get, &person);
+    sqlite3_reset(get);
+    sqlite3_bind_int64(set, 1, (person.age + 1) % 100);
+    sqlite3_bind_int64(set, 2, ids[index]);
+    code = run(set);
+    person_free(&person);
+  }
+  *done = count;
+  return finish(store, code);
+}
+
+int bench_sqlite_delete(bench_sqlite *store, const int64_t *ids, size_t count, uint64_t *done) {
+  int code = run(store->statements[BEGIN_WRITE]);
+  if (code != SQLITE_OK) return code;
+  for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
+    sqlite3_bind_int64(store->statements[DELETE], 1, ids[index]);
+    code = run(store->statements[DELETE]);
+    if (code == SQLITE_OK && sqlite3_changes(store->database) != 1) code = SQLITE_NOTFOUND;
+  }
+  *done = count;
+  return finish(store, code);
+}
+
+static int get_one(sqlite3_stmt *get, int64_t id, bench_result *result) {
+  bench_person person;
+  sqlite3_bind_int64(get, 1, id);
+  int code = sqlite3_step(get);
+  if (code == SQLITE_ROW) {
+    materialise(get, &person);
+    result->rows += 1;
+    result->checksum += person_checksum(&person);
+    person_free(&person);
+  }
+  int end = sqlite3_reset(get);
+  return code == SQLITE_DONE ? SQLITE_NOTFOUND : end;
+}
+
+int bench_sqlite_get_each(
+  bench_sqlite *store, const int64_t *ids, size_t count, bench_result *result) {
+  int code = SQLITE_OK;
+  *result = (bench_result){0, 0};
+  for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
+    code = get_one(store->statements[GET], ids[index], result);
+  }
+  return code;
+}
+
+int bench_sqlite_get(bench_sqlite *store, const int64_t *ids, size_t count, bench_result *result) {
+  int code = run(store->statements[BEGIN_READ]);
+  if (code != SQLITE_OK) return code;
+  return finish(store, bench_sqlite_get_each(store, ids, count, result));
+}
+
+static int each_row(
+  bench_sqlite *store, bench_result *result, uint64_t (*add)(uint64_t, const bench_person *)) {
+  sqlite3_stmt *scan = store->statements[SCAN];
+  while (sqlite3_step(scan) == SQLITE_ROW) {
+    bench_person person;
+    materialise(scan, &person);
+    result->rows += 1;
+    result->checksum = add(result->checksum, &person);
+    person_free(&person);
+  }
+  return sqlite3_reset(scan);
+}
+
+static uint64_t add_checksum(uint64_t sum, const bench_person *person) {
+  return sum + person_checksum(person);
+}
+
+int bench_sqlite_scan(bench_sqlite *store, bench_result *result) {
+  *result = (bench_result){0, 0};
+  return each_row(store, result, add_checksum);
+}
+
+int bench_sqlite_fingerprint(bench_sqlite *store, bench_result *result) {
+  *result = (bench_result){0, FNV_START};
+  return each_row(store, result, fnv_person);
+}
+
+int bench_sqlite_checkpoint(bench_sqlite *store) {
+  return sqlite3_wal_checkpoint_v2(
+    store->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}

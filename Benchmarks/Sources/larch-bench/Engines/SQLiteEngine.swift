@@ -1,0 +1,73 @@
+import CEngines
+import Workload
+
+/// SQLite through prepared statements, WAL, synchronous=FULL.
+final class SQLiteEngine: Engine {
+  static let peer = "sqlite"
+
+  private let store: OpaquePointer
+
+  init(path: String) throws {
+    var opened: OpaquePointer?
+    try SQLiteEngine.check(bench_sqlite_open(path, &opened))
+    guard let opened else { throw BenchmarkError("sqlite: open gave no store") }
+    store = opened
+  }
+
+  func close() {
+    bench_sqlite_close(store)
+  }
+
+  func prepare(_ records: [WorkloadPerson]) -> NativePeople {
+    NativePeople(records)
+  }
+
+  func insert(_ batch: inout NativePeople) throws -> Int64 {
+    var last: Int64 = 0
+    try SQLiteEngine.check(bench_sqlite_insert(store, batch.people, batch.people.count, &last))
+    return last
+  }
+
+  func incrementAges(_ ids: [Int64]) throws -> UInt64 {
+    var done: UInt64 = 0
+    try SQLiteEngine.check(bench_sqlite_age(store, ids, ids.count, &done))
+    return done
+  }
+
+  func delete(_ ids: [Int64]) throws -> UInt64 {
+    var done: UInt64 = 0
+    try SQLiteEngine.check(bench_sqlite_delete(store, ids, ids.count, &done))
+    return done
+  }
+
+  func find(_ ids: [Int64]) throws -> QueryResult {
+    try result { bench_sqlite_get(store, ids, ids.count, &$0) }
+  }
+
+  func findEach(_ ids: [Int64]) throws -> QueryResult {
+    try result { bench_sqlite_get_each(store, ids, ids.count, &$0) }
+  }
+
+  func settle() throws {
+    try SQLiteEngine.check(bench_sqlite_checkpoint(store))
+  }
+
+  func scan() throws -> QueryResult {
+    try result { bench_sqlite_scan(store, &$0) }
+  }
+
+  func fingerprint() throws -> QueryResult {
+    try result { bench_sqlite_fingerprint(store, &$0) }
+  }
+
+  private func result(_ body: (inout bench_result) -> Int32) throws -> QueryResult {
+    var result = bench_result()
+    try SQLiteEngine.check(body(&result))
+    return QueryResult(rows: result.rows, checksum: result.checksum)
+  }
+
+  private static func check(_ code: Int32) throws {
+    guard code != 0 else { return }
+    throw BenchmarkError("sqlite: \(String(cString: bench_sqlite_message(code)))")
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Workload
+
+/// Runs operations round after round, all peers taking turns, and keeps what each round gave.
+struct Harness {
+  var arguments: Arguments
+  var report: Report
+
+  init(arguments: Arguments) throws {
+    self.arguments = arguments
+    report = try Report(arguments: arguments)
+  }
+
+  mutating func run() throws {
+    var shuffle = RandomStream(state: arguments.seed)
+    let expected = expectedFingerprint()
+    for round in 1...arguments.rounds {
+      try runRound(round, &shuffle, expected: expected)
+    }
+  }
+
+  private mutating func runRound(
+    _ round: Int, _ shuffle: inout RandomStream, expected: QueryResult
+  ) throws {
+    let directory = URL(filePath: arguments.directory)
+    let sessions = try arguments.peers.map {
+      try Session($0, size: arguments.size, parent: directory)
+    }
+    defer { for session in sessions { try? session.finish() } }
+    for stage in Operation.Stage.allCases {
+      if stage == .read {
+        // Everything is in the page cache, and the stores hold what the workload says, or it ends.
+        try compare("V.load", round, sessions) { try $0.engine.fingerprint() }
+        for session in sessions where try session.engine.fingerprint() != expected {
+          throw BenchmarkError("\(session.peer): the loaded store differs from the workload")
+        }
+      }
+      for operation in Operation.all where operation.stage == stage {
+        // Without its records no later operation has anything to work on.
+        let isWanted = arguments.wants(operation)
+        guard isWanted || operation.name == "W1" else { continue }
+        var measurements: [String: Measurement] = [:]
+        for session in shuffled(sessions, &shuffle) {
+          if stage == .read { _ = try session.engine.scan() }
+          measurements[session.peer] = try operation.run(session)
+        }
+        if isWanted { try report.add(operation, round, measurements) }
+      }
+    }
+    try compare("V.end", round, sessions) { try $0.engine.fingerprint() }
+  }
+
+  private mutating func compare(
+    _ name: String, _ round: Int, _ sessions: [Session], _ body: (Session) throws -> QueryResult
+  ) throws {
+    var measurements: [String: Measurement] = [:]
+    for session in sessions {
+      let result = try body(session)
+      measurements[session.peer] = Measurement(
+        operation: name, rows: result.rows, checksum: result.checksum)
+    }
+    try report.addUntimed(name, round, measurements)
+  }
+
+  /// What every store must hold after W1, from the generator alone.
+  private func expectedFingerprint() -> QueryResult {
+    var fingerprint = Fingerprint()
+    for index in 1...arguments.size {
+      fingerprint.add(WorkloadPerson(index: index, size: arguments.size))
+    }
+    return QueryResult(rows: UInt64(fingerprint.count), checksum: fingerprint.value)
+  }
+
+  private func shuffled(_ sessions: [Session], _ stream: inout RandomStream) -> [Session] {
+    var order = sessions
+    for index in order.indices.dropLast() {
+      order.swapAt(index, index + stream.below(order.count - index))
+    }
+    return order
+  }
+}

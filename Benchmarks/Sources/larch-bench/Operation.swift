@@ -1,0 +1,165 @@
+import Workload
+
+/// A row of the table: what is run, when, and how good Larch must be.
+struct Operation: Sendable {
+  /// Stages follow one another on one store, so that each operation meets the state it expects.
+  enum Stage: Int, CaseIterable {
+    case load, read, open, write
+  }
+
+  enum Limit: Sendable {
+    case ratio(must: Double, aim: Double)
+    case nanoseconds(must: Double, aim: Double)
+  }
+
+  var name: String
+  var unit: String
+  var stage: Stage
+  var limit: Limit?
+  /// The same operation under this name and limit for the peer that codes memberwise.
+  var memberwise: (name: String, limit: Limit)?
+  /// Run only when named.
+  var isExtra = false
+  /// No measurement where a peer has nothing to run.
+  var run: @Sendable (Session) throws -> Measurement?
+
+  /// All that are known; a later issue adds a row here and a method to `Engine`.
+  static var all: [Operation] {
+    writes + reads + [
+      Operation(
+        name: "open", unit: "open+find", stage: .open,
+        limit: .nanoseconds(must: 800_000, aim: 300_000), run: runOpen),
+      Operation(
+        name: "DISK", unit: "bytes", stage: .load, limit: .ratio(must: 1.1, aim: 0.8)
+      ) { session in
+        var measurement = Measurement(operation: "DISK")
+        measurement.bytes = try session.sizeOnDisk()
+        return measurement
+      },
+    ]
+  }
+
+  private static let writes = [
+    Operation(
+      name: "W1", unit: "record", stage: .load, limit: .ratio(must: 1.3, aim: 0.7)
+    ) { try inserts("W1", [$0.size], unitIsCommit: false, $0) },
+    Operation(
+      name: "W2", unit: "record", stage: .write, limit: .ratio(must: 1.1, aim: 0.8)
+    ) {
+      try inserts("W2", Array(repeating: 1_000, count: 20), unitIsCommit: false, $0)
+    },
+    Operation(
+      name: "W3", unit: "commit", stage: .write, limit: .ratio(must: 1.2, aim: 1.05)
+    ) {
+      try inserts("W3", Array(repeating: 1, count: 200), unitIsCommit: true, $0)
+    },
+    Operation(
+      name: "W4", unit: "record", stage: .write, limit: .ratio(must: 1.5, aim: 1.1)
+    ) { session in
+      var stream = RandomStream(operation: 204)
+      let ids = stream.distinct(min(10_000, session.size), upTo: session.size)
+      return try changes("W4", ids, session) { try session.engine.incrementAges($0) }
+    },
+    Operation(
+      name: "W5", unit: "record", stage: .write, limit: .ratio(must: 1.3, aim: 1.0)
+    ) { session in
+      var stream = RandomStream(operation: 205)
+      let ids = stream.distinct(min(10_000, session.size / 2), upTo: session.size)
+      return try changes("W5", ids, session) { try session.engine.delete($0) }
+    },
+  ]
+
+  private static let reads = [
+    Operation(
+      name: "R1", unit: "get", stage: .read, limit: .ratio(must: 1.8, aim: 1.3)
+    ) { session in
+      let ids = lookUps(session)
+      return try query("R1", operations: ids.count, session) { try session.engine.find(ids) }
+    },
+    Operation(
+      name: "R1t", unit: "get", stage: .read, limit: .ratio(must: 2.0, aim: 1.4)
+    ) { session in
+      let ids = Array(lookUps(session).prefix(20_000))
+      return try query("R1t", operations: ids.count, session) { try session.engine.findEach(ids) }
+    },
+    // What renewing one transaction saves the baseline.
+    Operation(name: "R1t.fresh", unit: "get", stage: .read, isExtra: true) { session in
+      guard let engine = session.engine as? RawLMDBEngine else { return nil }
+      let ids = Array(lookUps(session).prefix(20_000))
+      return try query("R1t.fresh", operations: ids.count, session) {
+        try engine.findEachFresh(ids)
+      }
+    },
+    Operation(
+      name: "R8", unit: "query", stage: .read, limit: .ratio(must: 8, aim: 5),
+      memberwise: ("R8m", .ratio(must: 3.0, aim: 1.9))
+    ) { session in
+      let times = scanRepetitions(session)
+      return try query("R8", operations: times, session) {
+        var sum = QueryResult(rows: 0, checksum: 0)
+        for _ in 0..<times {
+          let result = try session.engine.scan()
+          sum.rows += result.rows
+          sum.checksum &+= result.checksum
+        }
+        return sum
+      }
+    },
+  ]
+
+  // MARK: How each kind is measured
+
+  private static func lookUps(_ session: Session) -> [Int64] {
+    var stream = RandomStream(operation: 101)
+    return (0..<100_000).map { _ in 1 + Int64(stream.below(session.size)) }
+  }
+
+  private static func scanRepetitions(_ session: Session) -> Int {
+    session.size <= 10_000 ? 20 : session.size <= 100_000 ? 5 : 2
+  }
+
+  private static func inserts(
+    _ name: String, _ counts: [Int], unitIsCommit: Bool, _ session: Session
+  ) throws -> Measurement {
+    let (nanoseconds, last) = try session.engine.timeInserts(
+      counts.map(session.take), session.stopwatch)
+    guard last == Int64(session.nextIndex - 1) else {
+      throw BenchmarkError("\(session.peer) \(name): last id is \(last), not the record's index")
+    }
+    return Measurement(
+      operation: name, nanoseconds: nanoseconds,
+      operations: unitIsCommit ? counts.count : counts.reduce(0, +), rows: 1,
+      checksum: UInt64(bitPattern: last))
+  }
+
+  private static func changes(
+    _ name: String, _ ids: [Int64], _ session: Session, _ body: ([Int64]) throws -> UInt64
+  ) throws -> Measurement {
+    var done: UInt64 = 0
+    let nanoseconds = try session.stopwatch.time { done = try body(ids) }
+    return Measurement(
+      operation: name, nanoseconds: nanoseconds, operations: ids.count, rows: 1, checksum: done)
+  }
+
+  private static func query(
+    _ name: String, operations: Int, _ session: Session, _ body: () throws -> QueryResult
+  ) throws -> Measurement {
+    var result = QueryResult(rows: 0, checksum: 0)
+    let nanoseconds = try session.stopwatch.time { result = try body() }
+    return Measurement(
+      operation: name, nanoseconds: nanoseconds, operations: operations,
+      rows: result.rows / UInt64(operations), checksum: result.checksum)
+  }
+
+  private static func runOpen(_ session: Session) throws -> Measurement {
+    let times = 5
+    var measurement = Measurement(operation: "open", operations: times)
+    for _ in 0..<times {
+      let (nanoseconds, result) = try session.timeOpen(find: Int64(max(1, session.size / 2)))
+      measurement.nanoseconds += nanoseconds
+      measurement.rows = result.rows
+      measurement.checksum &+= result.checksum
+    }
+    return measurement
+  }
+}

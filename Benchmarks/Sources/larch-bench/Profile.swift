@@ -1,0 +1,51 @@
+import Foundation
+import Workload
+
+/// Sets the state up untimed, then runs one operation again and again.
+func runProfile(_ name: String, _ arguments: Arguments) throws {
+  if ["encode", "decode"].contains(name) {
+    return try profileCoding(isEncoding: name == "encode", arguments)
+  }
+  let names = { (operation: Operation) in [operation.name, operation.memberwise?.name] }
+  guard let operation = Operation.all.first(where: { names($0).contains(name) }),
+    let load = Operation.all.first(where: { $0.name == "W1" })
+  else { throw BenchmarkError("no operation \(name)") }
+  let peer = try Arguments.peer(arguments.profilePeer)
+  // A second W1 needs an empty store, a second W5 the records that the first one deleted.
+  let needsFreshStore = ["W1", "W5"].contains(operation.name)
+  var session: Session?
+  defer { try? session?.finish() }
+  for repetition in 1...arguments.repetitions {
+    if session == nil || needsFreshStore {
+      try session?.finish()
+      session = try Session(
+        peer, size: arguments.size, parent: URL(filePath: arguments.directory))
+      if let session, operation.name != "W1" { _ = try load.run(session) }
+      if let session, operation.stage == .read { _ = try session.engine.scan() }
+    }
+    session?.stopwatch.isProfiling = true
+    guard let session, let measurement = try operation.run(session) else {
+      throw BenchmarkError("\(peer.peer) does not run \(name)")
+    }
+    session.stopwatch.isProfiling = false
+    print("\(repetition): \(peer.peer) \(name) \(format(measurement.figure, 1)) ns")
+  }
+}
+
+/// A thousand records a repetition.
+private func profileCoding(isEncoding: Bool, _ arguments: Arguments) throws {
+  let types: [any CodingPeer.Type] = [HandWrittenCoding.self] + larchCodingPeers
+  guard let type = types.first(where: { $0.name == arguments.profilePeer }) else {
+    throw BenchmarkError("no coder \(arguments.profilePeer); there are \(types.map { $0.name })")
+  }
+  let peer = try type.init(WorkloadPerson.records(1...1_000, size: 100_000))
+  // Whatever is learned once is learned before.
+  _ = try peer.encodeAll()
+  _ = try peer.decodeAll()
+  let nanoseconds = try Stopwatch(isProfiling: true).time {
+    for _ in 0..<arguments.repetitions {
+      _ = isEncoding ? UInt64(try peer.encodeAll()) : try peer.decodeAll()
+    }
+  }
+  print("\(type.name): \(format(nanoseconds / Double(1_000 * arguments.repetitions), 1)) ns")
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Workload
+
+/// One figure of one peer in one round.
+struct Measurement {
+  var operation: String
+  var nanoseconds = 0.0
+  var operations = 1
+  var rows: UInt64 = 0
+  var checksum: UInt64 = 0
+  /// A size instead of a time.
+  var bytes: Int?
+
+  /// What ratios are taken of: nanoseconds an operation, or bytes.
+  var figure: Double {
+    bytes.map(Double.init) ?? nanoseconds / Double(operations)
+  }
+}
+
+/// One peer on one fresh directory: what a round runs operations on.
+final class Session {
+  let size: Int
+  let peer: String
+  private(set) var engine: any Engine
+  private let type: any Engine.Type
+  private let directory: URL
+  /// The records that the write operations have appended so far follow the loaded ones.
+  private(set) var nextIndex: Int
+  var stopwatch = Stopwatch()
+
+  init(_ type: any Engine.Type, size: Int, parent: URL) throws {
+    self.type = type
+    self.size = size
+    peer = type.peer
+    nextIndex = 1
+    directory = parent.appending(path: "\(type.peer)-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    engine = try type.init(path: directory.appending(path: "people.larch").path)
+  }
+
+  /// Takes the next `count` records of the workload.
+  func take(_ count: Int) -> [WorkloadPerson] {
+    defer { nextIndex += count }
+    return WorkloadPerson.records(nextIndex...(nextIndex + count - 1), size: size)
+  }
+
+  func reopen() throws {
+    engine.close()
+    engine = try type.init(path: directory.appending(path: "people.larch").path)
+  }
+
+  /// Time to open and to find one record, in this process; closing is not part of it.
+  func timeOpen(find id: Int64) throws -> (nanoseconds: Double, result: QueryResult) {
+    engine.close()
+    var result = QueryResult(rows: 0, checksum: 0)
+    let nanoseconds = try stopwatch.time {
+      engine = try type.init(path: directory.appending(path: "people.larch").path)
+      result = try engine.find([id])
+    }
+    return (nanoseconds, result)
+  }
+
+  /// Bytes of the data files; lock files hold none.
+  func sizeOnDisk() throws -> Int {
+    try engine.settle()
+    let files = try FileManager.default.contentsOfDirectory(
+      at: directory, includingPropertiesForKeys: nil)
+    return try files.filter { !$0.path.hasSuffix("-lock") && !$0.path.hasSuffix("-shm") }
+      .reduce(0) { sum, file in
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+        return sum + ((attributes[.size] as? Int) ?? 0)
+      }
+  }
+
+  func finish() throws {
+    engine.close()
+    try FileManager.default.removeItem(at: directory)
+  }
+}

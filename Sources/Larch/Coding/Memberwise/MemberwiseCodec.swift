@@ -1,0 +1,236 @@
+/// Codable as memberwise coding sees it: what it has to equal.
+protocol MemberwiseReference {
+  /// The record that Codable writes now; only asked for while writing, since it may make shapes.
+  func codableBytes<Value: Encodable>(of value: Value) throws -> [UInt8]
+  /// Bytes that are equal for equal values, written with shapes of their own.
+  func comparableBytes<Value: Encodable>(of value: Value) throws -> [UInt8]
+  func codableValue<Value: Decodable>(
+    _ type: Value.Type, from record: UnsafeRawBufferPointer
+  ) throws -> Value
+}
+
+/// Memberwise coding of one type for one coder: it knows the shapes that Codable uses now, and
+/// proves itself against Codable before it is used.
+///
+/// Both directions answer false for whatever they cannot do exactly. The caller then goes through
+/// Codable and shows the result to `learnWriting` or `learnReading`, so that the next value can be
+/// coded memberwise.
+final class MemberwiseCodec {
+  let type: any MemberwiseCoded.Type
+  let plan: MemberwisePlan
+  private let shapes: ShapeTable
+  private let readsMissingAsNil: Bool
+  @exclusivity(unchecked) private var generation: Int
+  @exclusivity(unchecked) private var writer: MemberwiseProgram?
+  /// The program of the shape that was read last, and all of them.
+  @exclusivity(unchecked) private var reader: MemberwiseProgram?
+  @exclusivity(unchecked) private var readers: [UInt16: MemberwiseProgram] = [:]
+  @exclusivity(unchecked) private var misfits: Set<UInt16> = []
+  /// Values that teach nothing must not cost a lesson each for ever.
+  @exclusivity(unchecked) private var lessonsLeft = 64
+
+  /// Nil when the type did not opt in or cannot be coded so. Where defaults or older names of
+  /// fields are declared, a field that the stored shape does not have is Codable's to find.
+  init?(_ type: Any.Type, shapes: ShapeTable, readsMissingAsNil: Bool = true) {
+    guard let type = type as? any MemberwiseCoded.Type else { return nil }
+    let plan = MemberwisePlan.plan(for: type)
+    guard plan.reasonForFallback == nil else { return nil }
+    self.type = type
+    self.plan = plan
+    self.shapes = shapes
+    self.readsMissingAsNil = readsMissingAsNil
+    generation = shapes.generation
+  }
+
+  // MARK: Writing
+
+  /// The id of the shape that it writes, 0 when it does not write yet.
+  var writtenShape: UInt16 { writer?.header ?? 0 }
+
+  /// Appends the record of the value at `value`.
+  @inline(__always)
+  func encode(_ value: UnsafeRawPointer, to output: inout MemberwiseOutput) -> Bool {
+    guard generation == shapes.generation, let writer else { return false }
+    return writer.encode(value, to: &output)
+  }
+
+  /// Learns from a value that Codable has just written as `record`.
+  func learnWriting(
+    _ value: UnsafeRawPointer, _ record: UnsafeRawBufferPointer,
+    _ reference: any MemberwiseReference
+  ) {
+    guard prepareLesson(), let program = program(for: record), program.canEncode else { return }
+    if plan.needsProof(.writing) {
+      func prove<Value: MemberwiseCoded>(_ type: Value.Type) -> Bool? {
+        provesWriting(program, value.assumingMemoryBound(to: type), record, reference)
+      }
+      guard let isProved = _openExistential(type, do: prove) else { return }
+      plan.conclude(isProved, .writing)
+      guard isProved else { return dropPrograms() }
+    }
+    writer = program
+    reader = program
+    readers[program.header] = program
+  }
+
+  /// True when both directions give what Codable gives; nil when Codable itself fails.
+  private func provesWriting<Value: MemberwiseCoded>(
+    _ program: MemberwiseProgram, _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
+    _ reference: any MemberwiseReference
+  ) -> Bool? {
+    var output = MemberwiseOutput()
+    defer { output.deallocate() }
+    // A value that needs Codable, such as one of more than 64 KiB, proves nothing.
+    guard program.encode(UnsafeRawPointer(value), to: &output) else { return nil }
+    guard output.bytes.elementsEqual(record) else { return false }
+    // A value that Codable writes but does not read back proves nothing either.
+    guard let known = try? reference.codableValue(Value.self, from: record) else { return nil }
+    return withUnsafePointer(to: known) { provesReading(program, $0, record, reference) }
+  }
+
+  // MARK: Reading
+
+  /// Initializes the memory at `target` from a record.
+  @inline(__always)
+  func decode(_ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) -> Bool {
+    guard generation == shapes.generation, let reader, record.count >= 2 else { return false }
+    if record.loadUnaligned(as: UInt16.self) == reader.header {
+      return reader.decode(record, into: target)
+    }
+    return decodeOther(record, into: target)
+  }
+
+  @inline(never)
+  private func decodeOther(
+    _ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard let other = readers[record.loadUnaligned(as: UInt16.self)] else { return false }
+    reader = other
+    return other.decode(record, into: target)
+  }
+
+  /// Learns from a record that Codable has just read as the value at `value`.
+  func learnReading(
+    _ value: UnsafeRawPointer, _ record: UnsafeRawBufferPointer,
+    _ reference: any MemberwiseReference
+  ) {
+    guard prepareLesson(), let program = program(for: record) else { return }
+    if plan.needsProof(.reading) {
+      func prove<Value: MemberwiseCoded>(_ type: Value.Type) -> Bool? {
+        provesReading(program, value.assumingMemoryBound(to: type), record, reference)
+      }
+      guard let isProved = _openExistential(type, do: prove) else { return }
+      plan.conclude(isProved, .reading)
+      guard isProved else { return dropPrograms() }
+    }
+    reader = program
+    readers[program.header] = program
+  }
+
+  private func provesReading<Value: MemberwiseCoded>(
+    _ program: MemberwiseProgram, _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
+    _ reference: any MemberwiseReference
+  ) -> Bool? {
+    guard let read = decoded(Value.self, record, program) else { return nil }
+    return agrees(read, value.pointee, program, record, reference)
+  }
+
+  /// Whether both read the same; nil when that says nothing, since nobody wrote the record so.
+  private func agrees<Value: MemberwiseCoded>(
+    _ ours: Value, _ theirs: Value, _ program: MemberwiseProgram,
+    _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
+  ) -> Bool? {
+    guard let ourBytes = try? reference.comparableBytes(of: ours),
+      let theirBytes = try? reference.comparableBytes(of: theirs)
+    else { return nil }
+    if ourBytes == theirBytes { return true }
+    var output = MemberwiseOutput()
+    defer { output.deallocate() }
+    let isWellFormed = withUnsafePointer(to: ours) {
+      program.encode(UnsafeRawPointer($0), to: &output) && output.bytes.elementsEqual(record)
+    }
+    return isWellFormed ? false : nil
+  }
+
+  // MARK: Lessons
+
+  private func prepareLesson() -> Bool {
+    guard plan.reasonForFallback == nil, lessonsLeft > 0 else { return false }
+    lessonsLeft -= 1
+    if generation != shapes.generation {
+      generation = shapes.generation
+      dropPrograms()
+    }
+    return true
+  }
+
+  private func dropPrograms() {
+    writer = nil
+    reader = nil
+    readers = [:]
+    misfits = []
+  }
+
+  /// The program for the shape of a record, made if there is none, taught by the record.
+  private func program(for record: UnsafeRawBufferPointer) -> MemberwiseProgram? {
+    guard record.count >= 2 else { return nil }
+    let id = record.loadUnaligned(as: UInt16.self)
+    // Wide records and tagged values are Codable's.
+    guard id != 0, id & ~RecordFormat.shapeMask == 0, !misfits.contains(id),
+      let shape = try? shapes.shape(id)
+    else { return nil }
+    if let known = readers[id], known.shape === shape {
+      return known.learn(from: record, shapes: shapes) ? known : nil
+    }
+    guard
+      let made = MemberwiseProgram(
+        plan: plan, shape: shape, readsMissingAsNil: readsMissingAsNil)
+    else {
+      misfits.insert(id)
+      return nil
+    }
+    return made.learn(from: record, shapes: shapes) ? made : nil
+  }
+
+  private func decoded<Value>(
+    _ type: Value.Type, _ record: UnsafeRawBufferPointer, _ program: MemberwiseProgram
+  ) -> Value? {
+    withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
+      guard let target = memory.baseAddress, program.decode(record, into: target) else {
+        return nil
+      }
+      return target.move()
+    }
+  }
+}
+
+extension MemberwiseCodec {
+  /// In debug builds every record that was written memberwise is written through Codable too.
+  ///
+  /// Codable may have moved to another shape since; then the next one follows it.
+  func checkWriting<Value: Encodable>(
+    _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
+  ) {
+    guard let theirs = try? reference.codableBytes(of: value),
+      !theirs.elementsEqual(record)
+    else { return }
+    lessonsLeft = max(lessonsLeft, 1)
+    theirs.withUnsafeBytes { theirs in
+      withUnsafePointer(to: value) { learnWriting(UnsafeRawPointer($0), theirs, reference) }
+    }
+  }
+
+  /// In debug builds every record that was read memberwise is read through Codable too, which
+  /// decides: about errors as well.
+  func checkReading<Value: MemberwiseCoded>(
+    _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
+  ) throws -> Value {
+    let theirs = try reference.codableValue(Value.self, from: record)
+    guard let reader, agrees(value, theirs, reader, record, reference) == false else {
+      return theirs
+    }
+    plan.conclude(false, .reading)
+    dropPrograms()
+    return theirs
+  }
+}

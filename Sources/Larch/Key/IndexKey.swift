@@ -1,0 +1,162 @@
+/// A type whose values can be keys of an index.
+///
+/// Standard types are: `Bool`, all integers, `Float`, `Double`, `String`, `Character`, `Data`,
+/// `Date`, `UUID`, `URL`, optionals of them (nil comes first), and enums with a raw value. For a
+/// type of your own, say which value stands for it; values must be equal, and in order, when the
+/// values standing for them are.
+///
+/// ```swift
+/// extension Money: IndexKey {
+///   var indexValue: Int64 { cents }
+/// }
+///
+/// extension Version: IndexKey {
+///   var indexValue: CompositeKey<Int, Int> { CompositeKey(major, minor) }
+/// }
+/// ```
+///
+/// `RawRepresentable` types get `indexValue` from their raw value and need only
+/// `extension Rank: IndexKey {}`. The requirements with an underscore are met by Larch; neither
+/// write nor call them.
+public protocol IndexKey: IndexableField {
+  /// The type that stands for this one in an index.
+  associatedtype IndexValue: IndexKey
+
+  /// The value that stands for this one in an index.
+  var indexValue: IndexValue { get }
+
+  /// Writes the bytes of a key. Met by Larch; never called by you.
+  static func _writeKey(_ value: Self, to writer: inout KeyWriter, isLast: Bool)
+
+  /// What the bytes stand for. Met by Larch; never called by you.
+  static var _keyForm: KeyForm { get }
+}
+
+extension IndexKey {
+  /// Writes the bytes of the value that stands for this one.
+  public static func _writeKey(_ value: Self, to writer: inout KeyWriter, isLast: Bool) {
+    IndexValue._writeKey(value.indexValue, to: &writer, isLast: isLast)
+  }
+
+  /// As the value that stands for this one.
+  public static var _keyForm: KeyForm {
+    precondition(
+      IndexValue.self != Self.self,
+      "\(Self.self).indexValue must be of another type than \(Self.self): a standard type, or one that leads to it."
+    )
+    return IndexValue._keyForm
+  }
+
+  /// As a key of one component.
+  public static var _fieldForm: KeyForm { _keyForm }
+
+  /// One value, one entry.
+  public static var _isMultiple: Bool { false }
+
+  /// One entry.
+  public static func _forEachKey(
+    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
+    _ body: (inout KeyWriter) throws -> Void
+  ) rethrows {
+    _writeKey(value, to: &writer, isLast: isLast)
+    try body(&writer)
+  }
+}
+
+extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
+  /// The raw value stands for its owner.
+  public var indexValue: RawValue { rawValue }
+}
+
+/// What an index can be declared over: a type that is an ``IndexKey``, or an array or set of such.
+///
+/// An array or a set has an entry for each distinct element; an empty one, or nil in its place,
+/// has none. Together with other fields in one index, it has an entry for each combination.
+public protocol IndexableField {
+  /// What the bytes of one entry stand for. Met by Larch; never called by you.
+  static var _fieldForm: KeyForm { get }
+
+  /// Whether a value can have several entries. Met by Larch; never called by you.
+  static var _isMultiple: Bool { get }
+
+  /// Appends each key of a value in turn, and calls the closure behind each. Keys that are equal
+  /// may come repeatedly. Met by Larch; never called by you.
+  static func _forEachKey(
+    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
+    _ body: (inout KeyWriter) throws -> Void
+  ) rethrows
+}
+
+extension IndexableField where Self: Sequence, Element: IndexKey {
+  static func forEachElement(
+    of value: Self, to writer: inout KeyWriter, isLast: Bool,
+    _ body: (inout KeyWriter) throws -> Void
+  ) rethrows {
+    let mark = writer.mark
+    for element in value {
+      Element._writeKey(element, to: &writer, isLast: isLast)
+      try body(&writer)
+      writer.rewind(to: mark)
+    }
+  }
+}
+
+extension Array: IndexableField where Element: IndexKey {
+  /// As an element.
+  public static var _fieldForm: KeyForm { Element._keyForm }
+
+  /// An entry for each distinct element.
+  public static var _isMultiple: Bool { true }
+
+  /// The key of each element.
+  public static func _forEachKey(
+    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
+    _ body: (inout KeyWriter) throws -> Void
+  ) rethrows {
+    try forEachElement(of: value, to: &writer, isLast: isLast, body)
+  }
+}
+
+extension Set: IndexableField where Element: IndexKey {
+  /// As an element.
+  public static var _fieldForm: KeyForm { Element._keyForm }
+
+  /// An entry for each element.
+  public static var _isMultiple: Bool { true }
+
+  /// The key of each element.
+  public static func _forEachKey(
+    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
+    _ body: (inout KeyWriter) throws -> Void
+  ) rethrows {
+    try forEachElement(of: value, to: &writer, isLast: isLast, body)
+  }
+}
+
+extension Optional: IndexableField where Wrapped: IndexableField {
+  /// Optional, unless nil has no entry.
+  public static var _fieldForm: KeyForm {
+    Wrapped._isMultiple ? Wrapped._fieldForm : .optional(Wrapped._fieldForm)
+  }
+
+  /// As the value in it.
+  public static var _isMultiple: Bool { Wrapped._isMultiple }
+
+  /// The keys of the value in it; for nil one of its own, or none if the value has several.
+  public static func _forEachKey(
+    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
+    _ body: (inout KeyWriter) throws -> Void
+  ) rethrows {
+    if Wrapped._isMultiple {
+      if let value {
+        try Wrapped._forEachKey(value, to: &writer, isLast: isLast, body)
+      }
+    } else if let value {
+      writer.appendPresent()
+      try Wrapped._forEachKey(value, to: &writer, isLast: isLast, body)
+    } else {
+      writer.appendNil()
+      try body(&writer)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/// What the bytes of an index key stand for, in terms of standard types.
+///
+/// Kept in the catalog of a store as text such as `string,int64?`, so that keys can be read
+/// without the Swift types they were made from. You never need one.
+public struct KeyForm: Hashable, Sendable {
+  /// A standard type. The raw values are part of the file format.
+  enum Primitive: String, CaseIterable, Sendable {
+    case bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float, double
+    case date, string, data, uuid, url
+  }
+
+  indirect enum Node: Hashable, Sendable {
+    case primitive(Primitive)
+    case optional(KeyForm)
+    /// Two or more parts, none of them a composite itself: those are the same bytes.
+    case composite([KeyForm])
+  }
+
+  let node: Node
+
+  private init(node: Node) { self.node = node }
+
+  static func primitive(_ primitive: Primitive) -> KeyForm { KeyForm(node: .primitive(primitive)) }
+
+  static func optional(_ wrapped: KeyForm) -> KeyForm { KeyForm(node: .optional(wrapped)) }
+
+  /// The form of values one after the other.
+  static func composite(_ parts: [KeyForm]) -> KeyForm {
+    let flat = parts.flatMap(\.parts)
+    return flat.count == 1 ? flat[0] : KeyForm(node: .composite(flat))
+  }
+
+  /// The parts of a composite, or the form itself.
+  var parts: [KeyForm] {
+    if case .composite(let parts) = node { return parts }
+    return [self]
+  }
+
+  var isOptional: Bool {
+    if case .optional = node { return true }
+    return false
+  }
+
+  /// The form without its optionals.
+  var unwrapped: KeyForm {
+    if case .optional(let wrapped) = node { return wrapped.unwrapped }
+    return self
+  }
+}
+
+extension KeyForm: CustomStringConvertible {
+  /// The form as the catalog keeps it.
+  public var description: String { parts.map(\.partText).joined(separator: ",") }
+
+  private var partText: String {
+    switch node {
+    case .primitive(let primitive): primitive.rawValue
+    case .optional(let wrapped): wrapped.partText + "?"
+    case .composite: "(" + description + ")"
+    }
+  }
+
+  /// Reads what `description` wrote; nil if the text is no form.
+  init?(_ text: String) {
+    var rest = Substring(text)
+    guard let form = KeyForm.parseParts(&rest, depth: 0), rest.isEmpty else { return nil }
+    self = form
+  }
+
+  /// Deeper forms are never made by a program; the limit keeps damaged text from using up the stack.
+  private static let depthLimit = 16
+
+  private static func parseParts(_ text: inout Substring, depth: Int) -> KeyForm? {
+    var parts: [KeyForm] = []
+    while true {
+      guard let part = parsePart(&text, depth: depth) else { return nil }
+      parts.append(part)
+      guard text.first == "," else { return .composite(parts) }
+      text.removeFirst()
+    }
+  }
+
+  private static func parsePart(_ text: inout Substring, depth: Int) -> KeyForm? {
+    var form: KeyForm
+    if text.first == "(" {
+      guard depth < depthLimit else { return nil }
+      text.removeFirst()
+      guard let inner = parseParts(&text, depth: depth + 1), text.first == ")" else { return nil }
+      text.removeFirst()
+      form = inner
+    } else {
+      let name = text.prefix { $0.isLetter || $0.isNumber }
+      guard let primitive = Primitive(rawValue: String(name)) else { return nil }
+      text.removeFirst(name.count)
+      form = .primitive(primitive)
+    }
+    var optionals = 0
+    while text.first == "?" {
+      guard optionals < depthLimit else { return nil }
+      optionals += 1
+      text.removeFirst()
+      form = .optional(form)
+    }
+    return form
+  }
+}

@@ -1,0 +1,270 @@
+internal import Foundation
+
+/// Writes the bytes of keys, so that the order of bytes is the order of values.
+///
+/// You never call it: index keys are made by Larch from standard values, also those of your own
+/// types (see ``IndexKey``).
+///
+/// The bytes, component after component:
+///
+/// - Optional: `00` for nil; `01`, then the value.
+/// - Bool: `00` or `01`. Signed integers: big-endian in their own width with the sign bit turned,
+///   Int with 8 bytes. Unsigned integers: big-endian. UUID: its 16 bytes.
+/// - Double, Float, big-endian: `-0.0` as `0.0`; the sign bit set if it was clear, else all bits
+///   turned. Every NaN is `FF…FF`, behind positive infinity. Date: the seconds since 2001 as Double.
+/// - String: `01`, then UTF-8 in normal form C. Data: `01`, then the bytes. In the last component
+///   of a key they end with the key; in all others `00` is written `00 FF` and `00 00` ends them.
+///
+/// Long keys are cut:
+///
+/// - If the bytes of a String or Data behind its `01`, escaped but without the end, are 128 or
+///   more, only the first 128 stay (129 where the 128th is the first half of `00 FF`) and the key
+///   ends there. So a component of less than 128 bytes is whole, all others are taken for cut.
+/// - If a key would have 500 bytes or more, only the first 500 stay, wherever that is.
+///
+/// Between keys that are not cut, equal bytes mean equal values, and bytes sort as values do. A
+/// cut key is not equal to any that is not cut. With cut keys, values in order have keys in order
+/// or equal keys: what is found by a cut key has to be checked on the record.
+public struct KeyWriter: ~Copyable {
+  /// Bytes that a String or Data may not reach without being cut.
+  static let componentLimit = 128
+  /// Bytes that a key may not reach without being cut.
+  static let keyLimit = 500
+
+  private let base: UnsafeMutableRawPointer
+  private(set) var count = 0
+  /// Where a key must not reach; zero once it is cut, so that one comparison guards each append.
+  private var end = KeyWriter.keyLimit
+  /// A component was nil since the last `clear`.
+  private(set) var hasNil = false
+  /// Strings are written in lower case, for indexes that ignore case.
+  var foldsCase = false
+  private var buffer = NFCBuffer()
+
+  // A whole id, or a key at its limit and the longest component behind it.
+  private static let capacity = 768
+
+  init() { base = .allocate(byteCount: Self.capacity, alignment: 16) }
+
+  deinit { base.deallocate() }
+
+  /// Begins a new key. `foldsCase` stays.
+  mutating func clear() {
+    count = 0
+    end = Self.keyLimit
+    hasNil = false
+  }
+
+  /// Values are missing from the end of the key: it stands for all that begin like it.
+  var isCut: Bool { end == 0 }
+
+  /// The key so far, valid until the next change of the writer.
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+    try body(bytes)
+  }
+
+  /// A place to come back to, for indexes with several entries that begin the same.
+  struct Mark {
+    fileprivate let count: Int
+    fileprivate let end: Int
+    fileprivate let hasNil: Bool
+  }
+
+  var mark: Mark { Mark(count: count, end: end, hasNil: hasNil) }
+
+  /// Takes back what was appended since the mark was made.
+  mutating func rewind(to mark: Mark) {
+    count = mark.count
+    end = mark.end
+    hasNil = mark.hasNil
+  }
+
+  // MARK: Fixed widths
+
+  @inline(__always)
+  private mutating func append<T: FixedWidthInteger>(bits: T) {
+    (base + count).storeBytes(of: bits.bigEndian, as: T.self)
+    advance(MemoryLayout<T>.size)
+  }
+
+  /// Accepts bytes that were stored behind the key: all, or those up to the limit, or none.
+  @inline(__always)
+  private mutating func advance(_ size: Int) {
+    if count &+ size < end { count &+= size } else { cut(behind: size) }
+  }
+
+  @inline(never)
+  private mutating func cut(behind size: Int) {
+    if end != 0 { count = min(count + size, Self.keyLimit) }
+    end = 0
+  }
+
+  mutating func append(int8 value: Int8) { append(bits: UInt8(bitPattern: value) ^ 0x80) }
+  mutating func append(int16 value: Int16) { append(bits: UInt16(bitPattern: value) ^ 0x8000) }
+  mutating func append(int32 value: Int32) {
+    append(bits: UInt32(bitPattern: value) ^ 0x8000_0000)
+  }
+  mutating func append(int64 value: Int64) {
+    append(bits: UInt64(bitPattern: value) ^ 0x8000_0000_0000_0000)
+  }
+  mutating func append(uint8 value: UInt8) { append(bits: value) }
+  mutating func append(uint16 value: UInt16) { append(bits: value) }
+  mutating func append(uint32 value: UInt32) { append(bits: value) }
+  mutating func append(uint64 value: UInt64) { append(bits: value) }
+  mutating func append(bool value: Bool) { append(bits: UInt8(value ? 1 : 0)) }
+
+  mutating func append(double value: Double) {
+    if value.isNaN { return append(bits: UInt64.max) }
+    let bits = (value + 0).bitPattern
+    append(bits: bits >> 63 == 0 ? bits | 1 << 63 : ~bits)
+  }
+
+  mutating func append(float value: Float) {
+    if value.isNaN { return append(bits: UInt32.max) }
+    let bits = (value + 0).bitPattern
+    append(bits: bits >> 31 == 0 ? bits | 1 << 31 : ~bits)
+  }
+
+  /// A date, by its seconds since the reference date.
+  mutating func append(date seconds: Double) { append(double: seconds) }
+
+  /// The 16 bytes of a UUID.
+  mutating func append(uuid bytes: UnsafeRawBufferPointer) {
+    let size = min(bytes.count, 16)
+    if let start = bytes.baseAddress { memcpy(base + count, start, size) }
+    advance(size)
+  }
+
+  mutating func appendNil() {
+    hasNil = true
+    append(bits: UInt8(0))
+  }
+
+  /// What stands in front of an optional that has a value.
+  mutating func appendPresent() { append(bits: UInt8(1)) }
+
+  // MARK: Strings and data
+
+  /// Text in UTF-8, which need not be in normal form.
+  mutating func append(stringUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
+    if foldsCase { return append(foldedStringUTF8: utf8, isLast: isLast) }
+    append(unfolded: utf8, isLast: isLast, isEnded: true)
+  }
+
+  /// Text, as `foldedForIndex` has it.
+  mutating func append(foldedStringUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
+    var folded = NFC.foldedForIndex(String(decoding: utf8, as: UTF8.self))
+    folded.withUTF8 {
+      append(unfolded: UnsafeRawBufferPointer($0), isLast: isLast, isEnded: true)
+    }
+  }
+
+  /// What the keys of all strings begin with that begin with this text.
+  mutating func append(stringPrefixUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
+    guard foldsCase else { return append(unfolded: utf8, isLast: isLast, isEnded: false) }
+    var folded = NFC.foldedForIndex(String(decoding: utf8, as: UTF8.self))
+    folded.withUTF8 {
+      append(unfolded: UnsafeRawBufferPointer($0), isLast: isLast, isEnded: false)
+    }
+  }
+
+  mutating func append(data: UnsafeRawBufferPointer, isLast: Bool) {
+    append(payload: data, isLast: isLast, isEnded: true)
+  }
+
+  /// What the keys of all data begin with that begin with these bytes.
+  mutating func append(dataPrefix data: UnsafeRawBufferPointer, isLast: Bool) {
+    append(payload: data, isLast: isLast, isEnded: false)
+  }
+
+  mutating func append(string: String, isLast: Bool) {
+    var string = string
+    string.withUTF8 { append(stringUTF8: UnsafeRawBufferPointer($0), isLast: isLast) }
+  }
+
+  /// Text that is not folded even in an index that ignores case.
+  mutating func append(exactString: String, isLast: Bool) {
+    var string = exactString
+    string.withUTF8 {
+      append(unfolded: UnsafeRawBufferPointer($0), isLast: isLast, isEnded: true)
+    }
+  }
+
+  private mutating func append(unfolded utf8: UnsafeRawBufferPointer, isLast: Bool, isEnded: Bool) {
+    // A plain scalar may still compose with what follows, but nothing before it may: so with
+    // eight more plain bytes than are kept, all that is kept is certain.
+    let looked = min(utf8.count, Self.componentLimit + 8)
+    guard let start = utf8.baseAddress, !NFC.isPlain(start, count: looked) else {
+      return append(payload: utf8, isLast: isLast, isEnded: isEnded)
+    }
+    append(normalizing: utf8, isLast: isLast, isEnded: isEnded)
+  }
+
+  @inline(never)
+  private mutating func append(
+    normalizing utf8: UnsafeRawBufferPointer, isLast: Bool, isEnded: Bool
+  ) {
+    buffer.normalize(utf8, limit: Self.componentLimit + 1)
+    let normal = buffer.borrowedBytes
+    append(payload: normal, isLast: isLast, isEnded: isEnded)
+  }
+
+  private mutating func append(payload: UnsafeRawBufferPointer, isLast: Bool, isEnded: Bool) {
+    if end == 0 { return }
+    // Nothing below the key limit plus a whole component is out of bounds: see `capacity`.
+    (base + count).storeBytes(of: 1, as: UInt8.self)
+    let target = base + count + 1
+    let limit = Self.componentLimit
+    var size = min(payload.count, limit)
+    if let start = payload.baseAddress { memcpy(target, start, size) }
+    if !isLast {
+      if memchr(target, 0, size) != nil { size = escape(payload, to: target) }
+      if size < limit, isEnded {
+        (target + size).storeBytes(of: 0, as: UInt16.self)
+        return advance(size + 3)
+      }
+    }
+    if size < limit { return advance(size + 1) }
+    cut(behind: size + 1)
+  }
+
+  /// The number of bytes, which is `componentLimit` or one more if the component is to be cut.
+  private func escape(_ payload: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Int
+  {
+    var size = 0
+    for byte in payload {
+      if size >= Self.componentLimit { break }
+      (target + size).storeBytes(of: byte, as: UInt8.self)
+      size += 1
+      if byte == 0 {
+        (target + size).storeBytes(of: 0xFF, as: UInt8.self)
+        size += 1
+      }
+    }
+    return size
+  }
+
+  // MARK: Ids
+
+  /// Writes a string id: never cut, in normal form. False when it is too long for a key.
+  mutating func append(idString: String) -> Bool {
+    var text = idString
+    return text.withUTF8 { append(idStringUTF8: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Writes a string id from UTF-8. False when it is too long for a key.
+  mutating func append(idStringUTF8 utf8: UnsafeRawBufferPointer) -> Bool {
+    var source = utf8
+    if let start = utf8.baseAddress, !NFC.isPlain(start, count: utf8.count) {
+      buffer.normalize(utf8, limit: Self.keyLimit + 1)
+      source = buffer.borrowedBytes
+    }
+    guard source.count <= Self.keyLimit, count == 0 else { return false }
+    base.storeBytes(of: 1, as: UInt8.self)
+    if let start = source.baseAddress { memcpy(base + 1, start, source.count) }
+    count = source.count + 1
+    return true
+  }
+}

@@ -1,0 +1,18 @@
+internal import Foundation
+
+// Tests start this program for what a test process must survive itself. Each subcommand has a
+// file of its own; its first argument is its name.
+let arguments = CommandLine.arguments.dropFirst()
+do {
+  switch arguments.first {
+  case "open-damaged": try openDamaged(Array(arguments.dropFirst()))
+  case "make-template": try makeTemplate(Array(arguments.dropFirst()))
+  case "check-valid": try checkValid(Array(arguments.dropFirst()))
+  default:
+    FileHandle.standardError.write(Data("unknown subcommand\n".utf8))
+    exit(64)
+  }
+} catch {
+  FileHandle.standardError.write(Data("\(error)\n".utf8))
+  exit(1)
+}

@@ -1,0 +1,209 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Larch
+
+struct LMDBGrowthTests {
+  @Test("A tiny map grows under readers without a failure or a torn snapshot")
+  func growthUnderReaders() async throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    try environment.write { try database.put(0, 0, in: $0) }
+    let start = environment.mapSize
+    let progress = Progress()
+    // Key 0 holds the number of the newest entry: a snapshot must hold exactly that many.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          try await onThread {
+            while !progress.isDone.load(ordering: .relaxed) {
+              try environment.read { transaction in
+                let count = try database.number(0, in: transaction)
+                let entries = try database.statistics(in: transaction).entries
+                try #require(count.map { Int($0) + 1 } == entries)
+              }
+              progress.reads.add(1, ordering: .relaxed)
+            }
+          }
+        }
+      }
+      group.addTask {
+        try await onThread {
+          defer { progress.isDone.store(true, ordering: .relaxed) }
+          for batch in UInt64(0)..<100 {
+            try environment.write { transaction in
+              for key in UInt64(1)...200 {
+                try database.put(batch * 200 + key, key, in: transaction)
+              }
+              try database.put(0, (batch + 1) * 200, in: transaction)
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(environment.mapSize >= start * 8)
+    #expect(progress.reads.load(ordering: .relaxed) > 0)
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 20_001)
+  }
+
+  @Test("A full map that the closure hides from Larch still makes it run again")
+  func hiddenFailure() throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    var runs = 0
+    try environment.write { transaction in
+      runs += 1
+      for key in UInt64(0)..<20_000 { _ = try? database.put(key, key, in: transaction) }
+    }
+    #expect(runs > 1)
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
+  }
+
+  @Test("A full map inside an undone child makes the write run again")
+  func hiddenInChild() throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    try environment.write { transaction in
+      let child = try transaction.beginChild()
+      do {
+        for key in UInt64(0)..<20_000 { try database.put(key, key, in: child) }
+        try child.commit()
+      } catch { child.abort() }
+    }
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
+  }
+
+  @Test("A thread that reads cannot grow the map, and is told so at once")
+  func readOnTheSameThread() throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    let begin = MonotonicTime.now.nanoseconds
+    let reader = try environment.beginRead()
+    #expect(code { try fill(database, of: environment) } == .mapFull)
+    #expect(MonotonicTime.now.nanoseconds - begin < 2_000_000_000)
+    // What fits is written all the same, and all of it when the read has ended.
+    try environment.write { try database.put(1, 1, in: $0) }
+    environment.endRead(reader)
+    try fill(database, of: environment)
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
+  }
+
+  @Test("A read that stays open on another thread is named when the wait is over")
+  func blockingRead() async throws {
+    let scratch = try ScratchDirectory()
+    var options = LMDBEnvironment.Options.small()
+    options.waitLimit = 0.2
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: options)
+    defer { environment.close() }
+    let database = try environment.database("a")
+    let reader = try environment.beginRead()
+    let error = await Task {
+      await #expect(throws: LarchError.self) {
+        try await onThread { try fill(database, of: environment) }
+      }
+    }.value
+    #expect(error?.code == .mapFull)
+    #expect(error?.context.detail?.contains("snapshot \(reader.transaction.id)") == true)
+    environment.endRead(reader)
+    try fill(database, of: environment)
+  }
+
+  @Test("Growth and a reader that waits to write do not wait for each other")
+  func readerThatWaitsToWrite() async throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    let isWriting = DispatchSemaphore(value: 0)
+    let isReading = DispatchSemaphore(value: 0)
+    async let growth: LarchError.Code? = onThread {
+      code {
+        try environment.write { transaction in
+          isWriting.signal()
+          isReading.wait()
+          for key in UInt64(0)..<20_000 { try database.put(key, key, in: transaction) }
+        }
+      }
+    }
+    async let small: LarchError.Code? = onThread {
+      code {
+        isWriting.wait()
+        try environment.read { _ in
+          isReading.signal()
+          try environment.write { try database.put(1, 1, in: $0) }
+        }
+      }
+    }
+    #expect(await (try growth) == .mapFull)
+    #expect(await (try small) == nil)
+  }
+
+  @Test("A thread that reads may read again while growth holds new reads back")
+  func nestedReadDuringGrowth() async throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
+    defer { environment.close() }
+    let database = try environment.database("a")
+    try environment.write { try database.put(1, 7, in: $0) }
+    let isReading = DispatchSemaphore(value: 0)
+    async let value: UInt64? = onThread {
+      try environment.read { _ in
+        isReading.signal()
+        while !environment.isHoldingReadsBack { usleep(500) }
+        return try environment.read { try database.number(1, in: $0) }
+      }
+    }
+    async let growth: Void = onThread {
+      isReading.wait()
+      try fill(database, of: environment)
+    }
+    #expect(try await value == 7)
+    try await growth
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
+  }
+
+  @Test("The growth of another process is taken over by readers and writers")
+  func adoption() async throws {
+    let scratch = try ScratchDirectory()
+    let environment = try LMDBEnvironment.open(path: scratch.store, options: .small(1 << 20))
+    defer { environment.close() }
+    let database = try environment.database("a")
+    try environment.write { try database.put(0, 7, in: $0) }
+    await #expect(processExitsWith: .success) { [path = scratch.store as String] in
+      let other = try LMDBEnvironment.open(path: path, options: .small(1 << 20))
+      try fill(try other.database("a"), of: other, count: 60_000)
+    }
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 60_000)
+    await #expect(processExitsWith: .success) { [path = scratch.store as String] in
+      let other = try LMDBEnvironment.open(path: path, options: .small(1 << 20))
+      try fill(try other.database("a"), of: other, count: 120_000)
+    }
+    try environment.write { try database.put(0, 8, in: $0) }
+    #expect(environment.mapSize > 2 << 20)
+    #expect(try environment.read { try database.number(0, in: $0) } == 8)
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 120_000)
+  }
+}
+
+private func fill(
+  _ database: LMDBDatabase, of environment: LMDBEnvironment, count: UInt64 = 20_000
+) throws {
+  try environment.write { transaction in
+    for key in 0..<count { try database.put(key, key, in: transaction) }
+  }
+}
+
+private final class Progress: Sendable {
+  let isDone = Atomic<Bool>(false)
+  let reads = Atomic<Int>(0)
+}
