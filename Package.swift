@@ -20,6 +20,7 @@ let package = Package(
     .executableTarget(
       name: "LarchChild", dependencies: ["Larch", "LarchTestSupport", "CLMDB"],
       path: "Tests/LarchChild"),
+    .testTarget(name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
   ],
