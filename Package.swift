@@ -20,7 +20,9 @@ let package = Package(
     .executableTarget(
       name: "LarchChild", dependencies: ["Larch", "LarchTestSupport", "CLMDB"],
       path: "Tests/LarchChild"),
-    .testTarget(name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
+    .testTarget(name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
   ],
   swiftLanguageModes: [.v6]
 )

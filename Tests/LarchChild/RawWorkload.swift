@@ -8,12 +8,12 @@ struct RawWorkload {
   let environment: RawEnvironment
   var random: SeededGenerator
   let scale: Int
+  /// Whether databases stay and nothing large is given back, for a file with few free pages.
+  var keepsMost = false
 
   mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
 
-  mutating func data(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-  }
+  mutating func data(_ count: Int) -> [UInt8] { random.bytes(count) }
 
   /// Keys of a small set, so that updates, deletes and duplicates meet.
   mutating func key() -> [UInt8] {
@@ -33,7 +33,8 @@ struct RawWorkload {
       }
     case 1: return data(number(0..<6) == 0 ? number(1..<512) : number(1..<20))
     case 2: return withUnsafeBytes(of: UInt64(number(0..<(scale * 40))).bigEndian) { Array($0) }
-    default: return withUnsafeBytes(of: UInt64(number(0..<5_000)).bigEndian) { Array($0) + Array($0) }
+    default:
+      return withUnsafeBytes(of: UInt64(number(0..<5_000)).bigEndian) { Array($0) + Array($0) }
     }
   }
 
@@ -78,7 +79,7 @@ struct RawWorkload {
   private mutating func step(
     _ transaction: OpaquePointer, _ handles: [MDB_dbi], depth: Int
   ) throws {
-    let deletes = number(0..<10)
+    let deletes = number(0..<(keepsMost ? 4 : 10))
     for _ in 0..<number(1..<scale) {
       let database = number(0..<handles.count)
       let handle = handles[database]
@@ -104,12 +105,12 @@ struct RawWorkload {
         try check(try put(transaction, handle, key, value(in: database)))
       }
     }
-    if number(0..<6) == 0 {
+    if !keepsMost, number(0..<6) == 0 {
       // What is put at the end of the file and deleted again is never written there.
       try check(try put(transaction, handles[0], [255, 1], data(number(5_000..<60_000))))
       _ = withValue([255, 1]) { key in mdb_del(transaction, handles[0], &key, nil) }
     }
-    if number(0..<40) == 0 {
+    if !keepsMost, number(0..<40) == 0 {
       try check(mdb_drop(transaction, handles[number(0..<handles.count)], 0))
     }
     if depth < 3, number(0..<4) == 0 {
@@ -121,6 +122,19 @@ struct RawWorkload {
         throw error
       }
       if number(0..<3) == 0 { mdb_txn_abort(child) } else { try check(mdb_txn_commit(child)) }
+    }
+  }
+}
+
+extension SeededGenerator {
+  /// Eight bytes at a time: a debug build is slow in loops over bytes.
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, length in
+      let base = UnsafeMutableRawPointer(buffer.baseAddress)
+      for offset in stride(from: 0, to: count, by: 8) {
+        base?.storeBytes(of: next(), toByteOffset: offset, as: UInt64.self)
+      }
+      length = count
     }
   }
 }

@@ -19,6 +19,22 @@ public struct WorkloadPerson: Equatable, Sendable {
   /// 1…companies.
   public var companyID: Int64
 
+  /// A record with the values that a store returned.
+  public init(
+    id: Int64, name: String, email: String, age: Int, score: Double, active: Bool,
+    createdAt: Double, city: String, companyID: Int64
+  ) {
+    self.id = id
+    self.name = name
+    self.email = email
+    self.age = age
+    self.score = score
+    self.active = active
+    self.createdAt = createdAt
+    self.city = city
+    self.companyID = companyID
+  }
+
   /// Record `index` of a workload whose base size is `size`.
   public init(index: Int, size: Int) {
     var stream = RandomStream(record: index)

@@ -131,3 +131,17 @@ enum FieldKind: UInt8, Sendable, CaseIterable {
   /// The stable name, for errors and the command line.
   var name: String { String(describing: self) }
 }
+
+extension RecordFormat {
+  /// What a record holds: itself as a value of kind `record`, or what it is a tagged value of.
+  static func value(of bytes: UnsafeRawBufferPointer) throws -> FoundValue {
+    guard bytes.count >= 2 else { throw ByteReader.damaged("length") }
+    let header = bytes.loadUnaligned(as: UInt16.self)
+    guard header & reservedBit == 0 else {
+      throw LarchError(.newerFormat, "The record was written by a newer format; update Larch.")
+    }
+    if header & shapeMask != 0 { return FoundValue(state: .value, kind: .record, bytes: bytes) }
+    guard header == 0 else { throw ByteReader.damaged("header") }
+    return try DecodeFramePointer.untag(UnsafeRawBufferPointer(rebasing: bytes[2...]))
+  }
+}

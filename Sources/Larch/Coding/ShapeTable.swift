@@ -67,6 +67,14 @@ final class ShapeTable {
     count += 1
   }
 
+  /// Takes over how many shapes the file holds now: other programs may have added some, or an
+  /// addition of our own was undone.
+  func setCount(_ newCount: Int) {
+    if newCount < count { return truncate(to: newCount) }
+    shapes.append(contentsOf: repeatElement(nil, count: newCount - count))
+    count = newCount
+  }
+
   /// Forgets the shapes after `count`: the transaction that made them was rolled back.
   func truncate(to newCount: Int) {
     guard newCount < count else { return }
@@ -79,11 +87,13 @@ final class ShapeTable {
 
   private func load(_ id: UInt16) throws -> Shape {
     let index = Int(id) - 1
-    guard index >= 0, index < count, let shape = try loader?(id), shape.id == id else {
+    // A reader learns of new shapes by their first record.
+    guard index >= 0, let shape = try loader?(id), shape.id == id else {
       throw LarchError(
         .corrupted, "A record names a shape that the catalog does not have; verify the store."
       ) { $0.detail = "shape \(id)" }
     }
+    if index >= count { setCount(index + 1) }
     shapes[index] = shape
     return shape
   }

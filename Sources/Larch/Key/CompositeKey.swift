@@ -32,6 +32,9 @@ public struct CompositeKey<First: IndexKey, each Rest: IndexKey>: IndexKey {
     }
   }
 
+  /// Not a stored field.
+  public static var _isStandardKey: Bool { false }
+
   /// The forms of the values.
   public static var _keyForm: KeyForm {
     var parts = [First._keyForm]

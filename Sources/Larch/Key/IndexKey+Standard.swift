@@ -257,6 +257,9 @@ extension Optional: IndexKey where Wrapped: IndexKey {
 
   /// The form of the value, optional.
   public static var _keyForm: KeyForm { .optional(Wrapped._keyForm) }
+
+  /// As the value in it.
+  public static var _isStandardKey: Bool { Wrapped._isStandardKey }
 }
 
 @available(

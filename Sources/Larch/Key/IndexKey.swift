@@ -30,6 +30,9 @@ public protocol IndexKey: IndexableField {
 
   /// What the bytes stand for. Met by Larch; never called by you.
   static var _keyForm: KeyForm { get }
+
+  /// Whether the bytes can be made from the stored field: a standard type. Met by Larch.
+  static var _isStandardKey: Bool { get }
 }
 
 extension IndexKey {
@@ -46,6 +49,12 @@ extension IndexKey {
     )
     return IndexValue._keyForm
   }
+
+  /// Only a standard type stands for itself.
+  public static var _isStandardKey: Bool { IndexValue.self == Self.self }
+
+  /// As the key.
+  public static var _isStandardField: Bool { _isStandardKey }
 
   /// As a key of one component.
   public static var _fieldForm: KeyForm { _keyForm }
@@ -72,12 +81,15 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
 ///
 /// An array or a set has an entry for each distinct element; an empty one, or nil in its place,
 /// has none. Together with other fields in one index, it has an entry for each combination.
-public protocol IndexableField {
+public protocol IndexableField: SendableMetatype {
   /// What the bytes of one entry stand for. Met by Larch; never called by you.
   static var _fieldForm: KeyForm { get }
 
   /// Whether a value can have several entries. Met by Larch; never called by you.
   static var _isMultiple: Bool { get }
+
+  /// Whether the bytes can be made from the stored field. Met by Larch; never called by you.
+  static var _isStandardField: Bool { get }
 
   /// Appends each key of a value in turn, and calls the closure behind each. Keys that are equal
   /// may come repeatedly. Met by Larch; never called by you.
@@ -108,6 +120,9 @@ extension Array: IndexableField where Element: IndexKey {
   /// An entry for each distinct element.
   public static var _isMultiple: Bool { true }
 
+  /// As an element.
+  public static var _isStandardField: Bool { Element._isStandardKey }
+
   /// The key of each element.
   public static func _forEachKey(
     _ value: Self, to writer: inout KeyWriter, isLast: Bool,
@@ -123,6 +138,9 @@ extension Set: IndexableField where Element: IndexKey {
 
   /// An entry for each element.
   public static var _isMultiple: Bool { true }
+
+  /// As an element.
+  public static var _isStandardField: Bool { Element._isStandardKey }
 
   /// The key of each element.
   public static func _forEachKey(
@@ -141,6 +159,9 @@ extension Optional: IndexableField where Wrapped: IndexableField {
 
   /// As the value in it.
   public static var _isMultiple: Bool { Wrapped._isMultiple }
+
+  /// As the value in it.
+  public static var _isStandardField: Bool { Wrapped._isStandardField }
 
   /// The keys of the value in it; for nil one of its own, or none if the value has several.
   public static func _forEachKey(

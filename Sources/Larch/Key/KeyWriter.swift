@@ -40,11 +40,18 @@ public struct KeyWriter: ~Copyable {
   /// Strings are written in lower case, for indexes that ignore case.
   var foldsCase = false
   private var buffer = NFCBuffer()
+  /// Everything that was appended, whole and each value with its length, where it is asked for: it
+  /// tells apart values whose cut keys are equal.
+  private var whole: [UInt8] = []
+  private let keepsWhole: Bool
 
   // A whole id, or a key at its limit and the longest component behind it.
   private static let capacity = 768
 
-  init() { base = .allocate(byteCount: Self.capacity, alignment: 16) }
+  init(keepsWhole: Bool = false) {
+    self.keepsWhole = keepsWhole
+    base = .allocate(byteCount: Self.capacity, alignment: 16)
+  }
 
   deinit { base.deallocate() }
 
@@ -53,6 +60,20 @@ public struct KeyWriter: ~Copyable {
     count = 0
     end = Self.keyLimit
     hasNil = false
+    if keepsWhole { whole.removeAll(keepingCapacity: true) }
+  }
+
+  /// All that was appended, where the writer keeps it.
+  func withWhole<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+    try whole.withUnsafeBytes(body)
+  }
+
+  @inline(never)
+  private mutating func keep(_ bytes: UnsafeRawBufferPointer, isVariable: Bool) {
+    if isVariable {
+      withUnsafeBytes(of: bytes.count) { whole.append(contentsOf: $0) }
+    }
+    whole.append(contentsOf: bytes)
   }
 
   /// Values are missing from the end of the key: it stands for all that begin like it.
@@ -70,21 +91,24 @@ public struct KeyWriter: ~Copyable {
     fileprivate let count: Int
     fileprivate let end: Int
     fileprivate let hasNil: Bool
+    fileprivate let wholeCount: Int
   }
 
-  var mark: Mark { Mark(count: count, end: end, hasNil: hasNil) }
+  var mark: Mark { Mark(count: count, end: end, hasNil: hasNil, wholeCount: whole.count) }
 
   /// Takes back what was appended since the mark was made.
   mutating func rewind(to mark: Mark) {
     count = mark.count
     end = mark.end
     hasNil = mark.hasNil
+    if keepsWhole { whole.removeLast(whole.count - mark.wholeCount) }
   }
 
   // MARK: Fixed widths
 
   @inline(__always)
   private mutating func append<T: FixedWidthInteger>(bits: T) {
+    if keepsWhole { withUnsafeBytes(of: bits) { keep($0, isVariable: false) } }
     (base + count).storeBytes(of: bits.bigEndian, as: T.self)
     advance(MemoryLayout<T>.size)
   }
@@ -132,6 +156,7 @@ public struct KeyWriter: ~Copyable {
 
   /// The 16 bytes of a UUID.
   mutating func append(uuid bytes: UnsafeRawBufferPointer) {
+    if keepsWhole { keep(bytes, isVariable: true) }
     let size = min(bytes.count, 16)
     if let start = bytes.baseAddress { memcpy(base + count, start, size) }
     advance(size)
@@ -171,6 +196,7 @@ public struct KeyWriter: ~Copyable {
   }
 
   mutating func append(data: UnsafeRawBufferPointer, isLast: Bool) {
+    if keepsWhole { keep(data, isVariable: true) }
     append(payload: data, isLast: isLast, isEnded: true)
   }
 
@@ -193,6 +219,11 @@ public struct KeyWriter: ~Copyable {
   }
 
   private mutating func append(unfolded utf8: UnsafeRawBufferPointer, isLast: Bool, isEnded: Bool) {
+    if keepsWhole {
+      NFC.normalized(String(decoding: utf8, as: UTF8.self)).withUnsafeBytes {
+        keep($0, isVariable: true)
+      }
+    }
     // A plain scalar may still compose with what follows, but nothing before it may: so with
     // eight more plain bytes than are kept, all that is kept is certain.
     let looked = min(utf8.count, Self.componentLimit + 8)

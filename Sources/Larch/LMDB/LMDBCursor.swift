@@ -99,7 +99,8 @@ struct LMDBCursor: ~Copyable {
 
   // MARK: Seeking
 
-  /// The first pair whose key is the given one or comes after it.
+  /// The first pair whose key is the given one or comes after it. LMDB refuses the empty key: a
+  /// scan without a lower bound starts with `first`.
   @inline(__always)
   mutating func seek(
     atOrAfter key: UnsafeRawBufferPointer

@@ -22,20 +22,26 @@ extension LMDBEnvironment {
     if !options.allowsRemoteFileSystem { try location.checkFileSystem() }
     // A file may be made, removed or replaced by others between two looks; then look again.
     for _ in 0..<16 {
-      guard let file = try location.existingFile() else {
+      do {
+        if let file = try location.existingFile() {
+          return try LMDBRegistry.shared.environment(for: file, path: location.path, options) {
+            try LMDBEnvironment(path: location.path, file: file, options: options)
+          }
+        }
         guard options.canCreate, !options.isReadOnly else {
           throw LMDBError(ENOENT, "lstat").larchError(path: location.path)
         }
         try LMDBRegistry.shared.checkNotOpen(path: location.path)
         try create(at: location, options: options, initialize: initialize)
-        continue
-      }
-      do {
-        return try LMDBRegistry.shared.environment(for: file, path: location.path, options) {
-          try LMDBEnvironment(path: location.path, file: file, options: options)
-        }
       } catch is FileReplaced {
         continue
+      } catch let other as LMDBRegistry.PathInUse {
+        // Made and opened by another thread since the look, or removed while it is open?
+        if try location.existingFile() == other.file { continue }
+        throw LarchError(
+          .unsuitableFile,
+          "The file was removed or replaced while it is open in this process; close it first."
+        ) { $0.path = location.path }
       }
     }
     throw LarchError(

@@ -127,13 +127,14 @@ extension LMDBEnvironment {
     let deadline = MonotonicTime.after(seconds: options.waitLimit)
     while true {
       let handle = try beginUse(thread)
+      let generation = self.generation
       let (reader, code) = renewOrBegin(handle, thread)
       if let reader { return reader }
       mutex.lock()
       endUseLocked()
       switch code {
       case MDB_MAP_RESIZED: try adoptMapSize(thread)
-      case MDB_PANIC: try recover(thread, poisoning: handle)
+      case MDB_PANIC: try recover(thread, poisoning: generation)
       case MDB_READERS_FULL: try waitForSlot(until: deadline)
       default: throw translated(LMDBError(code, "mdb_txn_begin"))
       }

@@ -2,9 +2,11 @@ internal import CLMDB
 
 extension LMDBEnvironment {
   /// Opens an environment anew that LMDB has given up, from a thread that wants to read.
-  func recover(_ thread: UInt, poisoning stopped: OpaquePointer? = nil) throws {
+  ///
+  /// The stopped one is told by its generation: a new one may well lie at the same address.
+  func recover(_ thread: UInt, poisoning stopped: Int? = nil) throws {
     mutex.lock()
-    if let stopped, stopped == handle { blockers.insert(.poisoned) }
+    if stopped == generation { blockers.insert(.poisoned) }
     let isOwnWrite = writingThread == thread
     mutex.unlock()
     // The write of this thread still uses the old handle.

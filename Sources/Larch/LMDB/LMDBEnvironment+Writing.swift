@@ -15,10 +15,21 @@ extension LMDBEnvironment {
       }
     }
     return try withTurn {
+      if options.rehearsesWrites { try rehearse(body) }
       while true {
         if let result = try attempt(body) { return result }
         try grow(ThreadIdentity.current)
       }
+    }
+  }
+
+  /// A run that is undone, which shows whether the body can run more than once.
+  private func rehearse<T>(_ body: (LMDBTransaction) throws -> T) throws {
+    let transaction = try beginWrite()
+    defer { transaction.abort() }
+    attemptHitFullMap = false
+    do { _ = try body(transaction) } catch {
+      if !attemptHitFullMap { throw translated(error) }
     }
   }
 
@@ -131,26 +142,35 @@ extension LMDBEnvironment {
   /// would be closed at its end. Works on read-only stores too.
   func openDatabases<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
     try withTurn {
+      let thread = ThreadIdentity.current
+      var isRecovered = false
       while true {
-        if let result = try withHandle({ try Self.openingRead($0, translated, body) }) {
-          return result
+        do {
+          return try withHandle { try openingRead($0, body) }
+        } catch let failure as OpeningFailure {
+          switch failure.code {
+          case MDB_MAP_RESIZED:
+            try adoptMapSizeInTurn(thread)
+          case MDB_PANIC where !isRecovered:
+            isRecovered = true
+            try reopen(thread)
+          default:
+            throw translated(LMDBError(failure.code, "mdb_txn_begin"))
+          }
         }
-        try adoptMapSizeInTurn(ThreadIdentity.current)
       }
     }
   }
 
-  /// One such transaction; nil when another process has made the file larger than the map.
-  private static func openingRead<T>(
-    _ handle: OpaquePointer, _ translated: (any Error) -> any Error,
-    _ body: (LMDBTransaction) throws -> T
-  ) throws -> T? {
+  /// A transaction for opening could not begin.
+  private struct OpeningFailure: Error { let code: Int32 }
+
+  private func openingRead<T>(
+    _ handle: OpaquePointer, _ body: (LMDBTransaction) throws -> T
+  ) throws -> T {
     var started: OpaquePointer?
     let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started)
-    if code == MDB_MAP_RESIZED { return nil }
-    guard code == MDB_SUCCESS, let started else {
-      throw translated(LMDBError(code, "mdb_txn_begin"))
-    }
+    guard code == MDB_SUCCESS, let started else { throw OpeningFailure(code: code) }
     let transaction = LMDBTransaction(pointer: started)
     let value: T
     do {

@@ -32,6 +32,9 @@ final class LMDBEnvironment: @unchecked Sendable {
     var allowsRemoteFileSystem = false
     /// How long growing waits for open reads, and a read for a free slot.
     var waitLimit = 5.0
+    /// Runs the body of each write once more than needed and undoes that run, so that tests meet
+    /// what else happens only when the map is full.
+    var rehearsesWrites = false
     /// Looks at the file before LMDB maps it: LMDB trusts every byte.
     var beforeMapping: (@Sendable (String) throws -> Void)?
   }

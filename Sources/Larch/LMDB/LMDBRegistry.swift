@@ -74,12 +74,12 @@ final class LMDBRegistry: @unchecked Sendable {
   private func checkNoOtherFile(path: String, than file: FileIdentity?) throws {
     for (other, entry) in entries where other != file && entry.path == path {
       if case .open(let environment) = entry, environment.isForked { continue }
-      throw LarchError(
-        .unsuitableFile,
-        "The file was removed or replaced while it is open in this process; close it first."
-      ) { $0.path = path }
+      throw PathInUse(file: other)
     }
   }
+
+  /// Another file than the one that was looked at is open under the path.
+  struct PathInUse: Error { let file: FileIdentity }
 
   func release(_ environment: LMDBEnvironment) {
     mutex.lock()

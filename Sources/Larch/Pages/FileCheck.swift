@@ -82,8 +82,8 @@ package enum FileCheck {
     }
     let newest = first.transaction < second.transaction ? second : first
     let other = newest.slot == 0 ? second : first
-    // Each commit writes the other page, so the numbers follow each other: this notices a
-    // changed number that would bring back an older state of the store.
+    // Each commit writes the other page, so the numbers follow each other: this notices most
+    // changes of a number, which would bring back an older state of the store.
     let isFresh = newest.transaction == 0 && other.transaction == 0
     if !isFresh, newest.transaction != other.transaction &+ 1 {
       throw corrupted(path, PageFault(1, "the transaction numbers do not follow each other"))

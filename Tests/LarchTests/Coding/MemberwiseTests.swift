@@ -132,7 +132,7 @@ struct MemberwiseTests {
       let codec = try #require(MemberwiseCodec(type, shapes: harness.shapes))
       _ = try harness.encode(Value.full(&generator), codec)
       var accepted = 0
-      for round in 0..<3000 {
+      for round in 0..<1000 {
         let good = try harness.encode(Value.random(&generator), codec)
         let bytes = Self.damage(good, &generator)
         try bytes.withUnsafeBytes { record in
@@ -144,7 +144,7 @@ struct MemberwiseTests {
             "seed \(seed) round \(round)")
         }
       }
-      #expect(accepted > 0 && accepted < 3000)
+      #expect(accepted > 0 && accepted < 1000)
     }
     try run(type)
   }
@@ -176,14 +176,14 @@ struct MemberwiseTests {
   func wide() throws {
     let harness = MemberwiseHarness()
     let codec = try #require(MemberwiseCodec(MemberTiny.self, shapes: harness.shapes))
-    for length in [10, 65_000, 65_520, 65_600, 200_000, 10] {
+    for length in [10, 65_000, 65_510, 65_520, 200_000, 10] {
       let value = MemberTiny(
         key: 1, text: String(repeating: "x", count: length), number: 2, flag: true)
       let bytes = try harness.encode(value, codec)
       #expect(try bytes == harness.codableBytes(of: value))
       #expect(try harness.decode(MemberTiny.self, bytes, codec).text.count == length)
     }
-    #expect(harness.memberwiseWrites >= 3)
+    #expect(harness.memberwiseWrites == 3)
   }
 
   struct Fallback: Sendable {

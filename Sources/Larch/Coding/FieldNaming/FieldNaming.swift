@@ -63,7 +63,7 @@ enum FieldNaming {
   }
 
   /// The standard types that a record holds as one value, whatever their own stored properties.
-  private static func isLeaf(_ type: any Decodable.Type) -> Bool {
+  static func isLeaf(_ type: Any.Type) -> Bool {
     type == Date.self || type == UUID.self || type == Data.self || type == Decimal.self
       || type == URL.self || type == String.self
   }

@@ -14,6 +14,8 @@ struct KeyPathDescription {
 
   /// Nil when a component has no name (computed properties, subscripts, `!`).
   init?<Root, Value>(_ keyPath: KeyPath<Root, Value>) {
+    var seen: Set<ObjectIdentifier> = []
+    guard Self.hasNames(Root.self, &seen) else { return nil }
     let text = keyPath.debugDescription
     let prefix = "\\" + String(describing: Root.self)
     guard text.hasPrefix(prefix) else { return nil }
@@ -23,6 +25,22 @@ struct KeyPathDescription {
     self.components = components
     self.root = Root.self
     self.leaf = Value.self
+  }
+
+  /// Whether all stored properties that can be reached have names. Where a module was built
+  /// without them (`-disable-reflection-names`) the standard library's description traps.
+  private static func hasNames(_ type: Any.Type, _ seen: inout Set<ObjectIdentifier>) -> Bool {
+    let type = FieldNaming.unwrapped(type)
+    switch Reflection.Kind(of: type) {
+    case .structure, .finalOrOpenClass: break
+    default: return true
+    }
+    guard !FieldNaming.isLeaf(type), seen.insert(ObjectIdentifier(type)).inserted else {
+      return true
+    }
+    guard let fields = Reflection.fields(of: type) else { return false }
+    for field in fields where !hasNames(field.type, &seen) { return false }
+    return true
   }
 
   private static func parse(_ text: Substring) -> [Component]? {

@@ -1,0 +1,56 @@
+/// One index of an open store: what the file says, what the program declares, and the handle.
+struct IndexHandle: Sendable {
+  let stored: StoredIndex
+  let schema: IndexSchema
+  /// The place of the declaration in the schema.
+  let position: Int
+  let database: LMDBDatabase
+
+  var isReady: Bool { stored.state == .ready }
+}
+
+/// One collection of an open store.
+final class CollectionHandle: Sendable {
+  let stored: StoredCollection
+  /// `stored.id`, which every checksum needs.
+  let number: UInt32
+  let schema: CollectionSchema
+  let records: LMDBDatabase
+  let indexes: [IndexHandle]
+
+  init(
+    stored: StoredCollection, schema: CollectionSchema, records: LMDBDatabase,
+    indexes: [IndexHandle]
+  ) {
+    self.stored = stored
+    number = stored.id
+    self.schema = schema
+    self.records = records
+    self.indexes = indexes
+  }
+}
+
+/// The handles of everything that the program named when it opened the store.
+///
+/// An immutable value that all transactions share: nothing is opened by name after the store is.
+final class Catalog: Sendable {
+  let storage: CatalogStorage
+  /// The number of the schema in the file that these handles belong to.
+  let generation: UInt64
+  let collections: [CollectionHandle]
+  private let byType: [ObjectIdentifier: CollectionHandle]
+
+  init(storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle]) {
+    self.storage = storage
+    self.generation = generation
+    self.collections = collections
+    byType = Dictionary(collections.map { ($0.schema.typeID, $0) }, uniquingKeysWith: { $1 })
+  }
+
+  func collection(_ type: ObjectIdentifier) -> CollectionHandle? { byType[type] }
+
+  /// Whether everything that is declared is in the file, complete.
+  var isComplete: Bool {
+    collections.allSatisfy { $0.indexes.allSatisfy(\.isReady) }
+  }
+}

@@ -1,0 +1,118 @@
+/// What the catalog keeps of one index.
+struct StoredIndex: Equatable, Sendable {
+  /// Whether the entries of an index are complete. The raw values are part of the file format.
+  enum State: UInt8, Sendable {
+    /// Entries are being made; writers keep it, no query uses it.
+    case building = 1
+    /// Every record has its entries.
+    case ready = 2
+  }
+
+  var id: UInt32
+  var name: String
+  var isUnique: Bool
+  /// What the entries are made of, as text (`IndexSchema.definition`); another text, other keys.
+  var definition: String
+  var state: State
+}
+
+/// What the catalog keeps of one collection.
+struct StoredCollection: Equatable, Sendable {
+  var id: UInt32
+  var name: String
+  var typeName: String
+  var idKind: RecordIDKind
+  var indexes: [StoredIndex]
+
+  func encoded() -> [UInt8] {
+    var writer = StoredWriter()
+    writer.append(id)
+    writer.append(name)
+    writer.append(typeName)
+    writer.append(idKind.rawValue)
+    writer.append(varint: UInt64(indexes.count))
+    for index in indexes {
+      writer.append(index.id)
+      writer.append(index.name)
+      writer.append(UInt8(index.isUnique ? 1 : 0))
+      writer.append(index.definition)
+      writer.append(index.state.rawValue)
+    }
+    return writer.bytes
+  }
+
+  init(id: UInt32, name: String, typeName: String, idKind: RecordIDKind, indexes: [StoredIndex]) {
+    self.id = id
+    self.name = name
+    self.typeName = typeName
+    self.idKind = idKind
+    self.indexes = indexes
+  }
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws {
+    var reader = StoredReader(bytes)
+    id = try reader.integer()
+    name = try reader.string()
+    typeName = try reader.string()
+    guard let kind = RecordIDKind(rawValue: try reader.integer()) else {
+      throw StoredCollection.unknownValue
+    }
+    idKind = kind
+    indexes = []
+    for _ in 0..<(try reader.count()) {
+      let id: UInt32 = try reader.integer()
+      let name = try reader.string()
+      let unique: UInt8 = try reader.integer()
+      let definition = try reader.string()
+      guard unique <= 1, let state = StoredIndex.State(rawValue: try reader.integer()) else {
+        throw StoredCollection.unknownValue
+      }
+      indexes.append(
+        StoredIndex(
+          id: id, name: name, isUnique: unique == 1, definition: definition, state: state))
+    }
+    try reader.expectEnd()
+  }
+
+  private static var unknownValue: LarchError {
+    LarchError(
+      .corrupted, "The catalog holds a value that this format does not know; restore a backup.")
+  }
+}
+
+/// The first entry of the catalog: which format the file is in.
+struct StoredFormat: Equatable, Sendable {
+  /// The format that this version of Larch writes.
+  static let current: UInt16 = 1
+
+  /// The format the file was written in.
+  var version: UInt16 = StoredFormat.current
+  /// The oldest format a reader must understand to read the file right.
+  var minimumReader: UInt16 = 1
+  /// The version of Unicode whose normal form the string keys are in.
+  var unicodeVersion: String
+
+  func encoded() -> [UInt8] {
+    var writer = StoredWriter()
+    writer.append(version)
+    writer.append(minimumReader)
+    writer.append(unicodeVersion)
+    return writer.bytes
+  }
+
+  init(unicodeVersion: String) { self.unicodeVersion = unicodeVersion }
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws {
+    var reader = StoredReader(bytes)
+    version = try reader.integer()
+    minimumReader = try reader.integer()
+    guard minimumReader <= StoredFormat.current else {
+      throw LarchError(
+        .newerFormat,
+        "The store was written by a newer version of Larch; update Larch to open it."
+      ) { [version] in $0.detail = "format \(version)" }
+    }
+    unicodeVersion = try reader.string()
+    // A newer writer that older readers understand may have added fields behind these.
+  }
+}

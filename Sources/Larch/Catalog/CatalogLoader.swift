@@ -1,0 +1,223 @@
+/// Brings the file and the declarations of the program together when a store is opened.
+struct CatalogLoader {
+  private let environment: LMDBEnvironment
+  private let schemas: [CollectionSchema]
+
+  init(_ environment: LMDBEnvironment, _ schemas: [CollectionSchema]) {
+    self.environment = environment
+    self.schemas = schemas
+  }
+
+  /// The first entries of a new file.
+  static func initialize(in transaction: LMDBTransaction) throws {
+    let storage = CatalogStorage(
+      entries: try create(CatalogStorage.databaseName, [], in: transaction),
+      shapes: try create(CatalogStorage.shapesName, [], in: transaction))
+    try storage.set(
+      .format, to: StoredFormat(unicodeVersion: NFC.unicodeVersion).encoded(), in: transaction)
+    try storage.setGeneration(1, in: transaction)
+  }
+
+  /// The catalog as the file has it, or nil when the file must change first.
+  func load() throws -> Catalog? {
+    try environment.openDatabases { transaction in
+      let storage = try openStorage(in: transaction)
+      let stored = try storage.collections(in: transaction)
+      for schema in schemas {
+        let entry = stored.first { $0.name == schema.name }
+        guard try SchemaDiff.change(stored: entry, declared: schema) == .nothing else {
+          return nil
+        }
+      }
+      return try catalog(storage, stored, in: transaction)
+    }
+  }
+
+  /// The catalog of a file that must not be changed: collections and indexes that the file lacks
+  /// are left out.
+  func loadReadOnly() throws -> Catalog {
+    try environment.openDatabases { transaction in
+      let storage = try openStorage(in: transaction)
+      let stored = try storage.collections(in: transaction)
+      for schema in schemas {
+        _ = try SchemaDiff.change(
+          stored: stored.first { $0.name == schema.name }, declared: schema)
+      }
+      return try catalog(storage, stored, in: transaction)
+    }
+  }
+
+  /// Makes the file hold what is declared; indexes over existing records are begun, not built.
+  func update() throws {
+    try environment.write { transaction in
+      let storage = try openStorage(in: transaction)
+      let stored = try storage.collections(in: transaction)
+      var isChanged = false
+      for schema in schemas {
+        let entry = stored.first { $0.name == schema.name }
+        switch try SchemaDiff.change(stored: entry, declared: schema) {
+        case .nothing: continue
+        case .create: try create(schema, storage, in: transaction)
+        case .adjust(let drop, let add):
+          guard var entry else { continue }
+          try adjust(&entry, schema, drop: drop, add: add, storage, in: transaction)
+        }
+        isChanged = true
+      }
+      if isChanged {
+        let generation = try storage.generation(in: transaction)
+        try storage.setGeneration(generation + 1, in: transaction)
+      }
+    }
+  }
+
+  /// Empties every declared index and marks it as unfinished, so that it is built anew.
+  func resetIndexes(in transaction: LMDBTransaction) throws {
+    let storage = try openStorage(in: transaction)
+    for var entry in try storage.collections(in: transaction)
+    where schemas.contains(where: { $0.name == entry.name }) {
+      for place in entry.indexes.indices {
+        let name = CatalogStorage.indexName(entry.indexes[place].id)
+        try existing(name, in: transaction).empty(in: transaction)
+        try storage.remove(.buildProgress(entry.indexes[place].id), in: transaction)
+        entry.indexes[place].state = .building
+      }
+      try storage.set(entry, in: transaction)
+    }
+    try storage.setGeneration(try storage.generation(in: transaction) + 1, in: transaction)
+  }
+
+  // MARK: Changes
+
+  private func create(
+    _ schema: CollectionSchema, _ storage: CatalogStorage, in transaction: LMDBTransaction
+  ) throws {
+    var entry = StoredCollection(
+      id: try storage.nextNumber(in: transaction), name: schema.name, typeName: schema.typeName,
+      idKind: schema.idKind, indexes: [])
+    _ = try CatalogLoader.create(CatalogStorage.recordsName(entry.id), [], in: transaction)
+    for index in schema.indexes {
+      entry.indexes.append(
+        try add(index, state: .ready, idKind: schema.idKind, storage, in: transaction))
+    }
+    try storage.set(entry, in: transaction)
+  }
+
+  private func adjust(
+    _ entry: inout StoredCollection, _ schema: CollectionSchema, drop: [Int], add: [Int],
+    _ storage: CatalogStorage, in transaction: LMDBTransaction
+  ) throws {
+    for position in drop.reversed() {
+      let index = entry.indexes.remove(at: position)
+      let name = CatalogStorage.indexName(index.id)
+      if let database = try LMDBDatabase.open(name, in: transaction) {
+        // Another store of this process may hold the handle: it is emptied, and stays as a name
+        // without pages, rather than have the handle closed under a running read.
+        if environment.isShared {
+          try database.empty(in: transaction)
+        } else {
+          try database.drop(in: transaction)
+        }
+      }
+      try storage.remove(.buildProgress(index.id), in: transaction)
+    }
+    let records = try LMDBDatabase.open(CatalogStorage.recordsName(entry.id), in: transaction)
+    let isEmpty = try records.map { try $0.statistics(in: transaction).entries == 0 } ?? true
+    for position in add {
+      entry.indexes.append(
+        try self.add(
+          schema.indexes[position], state: isEmpty ? .ready : .building, idKind: schema.idKind,
+          storage, in: transaction))
+    }
+    entry.typeName = schema.typeName
+    try storage.set(entry, in: transaction)
+  }
+
+  private func add(
+    _ index: IndexSchema, state: StoredIndex.State, idKind: RecordIDKind,
+    _ storage: CatalogStorage, in transaction: LMDBTransaction
+  ) throws -> StoredIndex {
+    let stored = StoredIndex(
+      id: try storage.nextNumber(in: transaction), name: index.name, isUnique: index.isUnique,
+      definition: index.definition, state: state)
+    // Ids of one length lie packed, without a header each.
+    let flags: LMDBDatabase.Flags =
+      idKind.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
+    _ = try CatalogLoader.create(CatalogStorage.indexName(stored.id), flags, in: transaction)
+    return stored
+  }
+
+  // MARK: Handles
+
+  func openStorage(in transaction: LMDBTransaction) throws -> CatalogStorage {
+    guard
+      let entries = try LMDBDatabase.open(CatalogStorage.databaseName, in: transaction),
+      let shapes = try LMDBDatabase.open(CatalogStorage.shapesName, in: transaction)
+    else {
+      throw LarchError(
+        .notAStore, "The file is an LMDB file, but not one that Larch made; choose another path."
+      ) { $0.path = environment.path }
+    }
+    let storage = CatalogStorage(entries: entries, shapes: shapes)
+    guard let format = try storage.value(.format, in: transaction) else {
+      throw LarchError(
+        .corrupted, "The store does not say which format it is in; restore a backup, or salvage it."
+      ) { $0.path = environment.path }
+    }
+    _ = try format.withUnsafeBytes { try StoredFormat(decoding: $0) }
+    return storage
+  }
+
+  private func catalog(
+    _ storage: CatalogStorage, _ stored: [StoredCollection], in transaction: LMDBTransaction
+  ) throws -> Catalog {
+    var collections: [CollectionHandle] = []
+    for schema in schemas {
+      guard let entry = stored.first(where: { $0.name == schema.name }) else { continue }
+      var indexes: [IndexHandle] = []
+      for (position, declared) in schema.indexes.enumerated() {
+        guard let index = entry.indexes.first(where: { declared.matches($0) }) else { continue }
+        indexes.append(
+          IndexHandle(
+            stored: index, schema: declared, position: position,
+            database: try existing(CatalogStorage.indexName(index.id), in: transaction)))
+      }
+      collections.append(
+        CollectionHandle(
+          stored: entry, schema: schema,
+          records: try existing(CatalogStorage.recordsName(entry.id), in: transaction),
+          indexes: indexes))
+    }
+    return Catalog(
+      storage: storage, generation: try storage.generation(in: transaction),
+      collections: collections)
+  }
+
+  private func existing(
+    _ name: String, in transaction: LMDBTransaction
+  ) throws -> LMDBDatabase {
+    guard let database = try LMDBDatabase.open(name, in: transaction) else {
+      throw LarchError(
+        .corrupted,
+        "The catalog names data that is not in the file; restore a backup, or salvage the file."
+      ) {
+        $0.path = environment.path
+        $0.detail = name
+      }
+    }
+    return database
+  }
+
+  private static func create(
+    _ name: String, _ flags: LMDBDatabase.Flags, in transaction: LMDBTransaction
+  ) throws -> LMDBDatabase {
+    guard
+      let database = try LMDBDatabase.open(name, flags.union(.create), in: transaction)
+    else {
+      throw LarchError(.storage, "LMDB could not make a database; this is a fault of Larch.") {
+        $0.detail = name
+      }
+    }
+    return database
+  }
+}

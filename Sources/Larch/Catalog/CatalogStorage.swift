@@ -1,0 +1,208 @@
+/// The catalog's own entries: keys, checksums, reading and writing inside a transaction.
+///
+/// Every value is followed by the CRC-32C of key and value, since the catalog decides how all
+/// other bytes are read.
+struct CatalogStorage: Sendable {
+  /// The name of the catalog's database in the file.
+  static let databaseName = "larch"
+  /// The name of the database that holds the shapes of records.
+  static let shapesName = "larch.shapes"
+
+  static func recordsName(_ collection: UInt32) -> String { "records.\(collection)" }
+  static func indexName(_ index: UInt32) -> String { "index.\(index)" }
+
+  let entries: LMDBDatabase
+  let shapes: LMDBDatabase
+
+  /// The keys of the catalog.
+  enum Key {
+    case format
+    /// Rises with every change of the schema, so that an open store notices another's change.
+    case generation
+    /// The next numbers of collections and indexes; a number is never used again.
+    case counters
+    case collection(String)
+    /// The highest id that was given to a record that was deleted since.
+    case highestDeletedID(UInt32)
+    /// How far the building of an index came: the last id that is in it.
+    case buildProgress(UInt32)
+
+    static let collectionPrefix: [UInt8] = Array("collection/".utf8)
+
+    var bytes: [UInt8] {
+      switch self {
+      case .format: Array("format".utf8)
+      case .generation: Array("generation".utf8)
+      case .counters: Array("counters".utf8)
+      case .collection(let name): Key.collectionPrefix + Array(name.utf8)
+      case .highestDeletedID(let id): Array("deleted/\(id)".utf8)
+      case .buildProgress(let id): Array("progress/\(id)".utf8)
+      }
+    }
+  }
+
+  func value(_ key: Key, in transaction: LMDBTransaction) throws -> [UInt8]? {
+    try key.bytes.withUnsafeBytes { key in
+      guard let stored = try entries.get(key, in: transaction) else { return nil }
+      return [UInt8](try CatalogStorage.checked(stored, key: key))
+    }
+  }
+
+  func set(_ key: Key, to value: [UInt8], in transaction: LMDBTransaction) throws {
+    try CatalogStorage.put(value, under: key.bytes, into: entries, in: transaction)
+  }
+
+  func remove(_ key: Key, in transaction: LMDBTransaction) throws {
+    _ = try key.bytes.withUnsafeBytes { try entries.delete($0, in: transaction) }
+  }
+
+  /// The value without its checksum, after checking it.
+  static func checked(
+    _ stored: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
+  ) throws -> UnsafeRawBufferPointer {
+    guard stored.count >= 4 else { throw damagedCatalog }
+    let value = UnsafeRawBufferPointer(rebasing: stored.dropLast(4))
+    var checksum = Checksum()
+    checksum.add(key)
+    checksum.add(value)
+    let expected = UInt32(
+      littleEndian: stored.loadUnaligned(fromByteOffset: value.count, as: UInt32.self))
+    guard checksum.value == expected else { throw damagedCatalog }
+    return value
+  }
+
+  private static func put(
+    _ value: [UInt8], under key: [UInt8], into database: LMDBDatabase,
+    in transaction: LMDBTransaction
+  ) throws {
+    var checksum = Checksum()
+    key.withUnsafeBytes { checksum.add($0) }
+    value.withUnsafeBytes { checksum.add($0) }
+    var stored = value
+    withUnsafeBytes(of: checksum.value.littleEndian) { stored.append(contentsOf: $0) }
+    _ = try key.withUnsafeBytes { key in
+      try stored.withUnsafeBytes { try database.put(key, $0, in: transaction) }
+    }
+  }
+
+  private static var damagedCatalog: LarchError {
+    LarchError(
+      .corrupted, "The catalog of the store is damaged; restore a backup, or salvage the file.")
+  }
+}
+
+// MARK: - Numbers
+
+extension CatalogStorage {
+  func generation(in transaction: LMDBTransaction) throws -> UInt64 {
+    try integer(.generation, in: transaction) ?? 0
+  }
+
+  func setGeneration(_ generation: UInt64, in transaction: LMDBTransaction) throws {
+    try setInteger(.generation, to: generation, in: transaction)
+  }
+
+  func highestDeletedID(_ collection: UInt32, in transaction: LMDBTransaction) throws -> Int64 {
+    try integer(.highestDeletedID(collection), in: transaction) ?? 0
+  }
+
+  func setHighestDeletedID(
+    _ id: Int64, of collection: UInt32, in transaction: LMDBTransaction
+  ) throws {
+    try setInteger(.highestDeletedID(collection), to: id, in: transaction)
+  }
+
+  /// Takes the next number for a collection or an index.
+  func nextNumber(in transaction: LMDBTransaction) throws -> UInt32 {
+    let next = (try integer(.counters, in: transaction, as: UInt32.self) ?? 0) + 1
+    try setInteger(.counters, to: next, in: transaction)
+    return next
+  }
+
+  private func integer<T: FixedWidthInteger>(
+    _ key: Key, in transaction: LMDBTransaction, as type: T.Type = T.self
+  ) throws -> T? {
+    guard let bytes = try value(key, in: transaction) else { return nil }
+    return try bytes.withUnsafeBytes {
+      var reader = StoredReader($0)
+      return try reader.integer(T.self)
+    }
+  }
+
+  private func setInteger<T: FixedWidthInteger>(
+    _ key: Key, to value: T, in transaction: LMDBTransaction
+  ) throws {
+    var writer = StoredWriter()
+    writer.append(value)
+    try set(key, to: writer.bytes, in: transaction)
+  }
+}
+
+// MARK: - Collections
+
+extension CatalogStorage {
+  func collections(in transaction: LMDBTransaction) throws -> [StoredCollection] {
+    var found: [StoredCollection] = []
+    let prefix = Key.collectionPrefix
+    var cursor = try LMDBCursor(entries, in: transaction)
+    var entry = try prefix.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
+    while let here = entry, here.key.starts(with: prefix) {
+      found.append(
+        try StoredCollection(decoding: try CatalogStorage.checked(here.value, key: here.key)))
+      entry = try cursor.next()
+    }
+    return found
+  }
+
+  func set(_ collection: StoredCollection, in transaction: LMDBTransaction) throws {
+    try set(.collection(collection.name), to: collection.encoded(), in: transaction)
+  }
+}
+
+// MARK: - Salvage
+
+extension CatalogStorage {
+  /// Puts collections and shapes of another file into a new one, under the numbers they had there:
+  /// the checksums of records and the records themselves hold these numbers.
+  func restore(
+    _ collections: [StoredCollection], _ shapes: [UInt16: [UInt8]],
+    lostShapes: Int, in transaction: LMDBTransaction
+  ) throws {
+    for collection in collections {
+      try set(collection, in: transaction)
+      _ = try LMDBDatabase.open(
+        CatalogStorage.recordsName(collection.id), .create, in: transaction)
+    }
+    // Numbers of indexes that are not copied may be higher than those of collections.
+    let highest = collections.map(\.id).max() ?? 0
+    try setInteger(.counters, to: highest &+ 10_000, in: transaction)
+    // Numbers of shapes are dense, and those of lost shapes must not be given to new ones: records
+    // that name them would be misread.
+    let highestShape = Int(shapes.keys.max() ?? 0) + lostShapes
+    for id in 1..<UInt16(clamping: highestShape + 1) {
+      let shape = shapes[id] ?? Shape(id: id, typeName: "lost", fields: []).encoded()
+      let key = withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) }
+      try CatalogStorage.put(shape, under: key, into: self.shapes, in: transaction)
+    }
+  }
+}
+
+// MARK: - Shapes
+
+extension CatalogStorage {
+  func shape(_ id: UInt16, in transaction: LMDBTransaction) throws -> Shape? {
+    try withUnsafeBytes(of: id.bigEndian) { key in
+      guard let stored = try shapes.get(key, in: transaction) else { return nil }
+      return try Shape(id: id, decoding: try CatalogStorage.checked(stored, key: key))
+    }
+  }
+
+  func add(_ shape: Shape, in transaction: LMDBTransaction) throws {
+    let key = withUnsafeBytes(of: shape.id.bigEndian) { [UInt8]($0) }
+    try CatalogStorage.put(shape.encoded(), under: key, into: shapes, in: transaction)
+  }
+
+  func shapeCount(in transaction: LMDBTransaction) throws -> Int {
+    try shapes.statistics(in: transaction).entries
+  }
+}

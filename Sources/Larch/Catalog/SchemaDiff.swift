@@ -1,0 +1,44 @@
+/// What has to change in the file so that it holds what the program declares.
+///
+/// A pure comparison: it reads and writes nothing, so a schema that cannot be reconciled is
+/// refused before anything is touched.
+struct SchemaDiff {
+  /// One collection of the program against the file.
+  enum Change: Equatable {
+    case create
+    /// Positions in the stored list to drop, and in the declared list to add.
+    case adjust(drop: [Int], add: [Int])
+    case nothing
+  }
+
+  static func change(stored: StoredCollection?, declared: CollectionSchema) throws -> Change {
+    guard let stored else { return .create }
+    guard stored.idKind == declared.idKind else {
+      throw LarchError(
+        .schemaMismatch,
+        "The ids in the file are of another kind than the type declares; keep the type of `id`, or give the type another `collectionName`."
+      ) {
+        $0.collection = declared.name
+        $0.detail = "stored \(stored.idKind), declared \(declared.idKind)"
+      }
+    }
+    var drop: [Int] = []
+    for (position, index) in stored.indexes.enumerated()
+    where !declared.indexes.contains(where: { $0.matches(index) }) {
+      drop.append(position)
+    }
+    var add: [Int] = []
+    for (position, index) in declared.indexes.enumerated()
+    where !stored.indexes.contains(where: { index.matches($0) }) {
+      add.append(position)
+    }
+    return drop.isEmpty && add.isEmpty ? .nothing : .adjust(drop: drop, add: add)
+  }
+}
+
+extension IndexSchema {
+  /// Whether the stored index holds exactly the entries that this declaration asks for.
+  func matches(_ stored: StoredIndex) -> Bool {
+    stored.name == name && stored.isUnique == isUnique && stored.definition == definition
+  }
+}

@@ -1,0 +1,153 @@
+internal import Foundation
+
+/// What travels with a transaction: the LMDB transaction, the catalog, the coder and its shapes.
+///
+/// A context is kept and used again by later transactions, so that decode plans stay learned and
+/// buffers stay allocated. It belongs to one transaction at a time.
+final class TransactionContext {
+  let environment: LMDBEnvironment
+  let catalog: Catalog
+  let shapes: ShapeTable
+  let coder: RecordCoder
+  /// The LMDB transaction that is running; nil between transactions.
+  @exclusivity(unchecked) var current: LMDBTransaction?
+  /// The bytes of the id that is being worked on.
+  @exclusivity(unchecked) var idWriter = KeyWriter()
+
+  @exclusivity(unchecked) private var lastType: ObjectIdentifier?
+  @exclusivity(unchecked) private var lastCollection: CollectionHandle?
+
+  /// The first storage error of the transaction: LMDB may have left it half-done.
+  private(set) var failure: (any Error)?
+
+  init(_ catalog: Catalog, of environment: LMDBEnvironment) {
+    self.environment = environment
+    self.catalog = catalog
+    shapes = ShapeTable()
+    coder = RecordCoder(shapes: shapes)
+    shapes.loader = { [unowned self] id in
+      try catalog.storage.shape(id, in: try transaction())
+    }
+  }
+
+  func begin(_ transaction: LMDBTransaction) {
+    current = transaction
+    failure = nil
+  }
+
+  func end() { current = nil }
+
+  /// Keeps an error of LMDB, and gives it its public form.
+  @inline(never)
+  func note(_ error: LMDBError) -> any Error {
+    let error = environment.translated(error)
+    if failure == nil { failure = error }
+    return error
+  }
+
+  /// The running transaction; after its end, an error.
+  @inline(__always)
+  func transaction() throws -> LMDBTransaction {
+    guard let current else { throw TransactionContext.ended }
+    return current
+  }
+
+  static var ended: LarchError {
+    LarchError(
+      .transactionEnded,
+      "A transaction is valid only inside its closure and on its thread; do the work inside the closure."
+    )
+  }
+
+  /// The handles of a record type. Most calls ask for the type that the last one asked for.
+  @inline(__always)
+  func collection(_ type: ObjectIdentifier, name: @autoclosure () -> String) throws
+    -> CollectionHandle
+  {
+    if type == lastType, let lastCollection { return lastCollection }
+    guard let found = catalog.collection(type) else {
+      throw LarchError(
+        .unknownCollection,
+        "The store was not opened for this record type; name it in `Store(at:for:)`."
+      ) { $0.collection = name() }
+    }
+    lastType = type
+    lastCollection = found
+    return found
+  }
+}
+
+// MARK: - Records
+
+/// The bytes of one record in the file: the encoded record and its checksum.
+enum RecordEnvelope {
+  static let checksumSize = 4
+
+  static func checksum(
+    collection: UInt32, id: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer
+  ) -> UInt32 {
+    var sum = Checksum()
+    withUnsafeBytes(of: collection.littleEndian) { sum.add($0) }
+    sum.add(id)
+    sum.add(record)
+    return sum.value
+  }
+
+  /// The record inside a stored value, once its checksum is found right.
+  @inline(__always)
+  static func open(
+    _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws -> UnsafeRawBufferPointer {
+    guard let record = open(stored, id: id, collection: collection.number) else {
+      throw damaged(id, collection.stored)
+    }
+    return record
+  }
+
+  /// The record inside a stored value, or nil when it is not what was written.
+  static func open(
+    _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32
+  ) -> UnsafeRawBufferPointer? {
+    let count = stored.count - checksumSize
+    guard count >= 0 else { return nil }
+    let record = UnsafeRawBufferPointer(rebasing: stored[0..<count])
+    let expected = UInt32(
+      littleEndian: stored.loadUnaligned(fromByteOffset: count, as: UInt32.self))
+    guard checksum(collection: collection, id: id, record: record) == expected else { return nil }
+    return record
+  }
+
+  static func damaged(
+    _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
+  ) -> LarchError {
+    LarchError(
+      .checksumMismatch,
+      "A record is not what was written: the file is damaged. Restore a backup, or copy what still reads with `Store.salvage`."
+    ) {
+      $0.collection = collection.name
+      $0.id = collection.idKind.text(of: id)
+    }
+  }
+}
+
+extension RecordIDKind {
+  /// An id as a reader would write it, from its bytes.
+  package func text(of id: UnsafeRawBufferPointer) -> String {
+    switch self {
+    case .assigned, .integer:
+      guard id.count == 8 else { break }
+      let raw = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)) ^ (1 << 63)
+      return String(Int64(bitPattern: raw))
+    case .unsigned:
+      guard id.count == 8 else { break }
+      return String(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)))
+    case .uuid:
+      guard id.count == 16 else { break }
+      return UUID(uuid: id.loadUnaligned(as: uuid_t.self)).uuidString
+    case .string:
+      guard id.count >= 1, id[0] == 1 else { break }
+      return String(decoding: id.dropFirst(), as: UTF8.self)
+    }
+    return "0x" + id.map { String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,191 @@
+/// What a record holds at a field path, without decoding it.
+enum RawField {
+  /// The stored shape has no such field.
+  case missing
+  /// The field, or one on the way to it, is nil.
+  case absent
+  /// The kind, never `tagged`, and the slot form.
+  case value(FieldKind, UnsafeRawBufferPointer)
+
+  init(_ found: FoundValue) {
+    switch found.state {
+    case .missing: self = .missing
+    case .absent, .null: self = .absent
+    case .value: self = .value(found.kind, found.bytes)
+    }
+  }
+}
+
+/// The way to a stored property by coding keys, such as `address`, `city`.
+///
+/// It remembers where the field is in the shape that it met last, so it is for one thread at a time,
+/// like the table of shapes.
+final class FieldPath {
+  let names: [String]
+
+  private struct Step {
+    var isKnown = false
+    var header: UInt16 = 0
+    var generation = 0
+    var table: ObjectIdentifier?
+    var kind: UInt8 = 0
+    var bit: UInt8 = 0
+    var maskOffset = 0
+    var offset = 0
+    var previousEnd = 0
+    var slotsEnd = 0
+  }
+
+  @exclusivity(unchecked) private let steps: UnsafeMutablePointer<Step>
+
+  init(_ names: [String]) {
+    precondition(!names.isEmpty, "a field path has at least one name")
+    self.names = names
+    steps = .allocate(capacity: names.count)
+    steps.initialize(repeating: Step(), count: names.count)
+  }
+
+  deinit { steps.deallocate() }
+
+  /// What is at the path in the bytes of a record.
+  @inline(__always)
+  func read(in record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> RawField {
+    // One field of the record itself, of a fixed kind, in the shape of the record before: the case
+    // that filters run through for every record.
+    let step = steps
+    if names.count == 1, record.count >= step.pointee.slotsEnd, step.pointee.isKnown,
+      let base = record.baseAddress,
+      base.loadUnaligned(as: UInt16.self) == step.pointee.header,
+      step.pointee.generation == shapes.generation,
+      step.pointee.table == ObjectIdentifier(shapes),
+      let kind = FieldKind(rawValue: step.pointee.kind), kind.isFixed
+    {
+      if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0 {
+        return .absent
+      }
+      return .value(
+        kind, UnsafeRawBufferPointer(start: base + step.pointee.offset, count: kind.width))
+    }
+    return try walk(record, shapes)
+  }
+
+  private func walk(_ record: UnsafeRawBufferPointer, _ shapes: ShapeTable) throws -> RawField {
+    var found = try RecordFormat.value(of: record)
+    for index in names.indices {
+      switch (found.state, found.kind) {
+      case (.value, .record): found = try field(index, in: found.bytes, shapes)
+      case (.value, .map): found = try RawList.entry(names[index], in: found.bytes)
+      case (.value, _), (.missing, _): return .missing
+      case (.absent, _), (.null, _): return .absent
+      }
+    }
+    return RawField(found)
+  }
+
+  private func field(
+    _ index: Int, in record: UnsafeRawBufferPointer, _ shapes: ShapeTable
+  ) throws -> FoundValue {
+    guard record.count >= 2, let base = record.baseAddress else { throw ByteReader.damaged() }
+    let header = base.loadUnaligned(as: UInt16.self)
+    let step = steps + index
+    if !step.pointee.isKnown || step.pointee.header != header
+      || step.pointee.generation != shapes.generation
+      || step.pointee.table != ObjectIdentifier(shapes)
+    {
+      guard header & RecordFormat.reservedBit == 0 else { throw ByteReader.damaged("header") }
+      let shape = try shapes.shape(header & RecordFormat.shapeMask)
+      let isWide = header & RecordFormat.wideBit != 0
+      guard let slot = shape.slot(of: names[index]) else { return FoundValue(state: .missing) }
+      step.pointee = Self.step(shape, slot, header, isWide)
+      step.pointee.generation = shapes.generation
+      step.pointee.table = ObjectIdentifier(shapes)
+    }
+    guard record.count >= step.pointee.slotsEnd, let kind = FieldKind(rawValue: step.pointee.kind)
+    else { throw ByteReader.damaged("length") }
+    if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0 {
+      return FoundValue(state: .absent)
+    }
+    if kind.isFixed {
+      return FoundValue(
+        state: .value, kind: kind,
+        bytes: UnsafeRawBufferPointer(start: base + step.pointee.offset, count: kind.width))
+    }
+    let isWide = header & RecordFormat.wideBit != 0
+    func number(_ offset: Int) -> Int {
+      isWide
+        ? Int(base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        : Int(base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+    }
+    let end = number(step.pointee.offset)
+    let start = step.pointee.previousEnd == 0 ? step.pointee.slotsEnd : number(step.pointee.previousEnd)
+    guard start >= step.pointee.slotsEnd, start <= end, end <= record.count else {
+      throw ByteReader.damaged("offset of a field")
+    }
+    let bytes = UnsafeRawBufferPointer(start: base + start, count: end - start)
+    return kind == .tagged
+      ? try DecodeFramePointer.untag(bytes) : FoundValue(state: .value, kind: kind, bytes: bytes)
+  }
+
+  private static func step(_ shape: Shape, _ slot: Int, _ header: UInt16, _ isWide: Bool) -> Step {
+    let layout = shape.layouts[slot]
+    var step = Step()
+    step.isKnown = true
+    step.header = header
+    step.kind = layout.kind
+    step.bit = 1 << UInt8(slot & 7)
+    step.maskOffset = 2 + slot >> 3
+    step.offset = Int(isWide ? layout.wideOffset : layout.offset)
+    if layout.previousVariable >= 0 {
+      let previous = shape.layouts[Int(layout.previousVariable)]
+      step.previousEnd = Int(isWide ? previous.wideOffset : previous.offset)
+    }
+    step.slotsEnd = isWide ? shape.wideSlotsEnd : shape.slotsEnd
+    return step
+  }
+}
+
+/// The elements of a list, or the values of a map, one after the other.
+struct RawList {
+  private var reader: ByteReader
+  private let kind: FieldKind?
+  private let isMap: Bool
+  /// How many elements there are.
+  let count: Int
+  private(set) var index = 0
+  /// The key of the entry that `next()` gave last.
+  private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
+
+  /// From the slot form of a list or a map.
+  init(_ kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
+    guard kind == .list || kind == .map else { throw ByteReader.damaged("kind of a list") }
+    isMap = kind == .map
+    reader = ByteReader(bytes)
+    (self.kind, count) = try reader.listHeader(isMap: isMap)
+  }
+
+  /// The next element: `absent` for nil, and nil after the last one.
+  mutating func next() throws -> RawField? {
+    guard index < count, let kind else {
+      guard reader.isAtEnd else { throw ByteReader.damaged("list") }
+      return nil
+    }
+    index += 1
+    if isMap { key = try reader.bytes(.string) }
+    return RawField(try DecodeFramePointer.element(&reader, kind))
+  }
+
+  /// The value for a key of a map.
+  static func entry(_ name: String, in map: UnsafeRawBufferPointer) throws -> FoundValue {
+    var list = try RawList(.map, map)
+    let wanted = Array(name.utf8)
+    while let value = try list.next() {
+      guard list.key.elementsEqual(wanted) else { continue }
+      switch value {
+      case .value(let kind, let bytes):
+        return FoundValue(state: .value, kind: kind, bytes: bytes)
+      case .absent, .missing: return FoundValue(state: .null)
+      }
+    }
+    return FoundValue(state: .missing)
+  }
+}

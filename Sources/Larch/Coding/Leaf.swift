@@ -1,0 +1,108 @@
+internal import Foundation
+
+/// The Foundation types and arrays that have a kind of their own or are written in one piece.
+enum Leaf {
+  /// The value itself, when the caller knows by its metatype that `T` is `V`.
+  @inline(__always)
+  static func bits<T, V>(_ value: T, as type: V.Type) -> V { unsafeBitCast(value, to: type) }
+
+  @inline(__always)
+  static func seconds<T>(_ value: T) -> Double {
+    bits(value, as: Date.self).timeIntervalSinceReferenceDate
+  }
+
+  static func strategy(of type: any Any.Type) -> EncodePlan.Strategy? {
+    if type == Date.self { return .date }
+    if type == UUID.self { return .uuid }
+    if type == Data.self { return .data }
+    if type == URL.self { return .url }
+    if type == Decimal.self { return .decimal }
+    if type == String.self { return .string }
+    if type == [String].self { return .strings }
+    if type == [Int].self || type == [Int64].self { return .ints }
+    if type == [Double].self { return .doubles }
+    return nil
+  }
+
+  @inline(__always)
+  static func withUTF8<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
+  {
+    if let result = try text.utf8.withContiguousStorageIfAvailable({
+      try body(UnsafeRawBufferPointer($0))
+    }) {
+      return result
+    }
+    return try Array(text.utf8).withUnsafeBytes(body)
+  }
+
+  static func withBytes<T>(ofData value: T, _ body: (UnsafeRawBufferPointer) -> Void) {
+    bits(value, as: Data.self).withUnsafeBytes(body)
+  }
+
+  /// The text of a URL without a base; one with a base writes itself.
+  static func text<T>(ofURL value: T) -> String? {
+    let url = bits(value, as: URL.self)
+    return url.baseURL == nil ? url.relativeString : nil
+  }
+
+  static func date(_ bytes: UnsafeRawPointer) -> Date {
+    Date(timeIntervalSinceReferenceDate: bytes.loadUnaligned(as: Double.self))
+  }
+
+  static func uuid(_ bytes: UnsafeRawPointer) -> UUID {
+    UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
+  }
+
+  // MARK: Decimal
+
+  /// The 18 bytes of a decimal: exponent and flags, then the mantissa from its lowest 16 bits.
+  struct DecimalBytes: BitwiseCopyable {
+    var head: UInt16 = 0
+    var m0: UInt16 = 0
+    var m1: UInt16 = 0
+    var m2: UInt16 = 0
+    var m3: UInt16 = 0
+    var m4: UInt16 = 0
+    var m5: UInt16 = 0
+    var m6: UInt16 = 0
+    var m7: UInt16 = 0
+  }
+
+  static func decimal<T>(_ value: T) -> DecimalBytes {
+    let value = bits(value, as: Decimal.self)
+    var result = DecimalBytes()
+    if value.isNaN {
+      result.head = 2 << 8
+      return result
+    }
+    // The digits and the exponent, so that no layout of Decimal is relied on.
+    var exponent = value.exponent
+    var mantissa: UInt128 = 0
+    for digit in value.significand.description.utf8 where digit >= 0x30 && digit <= 0x39 {
+      mantissa = mantissa &* 10 &+ UInt128(digit &- 0x30)
+    }
+    if mantissa == 0 { return result }
+    while exponent < 127, mantissa % 10 == 0 {
+      mantissa /= 10
+      exponent += 1
+    }
+    result.head =
+      UInt16(UInt8(bitPattern: Int8(clamping: exponent))) | (value.isSignMinus ? 1 << 8 : 0)
+    withUnsafeMutableBytes(of: &result) {
+      $0.storeBytes(of: mantissa.littleEndian, toByteOffset: 2, as: UInt128.self)
+    }
+    return result
+  }
+
+  static func decimal(_ bytes: UnsafeRawPointer) throws -> Decimal {
+    let exponent = bytes.load(as: Int8.self)
+    let flags = bytes.load(fromByteOffset: 1, as: UInt8.self)
+    let mantissa = bytes.loadUnaligned(fromByteOffset: 2, as: UInt128.self)
+    if flags == 2 { return Decimal.nan }
+    guard flags <= 1 else { throw ByteReader.damaged("decimal") }
+    if mantissa == 0 { return 0 }
+    let text = "\(flags == 1 ? "-" : "")\(mantissa)E\(exponent)"
+    guard let value = Decimal(string: text) else { throw ByteReader.damaged("decimal") }
+    return value
+  }
+}

@@ -1,0 +1,112 @@
+/// A value in memory on the way from any `encode(to:)` to bytes: what its containers were told, in
+/// whatever order and however they were nested.
+final class TreeNode {
+  enum Content {
+    /// No container was asked for.
+    case nothing
+    case null
+    /// Up to 16 bytes of a fixed kind, lowest first.
+    case fixed(FieldKind, UInt128)
+    case bytes(FieldKind, [UInt8])
+    case object
+    case list
+  }
+
+  var content = Content.nothing
+  /// Members of an object in the order in which their keys came first; elements of a list.
+  var children: [TreeNode] = []
+  var names: [String] = []
+  private var indexByName: [String: Int] = [:]
+  /// The kind that a nil of an optional property would have had, if the static type told it.
+  var absentKind: FieldKind?
+  /// A nil of an optional property: a key without a value.
+  var isAbsent = false
+
+  // About an object that could be a record.
+  /// Every member is a value that was given to a keyed container of this object.
+  var isPlain = true
+  var keyType: ObjectIdentifier?
+  /// Two types of keys, as in a class that lets its superclass encode into the same container.
+  var hasSeveralKeyTypes = false
+  var version: UnsafeMutablePointer<EncodeVersion>?
+
+  /// The member of this name, made when there is none.
+  func member(_ name: String) -> TreeNode {
+    if let index = indexByName[name] { return children[index] }
+    indexByName[name] = children.count
+    names.append(name)
+    let node = TreeNode()
+    children.append(node)
+    return node
+  }
+
+  func member(named name: String) -> TreeNode? { indexByName[name].map { children[$0] } }
+
+  func append() -> TreeNode {
+    let node = TreeNode()
+    children.append(node)
+    return node
+  }
+
+  /// Takes over what another node holds: the last value that was written for a key counts.
+  func become(_ other: TreeNode) {
+    content = other.content
+    children = other.children
+    names = other.names
+    indexByName = other.indexByName
+    isPlain = other.isPlain
+    keyType = other.keyType
+    hasSeveralKeyTypes = other.hasSeveralKeyTypes
+    version = other.version
+    isAbsent = other.isAbsent
+  }
+
+  /// The kind of the value; nil is null.
+  var kind: FieldKind? {
+    switch content {
+    case .null: nil
+    case .fixed(let kind, _): kind
+    case .bytes(let kind, _): kind
+    case .nothing, .object: version == nil ? .map : .record
+    case .list: .list
+    }
+  }
+
+  var isObject: Bool {
+    switch content {
+    case .nothing, .object: true
+    default: false
+    }
+  }
+}
+
+/// The keys that coding paths of Larch are made of.
+struct PathKey: CodingKey {
+  private let name: String
+  let intValue: Int?
+
+  // The text of an index is made when it is asked for: mostly never.
+  var stringValue: String { intValue.map(String.init) ?? name }
+
+  init(stringValue: String) {
+    name = stringValue
+    intValue = nil
+  }
+  init(intValue: Int) {
+    name = ""
+    self.intValue = intValue
+  }
+
+  /// A coding path on one line, such as `address.lines[2]`.
+  static func text(_ path: [any CodingKey]) -> String {
+    var text = ""
+    for key in path {
+      if let index = key.intValue {
+        text += "[\(index)]"
+      } else {
+        text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+      }
+    }
+    return text
+  }
+}

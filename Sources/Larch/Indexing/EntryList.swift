@@ -1,0 +1,117 @@
+internal import Foundation
+
+/// The index entries of one record: keys in the order of indexes, and of bytes within an index.
+///
+/// Two of these, old and new, tell what a save has to change. They are kept and reused by the
+/// transaction, so that a save allocates nothing.
+struct EntryList: ~Copyable {
+  struct Item {
+    var index: Int
+    var offset: Int
+    var length: Int
+    /// The key holds only the beginning of a long value.
+    var isCut: Bool
+    /// A component is nil: such a key is never in conflict with another.
+    var hasNil: Bool
+  }
+
+  private var arena: UnsafeMutableRawPointer
+  private var arenaCapacity = 1024
+  private var arenaCount = 0
+  private(set) var items: [Item] = []
+
+  init() {
+    arena = .allocate(byteCount: arenaCapacity, alignment: 8)
+    items.reserveCapacity(16)
+  }
+
+  deinit { arena.deallocate() }
+
+  mutating func removeAll() {
+    arenaCount = 0
+    items.removeAll(keepingCapacity: true)
+  }
+
+  func key(_ item: Item) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: arena + item.offset, count: item.length)
+  }
+
+  /// Adds a key, keeping the keys of the index in order and each only once.
+  mutating func insert(
+    index: Int, key: UnsafeRawBufferPointer, isCut: Bool, hasNil: Bool
+  ) {
+    var position = items.count
+    while position > 0 {
+      let before = items[position - 1]
+      if before.index < index { break }
+      if before.index == index {
+        let other = self.key(before)
+        if other.equals(key) { return }
+        if other.precedes(key) { break }
+      }
+      position -= 1
+    }
+    if arenaCount + key.count > arenaCapacity { grow(by: key.count) }
+    // Keys are never empty: LMDB forbids it.
+    memcpy(arena + arenaCount, key.baseAddress!, key.count)
+    let item = Item(
+      index: index, offset: arenaCount, length: key.count, isCut: isCut, hasNil: hasNil)
+    arenaCount += key.count
+    if position == items.count { items.append(item) } else { items.insert(item, at: position) }
+  }
+
+  func contains(index: Int, key: UnsafeRawBufferPointer) -> Bool {
+    items.contains { $0.index == index && self.key($0).equals(key) }
+  }
+
+  private mutating func grow(by size: Int) {
+    arenaCapacity = max(arenaCapacity * 2, arenaCount + size)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: arenaCapacity, alignment: 8)
+    memcpy(larger, arena, arenaCount)
+    arena.deallocate()
+    arena = larger
+  }
+
+  /// Visits the entries of `old` that `new` lacks, and those of `new` that `old` lacks.
+  static func difference(
+    old: borrowing EntryList, new: borrowing EntryList,
+    removed: (Item) throws -> Void, added: (Item) throws -> Void
+  ) rethrows {
+    var left = 0
+    var right = 0
+    while left < old.items.count || right < new.items.count {
+      if left == old.items.count {
+        try added(new.items[right])
+        right += 1
+        continue
+      }
+      if right == new.items.count {
+        try removed(old.items[left])
+        left += 1
+        continue
+      }
+      let a = old.items[left]
+      let b = new.items[right]
+      if a.index == b.index {
+        let keyA = old.key(a)
+        let keyB = new.key(b)
+        if keyA.equals(keyB) {
+          left += 1
+          right += 1
+        } else if keyA.precedes(keyB) {
+          try removed(a)
+          left += 1
+        } else {
+          try added(b)
+          right += 1
+        }
+      } else if a.index < b.index {
+        try removed(a)
+        left += 1
+      } else {
+        try added(b)
+        right += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+extension KeyWriter {
+  /// Writes a stored field as a key of the declared form; false when only the decoded record can
+  /// tell the key, and then what was written means nothing.
+  mutating func append(
+    _ value: RawField, form: KeyForm, isLast: Bool
+  ) throws -> Bool {
+    switch form.node {
+    case .primitive(let kind):
+      guard case .value(let stored, let bytes) = value else { return false }
+      return append(bytes, stored: stored, as: kind, isLast: isLast)
+    case .optional(let wrapped):
+      switch value {
+      case .missing: return false
+      case .absent:
+        appendNil()
+        return true
+      case .value:
+        appendPresent()
+        return try append(value, form: wrapped, isLast: isLast)
+      }
+    case .composite: return false
+    }
+  }
+
+  private mutating func append(
+    _ bytes: UnsafeRawBufferPointer, stored: FieldKind, as kind: KeyForm.Primitive, isLast: Bool
+  ) -> Bool {
+    switch (kind, stored) {
+    case (.int64, .int64): append(int64: little(bytes))
+    case (.string, .string), (.url, .url): append(stringUTF8: bytes, isLast: isLast)
+    case (.double, .double), (.date, .date):
+      append(double: Double(bitPattern: little(bytes)))
+    case (.bool, .bool): append(bool: bytes[0] != 0)
+    case (.uuid, .uuid): append(uuid: bytes)
+    case (.data, .data): append(data: bytes, isLast: isLast)
+    case (.int32, .int32): append(int32: little(bytes))
+    case (.int16, .int16): append(int16: little(bytes))
+    case (.int8, .int8): append(int8: little(bytes))
+    case (.uint64, .uint64): append(uint64: little(bytes))
+    case (.uint32, .uint32): append(uint32: little(bytes))
+    case (.uint16, .uint16): append(uint16: little(bytes))
+    case (.uint8, .uint8): append(uint8: bytes[0])
+    case (.float, .float): append(float: Float(bitPattern: little(bytes)))
+    default: return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  private func little<T: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer) -> T {
+    T(littleEndian: bytes.loadUnaligned(as: T.self))
+  }
+}

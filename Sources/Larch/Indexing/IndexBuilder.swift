@@ -1,0 +1,172 @@
+/// Builds the indexes that were declared over records which are there already.
+///
+/// Each batch is a transaction of its own that also keeps how far it came, so a build that is
+/// killed goes on where it was. Meanwhile writers keep the index too, for every record, and no
+/// query uses it; an entry that both make is made once.
+struct IndexBuilder {
+  let environment: LMDBEnvironment
+  let catalog: Catalog
+  let batchSize: Int
+  let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
+
+  /// Builds what is unfinished; returns whether there was anything.
+  func buildAll() throws -> Bool {
+    var isChanged = false
+    for collection in catalog.collections {
+      for (number, index) in collection.indexes.enumerated() where !index.isReady {
+        try build(number, in: collection)
+        isChanged = true
+      }
+    }
+    return isChanged
+  }
+
+  private func build(_ number: Int, in collection: CollectionHandle) throws {
+    let index = collection.indexes[number]
+    var done = 0
+    var isFinished = false
+    while !isFinished {
+      var total = 0
+      var batch = 0
+      isFinished = try environment.write { transaction in
+        total = try collection.records.statistics(in: transaction).entries
+        let context = TransactionContext(catalog, of: environment)
+        context.begin(transaction)
+        defer { context.end() }
+        batch = try addBatch(number, in: collection, context, transaction)
+        if batch == batchSize { return false }
+        try finish(index, in: collection, context, transaction)
+        return true
+      }
+      done += batch
+      progress(collection.stored.name, index.stored.name, min(done, total), total)
+    }
+  }
+
+  /// Adds the entries of the records behind the progress; returns how many records it read.
+  private func addBatch(
+    _ number: Int, in collection: CollectionHandle, _ context: TransactionContext,
+    _ transaction: LMDBTransaction
+  ) throws -> Int {
+    let index = collection.indexes[number]
+    let storage = catalog.storage
+    let pending = PendingIndex(index)
+    var keys = IndexKeys()
+    var entries = EntryList()
+    var lastID: [UInt8] = []
+    var count = 0
+    do {
+      var cursor = try LMDBCursor(collection.records, in: transaction)
+      var record = try start(&cursor, after: storage.value(.buildProgress(index.stored.id), in: transaction))
+      while let here = record, count < batchSize {
+        let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
+        entries.removeAll()
+        try keys.collect(of: bytes, in: collection, with: context.coder, only: number, into: &entries)
+        for item in entries.items { pending.add(entries.key(item), id: here.key) }
+        count += 1
+        if count == batchSize { lastID = [UInt8](here.key) }
+        record = try cursor.next()
+      }
+    }
+    try pending.flush(in: transaction)
+    if count == batchSize {
+      try storage.set(.buildProgress(index.stored.id), to: lastID, in: transaction)
+    }
+    return count
+  }
+
+  private func start(
+    _ cursor: inout LMDBCursor, after id: [UInt8]?
+  ) throws -> LMDBEntry? {
+    guard let id else { return try cursor.first() }
+    return try id.withUnsafeBytes { id in
+      let entry = try cursor.seek(atOrAfter: id)
+      guard let entry, entry.key.equals(id) else { return entry }
+      return try cursor.next()
+    }
+  }
+
+  /// Marks the index as complete, once it is proved unique if it has to be.
+  private func finish(
+    _ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext,
+    _ transaction: LMDBTransaction
+  ) throws {
+    if index.schema.isUnique {
+      try UniquenessCheck(index, in: collection, context).check(transaction)
+    }
+    let storage = catalog.storage
+    guard
+      var entry = try storage.collections(in: transaction).first(where: {
+        $0.id == collection.stored.id
+      }), let place = entry.indexes.firstIndex(where: { $0.id == index.stored.id })
+    else {
+      throw LarchError(
+        .schemaChanged,
+        "Another program removed the index while it was built; open the store again."
+      ) { $0.index = index.stored.name }
+    }
+    entry.indexes[place].state = .ready
+    try storage.set(entry, in: transaction)
+    try storage.remove(.buildProgress(index.stored.id), in: transaction)
+    try storage.setGeneration(
+      try storage.generation(in: transaction) + 1, in: transaction)
+  }
+}
+
+/// Proves that no two records share a key of a unique index.
+struct UniquenessCheck {
+  private let index: IndexHandle
+  private let collection: CollectionHandle
+  private let context: TransactionContext
+
+  init(_ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext) {
+    self.index = index
+    self.collection = collection
+    self.context = context
+  }
+
+  func check(_ transaction: LMDBTransaction) throws {
+    var cursor = try LMDBCursor(index.database, in: transaction)
+    var values = WholeValues(context)
+    var entry = try cursor.first()
+    while let here = entry {
+      if try cursor.duplicateCount() > 1, try !index.schema.hasNil(here.key) {
+        try checkHolders(of: here.key, &cursor, first: here.value, &values, transaction)
+      }
+      entry = try cursor.nextKey()
+    }
+  }
+
+  private func checkHolders(
+    of key: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor, first: UnsafeRawBufferPointer,
+    _ values: inout WholeValues, _ transaction: LMDBTransaction
+  ) throws {
+    guard try index.schema.mayBeCut(key) else { throw conflict(key, first, try cursor.nextDuplicate()) }
+    // Cut keys: the records tell whether the long values differ.
+    var seen: [[UInt8]: [UInt8]] = [:]
+    var entry: LMDBEntry? = try cursor.current()
+    while let here = entry {
+      for full in try values.keys(ofID: here.value, in: index, collection) {
+        if let other = seen[full] {
+          throw other.withUnsafeBytes { conflict(key, $0, here) }
+        }
+        seen[full] = [UInt8](here.value)
+      }
+      entry = try cursor.nextDuplicate()
+    }
+  }
+
+  private func conflict(
+    _ key: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer, _ other: LMDBEntry?
+  ) -> LarchError {
+    LarchError(
+      .uniqueConflict,
+      "Two stored records have the same value in an index that is declared unique; open the store without the declaration and change one of them."
+    ) {
+      $0.collection = collection.stored.name
+      $0.index = index.stored.name
+      $0.id = collection.stored.idKind.text(of: id)
+      $0.otherID = other.map { collection.stored.idKind.text(of: $0.value) }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/// Keeps the indexes of one write transaction: the one path for insert, update and delete.
+///
+/// A change gives the record before and after, either may be missing. Only entries that differ
+/// are touched, uniqueness is checked before anything is written, and what is to be written is
+/// gathered and goes into the trees in key order.
+final class IndexMaintainer {
+  /// Bytes of entries that are gathered over all indexes before they are written: bounds the
+  /// memory of a bulk write.
+  static let gatherLimit = 48 << 20
+
+  private let context: TransactionContext
+  private var keys = IndexKeys()
+  private var old = EntryList()
+  private var new = EntryList()
+  /// By index number, filled at the first change of an index and kept for later transactions.
+  private var pending: [PendingIndex?] = []
+  private var gathered = 0
+
+  init(_ context: TransactionContext) { self.context = context }
+
+  /// Takes in one change, or throws and takes in nothing.
+  ///
+  /// - Parameters:
+  ///   - before: the record that is stored now; its bytes are read before this returns.
+  ///   - after: the record as it shall be.
+  ///   - prove: looks at the new entries before anything is done with them.
+  ///   - write: stores the record; called after every check, before entries are gathered.
+  func update(
+    id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer?, after: UnsafeRawBufferPointer?,
+    in collection: CollectionHandle, prove: (borrowing EntryList) throws -> Void = { _ in },
+    write: () throws -> Void
+  ) throws {
+    if collection.indexes.isEmpty { return try write() }
+    old.removeAll()
+    new.removeAll()
+    if let before {
+      try keys.collect(of: before, in: collection, with: context.coder, into: &old)
+    }
+    if let after {
+      try keys.collect(of: after, in: collection, with: context.coder, into: &new)
+      try prove(new)
+      try checkUnique(id: id, after: after, in: collection)
+    }
+    try write()
+    EntryList.difference(
+      old: old, new: new,
+      removed: { item in
+        pendingIndex(collection.indexes[item.index]).remove(old.key(item), id: id)
+        gathered += item.length + id.count
+      },
+      added: { item in
+        pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
+        gathered += item.length + id.count
+      })
+    if gathered > IndexMaintainer.gatherLimit { try flush() }
+  }
+
+  /// Writes everything that was gathered.
+  func flush() throws {
+    if gathered == 0 { return }
+    let transaction = try context.transaction()
+    for index in pending { try index?.flush(in: transaction) }
+    gathered = 0
+  }
+
+  /// Writes what was gathered for one index, so that it can be read.
+  func flush(_ index: IndexHandle) throws {
+    guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
+    try pending.flush(in: try context.transaction())
+  }
+
+  /// Forgets what was gathered: the transaction, or a savepoint, was undone.
+  func discard() {
+    for index in pending { index?.discard() }
+    gathered = 0
+  }
+
+  /// Forgets what was gathered for the indexes of a collection that is being emptied.
+  func discard(_ collection: CollectionHandle) {
+    for index in collection.indexes { existingPendingIndex(index)?.discard() }
+  }
+
+  private func pendingIndex(_ index: IndexHandle) -> PendingIndex {
+    let slot = Int(index.database.handle)
+    if slot < pending.count, let found = pending[slot] { return found }
+    while pending.count <= slot { pending.append(nil) }
+    let made = PendingIndex(index)
+    pending[slot] = made
+    return made
+  }
+
+  private func existingPendingIndex(_ index: IndexHandle) -> PendingIndex? {
+    let slot = Int(index.database.handle)
+    return slot < pending.count ? pending[slot] : nil
+  }
+}
+
+// MARK: - Uniqueness
+
+extension IndexMaintainer {
+  /// Checks every unique key that the record did not have before.
+  private func checkUnique(
+    id: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws {
+    for item in new.items {
+      let index = collection.indexes[item.index]
+      guard index.schema.isUnique, !item.hasNil else { continue }
+      let key = new.key(item)
+      if old.contains(index: item.index, key: key), !item.isCut { continue }
+      if let other = try holder(of: key, isCut: item.isCut, index, id, after, in: collection) {
+        throw LarchError(
+          .uniqueConflict,
+          "Another record has this value in a unique index; change the value, or update the other record."
+        ) {
+          $0.collection = collection.stored.name
+          $0.index = index.stored.name
+          $0.detail = index.schema.text(of: key)
+          $0.id = collection.stored.idKind.text(of: id)
+          $0.otherID = other
+        }
+      }
+    }
+  }
+
+  /// The id of another record that holds the key, as text.
+  private func holder(
+    of key: UnsafeRawBufferPointer, isCut: Bool, _ index: IndexHandle,
+    _ id: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer,
+    in collection: CollectionHandle
+  ) throws -> String? {
+    let transaction = try context.transaction()
+    if let pending = existingPendingIndex(index), !pending.isEmpty {
+      // What is gathered counts too: write it when it may matter, so that one look tells.
+      var mayMatter = pending.mayHaveAdded(key)
+      if !mayMatter, pending.hasRemovals {
+        mayMatter = try index.database.get(key, in: transaction) != nil
+      }
+      if mayMatter { try pending.flush(in: transaction) }
+    }
+    guard isCut else {
+      guard let other = try index.database.get(key, in: transaction), !other.equals(id) else {
+        return nil
+      }
+      return collection.stored.idKind.text(of: other)
+    }
+    // Different long values may share a cut key: only the records tell them apart.
+    var long = WholeValues(context)
+    let wanted = Set(try long.keys(of: after, in: index, collection))
+    var cursor = try LMDBCursor(index.database, in: transaction)
+    var entry = try cursor.seek(exactly: key)
+    while let here = entry {
+      if !here.value.equals(id),
+        try long.keys(ofID: here.value, in: index, collection).contains(where: wanted.contains)
+      {
+        return collection.stored.idKind.text(of: here.value)
+      }
+      entry = try cursor.nextDuplicate()
+    }
+    return nil
+  }
+}

@@ -1,0 +1,146 @@
+/// The gathered changes of one index in one write transaction.
+final class PendingIndex {
+  let index: IndexHandle
+  private var entries = PendingEntries()
+  /// Hashes of the keys that were added since the last flush, for unique indexes: a key that is
+  /// not here cannot be in conflict with what is gathered.
+  private var addedKeys = HashSet()
+
+  init(_ index: IndexHandle) { self.index = index }
+
+  var isEmpty: Bool { entries.isEmpty }
+  var byteCount: Int { entries.arenaCount }
+  var hasRemovals: Bool { entries.removals > 0 }
+
+  func mayHaveAdded(_ key: UnsafeRawBufferPointer) -> Bool {
+    !entries.isEmpty && addedKeys.contains(HashSet.hash(key))
+  }
+
+  func add(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+    if index.schema.isUnique { addedKeys.insert(HashSet.hash(key)) }
+    entries.append(key: key, id: id, isRemoval: false)
+  }
+
+  func remove(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+    entries.append(key: key, id: id, isRemoval: true)
+  }
+
+  func discard() {
+    entries.removeAll()
+    addedKeys.removeAll()
+  }
+
+  /// Writes everything that was gathered, in key order.
+  ///
+  /// Removals go first and by pair: deleting through a cursor destroys entries of a
+  /// duplicate-sorted database.
+  func flush(in transaction: LMDBTransaction) throws {
+    if entries.isEmpty { return }
+    entries.sort()
+    let database = index.database
+    if entries.removals > 0 {
+      try entries.forEachLast(removals: true) { key, id in
+        _ = try database.delete(key, value: id, in: transaction)
+      }
+    }
+    if entries.count > entries.removals {
+      var cursor = try LMDBCursor(database, in: transaction)
+      if try database.statistics(in: transaction).entries == 0 {
+        try append(with: &cursor)
+      } else {
+        try entries.forEachLast(removals: false) { key, id in
+          _ = try cursor.put(key, id, mode: .ifPairAbsent)
+        }
+      }
+    }
+    discard()
+  }
+
+  /// Fills an empty index from left to right: full pages and no search.
+  private func append(with cursor: inout LMDBCursor) throws {
+    var previous = UnsafeRawBufferPointer(start: nil, count: 0)
+    try entries.forEachLast(removals: false) { key, id in
+      let isSameKey = key.equals(previous)
+      previous = key
+      _ = try cursor.put(key, id, mode: isSameKey ? .appendDuplicate : .append)
+    }
+  }
+}
+
+/// A set of 64-bit hashes with open addressing: one look-up costs one cache line.
+struct HashSet: ~Copyable {
+  private var slots: UnsafeMutablePointer<UInt64>
+  private var mask: Int
+  private var count = 0
+
+  init() {
+    mask = 63
+    slots = .allocate(capacity: 64)
+    slots.initialize(repeating: 0, count: 64)
+  }
+
+  deinit { slots.deallocate() }
+
+  /// A hash that is never 0, which marks a free slot.
+  static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    var hash: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
+    var position = 0
+    while bytes.count - position >= 8 {
+      hash = mix(hash ^ bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      position += 8
+    }
+    var rest: UInt64 = 0
+    while position < bytes.count {
+      rest = rest << 8 | UInt64(bytes[position])
+      position += 1
+    }
+    return mix(hash ^ rest) | 1
+  }
+
+  private static func mix(_ value: UInt64) -> UInt64 {
+    let product = value.multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+    return product.high ^ product.low
+  }
+
+  func contains(_ hash: UInt64) -> Bool {
+    var slot = Int(truncatingIfNeeded: hash >> 8) & mask
+    while slots[slot] != 0 {
+      if slots[slot] == hash { return true }
+      slot = (slot + 1) & mask
+    }
+    return false
+  }
+
+  mutating func insert(_ hash: UInt64) {
+    if count * 2 > mask { grow() }
+    var slot = Int(truncatingIfNeeded: hash >> 8) & mask
+    while slots[slot] != 0 {
+      if slots[slot] == hash { return }
+      slot = (slot + 1) & mask
+    }
+    slots[slot] = hash
+    count += 1
+  }
+
+  mutating func removeAll() {
+    if count == 0 { return }
+    if mask > 0xFFFF {
+      slots.deallocate()
+      mask = 63
+      slots = .allocate(capacity: 64)
+    }
+    slots.initialize(repeating: 0, count: mask + 1)
+    count = 0
+  }
+
+  private mutating func grow() {
+    let old = slots
+    let oldCount = mask + 1
+    mask = oldCount * 2 - 1
+    slots = .allocate(capacity: oldCount * 2)
+    slots.initialize(repeating: 0, count: oldCount * 2)
+    count = 0
+    for position in 0..<oldCount where old[position] != 0 { insert(old[position]) }
+    old.deallocate()
+  }
+}

@@ -1,0 +1,137 @@
+/// One value read back from a key.
+enum KeyValue: Sendable {
+  case null
+  case bool(Bool)
+  case signed(Int64)
+  case unsigned(UInt64)
+  case float(Float)
+  case double(Double)
+  /// Seconds since the reference date.
+  case date(Double)
+  case string(String)
+  case data([UInt8])
+  case uuid([UInt8])
+  case url(String)
+}
+
+extension KeyValue: CustomStringConvertible {
+  /// The value on one line, with everything that could break it escaped.
+  var description: String {
+    switch self {
+    case .null: "nil"
+    case .bool(let value): String(value)
+    case .signed(let value): String(value)
+    case .unsigned(let value): String(value)
+    case .float(let value): String(describing: value)
+    case .double(let value): String(describing: value)
+    case .date(let value): "date(\(value))"
+    case .string(let value), .url(let value): Self.quoted(value)
+    case .data(let value): "0x" + Self.hexadecimal(value)
+    case .uuid(let value): Self.uuidText(value)
+    }
+  }
+
+  /// Printable ASCII and letters beyond it as they are; marks, controls and what has no picture
+  /// of its own as `\u{…}`, so that equal text means equal bytes.
+  static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      default:
+        if isReadable(scalar) {
+          result.unicodeScalars.append(scalar)
+        } else {
+          result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+        }
+      }
+    }
+    return result + "\""
+  }
+
+  private static func isReadable(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+      .paragraphSeparator, .spaceSeparator, .nonspacingMark, .enclosingMark, .spacingMark:
+      return false
+    default: return true
+    }
+  }
+
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  private static func uuidText(_ bytes: [UInt8]) -> String {
+    let text = hexadecimal(bytes).uppercased()
+    var result = ""
+    for (place, digit) in text.enumerated() {
+      if [8, 12, 16, 20].contains(place) { result += "-" }
+      result.append(digit)
+    }
+    return result
+  }
+}
+
+extension KeyWriter {
+  /// Writes values that were read by `form`. False if they are not of that form.
+  mutating func append(_ values: [KeyValue], as form: KeyForm) -> Bool {
+    var rest = values[...]
+    return append(&rest, as: form, isLast: true) && rest.isEmpty
+  }
+
+  private mutating func append(
+    _ values: inout ArraySlice<KeyValue>, as form: KeyForm, isLast: Bool
+  ) -> Bool {
+    switch form.node {
+    case .composite(let parts):
+      for (place, part) in parts.enumerated()
+      where !append(&values, as: part, isLast: isLast && place == parts.count - 1) {
+        return false
+      }
+      return true
+    case .optional(let wrapped):
+      if case .null? = values.first {
+        values.removeFirst()
+        appendNil()
+        return true
+      }
+      appendPresent()
+      return append(&values, as: wrapped, isLast: isLast)
+    case .primitive(let primitive):
+      guard let value = values.popFirst() else { return false }
+      return append(value, as: primitive, isLast: isLast)
+    }
+  }
+
+  private mutating func append(
+    _ value: KeyValue, as primitive: KeyForm.Primitive, isLast: Bool
+  ) -> Bool {
+    switch (primitive, value) {
+    case (.bool, .bool(let value)): append(bool: value)
+    case (.int8, .signed(let value)): append(int8: Int8(truncatingIfNeeded: value))
+    case (.int16, .signed(let value)): append(int16: Int16(truncatingIfNeeded: value))
+    case (.int32, .signed(let value)): append(int32: Int32(truncatingIfNeeded: value))
+    case (.int64, .signed(let value)): append(int64: value)
+    case (.uint8, .unsigned(let value)): append(uint8: UInt8(truncatingIfNeeded: value))
+    case (.uint16, .unsigned(let value)): append(uint16: UInt16(truncatingIfNeeded: value))
+    case (.uint32, .unsigned(let value)): append(uint32: UInt32(truncatingIfNeeded: value))
+    case (.uint64, .unsigned(let value)): append(uint64: value)
+    case (.float, .float(let value)): append(float: value)
+    case (.double, .double(let value)): append(double: value)
+    case (.date, .date(let value)): append(date: value)
+    case (.string, .string(let value)): append(string: value, isLast: isLast)
+    case (.url, .url(let value)): append(exactString: value, isLast: isLast)
+    case (.data, .data(let value)):
+      value.withUnsafeBytes { append(data: $0, isLast: isLast) }
+    case (.uuid, .uuid(let value)): value.withUnsafeBytes { append(uuid: $0) }
+    default: return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,80 @@
+/// What one component of an index is taken from.
+struct IndexFieldSchema: Sendable {
+  /// The coding names that lead to the stored field; nil when only the decoded record tells.
+  let storedPath: [String]?
+  /// The type of the key bytes.
+  let form: KeyForm
+  /// Whether the field is an array or a set, with an entry for each element.
+  let isMultiple: Bool
+  /// Whether upper and lower case are the same.
+  let isFolded: Bool
+}
+
+/// An index as the program declares it, without the record type.
+struct IndexSchema: Sendable {
+  let name: String
+  let isUnique: Bool
+  let fields: [IndexFieldSchema]
+  /// Entries are taken from the decoded record: a computed property, a key type of the user's,
+  /// or an index over a part of the records.
+  let isDecoded: Bool
+  /// What the entries are made of. Kept in the catalog: another text means other keys.
+  let definition: String
+  /// Whether any field has several entries.
+  let hasMultiple: Bool
+  /// The form of the keys: that of all fields one after the other.
+  let form: KeyForm
+
+  init(
+    name: String, isUnique: Bool, fields: [IndexFieldSchema], isDecoded: Bool, definition: String
+  ) {
+    self.name = name
+    self.isUnique = isUnique
+    self.fields = fields
+    self.isDecoded = isDecoded
+    self.definition = definition
+    form = .composite(fields.map(\.form))
+    hasMultiple = fields.contains { $0.isMultiple }
+  }
+}
+
+/// Decodes a record and emits the keys of the indexes that `isWanted` asks for.
+typealias DecodedKeys =
+  @Sendable (
+    _ record: UnsafeRawBufferPointer, _ coder: RecordCoder, _ writer: inout KeyWriter,
+    _ isWanted: (Int) -> Bool, _ emit: (_ index: Int, _ writer: inout KeyWriter) throws -> Void
+  ) throws -> Void
+
+/// All declarations of one record type, without the type: what the layers below the generic
+/// surface work with.
+final class CollectionSchema: Sendable {
+  let name: String
+  let typeName: String
+  let typeID: ObjectIdentifier
+  let idKind: RecordIDKind
+  let indexes: [IndexSchema]
+  /// Whether any index needs the decoded record.
+  let hasDecodedIndexes: Bool
+  /// The way from stored bytes to the keys of a decoded record: the type is known only here.
+  let decodedKeys: DecodedKeys
+  /// Values of fields that older records lack, by coding name.
+  let defaults: [String: any Encodable & Sendable]
+  /// `TypedDeclarations` of the record type.
+  let typed: any AnyObject & Sendable
+
+  init(
+    name: String, typeName: String, typeID: ObjectIdentifier, idKind: RecordIDKind,
+    indexes: [IndexSchema], defaults: [String: any Encodable & Sendable],
+    typed: any AnyObject & Sendable, decodedKeys: @escaping DecodedKeys
+  ) {
+    self.name = name
+    self.typeName = typeName
+    self.typeID = typeID
+    self.idKind = idKind
+    self.indexes = indexes
+    self.decodedKeys = decodedKeys
+    self.defaults = defaults
+    self.typed = typed
+    hasDecodedIndexes = indexes.contains { $0.isDecoded }
+  }
+}

@@ -1,0 +1,27 @@
+/// The value of a field that older records do not have.
+///
+/// A property that is added to a type later is missing in the records that are stored already.
+/// An optional one is nil then; for another one declare what it shall be:
+///
+/// ```swift
+/// Default(\.role, .member)
+/// ```
+public struct Default<R: Record>: Sendable {
+  let declaration: DefaultDeclaration<R>
+
+  /// Declares that records without the field have `value` there.
+  ///
+  /// The field must be a stored property. Cost: nothing for records that have the field.
+  public init<Value: Codable & Sendable>(
+    _ field: any KeyPath<R, Value> & Sendable, _ value: Value
+  ) {
+    declaration = DefaultDeclaration(
+      resolve: { FieldNaming.storedPath(of: field) }, value: value)
+  }
+}
+
+/// A declared default, before its field is resolved to a stored name.
+struct DefaultDeclaration<R: Record>: Sendable {
+  let resolve: @Sendable () -> FieldNaming.Resolution
+  let value: any Codable & Sendable
+}

@@ -1,0 +1,140 @@
+/// Declares an index over one or several fields, in the order that they are compared.
+///
+/// ```swift
+/// Index(\.city, \.age)                       // by city, then by age
+/// Index(\.tags)                              // an entry for each element
+/// Index(\.name, .caseInsensitive)
+/// Index(\.address.city)                      // inside a nested value
+/// Index(\.email, where: { $0.isActive })     // over a part of the records
+/// Index(\.fullName, name: "fullName")        // a computed property, with a name
+/// ```
+///
+/// An index answers filters on its first fields, and keeps records in its order. Each costs about
+/// half a microsecond a record when records are saved in bulk. A field may be any ``IndexKey``,
+/// or an array or set of them.
+public struct Index<R: Record>: Sendable {
+  let declaration: IndexDeclaration<R>
+
+  /// Declares an index over the fields.
+  ///
+  /// - Parameters:
+  ///   - fields: what is compared, first to last.
+  ///   - name: needed for a computed property; such an index is taken from the decoded record.
+  ///     The name tells the file which index it is: give another one when the computation changes.
+  ///   - condition: which records are in the index; give another `name` when it changes.
+  public init<each Value: IndexableField>(
+    _ fields: repeat any KeyPath<R, each Value> & Sendable, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    var list: [FieldDeclaration<R>] = []
+    for field in repeat each fields { list.append(FieldDeclaration(field, isFolded: false)) }
+    declaration = IndexDeclaration(
+      name: name, isUnique: false, fields: list, condition: condition)
+  }
+
+  /// Declares an index over a text in which upper and lower case are the same.
+  public init<Value: IndexableField>(
+    _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    declaration = IndexDeclaration(
+      name: name, isUnique: false, fields: [FieldDeclaration(field, isFolded: true)],
+      condition: condition)
+  }
+}
+
+/// Declares an index in which no two records have the same values.
+///
+/// ```swift
+/// Unique(\.email)
+/// Unique(\.teamID, \.number)
+/// ```
+///
+/// A record with nil in one of the fields is never in conflict. A save that would break the rule
+/// throws `.uniqueConflict`, which names the index and the record in the way, and changes nothing.
+public struct Unique<R: Record>: Sendable {
+  let declaration: IndexDeclaration<R>
+
+  /// Declares that the fields together are unique. See ``Index`` for the parameters.
+  public init<each Value: IndexableField>(
+    _ fields: repeat any KeyPath<R, each Value> & Sendable, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    var list: [FieldDeclaration<R>] = []
+    for field in repeat each fields { list.append(FieldDeclaration(field, isFolded: false)) }
+    declaration = IndexDeclaration(name: name, isUnique: true, fields: list, condition: condition)
+  }
+
+  /// Declares that a text is unique when upper and lower case are the same.
+  public init<Value: IndexableField>(
+    _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    declaration = IndexDeclaration(
+      name: name, isUnique: true, fields: [FieldDeclaration(field, isFolded: true)],
+      condition: condition)
+  }
+}
+
+/// How the text of an index is compared.
+public enum TextIndexOption: Sendable {
+  /// Upper and lower case are the same, as `lowercased()` says.
+  case caseInsensitive
+}
+
+// MARK: - Declarations
+
+/// An index as it was declared, with its record type.
+struct IndexDeclaration<R: Record>: Sendable {
+  let name: String?
+  let isUnique: Bool
+  let fields: [FieldDeclaration<R>]
+  let condition: (@Sendable (R) -> Bool)?
+
+  /// Writes each key of the record and calls `emit` behind it.
+  func forEachKey(
+    of record: R, in writer: inout KeyWriter, _ emit: (inout KeyWriter) throws -> Void
+  ) throws {
+    if let condition, !condition(record) { return }
+    writer.clear()
+    try forEachKey(of: record, from: 0, in: &writer, emit)
+  }
+
+  private func forEachKey(
+    of record: R, from place: Int, in writer: inout KeyWriter,
+    _ emit: (inout KeyWriter) throws -> Void
+  ) throws {
+    if place == fields.count { return try emit(&writer) }
+    try fields[place].forEachKey(record, &writer, place == fields.count - 1) { writer in
+      try forEachKey(of: record, from: place + 1, in: &writer, emit)
+    }
+  }
+}
+
+/// A field of an index as it was declared: the type of the field lives on in closures.
+struct FieldDeclaration<R: Record>: Sendable {
+  let form: KeyForm
+  let isMultiple: Bool
+  let isFolded: Bool
+  /// Whether keys can be made from stored bytes, if the field is a stored one.
+  let isStandard: Bool
+  let resolve: @Sendable () -> FieldNaming.Resolution
+  let forEachKey:
+    @Sendable (R, inout KeyWriter, _ isLast: Bool, _ next: (inout KeyWriter) throws -> Void)
+      throws -> Void
+
+  init<Value: IndexableField>(
+    _ keyPath: any KeyPath<R, Value> & Sendable, isFolded: Bool
+  ) {
+    form = Value._fieldForm
+    isMultiple = Value._isMultiple
+    self.isFolded = isFolded
+    isStandard = Value._isStandardField
+    resolve = { FieldNaming.storedPath(of: keyPath) }
+    forEachKey = { record, writer, isLast, next in
+      writer.foldsCase = isFolded
+      defer { writer.foldsCase = false }
+      try Value._forEachKey(record[keyPath: keyPath], to: &writer, isLast: isLast, next)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+public import Foundation
+
+/// A type that can be the `id` of a record: `RecordID`, `UUID`, `String`, any integer, or a type
+/// of your own over one of these (`struct ISBN: RawRepresentable, RecordIdentifier`).
+///
+/// Records are stored in the order of their ids. The requirements with an underscore are met by
+/// Larch; a type of your own gets them from its raw value.
+public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey {
+  /// How the id is stored.
+  static var _idKind: RecordIDKind { get }
+
+  /// Writes the bytes that the record is stored under.
+  func _writeID(to writer: inout KeyWriter) throws
+
+  /// The id with this number, for types whose ids the store assigns; nil for all others.
+  static func _assigned(_ number: Int64) -> Self?
+
+  /// Whether the store has still to assign this id.
+  var _isUnassigned: Bool { get }
+}
+
+/// How the ids of a collection are stored. The raw values are part of the file format.
+public enum RecordIDKind: UInt8, Sendable {
+  /// Assigned by the store: 8 bytes, big-endian, sign flipped.
+  case assigned = 1
+  /// A signed integer of the user's: the same bytes.
+  case integer = 2
+  /// An unsigned integer of the user's: 8 bytes, big-endian.
+  case unsigned = 3
+  /// A UUID: its 16 bytes.
+  case uuid = 4
+  /// NFC text behind a lead byte, up to the key limit of LMDB.
+  case string = 5
+
+  /// The length of every id of this kind, or nil if it differs from id to id.
+  var width: Int? {
+    switch self {
+    case .assigned, .integer, .unsigned: 8
+    case .uuid: 16
+    case .string: nil
+    }
+  }
+}
+
+extension RecordIdentifier {
+  /// Ids of your own are never assigned by the store.
+  public static func _assigned(_ number: Int64) -> Self? { nil }
+
+  /// Ids of your own always have a value.
+  public var _isUnassigned: Bool { false }
+}
+
+extension RecordIdentifier where Self: RawRepresentable, RawValue: RecordIdentifier {
+  /// As the raw value is stored.
+  public static var _idKind: RecordIDKind { RawValue._idKind }
+
+  /// The bytes of the raw value.
+  public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }
+}
+
+extension RecordIdentifier where Self: SignedInteger & FixedWidthInteger {
+  /// 8 bytes, big-endian, sign flipped.
+  public static var _idKind: RecordIDKind { .integer }
+
+  /// 8 bytes, whatever the width of the type.
+  public func _writeID(to writer: inout KeyWriter) throws { writer.append(int64: Int64(self)) }
+}
+
+extension RecordIdentifier where Self: UnsignedInteger & FixedWidthInteger {
+  /// 8 bytes, big-endian.
+  public static var _idKind: RecordIDKind { .unsigned }
+
+  /// 8 bytes, whatever the width of the type.
+  public func _writeID(to writer: inout KeyWriter) throws { writer.append(uint64: UInt64(self)) }
+}
+
+extension Int: RecordIdentifier {}
+extension Int8: RecordIdentifier {}
+extension Int16: RecordIdentifier {}
+extension Int32: RecordIdentifier {}
+extension Int64: RecordIdentifier {}
+extension UInt: RecordIdentifier {}
+extension UInt8: RecordIdentifier {}
+extension UInt16: RecordIdentifier {}
+extension UInt32: RecordIdentifier {}
+extension UInt64: RecordIdentifier {}
+
+extension UUID: RecordIdentifier {
+  /// 16 bytes.
+  public static var _idKind: RecordIDKind { .uuid }
+
+  /// The 16 bytes in their order.
+  public func _writeID(to writer: inout KeyWriter) throws {
+    withUnsafeBytes(of: uuid) { writer.append(uuid: $0) }
+  }
+}
+
+extension String: RecordIdentifier {
+  /// Text of any length up to the key limit.
+  public static var _idKind: RecordIDKind { .string }
+
+  /// NFC text behind a lead byte; canonically equivalent strings are one id.
+  public func _writeID(to writer: inout KeyWriter) throws {
+    if !writer.append(idString: self) {
+      throw LarchError(
+        .idTooLong,
+        "A string id may take 500 bytes of UTF-8 at most; use a shorter id, or a RecordID and a unique index over the long text."
+      )
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/// The declarations of a record type: its indexes, unique fields and defaults, one a line.
+///
+/// ```swift
+/// static let schema = Schema<Person> {
+///   Unique(\.email)
+///   Index(\.city, \.age)
+///   Default(\.role, .member)
+/// }
+/// ```
+///
+/// Declarations take effect when a store is opened: a new index is built then, one that is no
+/// longer declared is removed, and a changed one is built anew.
+public struct Schema<R: Record>: Sendable {
+  let indexes: [IndexDeclaration<R>]
+  let defaults: [DefaultDeclaration<R>]
+
+  /// A schema without declarations.
+  public init() {
+    indexes = []
+    defaults = []
+  }
+
+  /// A schema of the declarations in the closure.
+  public init(@SchemaBuilder<R> _ declarations: () -> [SchemaElement<R>]) {
+    var indexes: [IndexDeclaration<R>] = []
+    var defaults: [DefaultDeclaration<R>] = []
+    for element in declarations() {
+      switch element.kind {
+      case .index(let index): indexes.append(index)
+      case .default(let value): defaults.append(value)
+      }
+    }
+    self.indexes = indexes
+    self.defaults = defaults
+  }
+}
+
+/// One line of a schema.
+public struct SchemaElement<R: Record>: Sendable {
+  enum Kind: Sendable {
+    case index(IndexDeclaration<R>)
+    case `default`(DefaultDeclaration<R>)
+  }
+
+  let kind: Kind
+}
+
+/// Collects the lines of a schema. You write the lines, the compiler calls this.
+@resultBuilder
+public enum SchemaBuilder<R: Record> {
+  /// A line that declares an index.
+  public static func buildExpression(_ index: Index<R>) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .index(index.declaration))]
+  }
+
+  /// A line that declares a unique index.
+  public static func buildExpression(_ unique: Unique<R>) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .index(unique.declaration))]
+  }
+
+  /// A line that declares a default.
+  public static func buildExpression(_ value: Default<R>) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .default(value.declaration))]
+  }
+
+  /// All lines together.
+  public static func buildBlock(_ lines: [SchemaElement<R>]...) -> [SchemaElement<R>] {
+    lines.flatMap { $0 }
+  }
+
+  /// Lines behind an `if`.
+  public static func buildOptional(_ lines: [SchemaElement<R>]?) -> [SchemaElement<R>] {
+    lines ?? []
+  }
+
+  /// Lines of the first branch of an `if`.
+  public static func buildEither(first lines: [SchemaElement<R>]) -> [SchemaElement<R>] { lines }
+
+  /// Lines of the second branch of an `if`.
+  public static func buildEither(second lines: [SchemaElement<R>]) -> [SchemaElement<R>] { lines }
+
+  /// Lines of a loop.
+  public static func buildArray(_ lines: [[SchemaElement<R>]]) -> [SchemaElement<R>] {
+    lines.flatMap { $0 }
+  }
+}

@@ -1,0 +1,157 @@
+/// Turns the declarations of a record type into what the layers below work with, and refuses
+/// those that cannot be used, before a file is touched.
+enum SchemaCompiler {
+  /// More than this many indexes on one type are refused; each costs on every save.
+  static let indexLimit = 64
+
+  static func compile<R: Record>(_ type: R.Type) throws -> CollectionSchema {
+    let name = R.collectionName
+    let typeName = String(describing: type)
+    try check(name: name, of: typeName)
+    let declarations = R.schema.indexes
+    guard declarations.count <= indexLimit else {
+      throw LarchError(
+        .invalidSchema, "A type may declare 64 indexes at most; remove those that no query uses."
+      ) { $0.collection = name }
+    }
+    var indexes: [IndexSchema] = []
+    for declaration in declarations {
+      let index = try compile(declaration, of: name)
+      if indexes.contains(where: { $0.name == index.name }) {
+        throw LarchError(
+          .invalidSchema, "Two indexes have the same name; give one of them another `name:`."
+        ) {
+          $0.collection = name
+          $0.index = index.name
+        }
+      }
+      indexes.append(index)
+    }
+    return CollectionSchema(
+      name: name, typeName: typeName, typeID: ObjectIdentifier(type), idKind: R.ID._idKind,
+      indexes: indexes, defaults: try defaults(of: type, name),
+      typed: TypedDeclarations<R>(declarations),
+      decodedKeys: { bytes, coder, writer, isWanted, emit in
+        let record = try coder.decode(R.self, from: bytes)
+        for (number, declaration) in declarations.enumerated() where isWanted(number) {
+          try declaration.forEachKey(of: record, in: &writer) { try emit(number, &$0) }
+        }
+      })
+  }
+
+  /// Names appear in errors, dumps and on the command line, so they stay plain.
+  private static func check(name: String, of typeName: String) throws {
+    let isPlain = name.utf8.allSatisfy {
+      switch $0 {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
+        UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+    guard isPlain, (1...64).contains(name.utf8.count) else {
+      throw LarchError(
+        .invalidSchema,
+        "A collection name has 1 to 64 of the characters A-Z a-z 0-9 _ . -; declare `collectionName` in the type."
+      ) {
+        $0.collection = name
+        $0.detail = typeName
+      }
+    }
+  }
+
+  private static func compile<R: Record>(
+    _ declaration: IndexDeclaration<R>, of collection: String
+  ) throws -> IndexSchema {
+    guard !declaration.fields.isEmpty else {
+      throw LarchError(.invalidSchema, "An index needs a field; name one, as in `Index(\\.city)`.")
+      { $0.collection = collection }
+    }
+    let resolutions = declaration.fields.map { $0.resolve() }
+    let name = try declaration.name ?? self.name(of: resolutions, collection)
+    var isDecoded = declaration.name != nil || declaration.condition != nil
+    var fields: [IndexFieldSchema] = []
+    var paths: [String] = []
+    for (field, resolution) in zip(declaration.fields, resolutions) {
+      if field.isFolded, !field.form.isText {
+        throw LarchError(
+          .invalidSchema, "Only a text can be compared without case; leave the option out."
+        ) {
+          $0.collection = collection
+          $0.index = name
+        }
+      }
+      var path: [String]?
+      var text = (field.isMultiple ? "[]" : "") + (field.isFolded ? "~" : "")
+      if case .stored(let names, _) = resolution, field.isStandard {
+        path = names
+        text += names.joined(separator: ".")
+      } else {
+        isDecoded = true
+        text += "="
+      }
+      paths.append(text)
+      fields.append(
+        IndexFieldSchema(
+          storedPath: path, form: field.form, isMultiple: field.isMultiple,
+          isFolded: field.isFolded))
+    }
+    let form = KeyForm.composite(declaration.fields.map(\.form))
+    let kind = declaration.condition != nil ? "where" : isDecoded ? "decoded" : "stored"
+    return IndexSchema(
+      name: name, isUnique: declaration.isUnique, fields: fields, isDecoded: isDecoded,
+      definition: ([form.description, kind] + paths).joined(separator: ";"))
+  }
+
+  /// `city_age`, from the names of the properties.
+  private static func name(
+    of resolutions: [FieldNaming.Resolution], _ collection: String
+  ) throws -> String {
+    let names = resolutions.map { resolution -> String? in
+      switch resolution {
+      case .stored(_, let properties): properties.joined(separator: ".")
+      case .computed(let name): name
+      }
+    }
+    let known = names.compactMap { $0 }
+    guard known.count == names.count else {
+      throw LarchError(
+        .invalidSchema,
+        "An index over a property that is not stored needs a name, as in `Index(\\.fullName, name: \"fullName\")`."
+      ) {
+        $0.collection = collection
+        $0.detail = "field \((names.firstIndex { $0 == nil } ?? 0) + 1) of the index"
+      }
+    }
+    return known.joined(separator: "_")
+  }
+
+  private static func defaults<R: Record>(
+    of type: R.Type, _ collection: String
+  ) throws -> [String: any Encodable & Sendable] {
+    var result: [String: any Encodable & Sendable] = [:]
+    for declaration in R.schema.defaults {
+      guard case .stored(let names, _) = declaration.resolve(), names.count == 1 else {
+        throw LarchError(
+          .invalidSchema,
+          "A default needs a stored property of the record itself; declare it for that."
+        ) { $0.collection = collection }
+      }
+      result[names[0]] = declaration.value
+    }
+    return result
+  }
+}
+
+/// The declarations of a record type where the type is known: for what a save checks on the
+/// record in memory.
+final class TypedDeclarations<R: Record>: Sendable {
+  let indexes: [IndexDeclaration<R>]
+
+  init(_ indexes: [IndexDeclaration<R>]) { self.indexes = indexes }
+}
+
+extension KeyForm {
+  fileprivate var isText: Bool { unwrapped == .primitive(.string) }
+}

@@ -1,0 +1,152 @@
+/// A snapshot of the store: what it reads does not change while it lasts.
+///
+/// Made by ``Store/read(_:)`` and valid inside its closure, on its thread. A ``WriteTransaction``
+/// reads the same way, and sees its own changes.
+public class ReadTransaction {
+  final let context: TransactionContext
+  private final let owner = ThreadIdentity.current
+  private final var isOpen = true
+  /// The first error that a sequence met; thrown when the closure returns.
+  final var sequenceError: (any Error)?
+  /// Rises with every change, so that a running sequence looks for its place again.
+  final var changeCount = 0
+  /// Cursors of running sequences: LMDB wants them closed before the transaction ends.
+  private final var cursors: [WeakCursor] = []
+
+  init(_ context: TransactionContext) { self.context = context }
+
+  /// The LMDB transaction, while the closure runs.
+  @inline(__always)
+  final func live() throws -> LMDBTransaction {
+    guard isOpen, owner == ThreadIdentity.current else { throw TransactionContext.ended }
+    return try context.transaction()
+  }
+
+  /// Ends the use of the transaction, whoever still holds it.
+  final func end() {
+    isOpen = false
+    closeCursors()
+  }
+
+  /// Closes the cursors of running sequences, which open others when they go on. A cursor must
+  /// not be used while a child of its transaction lives, nor after its transaction.
+  final func closeCursors() {
+    for cursor in cursors { cursor.object?.close() }
+    cursors = []
+  }
+
+  /// Whether the closure still runs on this thread.
+  final var isLive: Bool { isOpen && owner == ThreadIdentity.current }
+
+  final func register(_ cursor: RecordCursor) {
+    cursors.removeAll { $0.object == nil }
+    cursors.append(WeakCursor(object: cursor))
+  }
+
+  private struct WeakCursor {
+    weak var object: RecordCursor?
+  }
+
+  /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
+  @inline(__always)
+  final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {
+    let transaction = try live()
+    do {
+      return try work(transaction)
+    } catch let error as LMDBError {
+      throw context.note(error)
+    }
+  }
+}
+
+@available(*, unavailable)
+extension ReadTransaction: Sendable {}
+
+// MARK: - Reading records
+
+extension ReadTransaction {
+  /// The record with this id, or nil if there is none.
+  ///
+  /// - Throws: `.checksumMismatch` or `.decodingFailed` when the stored record cannot be read as
+  ///   the type, `.unknownCollection` when the store was not opened for it.
+  /// - Complexity: one search in the tree of the collection, O(log n).
+  public final func find<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> R? {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      let key = try context.key(of: id)
+      guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+      return try context.decode(type, stored, id: key, in: collection)
+    }
+  }
+
+  /// Whether there is a record with this id. Reads no record.
+  ///
+  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Complexity: one search in the tree of the collection, O(log n).
+  public final func exists<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> Bool {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      return try collection.records.get(try context.key(of: id), in: transaction) != nil
+    }
+  }
+
+  /// How many records of the type there are.
+  ///
+  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Complexity: O(1).
+  public final func count<R: Record>(_ type: R.Type) throws -> Int {
+    try storage { transaction in
+      try context.collection(of: type).records.statistics(in: transaction).entries
+    }
+  }
+
+  /// All records of the type in the order of their ids, one after the other as they are asked
+  /// for.
+  ///
+  /// ```swift
+  /// for person in try tx.all(Person.self) where person.age > 30 { names.append(person.name) }
+  /// ```
+  ///
+  /// Use the sequence inside the closure. In a write the records may be changed, inserted and
+  /// deleted while it runs: it goes on behind the record it gave last, up to the highest id that
+  /// was there when it began. A record that cannot be read ends the sequence, and the error is
+  /// thrown when the closure returns.
+  ///
+  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Complexity: O(1); each step reads and decodes one record.
+  public final func all<R: Record>(_ type: R.Type) throws -> RecordSequence<R> {
+    try storage { _ in
+      RecordSequence(transaction: self, collection: try context.collection(of: type))
+    }
+  }
+}
+
+extension TransactionContext {
+  @inline(__always)
+  func collection<R: Record>(of type: R.Type) throws -> CollectionHandle {
+    try collection(ObjectIdentifier(type), name: R.collectionName)
+  }
+
+  /// The bytes that a record is stored under, in the context's own buffer.
+  @inline(__always)
+  func key<ID: RecordIdentifier>(of id: ID) throws -> UnsafeRawBufferPointer {
+    idWriter.clear()
+    try id._writeID(to: &idWriter)
+    return idWriter.bytes
+  }
+
+  @inline(__always)
+  func decode<R: Record>(
+    _ type: R.Type, _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
+    in collection: CollectionHandle
+  ) throws -> R {
+    let record = try RecordEnvelope.open(stored, id: id, in: collection)
+    do {
+      return try coder.decode(type, from: record)
+    } catch var error as LarchError {
+      error.context.collection = collection.stored.name
+      error.context.id = collection.stored.idKind.text(of: id)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,245 @@
+internal import Foundation
+
+/// What ``Store/salvage(_:to:progress:)`` copied, and what it could not.
+public struct SalvageReport: Sendable {
+  /// What became of one collection.
+  public struct Collection: Sendable {
+    /// The name of the collection.
+    public let name: String
+    /// Records that were copied.
+    public internal(set) var recordCount = 0
+    /// Of these, records that stood on pages which nothing leads to any more: they may be older
+    /// than what was lost, or deleted ones.
+    public internal(set) var strayCount = 0
+    /// Records that were found damaged.
+    public internal(set) var damagedCount = 0
+  }
+
+  /// The collections, in the order of their names.
+  public internal(set) var collections: [Collection] = []
+  /// Places in the file that could not be read: page and reason.
+  public internal(set) var damage: [String] = []
+
+  /// How many records were copied.
+  public var recordCount: Int { collections.reduce(0) { $0 + $1.recordCount } }
+}
+
+extension Store {
+  /// Copies every record that still reads from a damaged store into a new one.
+  ///
+  /// The damaged file is only read, never opened by LMDB, and its Swift types are not needed.
+  /// Each record is proved by its checksum. Indexes are not copied: they are built when the new
+  /// store is opened.
+  ///
+  /// - Parameters:
+  ///   - path: the damaged file.
+  ///   - target: where the new store is made; nothing may be there.
+  ///   - progress: called now and then with the number of records copied so far.
+  /// - Returns: what was copied and what could not be.
+  /// - Throws: `.notAStore` when nothing in the file is a store, `.fileExists` when there is
+  ///   a file at `target`, `.fileNotFound`, `.accessDenied`, `.diskFull`.
+  /// - Complexity: O(file); memory for the ids of a collection whose tree is destroyed.
+  @discardableResult
+  public static func salvage(
+    _ path: String, to target: String, progress: ((Int) -> Void)? = nil
+  ) throws -> SalvageReport {
+    try StoreSalvage(path, to: target, progress: progress).run()
+  }
+}
+
+/// One run of a salvage.
+private final class StoreSalvage {
+  /// How many records one transaction of the new store takes.
+  private static let batchSize = 10_000
+  private static let damageLimit = 1000
+
+  private let source: PageTree
+  private let target: String
+  private let progress: ((Int) -> Void)?
+  private var report = SalvageReport()
+  private var copied = 0
+
+  init(_ path: String, to target: String, progress: ((Int) -> Void)?) throws {
+    if FileManager.default.fileExists(atPath: target) {
+      throw LarchError(
+        .fileExists, "There is a file where the new store was to be made; choose another path."
+      ) { $0.path = target }
+    }
+    source = try PageTree(path: path)
+    self.target = target
+    self.progress = progress
+  }
+
+  private func note(_ page: UInt64, _ reason: StaticString) {
+    if report.damage.count < StoreSalvage.damageLimit {
+      report.damage.append("page \(page): \(reason)")
+    }
+  }
+
+  func run() throws -> SalvageReport {
+    let collections = try readCollections()
+    let shapes = try readShapes()
+    guard !collections.isEmpty || !shapes.isEmpty else {
+      throw LarchError(
+        .notAStore,
+        "The catalog of the store cannot be read, so nothing tells what its records are; restore a backup."
+      )
+    }
+    let environment = try LMDBEnvironment.open(
+      path: target, options: Store.Options().forEnvironment,
+      initialize: CatalogLoader.initialize)
+    defer { environment.close() }
+    try environment.write { transaction in
+      let storage = try CatalogLoader(environment, []).openStorage(in: transaction)
+      // Behind damage there may be shapes that nothing tells of.
+      let lost = report.damage.isEmpty ? 0 : 64
+      try storage.restore(collections, shapes, lostShapes: lost, in: transaction)
+    }
+    for collection in collections.sorted(by: { $0.name < $1.name }) {
+      try copyRecords(of: collection, into: environment)
+    }
+    return report
+  }
+
+  // MARK: The catalog
+
+  /// Every catalog entry that its checksum proves, the newest state of the file first.
+  private func entries(
+    of name: String, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    for state in source.states {
+      for database in source.databases(in: state, onDamage: note) where database.name == name {
+        try source.forEachEntry(of: database, onDamage: note) { key, value in
+          if let checked = try? CatalogStorage.checked(value, key: key) { try body(key, checked) }
+        }
+      }
+    }
+  }
+
+  private func readCollections() throws -> [StoredCollection] {
+    var found: [StoredCollection] = []
+    func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      guard key.starts(with: CatalogStorage.Key.collectionPrefix),
+        var collection = try? StoredCollection(decoding: value),
+        !found.contains(where: { $0.name == collection.name })
+      else { return }
+      collection.indexes = []
+      found.append(collection)
+    }
+    try entries(of: CatalogStorage.databaseName, take)
+    if found.isEmpty { try forEachStrayCatalogEntry(take) }
+    return found
+  }
+
+  private func readShapes() throws -> [UInt16: [UInt8]] {
+    var found: [UInt16: [UInt8]] = [:]
+    func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      guard key.count == 2 else { return }
+      let id = UInt16(bigEndian: key.loadUnaligned(as: UInt16.self))
+      if found[id] == nil, (try? Shape(id: id, decoding: value)) != nil { found[id] = Array(value) }
+    }
+    try entries(of: CatalogStorage.shapesName, take)
+    // A missing number means a missing page: look for it everywhere.
+    if found.count != Int(found.keys.max() ?? 0) || found.isEmpty {
+      try forEachStrayCatalogEntry(take)
+    }
+    return found
+  }
+
+  /// Catalog entries on any page of the file, proved by their checksum over key and value.
+  private func forEachStrayCatalogEntry(
+    _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+  ) throws {
+    try source.forEachLeafEntry(onDamage: { _, _ in }) { key, value in
+      if let checked = try? CatalogStorage.checked(value, key: key) { body(key, checked) }
+    }
+  }
+
+  // MARK: Records
+
+  private func copyRecords(
+    of collection: StoredCollection, into environment: LMDBEnvironment
+  ) throws {
+    var summary = SalvageReport.Collection(name: collection.name)
+    let name = CatalogStorage.recordsName(collection.id)
+    let damageBefore = report.damage.count
+    var writer = BatchWriter(environment, name)
+    let database = source.database(named: name, onDamage: note)
+    if let database {
+      try source.forEachEntry(of: database, onDamage: note) { key, value in
+        guard RecordEnvelope.open(value, id: key, collection: collection.id) != nil else {
+          summary.damagedCount += 1
+          return
+        }
+        try writer.add(key, value)
+        summary.recordCount += 1
+        tick()
+      }
+      try writer.flush()
+    }
+    if database == nil || report.damage.count > damageBefore || summary.damagedCount > 0 {
+      try source.forEachLeafEntry(onDamage: { _, _ in }) { key, value in
+        guard RecordEnvelope.open(value, id: key, collection: collection.id) != nil else { return }
+        if try writer.addIfAbsent(key, value) {
+          summary.recordCount += 1
+          summary.strayCount += 1
+          tick()
+        }
+      }
+      try writer.flush()
+    }
+    report.collections.append(summary)
+  }
+
+  private func tick() {
+    copied += 1
+    if copied % StoreSalvage.batchSize == 0 { progress?(copied) }
+  }
+
+  /// Gathers records and writes them many at a time.
+  private struct BatchWriter {
+    private let environment: LMDBEnvironment
+    private let name: String
+    private var batch: [(key: [UInt8], value: [UInt8])] = []
+    private var batchKeys: Set<[UInt8]> = []
+
+    init(_ environment: LMDBEnvironment, _ name: String) {
+      self.environment = environment
+      self.name = name
+    }
+
+    mutating func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+      batch.append((Array(key), Array(value)))
+      if batch.count == StoreSalvage.batchSize { try flush() }
+    }
+
+    mutating func addIfAbsent(
+      _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) throws -> Bool {
+      let keyBytes = Array(key)
+      if batchKeys.contains(keyBytes) { return false }
+      let isThere = try environment.openDatabases { transaction in
+        try LMDBDatabase.open(name, in: transaction)?.get(key, in: transaction) != nil
+      }
+      if isThere { return false }
+      batchKeys.insert(keyBytes)
+      try add(key, value)
+      return true
+    }
+
+    mutating func flush() throws {
+      let batch = batch
+      self.batch = []
+      batchKeys = []
+      if batch.isEmpty { return }
+      try environment.write { transaction in
+        guard let database = try LMDBDatabase.open(name, in: transaction) else { return }
+        for (key, value) in batch {
+          _ = try key.withUnsafeBytes { key in
+            try value.withUnsafeBytes { try database.put(key, $0, in: transaction) }
+          }
+        }
+      }
+    }
+  }
+}

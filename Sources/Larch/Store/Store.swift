@@ -1,0 +1,241 @@
+internal import Foundation
+internal import Synchronization
+
+/// An open store: one file that keeps the records of the types it was opened for.
+///
+/// Open it once, keep it, and use it from any thread. Reading never waits for a writer; writes
+/// take turns.
+///
+/// ```swift
+/// let store = try Store(at: "people.larch", for: Person.self, Company.self)
+/// var ada = Person(name: "Ada")
+/// try store.write { tx in try tx.save(&ada) }
+/// let found = try store.read { tx in try tx.find(Person.self, ada.id) }
+/// ```
+///
+/// ## Topics
+/// - ``Store/Options``
+/// - ``ReadTransaction``
+/// - ``WriteTransaction``
+public final class Store: Sendable {
+  /// The largest encoded record, in bytes.
+  static let recordSizeLimit = 64 << 20
+
+  /// The path of the file.
+  public let path: String
+  /// How the store was opened.
+  public let options: Options
+
+  let environment: LMDBEnvironment
+  let schemas: [CollectionSchema]
+  private let state: Mutex<State>
+  /// The last snapshot that was found to have the schema we opened.
+  private let provenSnapshot = Atomic<UInt64>(0)
+  private let isTemporary: Bool
+
+  private struct State {
+    /// Replaced when the environment had to be opened anew.
+    var catalog: OpenCatalog
+    var isClosed = false
+  }
+
+  init(
+    environment: LMDBEnvironment, catalog: OpenCatalog, schemas: [CollectionSchema],
+    options: Options, isTemporary: Bool
+  ) {
+    self.environment = environment
+    self.schemas = schemas
+    self.options = options
+    self.isTemporary = isTemporary
+    path = environment.path
+    state = Mutex(State(catalog: catalog))
+  }
+
+  deinit { close() }
+
+  /// Closes the store: it cannot be used after this. Closing twice is no error.
+  ///
+  /// The file is closed when running transactions have ended. A store that is given up without
+  /// `close()` closes itself.
+  public func close() {
+    let wasOpen = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    guard wasOpen else { return }
+    environment.close()
+    if isTemporary { ScratchFile.remove(path) }
+  }
+}
+
+/// The catalog and the writer that belong to one opening of the LMDB environment.
+struct OpenCatalog: Sendable {
+  let catalog: Catalog
+  /// `LMDBEnvironment.generation` when its handles were opened.
+  let environmentGeneration: Int
+  /// Only used by the thread whose turn it is to write.
+  let writer: UncheckedWriter
+
+  init(_ catalog: Catalog, of environment: LMDBEnvironment, generation: Int) {
+    self.catalog = catalog
+    environmentGeneration = generation
+    writer = UncheckedWriter(WriteContext(TransactionContext(catalog, of: environment)))
+  }
+
+  /// `Sendable` because the writer gate lets one thread at a time use it.
+  struct UncheckedWriter: @unchecked Sendable {
+    let context: WriteContext
+    init(_ context: WriteContext) { self.context = context }
+  }
+}
+
+// MARK: - Transactions
+
+extension Store {
+  /// Runs `body` on a snapshot: what it reads does not change while it runs.
+  ///
+  /// A long read keeps the space of everything that is deleted meanwhile; end it soon.
+  ///
+  /// - Throws: what `body` throws; `.closed`, `.schemaChanged`, `.readersFull`.
+  /// - Complexity: O(1), about a tenth of a microsecond, beside what `body` does.
+  public func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+    let (reader, open) = try beginRead()
+    defer { environment.endRead(reader) }
+    let context: TransactionContext
+    if let kept = reader.attachment as? TransactionContext, kept.catalog === open.catalog {
+      context = kept
+    } else {
+      context = TransactionContext(open.catalog, of: environment)
+    }
+    reader.attachment = context
+    context.begin(reader.transaction)
+    defer { context.end() }
+    let transaction = ReadTransaction(context)
+    defer { transaction.end() }
+    let result = try body(transaction)
+    if let error = transaction.sequenceError { throw error }
+    return result
+  }
+
+  /// Runs `body` as one change of the store: all of it is kept, or none.
+  ///
+  /// Writes take turns; this waits for the ones before. When it returns, the data is on disk (as
+  /// far as ``Options/durability`` asks). The closure **may run more than once**, when the map had
+  /// to grow in the middle: do nothing in it that must happen once, or put it into
+  /// ``WriteTransaction/afterCommit(_:)``.
+  ///
+  /// - Throws: what `body` throws, after everything is undone; `.nestedWrite` when called inside
+  ///   a write of the same store; `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`,
+  ///   `.schemaChanged`.
+  /// - Complexity: two flushes of the disk with `.durable`, beside what `body` does.
+  public func write<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
+    if options.isReadOnly {
+      throw LarchError(.readOnly, "The store was opened read-only; open it without `isReadOnly`.") {
+        $0.path = path
+      }
+    }
+    var isRepeated = false
+    var work: [() -> Void] = []
+    while true {
+      let open = try currentCatalog()
+      let result: T? = try environment.write { transaction in
+        // The environment was opened anew in between, and the handles are void.
+        if environment.generation != open.environmentGeneration { return nil }
+        defer { isRepeated = true }
+        // A write changes the snapshot before it.
+        try proveSchema(open.catalog, transaction, snapshot: transaction.id &- 1)
+        let writer = open.writer.context
+        if options.runsWritesTwice, !isRepeated {
+          let child = try transaction.beginChild()
+          defer { child.abort() }
+          _ = try? run(body, on: writer, child, isRepeated: false)
+          writer.rollBack()
+          isRepeated = true
+        }
+        let (result, afterCommit) = try run(body, on: writer, transaction, isRepeated: isRepeated)
+        work = afterCommit
+        return result
+      }
+      guard let result else { continue }
+      for item in work { item() }
+      return result
+    }
+  }
+
+  private func run<T>(
+    _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
+    _ lmdb: LMDBTransaction, isRepeated: Bool
+  ) throws -> (T, [() -> Void]) {
+    let context = writer.context
+    do {
+      try writer.begin(lmdb, isRepeated: isRepeated)
+      defer { writer.end() }
+      let transaction = WriteTransaction(writer)
+      defer { transaction.end() }
+      let result = try body(transaction)
+      if let error = context.failure ?? transaction.sequenceError { throw error }
+      transaction.closeCursors()
+      try writer.finish()
+      return (result, transaction.takeAfterCommitWork())
+    } catch {
+      writer.rollBack()
+      throw context.failure ?? error
+    }
+  }
+}
+
+// MARK: - The schema in the file
+
+extension Store {
+  private func beginRead() throws -> (LMDBReader, OpenCatalog) {
+    while true {
+      let open = try currentCatalog()
+      let reader = try environment.beginRead()
+      // The environment may have been opened anew between the two.
+      if reader.generation == open.environmentGeneration {
+        do {
+          try proveSchema(open.catalog, reader.transaction, snapshot: reader.transaction.id)
+          return (reader, open)
+        } catch {
+          environment.endRead(reader)
+          throw error
+        }
+      }
+      environment.endRead(reader)
+    }
+  }
+
+  private func currentCatalog() throws -> OpenCatalog {
+    let open = try state.withLock { state in
+      if state.isClosed {
+        throw LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
+      }
+      return state.catalog
+    }
+    let generation = environment.generation
+    if open.environmentGeneration == generation { return open }
+    // LMDB gave the environment up after an I/O error and it was opened anew: so are the handles.
+    let catalog = try CatalogLoader(environment, schemas).loadReadOnly()
+    let renewed = OpenCatalog(catalog, of: environment, generation: generation)
+    replaceCatalog(renewed)
+    return renewed
+  }
+
+  func replaceCatalog(_ catalog: OpenCatalog) { state.withLock { $0.catalog = catalog } }
+
+  /// Makes sure that the file still has the schema that our handles belong to: a look at the
+  /// catalog for each snapshot that was not looked at yet.
+  @inline(__always)
+  private func proveSchema(
+    _ catalog: Catalog, _ transaction: LMDBTransaction, snapshot: UInt64
+  ) throws {
+    if snapshot == provenSnapshot.load(ordering: .acquiring) { return }
+    guard try catalog.storage.generation(in: transaction) == catalog.generation else {
+      throw LarchError(
+        .schemaChanged,
+        "The schema of the file was changed by another program or store; close this store and open it again."
+      ) { $0.path = path }
+    }
+    provenSnapshot.store(snapshot, ordering: .releasing)
+  }
+}

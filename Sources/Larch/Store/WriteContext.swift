@@ -1,0 +1,179 @@
+internal import Foundation
+
+/// The state of the one writer of a store: kept from write to write, used under the writer gate.
+final class WriteContext {
+  let context: TransactionContext
+  let maintainer: IndexMaintainer
+  /// The next id of each collection whose ids the store assigns.
+  ///
+  /// A number that was given in a write that threw is not given again while the store is open:
+  /// the program may still hold it in a record that it saves later.
+  private var nextIDs: [UInt32: Int64] = [:]
+  private var nextIDsAtBegin: [UInt32: Int64] = [:]
+  /// Collections whose next id was compared with the file in this transaction.
+  private var checkedCollections: Set<UInt32> = []
+  /// The highest assigned ids that this transaction deleted.
+  private var highestDeletedIDs: [UInt32: Int64] = [:]
+  /// Compares stored fields with the properties they come from.
+  var proof = FieldProof()
+  /// How many shapes the file holds.
+  private var storedShapeCount = 0
+
+  init(_ context: TransactionContext) {
+    self.context = context
+    maintainer = IndexMaintainer(context)
+  }
+
+  // MARK: The life of a transaction
+
+  /// Begins a write; `isRepeated` when the same closure runs again.
+  func begin(_ transaction: LMDBTransaction, isRepeated: Bool) throws {
+    if isRepeated { nextIDs = nextIDsAtBegin } else { nextIDsAtBegin = nextIDs }
+    context.begin(transaction)
+    forgetChanges()
+    storedShapeCount = try context.catalog.storage.shapeCount(in: transaction)
+    context.shapes.setCount(storedShapeCount)
+  }
+
+  /// Writes what is still in memory; the transaction may be committed after it.
+  func finish() throws {
+    try maintainer.flush()
+    try storeShapes()
+    try storeHighestDeletedIDs()
+  }
+
+  /// Forgets everything that a commit would have kept.
+  func rollBack() {
+    forgetChanges()
+    context.shapes.truncate(to: storedShapeCount)
+  }
+
+  func end() { context.end() }
+
+  private func forgetChanges() {
+    maintainer.discard()
+    checkedCollections.removeAll(keepingCapacity: true)
+    highestDeletedIDs.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Savepoints
+
+  struct Savepoint {
+    let transaction: LMDBTransaction
+    let shapeCount: Int
+    let highestDeletedIDs: [UInt32: Int64]
+  }
+
+  /// Begins a child transaction; everything gathered so far goes to its parent first.
+  func beginSavepoint() throws -> Savepoint {
+    try maintainer.flush()
+    try storeShapes()
+    let parent = try context.transaction()
+    let savepoint = Savepoint(
+      transaction: parent, shapeCount: storedShapeCount, highestDeletedIDs: highestDeletedIDs)
+    context.current = try parent.beginChild()
+    return savepoint
+  }
+
+  func commit(_ savepoint: Savepoint) throws {
+    try maintainer.flush()
+    try storeShapes()
+    let child = try context.transaction()
+    context.current = savepoint.transaction
+    try child.commit()
+  }
+
+  func rollBack(_ savepoint: Savepoint) {
+    maintainer.discard()
+    context.current?.abort()
+    context.current = savepoint.transaction
+    storedShapeCount = savepoint.shapeCount
+    context.shapes.truncate(to: savepoint.shapeCount)
+    highestDeletedIDs = savepoint.highestDeletedIDs
+    checkedCollections.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Shapes
+
+  /// Writes the shapes that were learned since the last time, before a record that needs them
+  /// can be read by anyone else.
+  private func storeShapes() throws {
+    guard context.shapes.count > storedShapeCount else { return }
+    let transaction = try context.transaction()
+    for id in (storedShapeCount + 1)...context.shapes.count {
+      try context.catalog.storage.add(
+        try context.shapes.shape(UInt16(id)), in: transaction)
+    }
+    storedShapeCount = context.shapes.count
+  }
+
+  // MARK: Ids
+
+  /// The next id of a collection: above every id that is there, or was deleted, or was given.
+  func nextID(in collection: CollectionHandle) throws -> Int64 {
+    let number = collection.stored.id
+    if !checkedCollections.contains(number) {
+      let transaction = try context.transaction()
+      let known = max(
+        try highestID(in: collection),
+        try context.catalog.storage.highestDeletedID(number, in: transaction),
+        highestDeletedIDs[number] ?? 0)
+      nextIDs[number] = max(nextIDs[number] ?? 1, try successor(known, collection))
+      checkedCollections.insert(number)
+    }
+    let id = nextIDs[number] ?? 1
+    nextIDs[number] = try successor(id, collection)
+    return id
+  }
+
+  /// Takes note of an assigned id that the program brought along.
+  func noteUsed(_ id: Int64, in collection: CollectionHandle) throws {
+    guard let next = nextIDs[collection.stored.id], id >= next else { return }
+    nextIDs[collection.stored.id] = try successor(id, collection)
+  }
+
+  private func successor(_ id: Int64, _ collection: CollectionHandle) throws -> Int64 {
+    guard id < Int64.max else {
+      throw LarchError(
+        .idTooLong, "All ids of the collection are used up; give records ids of your own."
+      ) { $0.collection = collection.stored.name }
+    }
+    return max(id, 0) + 1
+  }
+
+  private func highestID(in collection: CollectionHandle) throws -> Int64 {
+    var cursor = try LMDBCursor(collection.records, in: try context.transaction())
+    guard let last = try cursor.last() else { return 0 }
+    return WriteContext.number(of: last.key)
+  }
+
+  /// The number of an assigned id, from its bytes.
+  static func number(of id: UnsafeRawBufferPointer) -> Int64 {
+    guard id.count == 8 else { return 0 }
+    return Int64(
+      bitPattern: UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)) ^ (1 << 63))
+  }
+
+  /// Takes note of a deleted id, so that it is not given again.
+  func noteDeleted(_ id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
+    guard collection.stored.idKind == .assigned else { return }
+    let number = WriteContext.number(of: id)
+    let key = collection.stored.id
+    if number > highestDeletedIDs[key] ?? 0 { highestDeletedIDs[key] = number }
+  }
+
+  /// The file needs a note only when the highest id of all was deleted; below it, the records
+  /// themselves tell what was given.
+  private func storeHighestDeletedIDs() throws {
+    if highestDeletedIDs.isEmpty { return }
+    let transaction = try context.transaction()
+    let storage = context.catalog.storage
+    for collection in context.catalog.collections {
+      let number = collection.stored.id
+      guard let deleted = highestDeletedIDs[number], deleted > (try highestID(in: collection)),
+        deleted > (try storage.highestDeletedID(number, in: transaction))
+      else { continue }
+      try storage.setHighestDeletedID(deleted, of: number, in: transaction)
+    }
+  }
+}

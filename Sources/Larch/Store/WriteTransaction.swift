@@ -1,0 +1,261 @@
+internal import Foundation
+
+/// The one write of a store that runs at a time: all of its changes are kept, or none.
+///
+/// Made by ``Store/write(_:)`` and valid inside its closure, on its thread. Reading in it sees
+/// its own changes.
+public final class WriteTransaction: ReadTransaction {
+  let writer: WriteContext
+  private var afterCommitWork: [() -> Void] = []
+
+  init(_ writer: WriteContext) {
+    self.writer = writer
+    super.init(writer.context)
+  }
+
+  func takeAfterCommitWork() -> [() -> Void] {
+    defer { afterCommitWork = [] }
+    return afterCommitWork
+  }
+
+  /// Runs `work` once, after the transaction is committed and its data is on disk.
+  ///
+  /// A write closure may run more than once, because the map had to grow; what must happen once
+  /// (a message, a counter) belongs here. When the transaction, or the savepoint around the call,
+  /// is undone, the work is dropped.
+  public func afterCommit(_ work: @escaping () -> Void) { afterCommitWork.append(work) }
+
+  /// Runs `body` so that an error thrown by it undoes what it did, and nothing else.
+  ///
+  /// ```swift
+  /// try tx.savepoint {
+  ///   try tx.save(&order)
+  ///   try tx.save(&invoice)
+  /// }
+  /// ```
+  ///
+  /// - Throws: what `body` throws, after its changes are undone.
+  /// - Complexity: what was gathered for the indexes is written first; a savepoint costs about a
+  ///   microsecond beside that.
+  public func savepoint<T>(_ body: () throws -> T) throws -> T {
+    let savepoint = try storage { _ in
+      closeCursors()
+      return try writer.beginSavepoint()
+    }
+    let workCount = afterCommitWork.count
+    do {
+      let result = try body()
+      if let failure = context.failure { throw failure }
+      try storage { _ in
+        closeCursors()
+        try writer.commit(savepoint)
+      }
+      return result
+    } catch {
+      closeCursors()
+      writer.rollBack(savepoint)
+      changeCount &+= 1
+      afterCommitWork.removeSubrange(workCount...)
+      throw error
+    }
+  }
+}
+
+// MARK: - Changing records
+
+extension WriteTransaction {
+  /// Inserts the record, or updates the one that has its id.
+  ///
+  /// An unassigned `RecordID` is assigned. When nothing differs from what is stored, nothing is
+  /// written.
+  ///
+  /// - Throws: `.uniqueConflict` when another record holds a unique value; nothing is changed
+  ///   then. `.encodingFailed`, `.idTooLong`, `.recordTooLarge`, `.unknownCollection`.
+  /// - Complexity: O(log n) for the record and each index entry that changes.
+  public func save<R: Record>(_ record: inout R) throws { try store(&record, .save) }
+
+  /// Inserts the record.
+  ///
+  /// - Throws: `.idExists` when a record has its id, and what ``save(_:)`` throws.
+  /// - Complexity: as ``save(_:)``.
+  public func insert<R: Record>(_ record: inout R) throws { try store(&record, .insert) }
+
+  /// Replaces the stored record that has the id of this one.
+  ///
+  /// - Throws: `.recordNotFound` when there is none, and what ``save(_:)`` throws.
+  /// - Complexity: as ``save(_:)``.
+  public func update<R: Record>(_ record: R) throws {
+    var record = record
+    try store(&record, .update)
+  }
+
+  /// Deletes the record with the id of this one.
+  ///
+  /// - Returns: whether there was one.
+  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Complexity: O(log n) for the record and each of its index entries.
+  @discardableResult
+  public func delete<R: Record>(_ record: R) throws -> Bool { try delete(R.self, record.id) }
+
+  /// Deletes the record with this id.
+  ///
+  /// - Returns: whether there was one; deleting what is not there is no error.
+  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Complexity: O(log n) for the record and each of its index entries.
+  @discardableResult
+  public func delete<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      let key = try context.key(of: id)
+      guard let stored = try collection.records.get(key, in: transaction) else { return false }
+      let before = try RecordEnvelope.open(stored, id: key, in: collection)
+      try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
+        _ = try collection.records.delete(key, in: transaction)
+      }
+      writer.noteDeleted(key, in: collection)
+      changeCount &+= 1
+      return true
+    }
+  }
+
+  /// Deletes all records of the type at once, without looking at any.
+  ///
+  /// Ids are not given again.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Complexity: O(pages), far less than deleting each record.
+  @discardableResult
+  public func erase<R: Record>(_ type: R.Type) throws -> Int {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      let count = try collection.records.statistics(in: transaction).entries
+      var last = try LMDBCursor(collection.records, in: transaction)
+      if let entry = try last.last() { writer.noteDeleted(entry.key, in: collection) }
+      closeCursors()
+      writer.maintainer.discard(collection)
+      try collection.records.empty(in: transaction)
+      for index in collection.indexes { try index.database.empty(in: transaction) }
+      changeCount &+= 1
+      return count
+    }
+  }
+
+  private enum StoreMode { case save, insert, update }
+
+  /// The one path of every save: generic as far as the bytes, then the same for all types.
+  private func store<R: Record>(_ record: inout R, _ mode: StoreMode) throws {
+    try storage { transaction in
+      let collection = try context.collection(of: R.self)
+      if record.id._isUnassigned {
+        if mode == .update {
+          throw LarchError(
+            .idUnassigned, "The record was never saved, so there is nothing to update; insert it."
+          ) { $0.collection = collection.stored.name }
+        }
+        let number = try writer.nextID(in: collection)
+        guard let id = R.ID._assigned(number) else { return }
+        let unassigned = record.id
+        record.id = id
+        do {
+          try put(record, in: collection, isNew: true, mode, transaction)
+        } catch {
+          record.id = unassigned
+          throw error
+        }
+      } else {
+        try put(record, in: collection, isNew: false, mode, transaction)
+      }
+    }
+  }
+
+  private func put<R: Record>(
+    _ record: R, in collection: CollectionHandle, isNew: Bool, _ mode: StoreMode,
+    _ transaction: LMDBTransaction
+  ) throws {
+    let bytes = try encode(record, collection)
+    let key = try context.key(of: record.id)
+    if collection.stored.idKind == .assigned, !isNew {
+      try writer.noteUsed(WriteContext.number(of: key), in: collection)
+    }
+    let before = isNew ? nil : try collection.records.get(key, in: transaction)
+    if let before {
+      if mode == .insert { throw idError(.idExists, key, collection) }
+      if isSame(before, bytes) { return }
+    } else if mode == .update {
+      throw idError(.recordNotFound, key, collection)
+    }
+    let old = try before.map { try RecordEnvelope.open($0, id: key, in: collection) }
+    try writer.maintainer.update(
+      id: key, before: old, after: bytes, in: collection,
+      prove: { try prove(record, $0, in: collection) },
+      write: { try write(bytes, key, collection, isLast: isNew, transaction) })
+    changeCount &+= 1
+  }
+
+  /// Stores the record and its checksum where LMDB has made room for them.
+  private func write(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer,
+    _ collection: CollectionHandle, isLast: Bool, _ transaction: LMDBTransaction
+  ) throws {
+    let checksum = RecordEnvelope.checksum(collection: collection.number, id: id, record: record)
+    let size = record.count + RecordEnvelope.checksumSize
+    let mode: LMDBDatabase.PutMode = isLast ? .append : .upsert
+    guard
+      let room = try collection.records.reserve(id, size: size, in: transaction, mode: mode)
+    else {
+      throw LarchError(
+        .storage, "The next id was not the highest of its collection; this is a fault of Larch."
+      ) { $0.collection = collection.stored.name }
+    }
+    room.copyMemory(from: record)
+    room.storeBytes(of: checksum.littleEndian, toByteOffset: record.count, as: UInt32.self)
+  }
+
+  /// Makes sure that the indexed fields of the record are stored as what they are.
+  ///
+  /// Keys are made from the stored bytes. A type whose own `encode(to:)` puts something else
+  /// under the name of a property would get a wrong index: it gets an error instead.
+  private func prove<R: Record>(
+    _ record: R, _ stored: borrowing EntryList, in collection: CollectionHandle
+  ) throws {
+    let declarations = unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
+    try writer.proof.check(record, declarations, stored, in: collection)
+  }
+
+  private func encode<R: Record>(
+    _ record: R, _ collection: CollectionHandle
+  ) throws -> UnsafeRawBufferPointer {
+    do {
+      let bytes = try context.coder.encode(record)
+      guard bytes.count <= Store.recordSizeLimit else {
+        throw LarchError(
+          .recordTooLarge,
+          "A record may take 64 MiB at most; keep large data in files, or in several records.")
+      }
+      return bytes
+    } catch var error as LarchError {
+      error.context.collection = collection.stored.name
+      throw error
+    }
+  }
+
+  private func isSame(
+    _ stored: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
+  ) -> Bool {
+    stored.count == record.count + RecordEnvelope.checksumSize
+      && UnsafeRawBufferPointer(rebasing: stored[0..<record.count]).equals(record)
+  }
+
+  private func idError(
+    _ code: LarchError.Code, _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle
+  ) -> LarchError {
+    let fill: (inout LarchError.Context) -> Void = {
+      $0.collection = collection.stored.name
+      $0.id = collection.stored.idKind.text(of: key)
+    }
+    return code == .idExists
+      ? LarchError(code, "A record with this id is stored already; use `save` to replace it.", fill)
+      : LarchError(code, "No record has this id; use `save` to insert it.", fill)
+  }
+}
