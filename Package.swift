@@ -39,3 +39,14 @@ let settings: [SwiftSetting] = [
 for target in package.targets where target.type != .system && target.name != "CLarch" {
   target.swiftSettings = settings
 }
+
+// CI refuses warnings in what is shipped. Not for everyone: another compiler knows other warnings.
+if Context.environment["LARCH_WARNINGS"] == "error" {
+  for target in package.targets where target.type == .regular || target.type == .executable {
+    if target.name == "CLarch" {
+      target.cSettings = [.treatAllWarnings(as: .error)]
+    } else {
+      target.swiftSettings = settings + [.treatAllWarnings(as: .error)]
+    }
+  }
+}

@@ -4,7 +4,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Extra flags for every `swift build` and `swift test`, for example
-# LARCH_SWIFT_FLAGS="-Xswiftc -warnings-as-errors". One list for all steps, since a changed flag
+# LARCH_SWIFT_FLAGS="-Xswiftc -DTHOROUGH". One list for all steps, since a changed flag
 # makes SwiftPM build everything again.
 read -r -a swift_flags <<<"${LARCH_SWIFT_FLAGS:-}"
 

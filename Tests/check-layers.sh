@@ -46,8 +46,6 @@ module CLarch { umbrella "$root/Sources/CLarch/include" export * }
 MAP
 
 read -r -a lmdb_flags <<<"$("${PKG_CONFIG:-pkg-config}" --cflags lmdb 2>/dev/null || true)"
-# MemberImportVisibility is left to the real build: which module a C struct is said to come from
-# depends on the other files of the compilation, so a folder by itself gets other answers.
 flags=(
   -typecheck -module-name Larch -package-name larch -swift-version 6 -parse-as-library
   -enable-upcoming-feature InternalImportsByDefault

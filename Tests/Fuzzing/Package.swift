@@ -6,7 +6,6 @@ import PackageDescription
 // the fuzzer steers by the coverage of the code under test, which must be compiled for it.
 let upcoming: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("ExistentialAny"),
 ]
 let instrumented: [SwiftSetting] =

@@ -2,5 +2,5 @@ import Larch
 
 // Only Larch makes its errors, so that a code always means what it says.
 func invented() -> LarchError {
-  LarchError(.uniqueConflict, "Taken.")  // error: initializer is inaccessible due to 'package' protection level
+  LarchError(.uniqueConflict, "Taken.")  // error: 'package' protection level
 }
