@@ -186,7 +186,9 @@ extension UnsafeMutablePointer<DecodeFrame> {
   private func findDefault(
     _ name: String, _ plan: UnsafeMutablePointer<DecodePlan.Hot>
   ) throws -> FoundValue {
-    guard let bytes = plan.pointee.owner.defaultValue(of: name) else { return FoundValue(state: .missing) }
+    guard let bytes = plan.pointee.owner.defaultValue(of: name) else {
+      return FoundValue(state: .missing)
+    }
     return try Self.untag(bytes)
   }
 

@@ -120,7 +120,8 @@ final class FieldPath {
         : Int(base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
     let end = number(step.pointee.offset)
-    let start = step.pointee.previousEnd == 0 ? step.pointee.slotsEnd : number(step.pointee.previousEnd)
+    let start =
+      step.pointee.previousEnd == 0 ? step.pointee.slotsEnd : number(step.pointee.previousEnd)
     guard start >= step.pointee.slotsEnd, start <= end, end <= record.count else {
       throw ByteReader.damaged("offset of a field")
     }

@@ -167,7 +167,9 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
     var value: Int64?
-    if optional(Int64.self, .int64, key, &value) { return value.map { Int(truncatingIfNeeded: $0) } }
+    if optional(Int64.self, .int64, key, &value) {
+      return value.map { Int(truncatingIfNeeded: $0) }
+    }
     return try slowIntegerIfPresent(Int.self, key)
   }
 
@@ -227,7 +229,9 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
   func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
     var value: UInt64?
-    if optional(UInt64.self, .uint64, key, &value) { return value.map { UInt(truncatingIfNeeded: $0) } }
+    if optional(UInt64.self, .uint64, key, &value) {
+      return value.map { UInt(truncatingIfNeeded: $0) }
+    }
     return try slowIntegerIfPresent(UInt.self, key)
   }
 

@@ -63,13 +63,18 @@ final class FuzzBench {
       _ = try coder.encode(value)
       let first = try Array(coder.encode(value))
       let again = try first.withUnsafeBytes { try coder.decode(type, from: $0) }
-      precondition(try! Array(coder.encode(again)) == first, "not the same value: \(type)")
+      let second = try Array(coder.encode(again))
+      precondition(second == first, "not the same value: \(type)")
     } catch { preconditionFailure("what was read cannot be written: \(error)") }
   }
 }
 
-nonisolated(unsafe) let fuzzBench = try! FuzzBench()
+// libFuzzer calls on one thread.
+nonisolated(unsafe) let fuzzBench: FuzzBench = {
+  do { return try FuzzBench() } catch { preconditionFailure("no fuzz bench: \(error)") }
+}()
 
+/// What libFuzzer calls for each input; the first byte chooses what the others are.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = UnsafeRawBufferPointer(start: data, count: count)
@@ -81,7 +86,9 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case 2: fuzzBench.check([FuzzTree].self, rest)
   case 3: fuzzBench.check(FuzzInner.self, rest)
   case 4:
-    if let shape = try? Shape(id: 1, decoding: rest) { precondition(shape.encoded() == Array(rest)) }
+    if let shape = try? Shape(id: 1, decoding: rest) {
+      precondition(shape.encoded() == Array(rest))
+    }
   default:
     _ = try? RawRecord(rest, shapes: fuzzBench.shapes).json()
     for path in fuzzBench.paths { _ = try? path.read(in: rest, shapes: fuzzBench.shapes) }
