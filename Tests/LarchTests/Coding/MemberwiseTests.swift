@@ -201,7 +201,7 @@ struct MemberwiseTests {
           try harness.comparableBytes(of: read) == harness.comparableBytes(of: value),
           "round \(round)")
       }
-      #expect(coder.memberwise.codec(for: type)?.writtenShape != 0)
+      #expect(coder.memberwise.codec(for: type)?.takeUnretainedValue().writtenShape != 0)
     }
     try run(type)
   }
