@@ -75,6 +75,7 @@ struct MemberwiseTests {
     MemberLists.self, MemberEnums.self, MemberAddress.self, MemberNested.self, MemberDeep.self,
     MemberRenamed.self, MemberBox<MemberEnums>.self, MemberBox<MemberBox<MemberTiny>>.self,
     MemberIDs.self, MemberTexts.self, MemberSingle.self,
+    MemberFoundation.self,
   ]
 
   @Test("It writes exactly Codable's bytes, and each reads what the other wrote", arguments: types)
