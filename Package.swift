@@ -21,6 +21,9 @@ let package = Package(
     .executableTarget(
       name: "LarchChild", dependencies: ["Larch", "LarchTestSupport", "CLMDB"],
       path: "Tests/LarchChild"),
+    .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),

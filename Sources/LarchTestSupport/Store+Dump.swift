@@ -40,7 +40,8 @@ extension Store {
       for collection in inspector.collections.sorted(by: { $0.name < $1.name }) {
         lines.append("collection \(collection.name): \(counted(collection.recordCount, "record"))")
         if contents.contains(.records) {
-          try inspector.forEachRecord(in: collection) { id, json in lines.append("  \(id) \(json)") }
+          try inspector.forEachRecord(in: collection) { id, json in lines.append("  \(id) \(json)")
+          }
         }
         for index in collection.indexes.sorted(by: { $0.name < $1.name }) {
           let state = index.isReady ? "" : ", being built"

@@ -38,8 +38,11 @@ final class RecordCoder {
   @exclusivity(unchecked) private var defaults: [ObjectIdentifier: FieldDefaults] = [:]
   @exclusivity(unchecked) private var aliases: [ObjectIdentifier: [String: [String]]] = [:]
 
+  let memberwise: MemberwiseCodecs
+
   init(shapes: ShapeTable, writesMaps: Bool = false) {
     self.shapes = shapes
+    memberwise = MemberwiseCodecs(shapes: shapes)
     self.writesMaps = writesMaps
     generation = shapes.generation
     state = EncodeFramePool.take()
@@ -79,6 +82,15 @@ final class RecordCoder {
       inner.userInfo = userInfo
       return try inner.encode(value)
     }
+    guard !writesMaps, let codec = memberwise.codec(for: R.self) else {
+      return try encodeThroughCodable(value)
+    }
+    if let record = encodeMemberwise(value, codec) { return record }
+    return learnWriting(value, try encodeThroughCodable(value), codec)
+  }
+
+  /// The same by the type's own `encode(to:)`, whether or not it is `MemberwiseCoded`.
+  func encodeThroughCodable<R: Encodable>(_ value: R) throws -> UnsafeRawBufferPointer {
     if generation != shapes.generation {
       for plan in plans.values { plan.forgetShapes() }
       generation = shapes.generation
@@ -108,13 +120,23 @@ final class RecordCoder {
 
   /// A value from the bytes of a record.
   func decode<R: Decodable>(_ type: R.Type, from bytes: UnsafeRawBufferPointer) throws -> R {
+    guard !writesMaps, let codec = memberwise.codec(for: type) else {
+      return try decodeThroughCodable(type, from: bytes)
+    }
+    return try decodeMemberwise(type, from: bytes, codec)
+  }
+
+  /// The same by the type's own `init(from:)`, whether or not it is `MemberwiseCoded`.
+  func decodeThroughCodable<R: Decodable>(
+    _ type: R.Type, from bytes: UnsafeRawBufferPointer
+  ) throws -> R {
     if isDecoding {
       let inner = innerCoder ?? RecordCoder(shapes: shapes, writesMaps: writesMaps)
       innerCoder = inner
       inner.userInfo = userInfo
       inner.defaults = defaults
       inner.aliases = aliases
-      return try inner.decode(type, from: bytes)
+      return try inner.decodeThroughCodable(type, from: bytes)
     }
     if decodeGeneration != shapes.generation {
       forgetDecodePlans()
@@ -142,12 +164,14 @@ final class RecordCoder {
       encoded[name] = try Array(coder.encode(value).dropFirst(2))
     }
     defaults[ObjectIdentifier(type)] = FieldDefaults(encoded)
+    memberwise.declaresMissingFields()
     forgetDecodePlans()
   }
 
   /// Older names of fields of `type`, by coding key, looked for when the stored shape lacks the key.
   func setAliases<R>(for type: R.Type, _ names: [String: [String]]) {
     aliases[ObjectIdentifier(type)] = names
+    memberwise.declaresMissingFields()
     forgetDecodePlans()
   }
 

@@ -332,6 +332,10 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   @inline(never)
   private func slowIfPresent<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T? {
     let found = try frame.find(key.stringValue)
+    // `Optional<Optional<T>>.some(nil)` was written as a null, `.none` not at all.
+    if found.state == .null, type is any ExpressibleByNilLiteral.Type {
+      return try frame.value(type, found: found, key)
+    }
     return found.isNil ? nil : try frame.value(type, found: found, key)
   }
 

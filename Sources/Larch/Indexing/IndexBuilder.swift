@@ -57,11 +57,13 @@ struct IndexBuilder {
     var count = 0
     do {
       var cursor = try LMDBCursor(collection.records, in: transaction)
-      var record = try start(&cursor, after: storage.value(.buildProgress(index.stored.id), in: transaction))
+      var record = try start(
+        &cursor, after: storage.value(.buildProgress(index.stored.id), in: transaction))
       while let here = record, count < batchSize {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
-        try keys.collect(of: bytes, in: collection, with: context.coder, only: number, into: &entries)
+        try keys.collect(
+          of: bytes, in: collection, with: context.coder, only: number, into: &entries)
         for item in entries.items { pending.add(entries.key(item), id: here.key) }
         count += 1
         if count == batchSize { lastID = [UInt8](here.key) }
@@ -141,7 +143,9 @@ struct UniquenessCheck {
     of key: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor, first: UnsafeRawBufferPointer,
     _ values: inout WholeValues, _ transaction: LMDBTransaction
   ) throws {
-    guard try index.schema.mayBeCut(key) else { throw conflict(key, first, try cursor.nextDuplicate()) }
+    guard try index.schema.mayBeCut(key) else {
+      throw conflict(key, first, try cursor.nextDuplicate())
+    }
     // Cut keys: the records tell whether the long values differ.
     var seen: [[UInt8]: [UInt8]] = [:]
     var entry: LMDBEntry? = try cursor.current()

@@ -149,7 +149,9 @@ extension PendingEntries {
     of key: UnsafeRawPointer, length: Int, at start: Int
   ) -> UInt64 {
     let left = length - start
-    if left >= 8 { return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self)) }
+    if left >= 8 {
+      return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    }
     var word: UInt64 = 0
     var position = start
     while position < length {

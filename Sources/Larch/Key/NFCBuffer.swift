@@ -70,12 +70,18 @@ struct NFCBuffer: ~Copyable {
 
   private mutating func normalizeSegment(_ data: NFCData) {
     let sourceCount = segmentCount
-    let source = UnsafeMutablePointer<UInt64>.allocate(capacity: max(sourceCount, 1))
-    defer { source.deallocate() }
-    for index in 0..<sourceCount { source[index] = segment![index] }
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: sourceCount) { source in
+      for index in 0..<sourceCount { source[index] = segment![index] }
+      decompose(source, data)
+    }
+    sortMarks()
+    compose(data)
+  }
+
+  private mutating func decompose(_ source: UnsafeMutableBufferPointer<UInt64>, _ data: NFCData) {
     segmentCount = 0
-    for index in 0..<sourceCount {
-      let scalar = UInt32(truncatingIfNeeded: source[index])
+    for entry in source {
+      let scalar = UInt32(truncatingIfNeeded: entry)
       if Hangul.syllables.contains(scalar) {
         Hangul.forEachDecomposed(scalar) { appendToSegment(UInt64($0)) }
       } else if data.properties(of: scalar).decomposes {
@@ -84,8 +90,6 @@ struct NFCBuffer: ~Copyable {
         appendClassified(scalar, data)
       }
     }
-    sortMarks()
-    compose(data)
   }
 
   private mutating func appendClassified(_ scalar: UInt32, _ data: NFCData) {

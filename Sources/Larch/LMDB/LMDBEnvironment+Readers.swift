@@ -59,7 +59,7 @@ extension LMDBEnvironment {
       return
     }
     // Not a use any more only when its slot is free: with the last use the handle may be closed.
-    if parkedReaders.count < maxParkedReaders && slotWaiters == 0 {
+    if parkedReaders.count < maxParkedReaders {
       parkedReaders.append(reader)
     } else {
       reader.transaction.abort()

@@ -152,6 +152,7 @@ extension PageWalk {
         guard node.valueSize <= PageLayout.maximumKeySize else {
           throw PageFault(number, "a value among duplicates is too long")
         }
+        if isFixed { try checkFixedSize(node.valueSize, number) }
         return 1
       case PageLayout.duplicateData:
         return try checkInner(node, isFixed: isFixed, number)
@@ -189,6 +190,7 @@ extension PageWalk {
       guard page.pad >= 1, page.pad <= PageLayout.maximumKeySize else {
         throw PageFault(number, "the page of a key's values has an impossible value size")
       }
+      try checkFixedSize(page.pad, number)
       try checkFixed(page, size: size, valueSize: page.pad, above: nil, below: nil, number)
       return UInt64(page.count)
     }

@@ -37,6 +37,8 @@ final class PageWalk {
   let maximumNodeSize: Int
   var report = PageReport()
   var claimedBeyondEnd: UInt64 = 0
+  /// How long every value of the database of equally long values is that is being walked.
+  private var fixedSize: Int?
   var pageTiles: NodeTiles
   var innerTiles: NodeTiles
   private let claimed: UnsafeMutablePointer<UInt64>
@@ -227,7 +229,9 @@ final class PageWalk {
     switch tree.flags {
     case 0: return .plain
     case 0x04: return .duplicates(isFixed: false)
-    case 0x14: return .duplicates(isFixed: true)
+    case 0x14:
+      fixedSize = nil
+      return .duplicates(isFixed: true)
     default:
       // Larch makes none of these; LMDB would compare their keys in another order.
       throw PageFault(page, "a database has flags that Larch never uses")
@@ -244,7 +248,17 @@ final class PageWalk {
     guard tree.pad >= 1, tree.pad <= PageLayout.maximumKeySize else {
       throw PageFault(page, "a tree of duplicates has an impossible value size")
     }
+    try checkFixedSize(Int(tree.pad), page)
     return .values(size: Int(tree.pad))
+  }
+
+  /// LMDB copies the length of a new value from the old value beside it, past the end of the file
+  /// if that is shorter.
+  func checkFixedSize(_ size: Int, _ page: UInt64) throws(PageFault) {
+    guard size == fixedSize ?? size else {
+      throw PageFault(page, "values that must be equally long are not")
+    }
+    fixedSize = size
   }
 
   // MARK: Overflow runs

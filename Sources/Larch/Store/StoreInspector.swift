@@ -25,7 +25,10 @@ package struct StoreInspector {
   private let transaction: LMDBTransaction
   private let shapes: ShapeTable
 
-  init(_ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage, open: (String) throws -> LMDBDatabase?) throws {
+  init(
+    _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
+    open: (String) throws -> LMDBDatabase?
+  ) throws {
     self.transaction = transaction
     self.shapes = shapes
     collections = try storage.collections(in: transaction).compactMap { stored -> Collection? in

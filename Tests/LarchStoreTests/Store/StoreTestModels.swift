@@ -102,3 +102,15 @@ extension SeededGenerator {
 
 /// Equal as stored: NaN is the same as NaN, and -0.0 is not 0.0.
 func sameBits(_ a: Double, _ b: Double) -> Bool { a.bitPattern == b.bitPattern }
+
+// Foundation's own description of a date traps on extremes, and NaN is not equal to itself.
+extension Document {
+  var exact: String {
+    "\(id.unicodeScalars.map(\.value)) \(text.unicodeScalars.map(\.value)) \([UInt8](data)) "
+      + "\(at.timeIntervalSinceReferenceDate.bitPattern)"
+  }
+}
+
+extension Person {
+  var exact: String { "\(self) \(score.bitPattern) \(name.unicodeScalars.map(\.value))" }
+}

@@ -103,4 +103,16 @@ struct DamagedFileTests {
       #expect(lines.last?.hasPrefix("done \(count) files") == true)
     }
   }
+
+  @Test func aFileIsNotRefusedWhileAnotherThreadCommitsToIt() throws {
+    try ChildProgram.withDirectory { directory in
+      var lines: [String] = []
+      let ending = try ChildProgram.run(["verify-live", directory, "3"], patience: 60_000) {
+        lines.append(String($0))
+      }
+      #expect(ending == .exit(0))
+      #expect(lines.filter { $0.hasPrefix("refused") } == [])
+      #expect(lines.last?.hasPrefix("done") == true)
+    }
+  }
 }

@@ -154,6 +154,9 @@ final class MemberwiseCodec {
 
   // MARK: Lessons
 
+  /// Whether what Codable wrote or read may still teach something.
+  var wantsLessons: Bool { lessonsLeft > 0 }
+
   private func prepareLesson() -> Bool {
     guard plan.reasonForFallback == nil, lessonsLeft > 0 else { return false }
     lessonsLeft -= 1
@@ -205,32 +208,22 @@ final class MemberwiseCodec {
 }
 
 extension MemberwiseCodec {
-  /// In debug builds every record that was written memberwise is written through Codable too.
-  ///
-  /// Codable may have moved to another shape since; then the next one follows it.
-  func checkWriting<Value: Encodable>(
-    _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
-  ) {
-    guard let theirs = try? reference.codableBytes(of: value),
-      !theirs.elementsEqual(record)
-    else { return }
-    lessonsLeft = max(lessonsLeft, 1)
-    theirs.withUnsafeBytes { theirs in
-      withUnsafePointer(to: value) { learnWriting(UnsafeRawPointer($0), theirs, reference) }
-    }
-  }
-
   /// In debug builds every record that was read memberwise is read through Codable too, which
   /// decides: about errors as well.
-  func checkReading<Value: MemberwiseCoded>(
-    _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
+  func checkReading<Value: Decodable>(
+    _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
+    _ reference: any MemberwiseReference
   ) throws -> Value {
     let theirs = try reference.codableValue(Value.self, from: record)
-    guard let reader, agrees(value, theirs, reader, record, reference) == false else {
-      return theirs
+    func check<Coded: MemberwiseCoded>(_: Coded.Type) -> Bool? {
+      guard let reader, let theirs = theirs as? Coded else { return nil }
+      let ours = UnsafeRawPointer(value).assumingMemoryBound(to: Coded.self).pointee
+      return agrees(ours, theirs, reader, record, reference)
     }
-    plan.conclude(false, .reading)
-    dropPrograms()
+    if _openExistential(type, do: check) == false {
+      plan.conclude(false, .reading)
+      dropPrograms()
+    }
     return theirs
   }
 }

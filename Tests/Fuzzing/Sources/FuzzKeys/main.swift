@@ -15,6 +15,8 @@ private func written(_ utf8: UnsafeRawBufferPointer, isLast: Bool) -> KeyPrefix 
   return KeyPrefix(writer)
 }
 
+/// Called by libFuzzer with each input. Leak detection has to be off (`detect_leaks=0`): it does not
+/// see the tagged pointers by which Swift holds indirect enum cases.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzKeys(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)

@@ -15,15 +15,14 @@ final class CodingBench {
     try bytes.withUnsafeBytes { try coder.decode(type, from: $0) }
   }
 
-  /// Encodes three times, since the first value teaches the coder and the others show what it
-  /// learned, and reads all back.
+  /// Encodes three times, since the first value teaches the coder, which may show it another shape
+  /// for the second one, and the others show what it learned; reads all back.
   func roundTrip<T: Codable & Equatable>(
     _ value: T, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     let first = try bytes(value)
     let second = try bytes(value)
     let third = try bytes(value)
-    #expect(first == second, sourceLocation: sourceLocation)
     #expect(second == third, sourceLocation: sourceLocation)
     #expect(try decode(T.self, first) == value, sourceLocation: sourceLocation)
     #expect(try decode(T.self, third) == value, sourceLocation: sourceLocation)

@@ -15,7 +15,7 @@ final class MemberwiseHarness: MemberwiseReference {
   init() { coder = RecordCoder(shapes: shapes) }
 
   func codableBytes<Value: Encodable>(of value: Value) throws -> [UInt8] {
-    [UInt8](try coder.encode(value))
+    [UInt8](try coder.encodeThroughCodable(value))
   }
   func comparableBytes<Value: Encodable>(of value: Value) throws -> [UInt8] {
     [UInt8](try comparing.encode(value))
@@ -23,7 +23,7 @@ final class MemberwiseHarness: MemberwiseReference {
   func codableValue<Value: Decodable>(
     _ type: Value.Type, from record: UnsafeRawBufferPointer
   ) throws -> Value {
-    try coder.decode(type, from: record)
+    try coder.decodeThroughCodable(type, from: record)
   }
 
   func encode<Value: MemberwiseCoded>(
@@ -186,6 +186,61 @@ struct MemberwiseTests {
     #expect(harness.memberwiseWrites == 3)
   }
 
+  @Test("The coder uses it by itself, and gives what Codable gives", arguments: types)
+  func throughCoder(type: any RandomValue.Type) throws {
+    func run<Value: RandomValue>(_ type: Value.Type) throws {
+      var generator = SeededGenerator(seed: 77)
+      let coder = RecordCoder(shapes: ShapeTable())
+      let harness = MemberwiseHarness()
+      for round in 0..<60 {
+        let value = Value.random(&generator)
+        let bytes = [UInt8](try coder.encode(value))
+        #expect(try bytes.elementsEqual(coder.encodeThroughCodable(value)), "round \(round)")
+        let read = try bytes.withUnsafeBytes { try coder.decode(type, from: $0) }
+        #expect(
+          try harness.comparableBytes(of: read) == harness.comparableBytes(of: value),
+          "round \(round)")
+      }
+      #expect(coder.memberwise.codec(for: type)?.writtenShape != 0)
+    }
+    try run(type)
+  }
+
+  @Test("Records of an older shape are read with their defaults, names and conversions")
+  func olderShapes() throws {
+    let shapes = ShapeTable()
+    let coder = RecordCoder(shapes: shapes)
+    let old = [UInt8](try coder.encode(MemberOld(name: "ada", years: 36, gone: "x")))
+    func read<Value: Decodable>(_ type: Value.Type, _ coder: RecordCoder) throws -> Value {
+      try old.withUnsafeBytes { try coder.decode(type, from: $0) }
+    }
+    for _ in 0..<3 {
+      let new = try read(MemberNew.self, coder)
+      #expect(new.name == "ada" && new.years == 36 && new.nick == nil)
+    }
+    let declared = RecordCoder(shapes: shapes)
+    try declared.setDefaults(for: MemberNew.self, ["nick": "none"])
+    for _ in 0..<3 { #expect(try read(MemberNew.self, declared).nick == "none") }
+    let renamed = RecordCoder(shapes: shapes)
+    renamed.setAliases(for: MemberNew.self, ["nick": ["gone"]])
+    for _ in 0..<3 { #expect(try read(MemberNew.self, renamed).nick == "x") }
+  }
+
+  @Test("A rollback that takes shapes back is noticed")
+  func rollback() throws {
+    let shapes = ShapeTable()
+    let coder = RecordCoder(shapes: shapes)
+    let tiny = MemberTiny(key: 1, text: "t", number: 2, flag: true)
+    for _ in 0..<3 { _ = try coder.encode(tiny) }
+    shapes.truncate(to: 0)
+    for _ in 0..<3 { _ = try coder.encode(MemberSingle(only: "s")) }
+    for _ in 0..<3 {
+      let bytes = [UInt8](try coder.encode(tiny))
+      #expect(bytes[0] == 2)
+      #expect(try bytes.withUnsafeBytes { try coder.decode(MemberTiny.self, from: $0) }.text == "t")
+    }
+  }
+
   struct Fallback: Sendable {
     let type: any (MemberwiseCoded & SendableMetatype).Type
     let reason: String
@@ -215,7 +270,7 @@ struct MemberwiseTests {
 
   @Test("Types that did not opt in are left alone")
   func noOptIn() {
-    #expect(MemberwiseCodec(Doc.self, shapes: ShapeTable()) == nil)
+    #expect(MemberwiseCodec(NamingSamples.Doc.self, shapes: ShapeTable()) == nil)
   }
 }
 

@@ -5,7 +5,7 @@ import LarchTestSupport
 
 // The types that MemberwiseTests codes, each with random values.
 
-protocol RandomValue: MemberwiseCoded {
+protocol RandomValue: MemberwiseCoded, SendableMetatype {
   static func random(_ generator: inout SeededGenerator) -> Self
   /// A value in which nothing is nil, so that one record shows all fields.
   static func full(_ generator: inout SeededGenerator) -> Self
@@ -362,6 +362,18 @@ struct MemberSingle: RandomValue {
   static func random(_ g: inout SeededGenerator) -> Self { Self(only: g.text()) }
 }
 
+struct MemberOld: MemberwiseCoded {
+  var name: String
+  var years: Int32
+  var gone: String
+}
+
+struct MemberNew: MemberwiseCoded {
+  var name: String
+  var nick: String?
+  var years: Int32
+}
+
 // MARK: Types that go through Codable
 
 final class MemberClass: MemberwiseCoded { let name = "" }
@@ -380,8 +392,8 @@ struct MemberOmitting: MemberwiseCoded {
   var cache = 1
   enum CodingKeys: CodingKey { case name }
 }
-struct MemberWrapped: MemberwiseCoded { @Trimmed var text: String }
-struct MemberForeign: MemberwiseCoded { var address: Address }
+struct MemberWrapped: MemberwiseCoded { @NamingSamples.Trimmed var text: String }
+struct MemberForeign: MemberwiseCoded { var address: NamingSamples.Address }
 struct MemberDoubleOptional: MemberwiseCoded { var value: Int?? }
 struct MemberEmpty: MemberwiseCoded {}
 enum MemberEnum: String, MemberwiseCoded { case a, b }

@@ -66,9 +66,12 @@ enum KeySamples {
   }
 
   static func data(_ random: inout SeededGenerator) -> Data {
-    let size = random.next() % 6 == 0 ? 124 + random.next() % 8 : random.next() % 6
+    // Long ones begin the same up to the place of the cut, else no two would differ only there.
+    let isLong = random.next() % 4 == 0
+    let start = Data(repeating: 7, count: isLong ? 124 + Int(random.next() % 5) : 0)
+    let size = random.next() % 6
     let bytes: [UInt8] = [0, 0, 0, 1, 0xFE, 0xFF, 0xFF]
-    return Data((0..<size).map { _ in bytes[Int(random.next() % UInt64(bytes.count))] })
+    return start + Data((0..<size).map { _ in bytes[Int(random.next() % UInt64(bytes.count))] })
   }
 
   static func uuid(_ random: inout SeededGenerator) -> UUID {
