@@ -42,6 +42,18 @@ final class IndexMaintainer {
       try checkUnique(id: id, after: after, in: collection)
     }
     try write()
+    if before == nil {
+      for item in new.items {
+        pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
+        gathered += item.length + id.count
+      }
+    } else {
+      addDifference(id: id, in: collection)
+    }
+    if gathered > IndexMaintainer.gatherLimit { try flush() }
+  }
+
+  private func addDifference(id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     EntryList.difference(
       old: old, new: new,
       removed: { item in
@@ -52,7 +64,6 @@ final class IndexMaintainer {
         pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
         gathered += item.length + id.count
       })
-    if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
   /// Writes everything that was gathered.
