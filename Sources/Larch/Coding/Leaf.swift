@@ -25,7 +25,8 @@ enum Leaf {
   }
 
   @inline(__always)
-  static func withUTF8<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
+  static func withUTF8<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows
+    -> R
   {
     if let result = try text.utf8.withContiguousStorageIfAvailable({
       try body(UnsafeRawBufferPointer($0))
