@@ -10,6 +10,8 @@ do {
   case "check-valid": try checkValid(Array(arguments.dropFirst()))
   case "verify-speed": try verifySpeed(Array(arguments.dropFirst()))
   case "verify-live": try verifyLive(Array(arguments.dropFirst()))
+  case "crash-writer": try crashWriter(Array(arguments.dropFirst()))
+  case "crash-reader": try crashReader(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))
     exit(64)
