@@ -12,6 +12,12 @@ do {
   case "verify-live": try verifyLive(Array(arguments.dropFirst()))
   case "crash-writer": try crashWriter(Array(arguments.dropFirst()))
   case "crash-reader": try crashReader(Array(arguments.dropFirst()))
+  case "build-indexes": try buildIndexes(Array(arguments.dropFirst()))
+  case "rebuild-indexes": try rebuildIndexes(Array(arguments.dropFirst()))
+  case "create-stores": try createStores(Array(arguments.dropFirst()))
+  case "salvage-stores": try salvageStores(Array(arguments.dropFirst()))
+  case "file-limit": try fileLimit(Array(arguments.dropFirst()))
+  case "full-disk": try fullDisk(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))
     exit(64)

@@ -12,6 +12,17 @@ package struct Item: Record {
   package var rank: Int
   package var labels: [String]
 
+  package init(
+    owner: Int, serial: Int, code: String, group: String, rank: Int, labels: [String]
+  ) {
+    self.owner = owner
+    self.serial = serial
+    self.code = code
+    self.group = group
+    self.rank = rank
+    self.labels = labels
+  }
+
   package var title: String { "\(group) \(rank % 7)" }
 
   package static let schema = Schema<Item> {

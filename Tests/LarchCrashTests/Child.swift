@@ -51,6 +51,15 @@ final class Child {
     }
   }
 
+  /// Kills the child; false when it had ended by itself.
+  func killOrLeave() -> Bool {
+    kill()
+    return ending == .signal(SIGKILL)
+  }
+
+  /// Sends a signal to the child.
+  func signal(_ number: Int32) { Foundation.kill(id, number) }
+
   private func kill() {
     Foundation.kill(id, SIGKILL)
     process.waitUntilExit()
@@ -73,6 +82,16 @@ final class Child {
   private var ending: Ending {
     process.terminationReason == .exit
       ? .exit(process.terminationStatus) : .signal(process.terminationStatus)
+  }
+
+  /// Lets the child run for some microseconds; true when it has ended by itself in that time.
+  func ends(within microseconds: Int) -> Bool {
+    let deadline = Date() + Double(microseconds) / 1e6
+    while process.isRunning {
+      if Date() >= deadline { return false }
+      usleep(200)
+    }
+    return true
   }
 
   /// Waits until the child has told the beacon that it begins, or has ended.

@@ -29,7 +29,11 @@ struct IndexBuilder {
       var total = 0
       var batch = 0
       isFinished = try environment.write { transaction in
+        batch = 0
         total = try collection.records.statistics(in: transaction).entries
+        // Another process may build the same index, and be done with it.
+        let (entry, place) = try stored(index, in: collection, transaction)
+        if entry.indexes[place].state == .ready { return true }
         let context = TransactionContext(catalog, of: environment)
         context.begin(transaction)
         defer { context.end() }
@@ -97,21 +101,28 @@ struct IndexBuilder {
       try UniquenessCheck(index, in: collection, context).check(transaction)
     }
     let storage = catalog.storage
-    guard
-      var entry = try storage.collections(in: transaction).first(where: {
-        $0.id == collection.stored.id
-      }), let place = entry.indexes.firstIndex(where: { $0.id == index.stored.id })
+    var (entry, place) = try stored(index, in: collection, transaction)
+    entry.indexes[place].state = .ready
+    try storage.set(entry, in: transaction)
+    try storage.remove(.buildProgress(index.stored.id), in: transaction)
+    try storage.setGeneration(
+      try storage.generation(in: transaction) + 1, in: transaction)
+  }
+
+  /// What the catalog says of the index now, as an entry and the place in it.
+  private func stored(
+    _ index: IndexHandle, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> (StoredCollection, Int) {
+    let stored = try catalog.storage.collections(in: transaction)
+    guard let entry = stored.first(where: { $0.id == collection.stored.id }),
+      let place = entry.indexes.firstIndex(where: { $0.id == index.stored.id })
     else {
       throw LarchError(
         .schemaChanged,
         "Another program removed the index while it was built; open the store again."
       ) { $0.index = index.stored.name }
     }
-    entry.indexes[place].state = .ready
-    try storage.set(entry, in: transaction)
-    try storage.remove(.buildProgress(index.stored.id), in: transaction)
-    try storage.setGeneration(
-      try storage.generation(in: transaction) + 1, in: transaction)
+    return (entry, place)
   }
 }
 
