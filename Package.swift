@@ -17,6 +17,7 @@ let package = Package(
     .target(name: "Larch", dependencies: ["CLMDB", "CLarch"]),
     .target(name: "LarchTestSupport", dependencies: ["Larch"]),
     .executableTarget(name: "LarchTool", dependencies: ["Larch"]),
+    .executableTarget(name: "LarchDemo", dependencies: ["Larch", "LarchTestSupport"]),
     .executableTarget(
       name: "LarchChild", dependencies: ["Larch", "LarchTestSupport", "CLMDB"],
       path: "Tests/LarchChild"),

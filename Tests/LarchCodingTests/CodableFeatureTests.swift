@@ -125,7 +125,11 @@ struct CodableFeatureTests {
         try c.encode(mode, forKey: .mode)
         if let other { try c.encode(other, forKey: .other) }
       } else {
-        if let other { try c.encode(other, forKey: .other) } else { try c.encodeNil(forKey: .other) }
+        if let other {
+          try c.encode(other, forKey: .other)
+        } else {
+          try c.encodeNil(forKey: .other)
+        }
         try c.encode(mode, forKey: .mode)
         try c.encode(text, forKey: .text)
       }
@@ -155,7 +159,8 @@ struct CodableFeatureTests {
     var a: Int8 = -128, b: Int16 = .min, c: Int32 = .max, d: Int64 = .min, e: UInt8 = 255
     var f: UInt16 = .max, g: UInt32 = .max, h: UInt64 = .max, i: UInt = .max, j: Int = .min
     var k: Float = -0.0, l: Double = .infinity, m: Int128 = .min, n: UInt128 = .max
-    var o: CGFloat = 1.5, p: Int?, q: Int?? = .some(.none), r: [Int?] = [1, nil, 3], s: [Int?] = [nil]
+    var o: CGFloat = 1.5, p: Int?, q: Int?? = .some(.none), r: [Int?] = [1, nil, 3],
+      s: [Int?] = [nil]
     var t: [[Int]] = [[], [1], [2, 3]], u: [String: [String: Int?]] = ["a": ["b": nil, "c": 1]]
   }
   struct Bag: Codable, Equatable {
@@ -279,15 +284,19 @@ struct CodableFeatureTests {
     try bench.roundTrip(UUID())
     try bench.roundTrip(Array(repeating: Person.sample, count: count))
     try bench.roundTrip((0..<count).map { $0 % 3 == 0 ? nil : $0 })
-    try bench.roundTrip(Dictionary(uniqueKeysWithValues: (0..<count).map { i -> (String, Int?) in
-      ("\(i)", i % 3 == 2 ? nil : i)
-    }))
+    try bench.roundTrip(
+      Dictionary(
+        uniqueKeysWithValues: (0..<count).map { i -> (String, Int?) in
+          ("\(i)", i % 3 == 2 ? nil : i)
+        }))
   }
 
-  @Test("Decimals are exact", arguments: [
-    "0", "1", "-1", "100", "0.1", "-12.3400", "340282366920938463463374607431768211455",
-    "1e127", "1e-127", "-99999999999999999999999999999999999999e-20", "nan",
-  ])
+  @Test(
+    "Decimals are exact",
+    arguments: [
+      "0", "1", "-1", "100", "0.1", "-12.3400", "340282366920938463463374607431768211455",
+      "1e127", "1e-127", "-99999999999999999999999999999999999999e-20", "nan",
+    ])
   func decimals(text: String) throws {
     let value = text == "nan" ? Decimal.nan : Decimal(string: text)!
     let bench = CodingBench()
@@ -334,7 +343,9 @@ struct CodableFeatureTests {
 
   @Test("What a kept container writes is dropped, and nothing crashes")
   func escaped() throws {
-    final class Keep { var container: KeyedEncodingContainer<Leak.Keys>?; var encoder: (any Encoder)? }
+    final class Keep {
+      var container: KeyedEncodingContainer<Leak.Keys>?; var encoder: (any Encoder)?
+    }
     struct Leak: Encodable {
       enum Keys: String, CodingKey { case a, b }
       let keep: Keep

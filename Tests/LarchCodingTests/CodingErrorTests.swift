@@ -164,9 +164,11 @@ struct CodingErrorTests {
     bench.shapes.truncate(to: 0)
     let second = try bench.bytes(B(y: "b"))
     #expect(try bench.decode(B.self, second) == B(y: "b"))
-    guard case .missing = try second.withUnsafeBytes({
-      try path.read(in: $0, shapes: bench.shapes)
-    }) else { return #expect(Bool(false), "the path remembers a shape that is gone") }
+    guard
+      case .missing = try second.withUnsafeBytes({
+        try path.read(in: $0, shapes: bench.shapes)
+      })
+    else { return #expect(Bool(false), "the path remembers a shape that is gone") }
     let third = try bench.bytes(A(x: 2))
     #expect(try bench.decode(A.self, third) == A(x: 2))
     #expect(bench.shapes.count == 2)
@@ -286,6 +288,7 @@ struct CodingErrorTests {
     let wild = try bench.bytes(CodableFeatureTests.Wild())
     #expect(try read("left.y", wild) == "string \(Array("y".utf8))")
     let enums = try bench.bytes(["e": CodableFeatureTests.Shape2.circle(radius: 1)])
-    #expect(try read("e.circle.radius", enums) == "double \(Array(repeating: 0, count: 6) + [240, 63])")
+    #expect(
+      try read("e.circle.radius", enums) == "double \(Array(repeating: 0, count: 6) + [240, 63])")
   }
 }

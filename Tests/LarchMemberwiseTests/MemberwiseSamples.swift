@@ -362,6 +362,34 @@ struct MemberSingle: RandomValue {
   static func random(_ g: inout SeededGenerator) -> Self { Self(only: g.text()) }
 }
 
+struct MemberFoundation: RandomValue {
+  var price: Decimal
+  var page: URL
+  var maybePrice: Decimal?
+  var maybePage: URL?
+  var name: String
+
+  static func random(_ g: inout SeededGenerator) -> Self {
+    Self(
+      price: decimal(&g), page: url(&g), maybePrice: g.maybe { decimal(&$0) },
+      maybePage: g.maybe { url(&$0) }, name: g.text())
+  }
+
+  static func full(_ g: inout SeededGenerator) -> Self {
+    Self(price: 1.5, page: url(&g), maybePrice: 2, maybePage: url(&g), name: "n")
+  }
+
+  private static func decimal(_ g: inout SeededGenerator) -> Decimal {
+    Decimal(
+      sign: g.bool() ? .plus : .minus, exponent: Int(g.next() % 40) - 20,
+      significand: Decimal(g.next() % 1_000_000_007))
+  }
+
+  private static func url(_ g: inout SeededGenerator) -> URL {
+    URL(string: "https://larch.example/\(g.next() % 1000)?q=\(g.next() % 10)")!
+  }
+}
+
 struct MemberOld: MemberwiseCoded {
   var name: String
   var years: Int32

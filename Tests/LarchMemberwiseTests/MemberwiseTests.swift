@@ -75,6 +75,7 @@ struct MemberwiseTests {
     MemberLists.self, MemberEnums.self, MemberAddress.self, MemberNested.self, MemberDeep.self,
     MemberRenamed.self, MemberBox<MemberEnums>.self, MemberBox<MemberBox<MemberTiny>>.self,
     MemberIDs.self, MemberTexts.self, MemberSingle.self,
+    MemberFoundation.self,
   ]
 
   @Test("It writes exactly Codable's bytes, and each reads what the other wrote", arguments: types)
@@ -201,7 +202,7 @@ struct MemberwiseTests {
           try harness.comparableBytes(of: read) == harness.comparableBytes(of: value),
           "round \(round)")
       }
-      #expect(coder.memberwise.codec(for: type)?.writtenShape != 0)
+      #expect(coder.memberwise.codec(for: type)?.takeUnretainedValue().writtenShape != 0)
     }
     try run(type)
   }

@@ -120,43 +120,22 @@ extension UnsafeMutablePointer<DecodeFrame> {
     _ type: T.Type, _ found: FoundValue, _ key: (any CodingKey)?,
     strategy: DecodeCache.Strategy, cache: UnsafeMutablePointer<DecodeCache>
   ) throws -> T {
-    if found.state == .value, strategy != .direct,
-      let value = try leaf(type, found.kind, found.bytes, strategy)
-    {
-      return value
-    }
-    if strategy == .decimal || strategy == .url {
+    if found.state == .value, strategy != .direct {
+      if let value = try leaf(type, found.kind, found.bytes, strategy) { return value }
       if let value = try converted(type, found, key, strategy) { return value }
     }
     return try descend(type, found, cache: cache)
   }
 
   /// A leaf that has the kind that its type is written with; nil otherwise.
-  @inline(__always)
-  func leaf<T>(
-    _ type: T.Type, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer,
-    _ strategy: DecodeCache.Strategy
-  ) throws -> T? {
-    switch strategy {
-    case .date:
-      guard kind == .date else { return nil }
-      return Leaf.bits(Leaf.date(bytes), as: type)
-    case .uuid:
-      guard kind == .uuid else { return nil }
-      return Leaf.bits(Leaf.uuid(bytes), as: type)
-    case .data:
-      guard kind == .data else { return nil }
-      return Leaf.bits(Data(bytes), as: type)
-    default: return try otherLeaf(type, kind, bytes, strategy)
-    }
-  }
-
-  @inline(never)
-  private func otherLeaf<T>(
+  private func leaf<T>(
     _ type: T.Type, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer,
     _ strategy: DecodeCache.Strategy
   ) throws -> T? {
     switch (strategy, kind) {
+    case (.date, .date): return Leaf.bits(Leaf.date(bytes), as: type)
+    case (.uuid, .uuid): return Leaf.bits(Leaf.uuid(bytes), as: type)
+    case (.data, .data): return Leaf.bits(Data(bytes), as: type)
     case (.url, .url), (.url, .string):
       guard let url = URL(string: try Leaf.string(bytes)) else {
         throw ByteReader.damaged("URL")

@@ -154,7 +154,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
       pointee.key = slot
       let entry = plan.pointee.fieldEntries + slot
       guard isPresent(entry) else { return FoundValue(state: .absent) }
-      guard let kind = FieldKind(rawValue: entry.pointee.kind) else { break }
+      let kind = entry.pointee.fieldKind
       let cache = plan.pointee.caches + slot
       if kind.isFixed {
         let bytes = UnsafeRawBufferPointer(
@@ -186,7 +186,9 @@ extension UnsafeMutablePointer<DecodeFrame> {
   private func findDefault(
     _ name: String, _ plan: UnsafeMutablePointer<DecodePlan.Hot>
   ) throws -> FoundValue {
-    guard let bytes = plan.pointee.owner.defaultValue(of: name) else { return FoundValue(state: .missing) }
+    guard let bytes = plan.pointee.owner.defaultValue(of: name) else {
+      return FoundValue(state: .missing)
+    }
     return try Self.untag(bytes)
   }
 

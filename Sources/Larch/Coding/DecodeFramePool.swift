@@ -6,26 +6,29 @@ enum DecodeFramePool {
   private struct Box: @unchecked Sendable {
     // Only one coder has it at a time: it is here, or it was taken.
     let state: UnsafeMutablePointer<DecodeState>
+    let extraFrames: [DecodeFramePointer]
   }
 
   private static let pool = Mutex<[Box]>([])
 
-  static func take() -> UnsafeMutablePointer<DecodeState> {
-    if let box = pool.withLock({ $0.popLast() }) { return box.state }
+  /// A state, and the frames beside the stack that were made for it.
+  static func take() -> (UnsafeMutablePointer<DecodeState>, [DecodeFramePointer]) {
+    if let box = pool.withLock({ $0.popLast() }) { return (box.state, box.extraFrames) }
     let state = UnsafeMutablePointer<DecodeState>.allocate(capacity: 1)
     let noEntries = UnsafeMutablePointer<DecodeEntry>.allocate(capacity: 256)
     noEntries.initialize(repeating: DecodeEntry(kind: DecodeEntry.unresolved), count: 256)
     let noCache = UnsafeMutablePointer<DecodeCache>.allocate(capacity: 1)
     noCache.initialize(to: DecodeCache())
-    let frames = UnsafeMutablePointer<DecodeFrame>.allocate(
-      capacity: RecordFormat.depthLimit + 1) + 1
+    let frames =
+      UnsafeMutablePointer<DecodeFrame>.allocate(
+        capacity: RecordFormat.depthLimit + 1) + 1
     state.initialize(
       to: DecodeState(
         frames: frames, current: frames - 1, noEntries: noEntries, noCache: noCache))
     for depth in -1..<RecordFormat.depthLimit {
       (frames + depth).initialize(to: frame(state, depth: depth, isExtra: false))
     }
-    return state
+    return (state, [])
   }
 
   static func extraFrame(_ state: UnsafeMutablePointer<DecodeState>) -> DecodeFramePointer {
@@ -47,7 +50,7 @@ enum DecodeFramePool {
     back state: UnsafeMutablePointer<DecodeState>, _ extraFrames: [DecodeFramePointer]
   ) {
     state.pointee.coder = nil
-    let box = Box(state: state)
+    let box = Box(state: state, extraFrames: extraFrames)
     pool.withLock { $0.append(box) }
   }
 }

@@ -38,6 +38,8 @@ final class DecodePlan {
       let layout = shape.layouts[slot]
       var entry = DecodeEntry(kind: layout.kind)
       entry.slot = UInt16(slot)
+      entry.fieldKind = shape.fields[slot].kind
+      entry.width = layout.width
       entry.maskOffset = UInt16(2 + slot >> 3)
       entry.bit = 1 << UInt8(slot & 7)
       entry.offset = isWide ? layout.wideOffset : layout.offset
@@ -107,6 +109,13 @@ struct DecodeEntry {
   /// Where the end of the variable field before this one is stored, 0 when there is none.
   var previousEnd: UInt32 = 0
   var slot: UInt16 = 0
+  /// The same as `kind` for a field that is there, without the way from number to case.
+  var fieldKind = FieldKind.bool
+  var width: UInt8 = 0
+
+  /// The field is of a kind that its value can be read from at once.
+  @inline(__always)
+  var isKnown: Bool { kind < DecodeEntry.missing && kind != FieldKind.tagged.rawValue }
 }
 
 /// Per slot: the type that was read there last, how, and its plan if it is a record too.

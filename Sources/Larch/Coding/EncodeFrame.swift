@@ -305,7 +305,8 @@ extension UnsafeMutablePointer<EncodeFrame> {
     let oldEnd = state.pointee.end
     let pending = oldEnd - pendingKey
     state.pointee.reserve(growth)
-    let old = [UInt8](UnsafeRawBufferPointer(start: state.pointee.base + first, count: oldEnd - first))
+    let old = [UInt8](
+      UnsafeRawBufferPointer(start: state.pointee.base + first, count: oldEnd - first))
     state.pointee.end = first
     old.withUnsafeBytes { bytes in
       var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[..<(pending - first)]))

@@ -22,13 +22,15 @@ enum RawField {
 /// like the table of shapes.
 final class FieldPath {
   let names: [String]
+  private let isSingle: Bool
 
   private struct Step {
     var isKnown = false
     var header: UInt16 = 0
     var generation = 0
     var table: ObjectIdentifier?
-    var kind: UInt8 = 0
+    var kind = FieldKind.bool
+    var width = 0
     var bit: UInt8 = 0
     var maskOffset = 0
     var offset = 0
@@ -41,6 +43,7 @@ final class FieldPath {
   init(_ names: [String]) {
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
+    isSingle = names.count == 1
     steps = .allocate(capacity: names.count)
     steps.initialize(repeating: Step(), count: names.count)
   }
@@ -53,18 +56,18 @@ final class FieldPath {
     // One field of the record itself, of a fixed kind, in the shape of the record before: the case
     // that filters run through for every record.
     let step = steps
-    if names.count == 1, record.count >= step.pointee.slotsEnd, step.pointee.isKnown,
+    if isSingle, step.pointee.width > 0, record.count >= step.pointee.slotsEnd,
       let base = record.baseAddress,
       base.loadUnaligned(as: UInt16.self) == step.pointee.header,
-      step.pointee.generation == shapes.generation,
-      step.pointee.table == ObjectIdentifier(shapes),
-      let kind = FieldKind(rawValue: step.pointee.kind), kind.isFixed
+      step.pointee.generation == shapes.generation, step.pointee.table == ObjectIdentifier(shapes)
     {
-      if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0 {
+      if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0
+      {
         return .absent
       }
       return .value(
-        kind, UnsafeRawBufferPointer(start: base + step.pointee.offset, count: kind.width))
+        step.pointee.kind,
+        UnsafeRawBufferPointer(start: base + step.pointee.offset, count: step.pointee.width))
     }
     return try walk(record, shapes)
   }
@@ -100,8 +103,8 @@ final class FieldPath {
       step.pointee.generation = shapes.generation
       step.pointee.table = ObjectIdentifier(shapes)
     }
-    guard record.count >= step.pointee.slotsEnd, let kind = FieldKind(rawValue: step.pointee.kind)
-    else { throw ByteReader.damaged("length") }
+    guard record.count >= step.pointee.slotsEnd else { throw ByteReader.damaged("length") }
+    let kind = step.pointee.kind
     if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0 {
       return FoundValue(state: .absent)
     }
@@ -117,7 +120,8 @@ final class FieldPath {
         : Int(base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
     let end = number(step.pointee.offset)
-    let start = step.pointee.previousEnd == 0 ? step.pointee.slotsEnd : number(step.pointee.previousEnd)
+    let start =
+      step.pointee.previousEnd == 0 ? step.pointee.slotsEnd : number(step.pointee.previousEnd)
     guard start >= step.pointee.slotsEnd, start <= end, end <= record.count else {
       throw ByteReader.damaged("offset of a field")
     }
@@ -131,7 +135,8 @@ final class FieldPath {
     var step = Step()
     step.isKnown = true
     step.header = header
-    step.kind = layout.kind
+    step.kind = shape.fields[slot].kind
+    step.width = Int(layout.width)
     step.bit = 1 << UInt8(slot & 7)
     step.maskOffset = 2 + slot >> 3
     step.offset = Int(isWide ? layout.wideOffset : layout.offset)

@@ -19,13 +19,15 @@ enum Leaf {
     if type == Decimal.self { return .decimal }
     if type == String.self { return .string }
     if type == [String].self { return .strings }
-    if type == [Int].self || type == [Int64].self { return .ints }
+    // Copied as they lie in memory.
+    if type == [Int].self, Int.bitWidth == 64 { return .ints }
     if type == [Double].self { return .doubles }
     return nil
   }
 
   @inline(__always)
-  static func withUTF8<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
+  static func withUTF8<R>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows
+    -> R
   {
     if let result = try text.utf8.withContiguousStorageIfAvailable({
       try body(UnsafeRawBufferPointer($0))

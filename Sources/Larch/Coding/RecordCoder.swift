@@ -32,9 +32,9 @@ final class RecordCoder {
   @exclusivity(unchecked) private var lastDecodeCache: UnsafeMutablePointer<DecodeCache>
   @exclusivity(unchecked) private var decodeGeneration = 0
   @exclusivity(unchecked) private var isDecoding = false
-  @exclusivity(unchecked) private var extraFrames: [DecodeFramePointer] = []
+  @exclusivity(unchecked) private var extraFrames: [DecodeFramePointer]
   /// The coding path of each frame beside the stack.
-  @exclusivity(unchecked) var extraPaths: [[any CodingKey]] = []
+  @exclusivity(unchecked) var extraPaths: [[any CodingKey]]
   @exclusivity(unchecked) private var defaults: [ObjectIdentifier: FieldDefaults] = [:]
   @exclusivity(unchecked) private var aliases: [ObjectIdentifier: [String: [String]]] = [:]
 
@@ -46,7 +46,8 @@ final class RecordCoder {
     self.writesMaps = writesMaps
     generation = shapes.generation
     state = EncodeFramePool.take()
-    decodeState = DecodeFramePool.take()
+    (decodeState, extraFrames) = DecodeFramePool.take()
+    extraPaths = Array(repeating: [], count: extraFrames.count)
     lastDecodeCache = decodeState.pointee.noCache
     state.pointee.coder = self
     decodeState.pointee.coder = self
@@ -259,7 +260,8 @@ final class RecordCoder {
       return LarchError(
         .encodingFailed, "The record's own encode(to:) threw an error.", underlying: error)
     }
-    return LarchError(.encodingFailed, "The record holds a value that cannot be stored.",
+    return LarchError(
+      .encodingFailed, "The record holds a value that cannot be stored.",
       underlying: error
     ) {
       $0.field = PathKey.text(context.codingPath)

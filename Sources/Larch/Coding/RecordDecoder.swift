@@ -167,7 +167,9 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
     var value: Int64?
-    if optional(Int64.self, .int64, key, &value) { return value.map { Int(truncatingIfNeeded: $0) } }
+    if optional(Int64.self, .int64, key, &value) {
+      return value.map { Int(truncatingIfNeeded: $0) }
+    }
     return try slowIntegerIfPresent(Int.self, key)
   }
 
@@ -227,7 +229,9 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
   func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
     var value: UInt64?
-    if optional(UInt64.self, .uint64, key, &value) { return value.map { UInt(truncatingIfNeeded: $0) } }
+    if optional(UInt64.self, .uint64, key, &value) {
+      return value.map { UInt(truncatingIfNeeded: $0) }
+    }
     return try slowIntegerIfPresent(UInt.self, key)
   }
 
@@ -283,40 +287,47 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     let entry = frame.entry(key)
-    if let kind = FieldKind(rawValue: entry.pointee.kind), kind != .tagged,
-      frame.isPresent(entry), let plan = frame.pointee.plan
-    {
-      return try known(type, entry, kind, plan.pointee.caches + Int(entry.pointee.slot), key)
+    if entry.pointee.isKnown, frame.isPresent(entry), let plan = frame.pointee.plan {
+      return try known(type, entry, plan.pointee.caches + Int(entry.pointee.slot), key)
     }
     return try slow(type, key)
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     let entry = frame.entry(key)
-    if let kind = FieldKind(rawValue: entry.pointee.kind), kind != .tagged,
-      let plan = frame.pointee.plan
-    {
+    if entry.pointee.isKnown, let plan = frame.pointee.plan {
       guard frame.isPresent(entry) else { return nil }
-      return try known(type, entry, kind, plan.pointee.caches + Int(entry.pointee.slot), key)
+      return try known(type, entry, plan.pointee.caches + Int(entry.pointee.slot), key)
     }
     return try slowIfPresent(type, key)
   }
 
   @inline(__always)
   private func known<T: Decodable>(
-    _ type: T.Type, _ entry: UnsafeMutablePointer<DecodeEntry>, _ kind: FieldKind,
+    _ type: T.Type, _ entry: UnsafeMutablePointer<DecodeEntry>,
     _ cache: UnsafeMutablePointer<DecodeCache>, _ key: Key
   ) throws -> T {
     if cache.pointee.type != ObjectIdentifier(type) { cache.pointee = DecodeCache(type) }
+    let kind = entry.pointee.fieldKind
     let bytes =
-      kind.isFixed
+      entry.pointee.width > 0
       ? UnsafeRawBufferPointer(
-        start: frame.pointee.base + Int(entry.pointee.offset), count: kind.width)
+        start: frame.pointee.base + Int(entry.pointee.offset), count: Int(entry.pointee.width))
       : try frame.bytes(entry)
     frame.pointee.key = Int(entry.pointee.slot)
-    return try frame.value(
-      type, FoundValue(state: .value, kind: kind, bytes: bytes), key,
-      strategy: cache.pointee.strategy, cache: cache)
+    // Nothing generic that needs the metadata of another type, such as `T?`, on the way: the runtime
+    // would look it up each time.
+    switch cache.pointee.strategy {
+    case .direct:
+      return try frame.descend(
+        type, FoundValue(state: .value, kind: kind, bytes: bytes), cache: cache)
+    case .date where kind == .date: return Leaf.bits(Leaf.date(bytes), as: type)
+    case .uuid where kind == .uuid: return Leaf.bits(Leaf.uuid(bytes), as: type)
+    default:
+      return try frame.value(
+        type, FoundValue(state: .value, kind: kind, bytes: bytes), key,
+        strategy: cache.pointee.strategy, cache: cache)
+    }
   }
 
   @inline(never)

@@ -51,10 +51,13 @@
 /// - `Set` writes its elements in the order of their element form, `[K: V]` that Codable writes as
 ///   an alternating list its pairs in the order of the element form of the key.
 /// - `[String: V]`, `[Int: V]` (keys in decimal) and other keys that Codable makes coding keys are
-///   maps. A value with more than one keyed container, or with nested ones, is a map of kind
-///   `tagged` too, whatever its container order was.
+///   maps. A value that asks for nested containers or a super encoder, or whose keys are made at run
+///   time, is a map too, and so is one of a type that showed too many shapes. So are, in Codable's
+///   synthesised code, enums with associated values.
 /// - `[UInt8]` is a list; only Foundation's `Data` is of kind `data`.
-/// - A raw-value enum is its raw value; other single-value types are what they encode.
+/// - A raw-value enum is its raw value; other single-value types are what they encode. A nil field of
+///   a raw-value enum, array, set or dictionary shows its kind too; only a nil of another type with a
+///   Codable of its own does not, and its first value makes another shape.
 enum RecordFormat {
   static let shapeMask: UInt16 = 0x3FFF
   static let wideBit: UInt16 = 0x4000

@@ -33,6 +33,8 @@ struct IndexBuilder {
         let context = TransactionContext(catalog, of: environment)
         context.begin(transaction)
         defer { context.end() }
+        // Another program may build the same index, and have finished.
+        if try storedState(of: index, in: collection, transaction) == .ready { return true }
         batch = try addBatch(number, in: collection, context, transaction)
         if batch == batchSize { return false }
         try finish(index, in: collection, context, transaction)
@@ -97,21 +99,33 @@ struct IndexBuilder {
       try UniquenessCheck(index, in: collection, context).check(transaction)
     }
     let storage = catalog.storage
-    guard
-      var entry = try storage.collections(in: transaction).first(where: {
-        $0.id == collection.stored.id
-      }), let place = entry.indexes.firstIndex(where: { $0.id == index.stored.id })
+    var (entry, place) = try storedEntry(of: index, in: collection, transaction)
+    entry.indexes[place].state = .ready
+    // Who has the store open meanwhile keeps the index already; they need not notice.
+    try storage.set(entry, in: transaction)
+    try storage.remove(.buildProgress(index.stored.id), in: transaction)
+  }
+
+  private func storedState(
+    of index: IndexHandle, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> StoredIndex.State {
+    let (entry, place) = try storedEntry(of: index, in: collection, transaction)
+    return entry.indexes[place].state
+  }
+
+  private func storedEntry(
+    of index: IndexHandle, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> (StoredCollection, Int) {
+    let stored = try catalog.storage.collections(in: transaction)
+    guard let entry = stored.first(where: { $0.id == collection.stored.id }),
+      let place = entry.indexes.firstIndex(where: { $0.id == index.stored.id })
     else {
       throw LarchError(
         .schemaChanged,
         "Another program removed the index while it was built; open the store again."
       ) { $0.index = index.stored.name }
     }
-    entry.indexes[place].state = .ready
-    try storage.set(entry, in: transaction)
-    try storage.remove(.buildProgress(index.stored.id), in: transaction)
-    try storage.setGeneration(
-      try storage.generation(in: transaction) + 1, in: transaction)
+    return (entry, place)
   }
 }
 

@@ -50,6 +50,8 @@ extension RecordID: Codable {
   }
 }
 
+extension RecordID: SingleFieldCoded {}
+
 extension RecordID: RecordIdentifier {
   /// Assigned by the store.
   public static var _idKind: RecordIDKind { .assigned }

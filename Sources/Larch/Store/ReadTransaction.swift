@@ -11,7 +11,7 @@ public class ReadTransaction {
   /// Rises with every change, so that a running sequence looks for its place again.
   final var changeCount = 0
   /// Cursors of running sequences: LMDB wants them closed before the transaction ends.
-  private final var cursors: [WeakCursor] = []
+  private final var cursors: [Unmanaged<RecordCursor>] = []
 
   init(_ context: TransactionContext) { self.context = context }
 
@@ -31,20 +31,22 @@ public class ReadTransaction {
   /// Closes the cursors of running sequences, which open others when they go on. A cursor must
   /// not be used while a child of its transaction lives, nor after its transaction.
   final func closeCursors() {
-    for cursor in cursors { cursor.object?.close() }
+    for cursor in cursors { cursor.takeUnretainedValue().close() }
     cursors = []
   }
 
   /// Whether the closure still runs on this thread.
   final var isLive: Bool { isOpen && owner == ThreadIdentity.current }
 
+  /// Takes note of a cursor that has an LMDB cursor open. Not by a weak reference: those make
+  /// every later count of references slow.
   final func register(_ cursor: RecordCursor) {
-    cursors.removeAll { $0.object == nil }
-    cursors.append(WeakCursor(object: cursor))
+    cursors.append(Unmanaged.passUnretained(cursor))
   }
 
-  private struct WeakCursor {
-    weak var object: RecordCursor?
+  /// Forgets a cursor, before it is gone.
+  final func unregister(_ cursor: RecordCursor) {
+    cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
 
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
@@ -71,12 +73,19 @@ extension ReadTransaction {
   ///   the type, `.unknownCollection` when the store was not opened for it.
   /// - Complexity: one search in the tree of the collection, O(log n).
   public final func find<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> R? {
-    try storage { transaction in
-      let collection = try context.collection(of: type)
-      let key = try context.key(of: id)
-      guard let stored = try collection.records.get(key, in: transaction) else { return nil }
-      return try context.decode(type, stored, id: key, in: collection)
+    // Written out, since a closure that returns the record would copy it once more.
+    let context = context
+    let transaction = try live()
+    let collection = try context.collection(of: type)
+    let key = try context.key(of: id)
+    let found: UnsafeRawBufferPointer?
+    do {
+      found = try collection.records.get(key, in: transaction)
+    } catch {
+      throw context.note(error)
     }
+    guard let found else { return nil }
+    return try context.decode(type, found, id: key, in: collection)
   }
 
   /// Whether there is a record with this id. Reads no record.

@@ -21,20 +21,13 @@ public struct RecordSequence<R: Record>: Sequence {
     ///
     /// - Complexity: O(1) while the transaction changes nothing, else one search.
     public mutating func next() -> R? {
-      let transaction = cursor.transaction
-      precondition(
-        transaction.isLive,
-        "A sequence of records was used after its transaction ended. Use it inside the closure, or make an array of it there."
-      )
-      if transaction.sequenceError != nil { return nil }
+      let cursor = cursor
+      guard let entry = cursor.nextOrEnd() else { return nil }
       do {
-        return try transaction.storage { _ in
-          guard let entry = try cursor.next() else { return nil }
-          return try transaction.context.decode(
-            R.self, entry.value, id: entry.key, in: cursor.collection)
-        }
+        return try cursor.context.decode(
+          R.self, entry.value, id: entry.key, in: cursor.collection)
       } catch {
-        transaction.sequenceError = error
+        cursor.transaction.sequenceError = error
         return nil
       }
     }
@@ -47,36 +40,68 @@ extension RecordSequence: Sendable {}
 /// A position in the records of a collection that survives changes of its transaction.
 final class RecordCursor {
   let transaction: ReadTransaction
+  let context: TransactionContext
   let collection: CollectionHandle
-  private var cursor: LMDBCursor?
+  private let isWriting: Bool
+  @exclusivity(unchecked) private var cursor: LMDBCursor?
   private var hasStarted = false
   private var isAtEnd = false
-  private var changeCount: Int
-  /// The last key that was given, kept as soon as the transaction may change records.
+  @exclusivity(unchecked) private var changeCount: Int
+  /// The last key that was given, in a transaction that may change records.
   private var lastKey: [UInt8] = []
   /// The highest key when the iteration began: records inserted behind it are not visited, so
   /// that a loop that inserts ends.
-  private var endKey: [UInt8]?
+  private var endKey: [UInt8] = []
 
   init(_ transaction: ReadTransaction, _ collection: CollectionHandle) {
     self.transaction = transaction
     self.collection = collection
+    context = transaction.context
+    isWriting = transaction is WriteTransaction
     changeCount = transaction.changeCount
   }
+
+  deinit { if cursor != nil { transaction.unregister(self) } }
 
   /// Gives the LMDB cursor back. The next step opens another one, behind the last key.
   func close() { cursor = nil }
 
-  func next() throws -> LMDBEntry? {
-    if isAtEnd { return nil }
-    let entry = try step()
-    guard let entry, endKey.map({ key in !key.withUnsafeBytes { $0.precedes(entry.key) } }) ?? true
-    else {
+  /// The next entry; nil at the end, and after an error, which the transaction keeps.
+  @inline(__always)
+  func nextOrEnd() -> LMDBEntry? {
+    if cursor != nil, !isWriting {
+      if let entry = try? cursor?.next() { return entry }
+    }
+    return slowNext()
+  }
+
+  @inline(never)
+  private func slowNext() -> LMDBEntry? {
+    precondition(
+      transaction.isLive,
+      "A sequence of records was used after its transaction ended. Use it inside the closure, or make an array of it there."
+    )
+    if isAtEnd || transaction.sequenceError != nil { return nil }
+    do {
+      return try next()
+    } catch let error as LMDBError {
+      transaction.sequenceError = context.note(error)
+    } catch {
+      transaction.sequenceError = error
+    }
+    return nil
+  }
+
+  private func next() throws -> LMDBEntry? {
+    guard let entry = try step() else {
       isAtEnd = true
-      cursor = nil
       return nil
     }
-    if transaction is WriteTransaction {
+    if isWriting {
+      if endKey.withUnsafeBytes({ $0.precedes(entry.key) }) {
+        isAtEnd = true
+        return nil
+      }
       lastKey.removeAll(keepingCapacity: true)
       lastKey.append(contentsOf: entry.key)
     }
@@ -87,7 +112,7 @@ final class RecordCursor {
     if !hasStarted {
       hasStarted = true
       try open()
-      if transaction is WriteTransaction { endKey = try cursor?.last().map { [UInt8]($0.key) } }
+      if isWriting, let last = try cursor?.last() { endKey = [UInt8](last.key) }
       return try cursor?.first()
     }
     if cursor != nil, changeCount == transaction.changeCount { return try cursor?.next() }

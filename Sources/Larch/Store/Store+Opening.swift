@@ -41,7 +41,7 @@ extension Store {
   ) throws {
     let schemas = try Store.schemas(of: types)
     let environment = try LMDBEnvironment.open(
-      path: path, options: options.forEnvironment, initialize: CatalogLoader.initialize)
+      path: path, options: options.forEnvironment(schemas), initialize: CatalogLoader.initialize)
     do {
       let catalog = try Store.openCatalog(environment, schemas, options)
       self.init(
@@ -105,8 +105,11 @@ extension Store {
 }
 
 extension Store.Options {
-  var forEnvironment: LMDBEnvironment.Options {
+  func forEnvironment(_ schemas: [CollectionSchema]) -> LMDBEnvironment.Options {
     var result = LMDBEnvironment.Options()
+    // A handle for each collection and index, twice for those of an older schema.
+    let databases = schemas.reduce(0) { $0 + 1 + $1.indexes.count }
+    result.maxDatabases = max(result.maxDatabases, databases * 2 + 64)
     result.isReadOnly = isReadOnly
     result.durability =
       switch durability {

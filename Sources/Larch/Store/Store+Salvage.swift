@@ -86,7 +86,7 @@ private final class StoreSalvage {
       )
     }
     let environment = try LMDBEnvironment.open(
-      path: target, options: Store.Options().forEnvironment,
+      path: target, options: Store.Options().forEnvironment([]),
       initialize: CatalogLoader.initialize)
     defer { environment.close() }
     try environment.write { transaction in

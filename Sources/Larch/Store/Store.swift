@@ -29,8 +29,6 @@ public final class Store: Sendable {
   let environment: LMDBEnvironment
   let schemas: [CollectionSchema]
   private let state: Mutex<State>
-  /// The last snapshot that was found to have the schema we opened.
-  private let provenSnapshot = Atomic<UInt64>(0)
   private let isTemporary: Bool
 
   private struct State {
@@ -69,8 +67,10 @@ public final class Store: Sendable {
 }
 
 /// The catalog and the writer that belong to one opening of the LMDB environment.
-struct OpenCatalog: Sendable {
+final class OpenCatalog: Sendable {
   let catalog: Catalog
+  /// The last snapshot that was found to have the schema of `catalog`.
+  let provenSnapshot = Atomic<UInt64>(0)
   /// `LMDBEnvironment.generation` when its handles were opened.
   let environmentGeneration: Int
   /// Only used by the thread whose turn it is to write.
@@ -139,11 +139,12 @@ extension Store {
     while true {
       let open = try currentCatalog()
       let result: T? = try environment.write { transaction in
-        // The environment was opened anew in between, and the handles are void.
-        if environment.generation != open.environmentGeneration { return nil }
+        // The environment was opened anew in between, or the schema changed: other handles.
+        guard environment.generation == open.environmentGeneration,
+          // A write changes the snapshot before it.
+          try isCurrent(open, transaction, snapshot: transaction.id &- 1)
+        else { return nil }
         defer { isRepeated = true }
-        // A write changes the snapshot before it.
-        try proveSchema(open.catalog, transaction, snapshot: transaction.id &- 1)
         let writer = open.writer.context
         if options.runsWritesTwice, !isRepeated {
           let child = try transaction.beginChild()
@@ -156,7 +157,10 @@ extension Store {
         work = afterCommit
         return result
       }
-      guard let result else { continue }
+      guard let result else {
+        try renewCatalog()
+        continue
+      }
       for item in work { item() }
       return result
     }
@@ -191,51 +195,57 @@ extension Store {
     while true {
       let open = try currentCatalog()
       let reader = try environment.beginRead()
-      // The environment may have been opened anew between the two.
-      if reader.generation == open.environmentGeneration {
-        do {
-          try proveSchema(open.catalog, reader.transaction, snapshot: reader.transaction.id)
+      do {
+        // The environment may have been opened anew between the two.
+        if reader.generation == open.environmentGeneration,
+          try isCurrent(open, reader.transaction, snapshot: reader.transaction.id)
+        {
           return (reader, open)
-        } catch {
-          environment.endRead(reader)
-          throw error
         }
+      } catch {
+        environment.endRead(reader)
+        throw error
       }
       environment.endRead(reader)
+      try renewCatalog()
     }
   }
 
   private func currentCatalog() throws -> OpenCatalog {
-    let open = try state.withLock { state in
+    try state.withLock { state in
       if state.isClosed {
         throw LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
       }
       return state.catalog
     }
-    let generation = environment.generation
-    if open.environmentGeneration == generation { return open }
-    // LMDB gave the environment up after an I/O error and it was opened anew: so are the handles.
-    let catalog = try CatalogLoader(environment, schemas).loadReadOnly()
-    let renewed = OpenCatalog(catalog, of: environment, generation: generation)
-    replaceCatalog(renewed)
-    return renewed
   }
 
   func replaceCatalog(_ catalog: OpenCatalog) { state.withLock { $0.catalog = catalog } }
 
-  /// Makes sure that the file still has the schema that our handles belong to: a look at the
-  /// catalog for each snapshot that was not looked at yet.
+  /// Whether the snapshot has the schema that the handles belong to: a look at the catalog for
+  /// each snapshot that was not looked at yet.
   @inline(__always)
-  private func proveSchema(
-    _ catalog: Catalog, _ transaction: LMDBTransaction, snapshot: UInt64
-  ) throws {
-    if snapshot == provenSnapshot.load(ordering: .acquiring) { return }
-    guard try catalog.storage.generation(in: transaction) == catalog.generation else {
+  private func isCurrent(
+    _ open: OpenCatalog, _ transaction: LMDBTransaction, snapshot: UInt64
+  ) throws -> Bool {
+    if snapshot == open.provenSnapshot.load(ordering: .acquiring) { return true }
+    let generation = try open.catalog.storage.generation(in: transaction)
+    guard generation == open.catalog.generation else { return false }
+    open.provenSnapshot.store(snapshot, ordering: .releasing)
+    return true
+  }
+
+  /// Opens the handles anew: the environment was opened again after an I/O error, or another
+  /// program or store changed the schema of the file.
+  private func renewCatalog() throws {
+    let generation = environment.generation
+    let loader = CatalogLoader(environment, schemas)
+    guard let catalog = try options.isReadOnly ? loader.loadReadOnly() : loader.load() else {
       throw LarchError(
         .schemaChanged,
-        "The schema of the file was changed by another program or store; close this store and open it again."
+        "Another program or store opened the file with other declarations; close this store and open it again."
       ) { $0.path = path }
     }
-    provenSnapshot.store(snapshot, ordering: .releasing)
+    replaceCatalog(OpenCatalog(catalog, of: environment, generation: generation))
   }
 }

@@ -154,7 +154,11 @@ extension WriteTransaction {
           ) { $0.collection = collection.stored.name }
         }
         let number = try writer.nextID(in: collection)
-        guard let id = R.ID._assigned(number) else { return }
+        guard let id = R.ID._assigned(number) else {
+          throw LarchError(
+            .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
+          ) { $0.collection = collection.stored.name }
+        }
         let unassigned = record.id
         record.id = id
         do {

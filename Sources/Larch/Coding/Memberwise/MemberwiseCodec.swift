@@ -21,13 +21,17 @@ final class MemberwiseCodec {
   private let shapes: ShapeTable
   private let readsMissingAsNil: Bool
   @exclusivity(unchecked) private var generation: Int
-  @exclusivity(unchecked) private var writer: MemberwiseProgram?
-  /// The program of the shape that was read last, and all of them.
-  @exclusivity(unchecked) private var reader: MemberwiseProgram?
+  /// The program that writes, and the one of the shape that was read last. Not counted, since
+  /// counting costs more than a field; `programs` owns them.
+  @exclusivity(unchecked) private var writer: Unmanaged<MemberwiseProgram>?
+  @exclusivity(unchecked) private var reader: Unmanaged<MemberwiseProgram>?
+  @exclusivity(unchecked) private var programs: [MemberwiseProgram] = []
   @exclusivity(unchecked) private var readers: [UInt16: MemberwiseProgram] = [:]
   @exclusivity(unchecked) private var misfits: Set<UInt16> = []
   /// Values that teach nothing must not cost a lesson each for ever.
   @exclusivity(unchecked) private var lessonsLeft = 64
+  /// Memory for one value of the type, where reading puts it together.
+  let scratch: UnsafeMutableRawPointer
 
   /// Nil when the type did not opt in or cannot be coded so. Where defaults or older names of
   /// fields are declared, a field that the stored shape does not have is Codable's to find.
@@ -40,18 +44,22 @@ final class MemberwiseCodec {
     self.shapes = shapes
     self.readsMissingAsNil = readsMissingAsNil
     generation = shapes.generation
+    let memory = TypeLayout.Memory(of: type)
+    scratch = .allocate(byteCount: max(memory.size, 1), alignment: memory.alignment)
   }
+
+  deinit { scratch.deallocate() }
 
   // MARK: Writing
 
   /// The id of the shape that it writes, 0 when it does not write yet.
-  var writtenShape: UInt16 { writer?.header ?? 0 }
+  var writtenShape: UInt16 { writer?.takeUnretainedValue().header ?? 0 }
 
   /// Appends the record of the value at `value`.
   @inline(__always)
   func encode(_ value: UnsafeRawPointer, to output: inout MemberwiseOutput) -> Bool {
     guard generation == shapes.generation, let writer else { return false }
-    return writer.encode(value, to: &output)
+    return writer._withUnsafeGuaranteedRef { $0.encode(value, to: &output) }
   }
 
   /// Learns from a value that Codable has just written as `record`.
@@ -68,9 +76,8 @@ final class MemberwiseCodec {
       plan.conclude(isProved, .writing)
       guard isProved else { return dropPrograms() }
     }
-    writer = program
-    reader = program
-    readers[program.header] = program
+    keep(program)
+    writer = Unmanaged.passUnretained(program)
   }
 
   /// True when both directions give what Codable gives; nil when Codable itself fails.
@@ -94,10 +101,10 @@ final class MemberwiseCodec {
   @inline(__always)
   func decode(_ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) -> Bool {
     guard generation == shapes.generation, let reader, record.count >= 2 else { return false }
-    if record.loadUnaligned(as: UInt16.self) == reader.header {
-      return reader.decode(record, into: target)
+    let header = record.loadUnaligned(as: UInt16.self)
+    return reader._withUnsafeGuaranteedRef {
+      $0.header == header ? $0.decode(record, into: target) : decodeOther(record, into: target)
     }
-    return decodeOther(record, into: target)
   }
 
   @inline(never)
@@ -105,7 +112,7 @@ final class MemberwiseCodec {
     _ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer
   ) -> Bool {
     guard let other = readers[record.loadUnaligned(as: UInt16.self)] else { return false }
-    reader = other
+    reader = Unmanaged.passUnretained(other)
     return other.decode(record, into: target)
   }
 
@@ -123,8 +130,7 @@ final class MemberwiseCodec {
       plan.conclude(isProved, .reading)
       guard isProved else { return dropPrograms() }
     }
-    reader = program
-    readers[program.header] = program
+    keep(program)
   }
 
   private func provesReading<Value: MemberwiseCoded>(
@@ -167,11 +173,20 @@ final class MemberwiseCodec {
     return true
   }
 
+  private func keep(_ program: MemberwiseProgram) {
+    if readers[program.header] !== program {
+      programs.append(program)
+      readers[program.header] = program
+    }
+    reader = Unmanaged.passUnretained(program)
+  }
+
   private func dropPrograms() {
     writer = nil
     reader = nil
     readers = [:]
     misfits = []
+    programs = []
   }
 
   /// The program for the shape of a record, made if there is none, taught by the record.
@@ -211,13 +226,13 @@ extension MemberwiseCodec {
   /// In debug builds every record that was read memberwise is read through Codable too, which
   /// decides: about errors as well.
   func checkReading<Value: Decodable>(
-    _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
-    _ reference: any MemberwiseReference
+    _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
   ) throws -> Value {
     let theirs = try reference.codableValue(Value.self, from: record)
     func check<Coded: MemberwiseCoded>(_: Coded.Type) -> Bool? {
-      guard let reader, let theirs = theirs as? Coded else { return nil }
-      let ours = UnsafeRawPointer(value).assumingMemoryBound(to: Coded.self).pointee
+      guard let reader = reader?.takeUnretainedValue(), let ours = value as? Coded,
+        let theirs = theirs as? Coded
+      else { return nil }
       return agrees(ours, theirs, reader, record, reference)
     }
     if _openExistential(type, do: check) == false {

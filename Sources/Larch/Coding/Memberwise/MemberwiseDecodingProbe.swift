@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Runs `init(from:)` once on made-up values and notes what it asks for: the proof that reading
 /// fills every stored property from a field, which a `let x = 3` is not.
 ///
@@ -59,6 +61,7 @@ final class MemberwiseDecodingProbe: Decoder {
       return value
     }
     if type == String.self, let value = "" as? Value { return value }
+    if type == Decimal.self, let value = Decimal(0) as? Value { return value }
     if type == Bool.self, let value = false as? Value { return value }
     if Reflection.caseCount(of: type) != nil, let value = Reflection.value(of: type, byte: 0) {
       return value

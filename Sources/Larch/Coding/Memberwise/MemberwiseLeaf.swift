@@ -5,8 +5,8 @@ protocol MemberwiseLeaf: Codable, SendableMetatype {
   static var leafKind: FieldKind { get }
   /// Any value, for running `init(from:)` once.
   static var sample: Self { get }
-  /// Appends the value.
-  func write(to output: inout MemberwiseOutput)
+  /// Appends the value; false when only Codable can write it.
+  func write(to output: inout MemberwiseOutput) -> Bool
   /// Nil when the bytes are not as the writer makes them: then Codable has the last word.
   static func read(_ bytes: UnsafeRawBufferPointer) -> Self?
 }
@@ -69,7 +69,10 @@ extension UUID: MemberwiseElement {
 extension Array: MemberwiseLeaf where Element: MemberwiseListElement {
   static var leafKind: FieldKind { .list }
   static var sample: [Element] { [] }
-  func write(to output: inout MemberwiseOutput) { Element.writeList(self, to: &output) }
+  func write(to output: inout MemberwiseOutput) -> Bool {
+    Element.writeList(self, to: &output)
+    return true
+  }
   static func read(_ bytes: UnsafeRawBufferPointer) -> [Element]? { Element.readList(bytes) }
 }
 
@@ -151,11 +154,26 @@ extension String: MemberwiseListElement {
 extension Data: MemberwiseLeaf {
   static var leafKind: FieldKind { .data }
   static var sample: Data { Data() }
-  func write(to output: inout MemberwiseOutput) {
+  func write(to output: inout MemberwiseOutput) -> Bool {
     output.reserve(count)
     withUnsafeBytes { output.append($0) }
+    return true
   }
   static func read(_ bytes: UnsafeRawBufferPointer) -> Data? { Data(bytes) }
+}
+
+extension URL: MemberwiseLeaf {
+  static var leafKind: FieldKind { .url }
+  static var sample: URL { URL(fileURLWithPath: "/") }
+  func write(to output: inout MemberwiseOutput) -> Bool {
+    guard let text = Leaf.text(ofURL: self) else { return false }
+    output.reserve(text.utf8.count)
+    output.append(text)
+    return true
+  }
+  static func read(_ bytes: UnsafeRawBufferPointer) -> URL? {
+    SmallString.text(bytes).flatMap { URL(string: $0) }
+  }
 }
 
 /// Reads the parts of a list; every step answers nil rather than leave the bytes.

@@ -10,6 +10,7 @@ final class MemberwisePlan: Sendable {
     /// The slot is the memory: integers, floats, dates, UUIDs, and structs of one of these.
     case plain(FieldKind)
     case bool
+    case decimal
     case string
     case enumeration(EnumTable)
     case leaf(any MemberwiseLeaf.Type)
@@ -157,6 +158,8 @@ final class MemberwisePlan: Sendable {
       throw unsupported("an optional of an optional")
     } else if type == Bool.self {
       form = .bool
+    } else if type == Decimal.self {
+      form = .decimal
     } else if type == String.self {
       form = .string
     } else if let kind = plainKind(of: type) {

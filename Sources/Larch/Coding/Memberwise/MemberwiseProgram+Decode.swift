@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension MemberwiseProgram {
   /// Initializes the memory at `target` from a record. False when Codable has to read it, for
   /// example because the bytes are damaged; then nothing is left initialized.
@@ -56,6 +58,11 @@ extension MemberwiseProgram {
         guard Self.decodeCase(step.pointee, isThere, bytes, into: place) else {
           return undo(step, target)
         }
+      case .decimal, .optionalDecimal:
+        let isThere = mask & (1 &<< UInt64(step.pointee.bit)) != 0
+        guard Self.readDecimal(step.pointee, isThere, slot, into: place) else {
+          return undo(step, target)
+        }
       default:
         let end = Int(slot.loadUnaligned(as: UInt16.self))
         guard end >= start, end <= count else { return undo(step, target) }
@@ -88,6 +95,20 @@ extension MemberwiseProgram {
       return false
     }
     place.assumingMemoryBound(to: String.self).initialize(to: text)
+    return true
+  }
+
+  @inline(never)
+  private static func readDecimal(
+    _ step: Step, _ isThere: Bool, _ slot: UnsafeRawPointer, into place: UnsafeMutableRawPointer
+  ) -> Bool {
+    let value = isThere ? try? Leaf.decimal(slot) : nil
+    if step.operation == .optionalDecimal {
+      place.assumingMemoryBound(to: Decimal?.self).initialize(to: value)
+      return value != nil || !isThere
+    }
+    guard let value else { return false }
+    place.assumingMemoryBound(to: Decimal.self).initialize(to: value)
     return true
   }
 

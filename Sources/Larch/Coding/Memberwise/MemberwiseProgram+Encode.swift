@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension MemberwiseProgram {
   /// Appends the record of the value at `value`. False when Codable has to write it; what was
   /// appended by then is meaningless.
@@ -57,6 +59,10 @@ extension MemberwiseProgram {
         } else {
           guard step.pointee.operation == .optionalFixedEnumeration else { return false }
           Self.clear(slot, Int(step.pointee.width))
+        }
+      case .decimal, .optionalDecimal:
+        if Self.writeDecimal(step.pointee, source, to: slot) {
+          mask |= 1 &<< UInt64(step.pointee.bit)
         }
       default:
         output.count = start &+ cursor
@@ -129,10 +135,10 @@ extension MemberwiseProgram {
         return true
       }
       guard let leaf = detail.leaf else { return false }
-      func write<Leaf: MemberwiseLeaf>(_: Leaf.Type) {
+      func write<Leaf: MemberwiseLeaf>(_: Leaf.Type) -> Bool {
         source.assumingMemoryBound(to: Leaf.self).pointee.write(to: &output)
       }
-      _openExistential(leaf, do: write)
+      guard _openExistential(leaf, do: write) else { return false }
     case .record, .optionalRecord:
       let detail = details[Int(step.detail)]
       if step.operation == .optionalRecord, detail.optional?.isNone(at: source) == true {
@@ -155,6 +161,20 @@ extension MemberwiseProgram {
     case 16: slot.copyMemory(from: source, byteCount: 16)
     default: slot.copyMemory(from: source, byteCount: width)
     }
+  }
+
+  /// False for nil.
+  @inline(never)
+  private static func writeDecimal(
+    _ step: Step, _ source: UnsafeRawPointer, to slot: UnsafeMutableRawPointer
+  ) -> Bool {
+    let value =
+      step.operation == .decimal
+      ? source.assumingMemoryBound(to: Decimal.self).pointee
+      : source.assumingMemoryBound(to: Decimal?.self).pointee
+    slot.storeBytes(
+      of: value.map { Leaf.decimal($0) } ?? Leaf.DecimalBytes(), as: Leaf.DecimalBytes.self)
+    return value != nil
   }
 
   @inline(__always)

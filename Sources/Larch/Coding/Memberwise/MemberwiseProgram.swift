@@ -12,6 +12,7 @@ final class MemberwiseProgram {
     case string, directString
     case fixedEnumeration, enumeration
     case leaf, record
+    case decimal, optionalDecimal
     // The same when the property is optional.
     case optionalCopy, optionalBool, optionalString, optionalDirectString
     case optionalFixedEnumeration, optionalEnumeration
@@ -162,6 +163,7 @@ final class MemberwiseProgram {
         return (operation, UInt8(table.kind.width), table)
       }
       return (isOptional ? .optionalEnumeration : .enumeration, 0, table)
+    case .decimal: return (isOptional ? .optionalDecimal : .decimal, 18, nil)
     case .leaf: return (isOptional ? .optionalLeaf : .leaf, 0, nil)
     case .record: return (isOptional ? .optionalRecord : .record, 0, nil)
     }
@@ -222,6 +224,7 @@ extension MemberwisePlan.Form {
     switch self {
     case .plain(let kind): kind
     case .bool: .bool
+    case .decimal: .decimal
     case .string: .string
     case .enumeration(let table): table.kind
     case .leaf(let leaf): leaf.leafKind

@@ -5,7 +5,8 @@ final class MemberwiseCodecs {
   private var readsMissingAsNil = true
   @exclusivity(unchecked) private var byType: [ObjectIdentifier: MemberwiseCodec?] = [:]
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
-  @exclusivity(unchecked) private var lastCodec: MemberwiseCodec?
+  /// Not counted; `byType` owns it.
+  @exclusivity(unchecked) private var lastCodec: Unmanaged<MemberwiseCodec>?
 
   /// Writes bytes that can be compared whatever the shapes of the store are.
   private(set) lazy var comparingCoder = RecordCoder(shapes: ShapeTable(), writesMaps: true)
@@ -14,13 +15,13 @@ final class MemberwiseCodecs {
 
   /// Nil for a type that did not opt in, or cannot be coded so.
   @inline(__always)
-  func codec(for type: Any.Type) -> MemberwiseCodec? {
+  func codec(for type: Any.Type) -> Unmanaged<MemberwiseCodec>? {
     if lastType == ObjectIdentifier(type) { return lastCodec }
     return otherCodec(for: type)
   }
 
   @inline(never)
-  private func otherCodec(for type: Any.Type) -> MemberwiseCodec? {
+  private func otherCodec(for type: Any.Type) -> Unmanaged<MemberwiseCodec>? {
     let id = ObjectIdentifier(type)
     let codec: MemberwiseCodec?
     if let known = byType[id] {
@@ -30,8 +31,8 @@ final class MemberwiseCodecs {
       byType[id] = .some(codec)
     }
     lastType = id
-    lastCodec = codec
-    return codec
+    lastCodec = codec.map(Unmanaged.passUnretained)
+    return lastCodec
   }
 
   /// Fields may now have defaults or older names, which are Codable's to find.
@@ -47,12 +48,12 @@ extension RecordCoder: MemberwiseReference {
   /// The record of a value whose type opted in, or nil when Codable has to write it.
   @inline(__always)
   func encodeMemberwise<R: Encodable>(
-    _ value: R, _ codec: MemberwiseCodec
+    _ value: R, _ codec: Unmanaged<MemberwiseCodec>
   ) -> UnsafeRawBufferPointer? {
     var output = MemberwiseOutput(
       base: state.pointee.base, capacity: state.pointee.capacity, count: 0)
-    let isWritten = withUnsafePointer(to: value) {
-      codec.encode(UnsafeRawPointer($0), to: &output)
+    let isWritten = withUnsafePointer(to: value) { value in
+      codec._withUnsafeGuaranteedRef { $0.encode(UnsafeRawPointer(value), to: &output) }
     }
     state.pointee.base = output.base
     state.pointee.capacity = output.capacity
@@ -70,8 +71,10 @@ extension RecordCoder: MemberwiseReference {
   /// Shows the codec what Codable wrote, and gives the record back: proving uses the buffer.
   @inline(never)
   func learnWriting<R: Encodable>(
-    _ value: R, _ record: UnsafeRawBufferPointer, _ codec: MemberwiseCodec
+    _ value: R, _ record: UnsafeRawBufferPointer,
+    _ codec: Unmanaged<MemberwiseCodec>
   ) -> UnsafeRawBufferPointer {
+    let codec = codec.takeUnretainedValue()
     guard codec.wantsLessons else { return record }
     let bytes = [UInt8](record)
     bytes.withUnsafeBytes { bytes in
@@ -88,24 +91,31 @@ extension RecordCoder: MemberwiseReference {
   /// A value of a type that opted in, through Codable where it has to be.
   @inline(__always)
   func decodeMemberwise<R: Decodable>(
-    _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: MemberwiseCodec
+    _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: Unmanaged<MemberwiseCodec>
   ) throws -> R {
-    try withUnsafeTemporaryAllocation(of: type, capacity: 1) { memory in
-      guard let target = memory.baseAddress else {
-        return try decodeThroughCodable(type, from: record)
-      }
-      if codec.decode(record, into: UnsafeMutableRawPointer(target)) {
-        #if DEBUG
-          defer { target.deinitialize(count: 1) }
-          return try codec.checkReading(target, record, self)
-        #else
-          return target.move()
-        #endif
-      }
-      target.initialize(to: try decodeThroughCodable(type, from: record))
-      if codec.wantsLessons { codec.learnReading(UnsafeRawPointer(target), record, self) }
-      return target.move()
+    // No code of the user's runs between the two, so one piece of memory is enough.
+    let target = codec._withUnsafeGuaranteedRef { codec in
+      codec.decode(record, into: codec.scratch) ? codec.scratch : nil
     }
+    guard let target else { return try decodeLearning(type, from: record, codec) }
+    #if DEBUG
+      let value = target.assumingMemoryBound(to: type).move()
+      return try codec.takeUnretainedValue().checkReading(value, record, self)
+    #else
+      return target.assumingMemoryBound(to: type).move()
+    #endif
+  }
+
+  @inline(never)
+  private func decodeLearning<R: Decodable>(
+    _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: Unmanaged<MemberwiseCodec>
+  ) throws -> R {
+    let value = try decodeThroughCodable(type, from: record)
+    let codec = codec.takeUnretainedValue()
+    if codec.wantsLessons {
+      withUnsafePointer(to: value) { codec.learnReading(UnsafeRawPointer($0), record, self) }
+    }
+    return value
   }
 
   func codableBytes<Value: Encodable>(of value: Value) throws -> [UInt8] {
