@@ -49,8 +49,14 @@ final class Catalog: Sendable {
   let generation: UInt64
   let collections: [CollectionHandle]
   private let byType: [ObjectIdentifier: CollectionHandle]
+  /// Types that are declared, but that a file opened read-only has no collection for.
+  private let missing: Set<ObjectIdentifier>
 
-  init(storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle]) {
+  init(
+    storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle],
+    missing: Set<ObjectIdentifier>
+  ) {
+    self.missing = missing
     self.storage = storage
     self.generation = generation
     self.collections = collections
@@ -58,6 +64,8 @@ final class Catalog: Sendable {
   }
 
   func collection(_ type: ObjectIdentifier) -> CollectionHandle? { byType[type] }
+
+  func isMissing(_ type: ObjectIdentifier) -> Bool { missing.contains(type) }
 
   /// Whether everything that is declared is in the file, complete.
   var isComplete: Bool {

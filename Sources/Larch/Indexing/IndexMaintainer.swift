@@ -34,7 +34,11 @@ final class IndexMaintainer {
     old.removeAll()
     new.removeAll()
     if let before {
-      try keys.collect(of: before, in: collection, with: context.coder, into: &old)
+      do {
+        try keys.collect(of: before, in: collection, with: context.coder, into: &old)
+      } catch let error as LarchError {
+        throw RecordEnvelope.naming(error, id, collection.stored)
+      }
     }
     if let after {
       try keys.collect(of: after, in: collection, with: context.coder, into: &new)

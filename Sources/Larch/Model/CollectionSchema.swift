@@ -64,14 +64,14 @@ final class CollectionSchema: Sendable {
   let hasDecodedIndexes: Bool
   /// The way from stored bytes to the keys of a decoded record: the type is known only here.
   let decodedKeys: DecodedKeys
-  /// Values of fields that older records lack, by coding name.
-  let defaults: [String: any Encodable & Sendable]
+  /// Tells a coder which values stand for fields that older records lack; nil when none do.
+  let declareDefaults: (@Sendable (RecordCoder) throws -> Void)?
   /// `TypedDeclarations` of the record type.
   let typed: any AnyObject & Sendable
 
   init(
     name: String, typeName: String, typeID: ObjectIdentifier, idKind: RecordIDKind,
-    indexes: [IndexSchema], defaults: [String: any Encodable & Sendable],
+    indexes: [IndexSchema], declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
     typed: any AnyObject & Sendable, decodedKeys: @escaping DecodedKeys
   ) {
     self.name = name
@@ -80,7 +80,7 @@ final class CollectionSchema: Sendable {
     self.idKind = idKind
     self.indexes = indexes
     self.decodedKeys = decodedKeys
-    self.defaults = defaults
+    self.declareDefaults = declareDefaults
     self.typed = typed
     hasDecodedIndexes = indexes.contains { $0.isDecoded }
   }
