@@ -82,7 +82,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   @inline(__always)
   func entry<Key: CodingKey>(_ key: Key) -> UnsafeMutablePointer<DecodeEntry> {
     if MemoryLayout<Key>.size == 1 {
-      let byte = withUnsafePointer(to: key) { UnsafeRawPointer($0).load(as: UInt8.self) }
+      let byte = unsafeBitCast(key, to: UInt8.self)
       let entry = pointee.entries + Int(byte)
       if entry.pointee.kind != DecodeEntry.unresolved { return entry }
       return resolve(key.stringValue, byte: Int(byte))
