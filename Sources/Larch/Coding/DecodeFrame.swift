@@ -11,6 +11,8 @@ struct DecodeState {
   /// Frames beside the stack that are in use.
   var extraCount = 0
   unowned(unsafe) var coder: RecordCoder! = nil
+  /// Kept with the frames that they belong to.
+  let containers = Unmanaged.passRetained(ImmortalContainers())
 }
 
 /// A value that is being read. As for writing, frames are memory of the coder and containers are one

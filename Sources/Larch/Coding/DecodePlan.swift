@@ -15,7 +15,8 @@ final class DecodePlan {
     let fieldEntries: UnsafeMutablePointer<DecodeEntry>
     let caches: UnsafeMutablePointer<DecodeCache>
     let boxes: UnsafeMutablePointer<Unmanaged<AnyObject>?>
-    /// The same containers as bare references, where `ReturnedContainer` can give them out.
+    /// The same as immortal references, where `ReturnedContainer` is trusted; then there are no
+    /// boxes.
     let references: UnsafeMutablePointer<UnsafeRawPointer?>
     let slotsEnd: Int
     let isWide: Bool

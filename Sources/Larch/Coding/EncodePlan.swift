@@ -8,7 +8,8 @@ final class EncodePlan {
     var keyType: ObjectIdentifier?
     /// The container of the type at each depth, made once.
     let boxes: UnsafeMutablePointer<Unmanaged<AnyObject>?>
-    /// The same containers as bare references, where `ReturnedContainer` can give them out.
+    /// The same as immortal references, where `ReturnedContainer` is trusted; then there are no
+    /// boxes.
     let references: UnsafeMutablePointer<UnsafeRawPointer?>
     unowned(unsafe) let owner: EncodePlan
   }

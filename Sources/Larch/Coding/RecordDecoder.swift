@@ -28,6 +28,13 @@ struct FrameDecoder: Decoder {
     _ plan: UnsafeMutablePointer<DecodePlan.Hot>
   ) -> KeyedDecodingContainer<Key> {
     let depth = frame.pointee.depth
+    let containers = frame.pointee.state.pointee.containers.takeUnretainedValue()
+    if let reference = containers.reference(
+      Key.self, depth: depth, { fresh() as KeyedDecodingContainer<Key> })
+    {
+      plan.pointee.references[depth] = reference
+      return larchReturnDecodingContainer(reference)
+    }
     if let known = plan.pointee.boxes[depth] {
       return known._withUnsafeGuaranteedRef {
         unsafeDowncast($0, to: KeyedDecodingBox<Key>.self).container
@@ -35,7 +42,6 @@ struct FrameDecoder: Decoder {
     }
     let made = KeyedDecodingBox<Key>(fresh())
     plan.pointee.boxes[depth] = .passRetained(made)
-    plan.pointee.references[depth] = ReturnedContainer.reference(of: made.container)
     return made.container
   }
 

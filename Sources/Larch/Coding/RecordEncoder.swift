@@ -22,6 +22,13 @@ struct FrameEncoder: Encoder {
   private func kept<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
     let plan = frame.pointee.plan!
     let depth = frame.pointee.depth
+    let containers = frame.pointee.state.pointee.containers.takeUnretainedValue()
+    if let reference = containers.reference(
+      Key.self, depth: depth, { fresh() as KeyedEncodingContainer<Key> })
+    {
+      plan.pointee.references[depth] = reference
+      return larchReturnEncodingContainer(reference)
+    }
     if let known = plan.pointee.boxes[depth] {
       return known._withUnsafeGuaranteedRef {
         unsafeDowncast($0, to: KeyedEncodingBox<Key>.self).container
@@ -29,7 +36,6 @@ struct FrameEncoder: Encoder {
     }
     let made = KeyedEncodingBox<Key>(fresh())
     plan.pointee.boxes[depth] = .passRetained(made)
-    plan.pointee.references[depth] = ReturnedContainer.reference(of: made.container)
     return made.container
   }
 

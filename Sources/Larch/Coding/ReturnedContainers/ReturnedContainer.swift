@@ -1,78 +1,104 @@
+internal import CLarch
+
 /// Gives a keyed container that was made before once more, without naming its type.
 ///
 /// A `KeyedDecodingContainer<Key>` is a reference to a box of the standard library. To copy one,
-/// generic code first asks the runtime for its metadata, which costs more than reading a few fields.
-/// The two C functions behind this copy the reference and nothing else. That a container is one
-/// reference which is returned in memory is true of every stable Swift but promised by none, so it
-/// is tested once in a process, and where it does not hold the containers are copied by Swift.
+/// generic code first asks the runtime for its metadata and then counts the reference, which costs
+/// more than reading a few fields. Here the boxes are made immortal, and a C function hands out the
+/// bare reference. Nothing of that is promised by Swift, so it is tested once in a process; where it
+/// does not hold the containers are kept and copied by Swift itself.
 enum ReturnedContainer {
   /// Whether a container is what the C functions take it for. Found out once.
   static let isTrusted: Bool = selfTest()
 
-  /// The reference that a container is, not counted; nil where that is not known.
-  static func reference<Key>(of container: KeyedDecodingContainer<Key>) -> UnsafeRawPointer? {
-    isTrusted ? unsafeBitCast(container, to: UnsafeRawPointer.self) : nil
-  }
-
-  /// The reference that a container is, not counted; nil where that is not known.
-  static func reference<Key>(of container: KeyedEncodingContainer<Key>) -> UnsafeRawPointer? {
-    isTrusted ? unsafeBitCast(container, to: UnsafeRawPointer.self) : nil
-  }
-
   private static func selfTest() -> Bool {
     let word = MemoryLayout<UnsafeRawPointer>.size
     guard MemoryLayout<KeyedDecodingContainer<ProbeKey>>.size == word,
-      MemoryLayout<KeyedEncodingContainer<ProbeKey>>.size == word
+      MemoryLayout<KeyedEncodingContainer<ProbeKey>>.size == word, makesImmortal()
     else { return false }
     return returnsDecoding(ProbeKey.self) && returnsEncoding(ProbeKey.self)
+  }
+
+  private static func makesImmortal() -> Bool {
+    final class Watched {
+      let ended: UnsafeMutablePointer<Bool>
+      init(_ ended: UnsafeMutablePointer<Bool>) { self.ended = ended }
+      deinit { ended.pointee = true }
+    }
+    // Lives as long as the object may.
+    let ended = UnsafeMutablePointer<Bool>.allocate(capacity: 1)
+    ended.initialize(to: false)
+    let object = Unmanaged.passRetained(Watched(ended))
+    guard larch_make_immortal(object.toOpaque()) != 0 else { return false }
+    // The only reference there is.
+    object.release()
+    return !ended.pointee
   }
 
   // Generic and never specialised, as the callers are.
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   private static func returnsDecoding<Key: CodingKey>(_ type: Key.Type) -> Bool {
-    weak var box: AnyObject?
-    func test() -> Bool {
-      let made = KeyedDecodingContainer(DecodingProbe<Key>())
-      let reference = unsafeBitCast(made, to: UnsafeRawPointer.self)
-      box = Unmanaged<AnyObject>.fromOpaque(reference).takeUnretainedValue()
-      for _ in 0..<3 {
-        let copy: KeyedDecodingContainer<Key> = larchReturnDecodingContainer(reference)
-        guard unsafeBitCast(copy, to: UnsafeRawPointer.self) == reference, copy.allKeys.isEmpty
-        else { return false }
-      }
-      return withExtendedLifetime(made) { box != nil }
+    let box = immortal(KeyedDecodingContainer(DecodingProbe<Key>()))
+    for _ in 0..<3 {
+      let copy: KeyedDecodingContainer<Key> = larchReturnDecodingContainer(box)
+      guard unsafeBitCast(copy, to: UnsafeRawPointer.self) == box, copy.allKeys.isEmpty
+      else { return false }
     }
-    // Counted right, the box is gone now and not before.
-    return test() && box == nil
+    return true
   }
 
   @inline(never)
   @_semantics("optimize.sil.specialize.generic.never")
   private static func returnsEncoding<Key: CodingKey>(_ type: Key.Type) -> Bool {
-    weak var box: AnyObject?
-    func test() -> Bool {
-      let made = KeyedEncodingContainer(RefusingContainer<Key>())
-      let reference = unsafeBitCast(made, to: UnsafeRawPointer.self)
-      box = Unmanaged<AnyObject>.fromOpaque(reference).takeUnretainedValue()
-      for _ in 0..<3 {
-        let copy: KeyedEncodingContainer<Key> = larchReturnEncodingContainer(reference)
-        guard unsafeBitCast(copy, to: UnsafeRawPointer.self) == reference, copy.codingPath.isEmpty
-        else { return false }
-      }
-      return withExtendedLifetime(made) { box != nil }
+    let box = immortal(KeyedEncodingContainer(RefusingContainer<Key>()))
+    for _ in 0..<3 {
+      let copy: KeyedEncodingContainer<Key> = larchReturnEncodingContainer(box)
+      guard unsafeBitCast(copy, to: UnsafeRawPointer.self) == box, copy.codingPath.isEmpty
+      else { return false }
     }
-    return test() && box == nil
+    return true
+  }
+
+  fileprivate static func immortal<Container>(_ container: Container) -> UnsafeRawPointer {
+    let box = unsafeBitCast(container, to: UnsafeMutableRawPointer.self)
+    _ = Unmanaged<AnyObject>.fromOpaque(box).retain()
+    _ = larch_make_immortal(box)
+    return UnsafeRawPointer(box)
   }
 }
 
-/// The container that the reference is, counted once more. The caller keeps the container itself.
+/// The immortal containers of a coder's frames. Like the frames they are never freed but used again
+/// by later coders, so there are as many as coders at one time, depths and key types.
+final class ImmortalContainers {
+  private struct Place: Hashable {
+    let keyType: ObjectIdentifier
+    let depth: Int
+  }
+
+  private var references: [Place: UnsafeRawPointer] = [:]
+
+  /// The container for these keys at this depth, made when it is asked for first; nil where
+  /// containers cannot be handed out so.
+  func reference<Container>(
+    _ keyType: any Any.Type, depth: Int, _ make: () -> Container
+  ) -> UnsafeRawPointer? {
+    guard ReturnedContainer.isTrusted else { return nil }
+    let place = Place(keyType: ObjectIdentifier(keyType), depth: depth)
+    if let known = references[place] { return known }
+    let made = ReturnedContainer.immortal(make())
+    references[place] = made
+    return made
+  }
+}
+
+/// The container that an immortal reference is.
 @_silgen_name("larch_return_decoding_container")
 func larchReturnDecodingContainer<Key: CodingKey>(
   _ reference: UnsafeRawPointer
 ) -> KeyedDecodingContainer<Key>
 
-/// The container that the reference is, counted once more. The caller keeps the container itself.
+/// The container that an immortal reference is.
 @_silgen_name("larch_return_encoding_container")
 func larchReturnEncodingContainer<Key: CodingKey>(
   _ reference: UnsafeRawPointer
