@@ -104,14 +104,11 @@ final class TransactionContext {
 enum RecordEnvelope {
   static let checksumSize = 4
 
+  @inline(__always)
   static func checksum(
     collection: UInt32, id: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer
   ) -> UInt32 {
-    var sum = Checksum()
-    withUnsafeBytes(of: collection.littleEndian) { sum.add($0) }
-    sum.add(id)
-    sum.add(record)
-    return sum.value
+    Checksum.of(collection, id, record)
   }
 
   /// The record inside a stored value, once its checksum is found right.
@@ -126,6 +123,7 @@ enum RecordEnvelope {
   }
 
   /// The record inside a stored value, or nil when it is not what was written.
+  @inline(__always)
   static func open(
     _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32
   ) -> UnsafeRawBufferPointer? {

@@ -154,10 +154,19 @@ extension TransactionContext {
     let record = try RecordEnvelope.open(stored, id: id, in: collection)
     do {
       return try coder.decode(type, from: record)
-    } catch var error as LarchError {
-      error.context.collection = collection.stored.name
-      error.context.id = collection.stored.idKind.text(of: id)
-      throw error
+    } catch {
+      throw described(error, id: id, in: collection)
     }
+  }
+
+  /// An error of the coder, with the record that it is about.
+  @inline(never)
+  func described(
+    _ error: any Error, id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) -> any Error {
+    guard var error = error as? LarchError else { return error }
+    error.context.collection = collection.stored.name
+    error.context.id = collection.stored.idKind.text(of: id)
+    return error
   }
 }
