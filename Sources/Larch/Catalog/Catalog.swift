@@ -1,10 +1,20 @@
 /// One index of an open store: what the file says, what the program declares, and the handle.
-struct IndexHandle: Sendable {
+///
+/// A class, like all that a save passes through for each index: a struct of strings and arrays
+/// would count each of them.
+final class IndexHandle: Sendable {
   let stored: StoredIndex
   let schema: IndexSchema
   /// The place of the declaration in the schema.
   let position: Int
   let database: LMDBDatabase
+
+  init(stored: StoredIndex, schema: IndexSchema, position: Int, database: LMDBDatabase) {
+    self.stored = stored
+    self.schema = schema
+    self.position = position
+    self.database = database
+  }
 
   var isReady: Bool { stored.state == .ready }
 }
@@ -39,8 +49,14 @@ final class Catalog: Sendable {
   let generation: UInt64
   let collections: [CollectionHandle]
   private let byType: [ObjectIdentifier: CollectionHandle]
+  /// Types that are declared, but that a file opened read-only has no collection for.
+  private let missing: Set<ObjectIdentifier>
 
-  init(storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle]) {
+  init(
+    storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle],
+    missing: Set<ObjectIdentifier>
+  ) {
+    self.missing = missing
     self.storage = storage
     self.generation = generation
     self.collections = collections
@@ -48,6 +64,8 @@ final class Catalog: Sendable {
   }
 
   func collection(_ type: ObjectIdentifier) -> CollectionHandle? { byType[type] }
+
+  func isMissing(_ type: ObjectIdentifier) -> Bool { missing.contains(type) }
 
   /// Whether everything that is declared is in the file, complete.
   var isComplete: Bool {

@@ -172,8 +172,12 @@ struct CatalogLoader {
     _ storage: CatalogStorage, _ stored: [StoredCollection], in transaction: LMDBTransaction
   ) throws -> Catalog {
     var collections: [CollectionHandle] = []
+    var missing: Set<ObjectIdentifier> = []
     for schema in schemas {
-      guard let entry = stored.first(where: { $0.name == schema.name }) else { continue }
+      guard let entry = stored.first(where: { $0.name == schema.name }) else {
+        missing.insert(schema.typeID)
+        continue
+      }
       var indexes: [IndexHandle] = []
       for (position, declared) in schema.indexes.enumerated() {
         guard let index = entry.indexes.first(where: { declared.matches($0) }) else { continue }
@@ -190,7 +194,7 @@ struct CatalogLoader {
     }
     return Catalog(
       storage: storage, generation: try storage.generation(in: transaction),
-      collections: collections)
+      collections: collections, missing: missing)
   }
 
   private func existing(

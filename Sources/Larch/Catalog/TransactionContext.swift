@@ -20,7 +20,7 @@ final class TransactionContext {
   /// The first storage error of the transaction: LMDB may have left it half-done.
   private(set) var failure: (any Error)?
 
-  init(_ catalog: Catalog, of environment: LMDBEnvironment) {
+  init(_ catalog: Catalog, of environment: LMDBEnvironment) throws {
     self.environment = environment
     self.catalog = catalog
     shapes = ShapeTable()
@@ -28,6 +28,7 @@ final class TransactionContext {
     shapes.loader = { [unowned self] id in
       try catalog.storage.shape(id, in: try transaction())
     }
+    for collection in catalog.collections { try collection.schema.declareDefaults?(coder) }
   }
 
   func begin(_ transaction: LMDBTransaction) {
@@ -66,6 +67,15 @@ final class TransactionContext {
   {
     if type == lastType, let lastCollection { return lastCollection }
     guard let found = catalog.collection(type) else {
+      if catalog.isMissing(type) {
+        throw LarchError(
+          .unknownCollection,
+          "The file holds no records of this type yet and was opened read-only; open it once for writing with the type."
+        ) {
+          $0.collection = name()
+          $0.path = environment.path
+        }
+      }
       throw LarchError(
         .unknownCollection,
         "The store was not opened for this record type; name it in `Store(at:for:)`."
@@ -117,6 +127,16 @@ enum RecordEnvelope {
     return record
   }
 
+  /// An error that came up with a record, with the name of the record in it.
+  static func naming(
+    _ error: LarchError, _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
+  ) -> LarchError {
+    var error = error
+    error.context.collection = collection.name
+    error.context.id = collection.idKind.text(of: id)
+    return error
+  }
+
   static func damaged(
     _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
   ) -> LarchError {
@@ -148,6 +168,6 @@ extension RecordIDKind {
       guard id.count >= 1, id[0] == 1 else { break }
       return String(decoding: id.dropFirst(), as: UTF8.self)
     }
-    return "0x" + id.map { String($0, radix: 16) }.joined()
+    return "0x" + id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

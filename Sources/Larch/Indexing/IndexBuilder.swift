@@ -29,8 +29,9 @@ struct IndexBuilder {
       var total = 0
       var batch = 0
       isFinished = try environment.write { transaction in
+        batch = 0
         total = try collection.records.statistics(in: transaction).entries
-        let context = TransactionContext(catalog, of: environment)
+        let context = try TransactionContext(catalog, of: environment)
         context.begin(transaction)
         defer { context.end() }
         // Another program may build the same index, and have finished.
@@ -64,8 +65,12 @@ struct IndexBuilder {
       while let here = record, count < batchSize {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
-        try keys.collect(
-          of: bytes, in: collection, with: context.coder, only: number, into: &entries)
+        do {
+          try keys.collect(
+            of: bytes, in: collection, with: context.coder, only: number, into: &entries)
+        } catch let error as LarchError {
+          throw RecordEnvelope.naming(error, here.key, collection.stored)
+        }
         for item in entries.items { pending.add(entries.key(item), id: here.key) }
         count += 1
         if count == batchSize { lastID = [UInt8](here.key) }

@@ -34,7 +34,11 @@ final class IndexMaintainer {
     old.removeAll()
     new.removeAll()
     if let before {
-      try keys.collect(of: before, in: collection, with: context.coder, into: &old)
+      do {
+        try keys.collect(of: before, in: collection, with: context.coder, into: &old)
+      } catch let error as LarchError {
+        throw RecordEnvelope.naming(error, id, collection.stored)
+      }
     }
     if let after {
       try keys.collect(of: after, in: collection, with: context.coder, into: &new)
@@ -42,6 +46,18 @@ final class IndexMaintainer {
       try checkUnique(id: id, after: after, in: collection)
     }
     try write()
+    if before == nil {
+      for item in new.items {
+        pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
+        gathered += item.length + id.count
+      }
+    } else {
+      addDifference(id: id, in: collection)
+    }
+    if gathered > IndexMaintainer.gatherLimit { try flush() }
+  }
+
+  private func addDifference(id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     EntryList.difference(
       old: old, new: new,
       removed: { item in
@@ -52,7 +68,6 @@ final class IndexMaintainer {
         pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
         gathered += item.length + id.count
       })
-    if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
   /// Writes everything that was gathered.

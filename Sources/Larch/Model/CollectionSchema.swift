@@ -1,5 +1,5 @@
 /// What one component of an index is taken from.
-struct IndexFieldSchema: Sendable {
+final class IndexFieldSchema: Sendable {
   /// The coding names that lead to the stored field; nil when only the decoded record tells.
   let storedPath: [String]?
   /// The type of the key bytes.
@@ -8,10 +8,17 @@ struct IndexFieldSchema: Sendable {
   let isMultiple: Bool
   /// Whether upper and lower case are the same.
   let isFolded: Bool
+
+  init(storedPath: [String]?, form: KeyForm, isMultiple: Bool, isFolded: Bool) {
+    self.storedPath = storedPath
+    self.form = form
+    self.isMultiple = isMultiple
+    self.isFolded = isFolded
+  }
 }
 
 /// An index as the program declares it, without the record type.
-struct IndexSchema: Sendable {
+final class IndexSchema: Sendable {
   let name: String
   let isUnique: Bool
   let fields: [IndexFieldSchema]
@@ -57,14 +64,14 @@ final class CollectionSchema: Sendable {
   let hasDecodedIndexes: Bool
   /// The way from stored bytes to the keys of a decoded record: the type is known only here.
   let decodedKeys: DecodedKeys
-  /// Values of fields that older records lack, by coding name.
-  let defaults: [String: any Encodable & Sendable]
+  /// Tells a coder which values stand for fields that older records lack; nil when none do.
+  let declareDefaults: (@Sendable (RecordCoder) throws -> Void)?
   /// `TypedDeclarations` of the record type.
   let typed: any AnyObject & Sendable
 
   init(
     name: String, typeName: String, typeID: ObjectIdentifier, idKind: RecordIDKind,
-    indexes: [IndexSchema], defaults: [String: any Encodable & Sendable],
+    indexes: [IndexSchema], declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
     typed: any AnyObject & Sendable, decodedKeys: @escaping DecodedKeys
   ) {
     self.name = name
@@ -73,7 +80,7 @@ final class CollectionSchema: Sendable {
     self.idKind = idKind
     self.indexes = indexes
     self.decodedKeys = decodedKeys
-    self.defaults = defaults
+    self.declareDefaults = declareDefaults
     self.typed = typed
     hasDecodedIndexes = indexes.contains { $0.isDecoded }
   }

@@ -56,6 +56,14 @@ extension RecordIdentifier where Self: RawRepresentable, RawValue: RecordIdentif
 
   /// The bytes of the raw value.
   public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }
+
+  /// As for the raw value, which may be a `RecordID`.
+  public static func _assigned(_ number: Int64) -> Self? {
+    RawValue._assigned(number).flatMap { Self(rawValue: $0) }
+  }
+
+  /// As the raw value tells.
+  public var _isUnassigned: Bool { rawValue._isUnassigned }
 }
 
 extension RecordIdentifier where Self: SignedInteger & FixedWidthInteger {

@@ -14,9 +14,10 @@ enum SchemaCompiler {
         .invalidSchema, "A type may declare 64 indexes at most; remove those that no query uses."
       ) { $0.collection = name }
     }
+    let defaults = try Defaults(of: type)
     var indexes: [IndexSchema] = []
     for declaration in declarations {
-      let index = try compile(declaration, of: name)
+      let index = try compile(declaration, of: name, defaults)
       if indexes.contains(where: { $0.name == index.name }) {
         throw LarchError(
           .invalidSchema, "Two indexes have the same name; give one of them another `name:`."
@@ -29,7 +30,7 @@ enum SchemaCompiler {
     }
     return CollectionSchema(
       name: name, typeName: typeName, typeID: ObjectIdentifier(type), idKind: R.ID._idKind,
-      indexes: indexes, defaults: try defaults(of: type, name),
+      indexes: indexes, declareDefaults: defaults.declaration(for: type),
       typed: TypedDeclarations<R>(declarations),
       decodedKeys: { bytes, coder, writer, isWanted, emit in
         let record = try coder.decode(R.self, from: bytes)
@@ -40,17 +41,21 @@ enum SchemaCompiler {
   }
 
   /// Names appear in errors, dumps and on the command line, so they stay plain.
-  private static func check(name: String, of typeName: String) throws {
-    let isPlain = name.utf8.allSatisfy {
-      switch $0 {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
-        UInt8(ascii: "-"):
-        true
-      default: false
+  private static func isPlain(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count)
+      && name.utf8.allSatisfy {
+        switch $0 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."),
+          UInt8(ascii: "-"):
+          true
+        default: false
+        }
       }
-    }
-    guard isPlain, (1...64).contains(name.utf8.count) else {
+  }
+
+  private static func check(name: String, of typeName: String) throws {
+    guard isPlain(name) else {
       throw LarchError(
         .invalidSchema,
         "A collection name has 1 to 64 of the characters A-Z a-z 0-9 _ . -; declare `collectionName` in the type."
@@ -62,8 +67,17 @@ enum SchemaCompiler {
   }
 
   private static func compile<R: Record>(
-    _ declaration: IndexDeclaration<R>, of collection: String
+    _ declaration: IndexDeclaration<R>, of collection: String, _ defaults: Defaults
   ) throws -> IndexSchema {
+    if let name = declaration.name, !isPlain(name) {
+      throw LarchError(
+        .invalidSchema,
+        "The name of an index has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `name:`."
+      ) {
+        $0.collection = collection
+        $0.index = name
+      }
+    }
     guard !declaration.fields.isEmpty else {
       throw LarchError(.invalidSchema, "An index needs a field; name one, as in `Index(\\.city)`.")
       { $0.collection = collection }
@@ -84,13 +98,14 @@ enum SchemaCompiler {
       }
       var path: [String]?
       var text = (field.isMultiple ? "[]" : "") + (field.isFolded ? "~" : "")
-      if case .stored(let names, _) = resolution, field.isStandard {
-        path = names
+      if !field.isStandard { text += "=" }
+      switch resolution {
+      case .stored(let names, _):
+        if field.isStandard { path = names }
         text += names.joined(separator: ".")
-      } else {
-        isDecoded = true
-        text += "="
+      case .computed: text += "()"
       }
+      if path == nil { isDecoded = true }
       paths.append(text)
       fields.append(
         IndexFieldSchema(
@@ -99,6 +114,10 @@ enum SchemaCompiler {
     }
     let form = KeyForm.composite(declaration.fields.map(\.form))
     let kind = declaration.condition != nil ? "where" : isDecoded ? "decoded" : "stored"
+    // Old records have the default in the index, so another default makes other entries.
+    if let mark = defaults.mark(for: isDecoded ? nil : fields.compactMap(\.storedPath?.first)) {
+      paths.append(mark)
+    }
     return IndexSchema(
       name: name, isUnique: declaration.isUnique, fields: fields, isDecoded: isDecoded,
       definition: ([form.description, kind] + paths).joined(separator: ";"))
@@ -126,30 +145,19 @@ enum SchemaCompiler {
     }
     return known.joined(separator: "_")
   }
-
-  private static func defaults<R: Record>(
-    of type: R.Type, _ collection: String
-  ) throws -> [String: any Encodable & Sendable] {
-    var result: [String: any Encodable & Sendable] = [:]
-    for declaration in R.schema.defaults {
-      guard case .stored(let names, _) = declaration.resolve(), names.count == 1 else {
-        throw LarchError(
-          .invalidSchema,
-          "A default needs a stored property of the record itself; declare it for that."
-        ) { $0.collection = collection }
-      }
-      result[names[0]] = declaration.value
-    }
-    return result
-  }
 }
 
 /// The declarations of a record type where the type is known: for what a save checks on the
 /// record in memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  /// Whether the bytes of a record are its properties as they lie in memory.
+  let isMemberwise: Bool
 
-  init(_ indexes: [IndexDeclaration<R>]) { self.indexes = indexes }
+  init(_ indexes: [IndexDeclaration<R>]) {
+    self.indexes = indexes
+    isMemberwise = R.self is any MemberwiseCoded.Type
+  }
 }
 
 extension KeyForm {

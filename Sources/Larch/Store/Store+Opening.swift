@@ -49,7 +49,9 @@ extension Store {
         isTemporary: isTemporary)
     } catch {
       environment.close()
-      throw error
+      guard var named = error as? LarchError, named.context.path == nil else { throw error }
+      named.context.path = path
+      throw named
     }
   }
 
@@ -75,27 +77,32 @@ extension Store {
     let loader = CatalogLoader(environment, schemas)
     let generation = environment.generation
     if options.isReadOnly {
-      return OpenCatalog(try loader.loadReadOnly(), of: environment, generation: generation)
+      return try OpenCatalog(try loader.loadReadOnly(), of: environment, generation: generation)
     }
     var catalog = try loader.load()
     if catalog == nil {
       try loader.update()
       catalog = try loader.load()
     }
-    guard var catalog else {
-      throw LarchError(
-        .schemaChanged,
-        "Another program changes the schema of the file at the same time; open the store again."
-      ) { $0.path = environment.path }
-    }
+    guard var catalog else { throw changed(environment) }
     let report = options.indexProgress
     let builder = IndexBuilder(
       environment: environment, catalog: catalog, batchSize: options.indexBatchSize
     ) { collection, index, done, total in
       report?(IndexProgress(collection: collection, index: index, done: done, total: total))
     }
-    if try builder.buildAll() { catalog = try loader.loadReadOnly() }
-    return OpenCatalog(catalog, of: environment, generation: generation)
+    if try builder.buildAll() {
+      guard let built = try loader.load() else { throw changed(environment) }
+      catalog = built
+    }
+    return try OpenCatalog(catalog, of: environment, generation: generation)
+  }
+
+  private static func changed(_ environment: LMDBEnvironment) -> LarchError {
+    LarchError(
+      .schemaChanged,
+      "Another program changes the schema of the file at the same time; open the store again."
+    ) { $0.path = environment.path }
   }
 
   /// Builds unfinished indexes and takes the new state of the catalog into use.

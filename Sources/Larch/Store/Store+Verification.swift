@@ -47,6 +47,7 @@ private struct IndexVerifier: ~Copyable {
   private let context: TransactionContext
   private var keys = IndexKeys()
   private var entries = EntryList()
+  private var writer = KeyWriter()
 
   init(_ context: TransactionContext) { self.context = context }
 
@@ -64,6 +65,7 @@ private struct IndexVerifier: ~Copyable {
         entries.removeAll()
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         try keys.collect(of: bytes, in: collection, with: context.coder, into: &entries)
+        if !collection.schema.hasDecodedIndexes { try decode(bytes, collection) }
         try check(id: here.key, collection, &expected, into: &report, transaction)
       } catch let error as LarchError {
         isEveryRecordReadable = false
@@ -71,7 +73,9 @@ private struct IndexVerifier: ~Copyable {
           .init(
             error.code == .checksumMismatch ? .checksum : .record,
             collection: collection.stored.name,
-            id: collection.stored.idKind.text(of: here.key), detail: error.code.rawValue))
+            id: collection.stored.idKind.text(of: here.key),
+            detail: error.context.field.map { "\(error.code), field \($0)" }
+              ?? error.code.rawValue))
       }
       record = try records.next()
     }
@@ -92,6 +96,14 @@ private struct IndexVerifier: ~Copyable {
         }
       }
     }
+  }
+
+  /// Decodes a record as its type, which keys made from its bytes do not prove possible.
+  private mutating func decode(
+    _ record: UnsafeRawBufferPointer, _ collection: CollectionHandle
+  ) throws {
+    try collection.schema.decodedKeys(
+      record, context.coder, &writer, { _ in false }, { _, _ in })
   }
 
   /// Looks up each entry that the record asks for.

@@ -76,10 +76,10 @@ final class OpenCatalog: Sendable {
   /// Only used by the thread whose turn it is to write.
   let writer: UncheckedWriter
 
-  init(_ catalog: Catalog, of environment: LMDBEnvironment, generation: Int) {
+  init(_ catalog: Catalog, of environment: LMDBEnvironment, generation: Int) throws {
     self.catalog = catalog
     environmentGeneration = generation
-    writer = UncheckedWriter(WriteContext(TransactionContext(catalog, of: environment)))
+    writer = UncheckedWriter(WriteContext(try TransactionContext(catalog, of: environment)))
   }
 
   /// `Sendable` because the writer gate lets one thread at a time use it.
@@ -105,7 +105,7 @@ extension Store {
     if let kept = reader.attachment as? TransactionContext, kept.catalog === open.catalog {
       context = kept
     } else {
-      context = TransactionContext(open.catalog, of: environment)
+      context = try TransactionContext(open.catalog, of: environment)
     }
     reader.attachment = context
     context.begin(reader.transaction)
@@ -246,6 +246,6 @@ extension Store {
         "Another program or store opened the file with other declarations; close this store and open it again."
       ) { $0.path = path }
     }
-    replaceCatalog(OpenCatalog(catalog, of: environment, generation: generation))
+    replaceCatalog(try OpenCatalog(catalog, of: environment, generation: generation))
   }
 }
