@@ -16,8 +16,12 @@ private func limitFiles(to size: UInt64?) throws {
   guard setrlimit(resource, &limit) == 0 else { throw Mismatch("setrlimit: \(errno)") }
 }
 
+private func say(_ line: String) {
+  FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
 /// `file-limit <store> <seed> <opens under the limit: 0 or 1> <limit>...`: fills a store until the
-/// limit is met, and goes on without opening it again. One line a limit.
+/// limit is met, and goes on without opening it again when it is lifted. One line a limit.
 func fileLimit(_ arguments: [String]) throws {
   guard arguments.count >= 4, let seed = UInt64(arguments[1]) else { throw UsageError() }
   limitLifetime()
@@ -25,9 +29,9 @@ func fileLimit(_ arguments: [String]) throws {
   for limit in arguments[3...].compactMap(UInt64.init) {
     var run = FullDisk(path: "\(arguments[0])-\(limit).larch", seed: seed)
     try run.run(
-      opensLimited: opensLimited, fill: { try limitFiles(to: limit) },
+      opensLimited: opensLimited, fill: { _ in try limitFiles(to: limit) },
       free: { try limitFiles(to: nil) })
-    print("\(limit): \(run.summary)")
+    say("\(limit): \(run.summary)")
   }
 }
 
@@ -40,14 +44,15 @@ func fullDisk(_ arguments: [String]) throws {
     var run = FullDisk(path: "\(arguments[0])/\(opensLimited).larch", seed: seed)
     try run.run(
       opensLimited: opensLimited,
-      fill: {
+      fill: { room in
         let file = open(filler, O_CREAT | O_RDWR, 0o600)
+        defer { close(file) }
         let block = [UInt8](repeating: 1, count: 4096)
         while write(file, block, block.count) > 0 {}
-        close(file)
+        ftruncate(file, max(0, lseek(file, 0, SEEK_END) - off_t(room)))
       },
       free: { unlink(filler) })
-    print("opened on a full disk \(opensLimited): \(run.summary)")
+    say("opened on a full disk \(opensLimited): \(run.summary)")
   }
 }
 
@@ -76,27 +81,27 @@ private struct FullDisk {
     else { throw Mismatch("\(what): \(error)") }
   }
 
-  /// Fills the disk, writes until it is full, deletes, writes on when there is room again.
+  /// Fills the disk but for some room, writes until it is full, deletes, writes on when there is room again.
   mutating func run(
-    opensLimited: Bool, fill: () throws -> Void, free: () throws -> Void
+    opensLimited: Bool, fill: (_ room: Int) throws -> Void, free: () throws -> Void
   ) throws {
     defer { try? free() }
     if opensLimited {
       // A store with something in it, so that there is something to lose; none at times.
       if model.seed % 2 == 0 { try Store.forCrashes(at: path).close() }
       unlink(path + "-lock")
-      try fill()
+      try fill(0)
       do {
         try Store.forCrashes(at: path).close()
       } catch {
         refusedOpenings += 1
         try Self.check(error, "opening")
-        try free()
       }
+      try free()
     }
     let store = try Store.forCrashes(at: path)
     defer { store.close() }
-    if !opensLimited { try fill() }
+    try fill(400 << 10)
     var model = model
     var ids: [Int: RecordID<Item>] = [:]
     var bulk = 0

@@ -18,6 +18,10 @@ do {
   case "salvage-stores": try salvageStores(Array(arguments.dropFirst()))
   case "file-limit": try fileLimit(Array(arguments.dropFirst()))
   case "full-disk": try fullDisk(Array(arguments.dropFirst()))
+  case "resources": try resources(Array(arguments.dropFirst()))
+  case "reader-slots": try readerSlots(Array(arguments.dropFirst()))
+  case "bank-writer": try bankWriter(Array(arguments.dropFirst()))
+  case "bank-reader": try bankReader(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))
     exit(64)

@@ -47,6 +47,13 @@ package struct Entry: Record {
   package var text: String
   package var value: Int?
 
+  package init(id: String, owner: Int, text: String, value: Int? = nil) {
+    self.id = id
+    self.owner = owner
+    self.text = text
+    self.value = value
+  }
+
   package static let schema = Schema<Entry> {
     Unique(\.text)
     Index(\.value)

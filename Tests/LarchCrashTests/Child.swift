@@ -13,7 +13,9 @@ final class Child {
   private let label: String
 
   /// Starts a subcommand of `LarchChild`; what it says goes to files in the directory.
-  init(_ arguments: [String], in directory: String) throws {
+  init(
+    _ arguments: [String], in directory: String, environment extra: [String: String] = [:]
+  ) throws {
     label = arguments[0]
     let name = directory + "/child-\(UInt64.random(in: .min ... .max))"
     errors = name
@@ -25,7 +27,7 @@ final class Child {
     var environment = ProcessInfo.processInfo.environment
     // A backtrace of each expected crash would take a second and a page of output.
     environment["SWIFT_BACKTRACE"] = "enable=no"
-    process.environment = environment
+    process.environment = environment.merging(extra) { $1 }
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = log
     process.standardError = log
