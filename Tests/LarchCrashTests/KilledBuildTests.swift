@@ -1,6 +1,7 @@
 import Foundation
 import LarchCrashSupport
 import LarchTestSupport
+import Synchronization
 import Testing
 
 @testable import Larch
@@ -78,6 +79,29 @@ struct KilledBuildTests {
     // A builder whose index was finished by the other has one step in vain.
     #expect(steps <= whole + 2 * IndexedBook.newIndexCount, "seed \(runSeed)")
     try expectComplete(directory.store, seed: runSeed)
+  }
+
+  @Test("The progress of a build that goes on counts what was done before")
+  func progressOfResumed() throws {
+    let directory = try CrashDirectory()
+    try Books.make(at: directory.store, count: Self.count, seed: runSeed)
+    let beacon = try Beacon(path: directory.beacon)
+    let child = try Child(
+      ["build-indexes", directory.store, directory.beacon, "\(Self.batch)", "0"],
+      in: directory.path)
+    try child.wait("has built for a while") { beacon[.acknowledged(0)] >= 40 }
+    try child.killHard()
+    let steps = beacon[.acknowledged(0)] % (Self.count / Self.batch + 1)
+    let seen = Mutex<[Store.IndexProgress]>([])
+    var options = Store.Options()
+    options.indexBatchSize = Self.batch
+    options.indexProgress = { step in seen.withLock { $0.append(step) } }
+    try Store(at: directory.store, for: IndexedBook.self, options: options).close()
+    let first = try #require(seen.withLock { $0.first })
+    // One step may have been kept without being told.
+    #expect((1...2).contains(first.done / Self.batch - steps), "\(steps) steps, then \(first)")
+    let last = try #require(seen.withLock { $0.last })
+    #expect(last.done == Self.count && last.total == Self.count)
   }
 
   @Test("A program with the old declarations takes a half-built index away, and it is built again")
