@@ -52,7 +52,8 @@ struct KilledBuildTests {
       try expectComplete(directory.store, seed: seed)
     }
     print(
-      "index build: \(kills) kills in \(stores) stores, read-only looks \(lookedAt), seed \(runSeed)")
+      "index build: \(kills) kills in \(stores) stores, read-only looks \(lookedAt), seed \(runSeed)"
+    )
   }
 
   @Test("Two processes that build the same indexes share the work")
@@ -171,7 +172,8 @@ struct KilledBuildTests {
     var found = 0
     var absent = 0
     for kill in 0..<kills {
-      let child = try Child(["create-stores", directory.path, directory.beacon], in: directory.path)
+      let child = try Child(
+        ["create-stores", directory.path, directory.beacon], in: directory.path)
       try child.waitUntilStarted(beacon, 0)
       usleep(UInt32(random.below(12_000)))
       try child.killHard()
@@ -181,7 +183,8 @@ struct KilledBuildTests {
       if FileManager.default.fileExists(atPath: path) {
         found += 1
         let store = try Store.forCrashes(at: path) { $0.createsFile = false }
-        #expect(try store.read { try $0.count(Progress.self) } <= 1, "seed \(runSeed), kill \(kill)")
+        #expect(
+          try store.read { try $0.count(Progress.self) } <= 1, "seed \(runSeed), kill \(kill)")
         #expect(try store.verify().isClean, "seed \(runSeed), kill \(kill)")
         store.close()
       } else {
@@ -191,7 +194,8 @@ struct KilledBuildTests {
     }
     let stores = beacon[.acknowledged(0)]
     print(
-      "create: \(kills) kills, \(stores) stores, \(found) whole and \(absent) absent, seed \(runSeed)")
+      "create: \(kills) kills, \(stores) stores, \(found) whole and \(absent) absent, seed \(runSeed)"
+    )
     for number in 0..<stores {
       let path = "\(directory.path)/new-\(number).larch"
       guard FileManager.default.fileExists(atPath: path) else { continue }

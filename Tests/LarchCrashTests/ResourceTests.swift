@@ -76,7 +76,7 @@ struct ManyProcessTests {
     while Date() < end {
       usleep(UInt32(20_000 + random.below(60_000)))
       for number in 0..<5 {
-        #expect(children[number].isRunning, "seed \(runSeed): \(children[number].output)")
+        try #require(children[number].isRunning, "seed \(runSeed): \(children[number].output)")
         let done = beacon[.acknowledged(number)]
         if done != last[number] {
           last[number] = done
