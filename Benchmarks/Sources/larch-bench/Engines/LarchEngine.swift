@@ -102,4 +102,3 @@
   var larchPeers: [any Engine.Type] { [] }
   var larchCodingPeers: [any CodingPeer.Type] { [] }
 #endif
-var larchCodingPeers: [any CodingPeer.Type] { [] }
