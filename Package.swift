@@ -19,11 +19,20 @@ let package = Package(
     .executableTarget(name: "LarchTool", dependencies: ["Larch"]),
     .executableTarget(name: "LarchDemo", dependencies: ["Larch", "LarchTestSupport"]),
     .executableTarget(
-      name: "LarchChild", dependencies: ["Larch", "LarchTestSupport", "CLMDB"],
+      name: "LarchChild",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "CLMDB"],
       path: "Tests/LarchChild"),
+    // What a test and the program that it kills must both know.
+    .target(
+      name: "LarchCrashSupport", dependencies: ["Larch", "LarchTestSupport"],
+      path: "Tests/LarchCrashSupport"),
+    .testTarget(
+      name: "LarchCrashTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),

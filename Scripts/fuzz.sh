@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes each target of Tests/Fuzzing for the seconds given (60), under the address sanitizer, and
-# first shows that the fuzzer bites: in a build with a planted bug it must find that bug within 30
+# first shows that the fuzzer bites: with a planted bug switched on it must find that bug within 30
 # seconds. Finds are written to Tests/Fuzzing/.build/finds; a target's name as second argument
 # fuzzes that one only.
 set -euo pipefail
@@ -15,17 +15,16 @@ targets=${2:-$(cd Sources && ls -d Fuzz*/main.swift 2>/dev/null | xargs -n1 dirn
 export SWIFT_BACKTRACE=enable=no
 mkdir -p .build/finds
 
-build() {
-  local log
-  log=$(swift build -c release "$@" 2>&1) || {
-    printf '%s\n' "$log" >&2
-    fail "The fuzz targets did not build; the compiler's words are above."
-  }
-}
+# Leaks are not looked for: the address sanitizer does not see the pointers in Swift's enums, which
+# carry tag bits, and takes what they own for lost.
+export ASAN_OPTIONS=detect_leaks=0
+options=(-timeout=10 -rss_limit_mb=2048 -detect_leaks=0)
 
 say "Building the fuzz targets …"
-build
-build --scratch-path .build/planted -Xswiftc -DPLANTED_BUG
+log=$(swift build -c release 2>&1) || {
+  printf '%s\n' "$log" >&2
+  fail "The fuzz targets did not build; the compiler's words are above."
+}
 
 failures=0
 for target in $targets; do
@@ -33,8 +32,8 @@ for target in $targets; do
   scratch=$(mktemp -d)
   mkdir "$scratch/corpus"
   code=0
-  .build/planted/release/"$target" -max_total_time=30 -artifact_prefix="$scratch/" \
-    "$scratch/corpus" "Corpus/$target" >"$scratch/log" 2>&1 || code=$?
+  LARCH_PLANTED_BUG=1 .build/release/"$target" "${options[@]}" -max_total_time=30 \
+    -artifact_prefix="$scratch/" "$scratch/corpus" "Corpus/$target" >"$scratch/log" 2>&1 || code=$?
   # 77 is libFuzzer's own exit code for a find; anything else did not find, or did not run.
   if [ "$code" = 77 ]; then
     say "$target: the planted bug was found"
@@ -46,8 +45,8 @@ for target in $targets; do
   rm -rf "$scratch"
 
   log=".build/finds/$target.log"
-  if .build/release/"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix=".build/finds/$target-" \
+  if .build/release/"$target" "${options[@]}" -max_total_time="$seconds" -print_final_stats=1 \
+    -artifact_prefix=".build/finds/$target-" \
     ".build/corpus/$target" "Corpus/$target" >"$log" 2>&1; then
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     coverage=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$log" | tail -1)

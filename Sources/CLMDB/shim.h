@@ -2,6 +2,7 @@
 #define LARCH_CLMDB_SHIM_H
 #include <errno.h>
 #include <lmdb.h>
+#include <sys/types.h>
 #ifdef __APPLE__
 #include <sys/mount.h>
 #include <sys/param.h>
@@ -47,6 +48,19 @@ static inline int larch_is_remote_file_system(const char *path) {
   default:
     return 0;
   }
+#endif
+}
+
+/* Gives the first bytes of a file their place on the disk: 0 or an errno. What is there stays as it
+   is, which posix_fallocate does not promise: where the file system cannot do it, that one writes. */
+static inline int larch_allocate(int file, off_t size) {
+#ifdef __linux__
+  extern int fallocate(int, int, off_t, off_t);
+  return fallocate(file, 0, 0, size) == 0 ? 0 : errno;
+#else
+  (void)file;
+  (void)size;
+  return 0;
 #endif
 }
 

@@ -25,7 +25,8 @@ struct Contact: Record {
 enum SampleContacts {
   static let first = [
     contact("Ada Lovelace", "ada@larch.example", "12 St James's Square", "London", 1815, ["maths"]),
-    contact("Alan Turing", "alan@larch.example", "2 Warrington Crescent", "London", 1912, ["maths"]),
+    contact(
+      "Alan Turing", "alan@larch.example", "2 Warrington Crescent", "London", 1912, ["maths"]),
     contact("Grace Hopper", "grace@larch.example", "1 Navy Yard", "New York", 1906, ["navy"]),
     contact("Sofja Kovalevskaja", nil, "Kungsgatan 4", "Stockholm", 1850, ["maths", "novels"]),
   ]

@@ -3,6 +3,8 @@ import Larch
 import LarchTestSupport
 
 /// A small address book on a fresh store: what Larch does, and what is in the file afterwards.
+///
+/// The store is made in a temporary folder, or at the path given as argument, where it stays.
 @main
 struct Demo {
   let narrator = Narrator()
@@ -11,14 +13,18 @@ struct Demo {
   static func main() {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-demo-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
     do {
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      try Demo(path: folder.appendingPathComponent("addresses.larch").path).run()
+      if let path = CommandLine.arguments.dropFirst().first {
+        try Demo(path: path).run()
+        print("\nDone. The store is in \(path).")
+      } else {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Demo(path: folder.appendingPathComponent("addresses.larch").path).run()
+        print("\nDone. The file is removed again; name a path to keep it.")
+      }
     } catch {
       print("\nThe demo failed: \(error)")
-      // `exit` runs no `defer`.
-      try? FileManager.default.removeItem(at: folder)
       exit(1)
     }
   }
@@ -28,7 +34,6 @@ struct Demo {
     try tour()
     try bulk()
     try reopen()
-    print("\nDone. The file is removed again.")
   }
 
   private func tour() throws {

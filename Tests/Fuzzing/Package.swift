@@ -12,7 +12,7 @@ let instrumented: [SwiftSetting] =
   upcoming + [.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])]
 
 /// The fuzz targets: a folder in Sources/ with a main.swift, and one in Corpus/ with its seeds.
-let targets = ["FuzzChecksum"]
+let targets = ["FuzzCatalog", "FuzzKeys", "FuzzRecords"]
 
 let package = Package(
   name: "Fuzzing",

@@ -1,10 +1,20 @@
 /// One index of an open store: what the file says, what the program declares, and the handle.
-struct IndexHandle: Sendable {
+///
+/// A class, like all that a save passes through for each index: a struct of strings and arrays
+/// would count each of them.
+final class IndexHandle: Sendable {
   let stored: StoredIndex
   let schema: IndexSchema
   /// The place of the declaration in the schema.
   let position: Int
   let database: LMDBDatabase
+
+  init(stored: StoredIndex, schema: IndexSchema, position: Int, database: LMDBDatabase) {
+    self.stored = stored
+    self.schema = schema
+    self.position = position
+    self.database = database
+  }
 
   var isReady: Bool { stored.state == .ready }
 }

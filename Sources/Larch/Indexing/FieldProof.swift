@@ -6,28 +6,50 @@ struct FieldProof: ~Copyable {
   private var writer = KeyWriter()
   private var expected = EntryList()
 
+  /// - Parameter stored: the keys that the bytes give, in the order of the indexes.
   mutating func check<R: Record>(
     _ record: R, _ declarations: TypedDeclarations<R>, _ stored: borrowing EntryList,
     in collection: CollectionHandle
   ) throws {
-    expected.removeAll()
-    for (number, index) in collection.indexes.enumerated() where !index.schema.isDecoded {
-      try declarations.indexes[index.position].forEachKey(of: record, in: &writer) {
-        expected.insert(index: number, key: $0.bytes, isCut: $0.isCut, hasNil: $0.hasNil)
+    // Coded memberwise, the bytes are copied from the properties themselves.
+    if declarations.isMemberwise { return }
+    var item = 0
+    for number in 0..<collection.indexes.count {
+      while item < stored.items.count, stored.items[item].index < number { item += 1 }
+      let schema = collection.indexes[number].schema
+      if schema.isDecoded { continue }
+      let declaration = declarations.indexes[collection.indexes[number].position]
+      var isRight = false
+      if schema.hasMultiple {
+        isRight = try hasKeys(of: record, declaration, number, in: stored)
+      } else if item < stored.items.count, stored.items[item].index == number {
+        let key = stored.key(stored.items[item])
+        try declaration.forEachKey(of: record, in: &writer) { isRight = $0.bytes.equals(key) }
       }
+      if !isRight { throw mismatch(number, collection) }
     }
-    var wrong: Int?
-    EntryList.difference(
-      old: stored, new: expected,
-      removed: { if !collection.indexes[$0.index].schema.isDecoded { wrong = $0.index } },
-      added: { wrong = $0.index })
-    guard let wrong else { return }
-    throw LarchError(
+  }
+
+  private mutating func hasKeys<R: Record>(
+    of record: R, _ declaration: IndexDeclaration<R>, _ number: Int,
+    in stored: borrowing EntryList
+  ) throws -> Bool {
+    expected.removeAll()
+    try declaration.forEachKey(of: record, in: &writer) {
+      expected.insert(index: number, key: $0.bytes, isCut: $0.isCut, hasNil: $0.hasNil)
+    }
+    let count = stored.items.reduce(0) { $0 + ($1.index == number ? 1 : 0) }
+    return count == expected.items.count
+      && expected.items.allSatisfy { stored.contains(index: number, key: expected.key($0)) }
+  }
+
+  private func mismatch(_ number: Int, _ collection: CollectionHandle) -> LarchError {
+    LarchError(
       .fieldMismatch,
       "The type encodes an indexed property as something else than the property holds; give the index a `name:`, so that it is taken from the decoded record."
     ) {
       $0.collection = collection.stored.name
-      $0.index = collection.indexes[wrong].stored.name
+      $0.index = collection.indexes[number].stored.name
     }
   }
 }

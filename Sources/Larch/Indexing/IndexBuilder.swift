@@ -29,6 +29,7 @@ struct IndexBuilder {
       var total = 0
       var batch = 0
       isFinished = try environment.write { transaction in
+        batch = 0
         total = try collection.records.statistics(in: transaction).entries
         let context = try TransactionContext(catalog, of: environment)
         context.begin(transaction)

@@ -46,6 +46,18 @@ final class IndexMaintainer {
       try checkUnique(id: id, after: after, in: collection)
     }
     try write()
+    if before == nil {
+      for item in new.items {
+        pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
+        gathered += item.length + id.count
+      }
+    } else {
+      addDifference(id: id, in: collection)
+    }
+    if gathered > IndexMaintainer.gatherLimit { try flush() }
+  }
+
+  private func addDifference(id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     EntryList.difference(
       old: old, new: new,
       removed: { item in
@@ -56,7 +68,6 @@ final class IndexMaintainer {
         pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
         gathered += item.length + id.count
       })
-    if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
   /// Writes everything that was gathered.

@@ -101,6 +101,27 @@ struct TemporaryFile {
     throw LMDBError(code, "open").larchError(path: final)
   }
 
+  /// The store that was just made at a temporary path of `freePath`.
+  init(adopting path: String, for final: String) throws {
+    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw LMDBError(errno, "open").larchError(path: final) }
+    self.path = path
+    self.descriptor = descriptor
+    var status = stat()
+    // Before it was locked, a cleaner may have taken it for a leftover.
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0,
+      status.st_nlink > 0
+    else {
+      Self.close(descriptor)
+      throw LMDBError(EBUSY, "flock").larchError(path: final)
+    }
+  }
+
+  /// A temporary path in the directory of a store.
+  static func freePath(in directory: String) -> String {
+    directory + "/" + prefix + String(UInt64.random(in: .min ... .max), radix: 36)
+  }
+
   /// Gives the file its place; false when another one is there already. The directory is locked.
   func move(to final: String) throws -> Bool {
     // A second name cannot replace a file, which a rename could; the first one goes with `discard`.
@@ -115,6 +136,20 @@ struct TemporaryFile {
       failure = errno
     }
     throw LMDBError(failure, "link").larchError(path: final)
+  }
+
+  /// Gives the complete file its place; throws when there is a file already.
+  func place(at location: StoreLocation) throws {
+    try location.withDirectoryLock { directory in
+      var status = stat()
+      guard lstat(location.path, &status) != 0 else { throw location.exists }
+      // The lock file of a store that was there before would be taken for this one's.
+      unlink(location.lockPath)
+      guard try move(to: location.path) else { throw location.exists }
+      if fsync(directory) != 0, errno != EINVAL {
+        throw LMDBError(errno, "fsync").larchError(path: location.path)
+      }
+    }
   }
 
   /// Removes what is left under the temporary name and gives the lock up.
@@ -167,6 +202,9 @@ struct TemporaryFile {
 }
 
 extension StoreLocation {
+  /// There is a file where a new one was to be made.
+  var exists: LarchError { LMDBError(EEXIST, "lstat").larchError(path: path) }
+
   /// Runs a body that no other maker of a store in this directory runs at the same time.
   func withDirectoryLock<T>(_ body: (Int32) throws -> T) throws -> T {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

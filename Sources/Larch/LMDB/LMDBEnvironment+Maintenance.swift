@@ -63,7 +63,7 @@ extension LMDBEnvironment {
       ) { $0.path = self.path }
     }
     let location = try StoreLocation(path)
-    if try location.existingFile() != nil { throw Self.exists(location) }
+    if try location.existingFile() != nil { throw location.exists }
     TemporaryFile.removeLeftovers(in: location.directory)
     let temporary = try TemporaryFile(in: location.directory, for: location.path)
     defer { temporary.discard() }
@@ -77,19 +77,6 @@ extension LMDBEnvironment {
     guard fsync(temporary.descriptor) == 0 else {
       throw LMDBError(errno, "fsync").larchError(path: location.path)
     }
-    try location.withDirectoryLock { directory in
-      // The lock file of a store that was there before would be taken for the copy's.
-      var status = stat()
-      guard lstat(location.path, &status) != 0 else { throw Self.exists(location) }
-      unlink(location.lockPath)
-      guard try temporary.move(to: location.path) else { throw Self.exists(location) }
-      if fsync(directory) != 0, errno != EINVAL {
-        throw LMDBError(errno, "fsync").larchError(path: location.path)
-      }
-    }
-  }
-
-  private static func exists(_ location: StoreLocation) -> LarchError {
-    LMDBError(EEXIST, "copy").larchError(path: location.path)
+    try temporary.place(at: location)
   }
 }

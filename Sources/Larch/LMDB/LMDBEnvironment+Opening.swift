@@ -126,6 +126,7 @@ extension LMDBEnvironment {
     case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
     case .none: flags |= UInt32(MDB_NOSYNC)
     }
+    try allocateLockFile(path: path, options: options)
     var last = LMDBError(ENOMEM, "mdb_env_open")
     for size in sizes {
       var created: OpaquePointer?
@@ -147,5 +148,29 @@ extension LMDBEnvironment {
       if last.kind != .outOfMemory && last.kind != .invalidArgument { break }
     }
     throw last
+  }
+
+  /// Makes sure that the lock file has its blocks on the disk.
+  ///
+  /// LMDB makes it as one large hole and writes to it through a map: on a full disk the first
+  /// touch of a page ends the process with SIGBUS. Must come before LMDB opens the file, since
+  /// closing a descriptor of it drops the locks that this process has.
+  private static func allocateLockFile(path: String, options: Options) throws(LMDBError) {
+    #if os(Linux)
+      // The size that LMDB would give it: a header as large as three readers, one of them in it.
+      let size = (max(options.maxReaders, 1) - 1) * 64 + 192
+      let lock = Foundation.open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      // LMDB itself knows what to do without one, and what to report.
+      guard lock >= 0 else { return }
+      defer { Foundation.close(lock) }
+      var status = stat()
+      guard fstat(lock, &status) == 0 else { return }
+      if status.st_size == 0 {
+        // One process gives the file its size: others must not map it before it is that long.
+        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else { return }
+      }
+      let code = larch_allocate(lock, status.st_size > 0 ? status.st_size : off_t(size))
+      if [ENOSPC, EDQUOT, EFBIG].contains(code) { throw LMDBError(code, "fallocate") }
+    #endif
   }
 }

@@ -1,5 +1,5 @@
 /// What one component of an index is taken from.
-struct IndexFieldSchema: Sendable {
+final class IndexFieldSchema: Sendable {
   /// The coding names that lead to the stored field; nil when only the decoded record tells.
   let storedPath: [String]?
   /// The type of the key bytes.
@@ -8,10 +8,17 @@ struct IndexFieldSchema: Sendable {
   let isMultiple: Bool
   /// Whether upper and lower case are the same.
   let isFolded: Bool
+
+  init(storedPath: [String]?, form: KeyForm, isMultiple: Bool, isFolded: Bool) {
+    self.storedPath = storedPath
+    self.form = form
+    self.isMultiple = isMultiple
+    self.isFolded = isFolded
+  }
 }
 
 /// An index as the program declares it, without the record type.
-struct IndexSchema: Sendable {
+final class IndexSchema: Sendable {
   let name: String
   let isUnique: Bool
   let fields: [IndexFieldSchema]

@@ -85,11 +85,21 @@ public enum TextIndexOption: Sendable {
 // MARK: - Declarations
 
 /// An index as it was declared, with its record type.
-struct IndexDeclaration<R: Record>: Sendable {
+final class IndexDeclaration<R: Record>: Sendable {
   let name: String?
   let isUnique: Bool
   let fields: [FieldDeclaration<R>]
   let condition: (@Sendable (R) -> Bool)?
+
+  init(
+    name: String?, isUnique: Bool, fields: [FieldDeclaration<R>],
+    condition: (@Sendable (R) -> Bool)?
+  ) {
+    self.name = name
+    self.isUnique = isUnique
+    self.fields = fields
+    self.condition = condition
+  }
 
   /// Writes each key of the record and calls `emit` behind it.
   func forEachKey(
@@ -112,7 +122,7 @@ struct IndexDeclaration<R: Record>: Sendable {
 }
 
 /// A field of an index as it was declared: the type of the field lives on in closures.
-struct FieldDeclaration<R: Record>: Sendable {
+final class FieldDeclaration<R: Record>: Sendable {
   let form: KeyForm
   let isMultiple: Bool
   let isFolded: Bool

@@ -151,8 +151,13 @@ enum SchemaCompiler {
 /// record in memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  /// Whether the bytes of a record are its properties as they lie in memory.
+  let isMemberwise: Bool
 
-  init(_ indexes: [IndexDeclaration<R>]) { self.indexes = indexes }
+  init(_ indexes: [IndexDeclaration<R>]) {
+    self.indexes = indexes
+    isMemberwise = R.self is any MemberwiseCoded.Type
+  }
 }
 
 extension KeyForm {

@@ -29,7 +29,7 @@ extension Store {
   ///
   /// The damaged file is only read, never opened by LMDB, and its Swift types are not needed.
   /// Each record is proved by its checksum. Indexes are not copied: they are built when the new
-  /// store is opened.
+  /// store is opened. The new store appears when it is complete.
   ///
   /// - Parameters:
   ///   - path: the damaged file.
@@ -93,19 +93,47 @@ private final class StoreSalvage {
       try shapes[id].map { try $0.withUnsafeBytes { try Shape(id: id, decoding: $0) } }
     }
     knownShapes.setCount(Int(shapes.keys.max() ?? 0))
-    let environment = try LMDBEnvironment.open(
-      path: target, options: Store.Options().forEnvironment([]),
-      initialize: CatalogLoader.initialize)
-    defer { environment.close() }
-    try environment.write { transaction in
-      let storage = try CatalogLoader(environment, []).openStorage(in: transaction)
-      try storage.restore(
-        collections, shapes, highestDeletedIDs: highestDeletedIDs, in: transaction)
-    }
-    for collection in collections.sorted(by: { $0.name < $1.name }) {
-      try copyRecords(of: collection, into: environment)
+    try withNewStore { environment in
+      try environment.write { transaction in
+        let storage = try CatalogLoader(environment, []).openStorage(in: transaction)
+        try storage.restore(
+          collections, shapes, highestDeletedIDs: highestDeletedIDs, in: transaction)
+      }
+      for collection in collections.sorted(by: { $0.name < $1.name }) {
+        try copyRecords(of: collection, into: environment)
+      }
     }
     return report
+  }
+
+  /// Fills a new store that gets its place when it is complete: nobody could tell a part of the
+  /// records from all that could be saved.
+  private func withNewStore(_ fill: (LMDBEnvironment) throws -> Void) throws {
+    let location = try StoreLocation(target)
+    let path = TemporaryFile.freePath(in: location.directory)
+    defer { ScratchFile.remove(path) }
+    do {
+      let environment = try LMDBEnvironment.open(
+        path: path, options: Store.Options().forEnvironment([]),
+        initialize: CatalogLoader.initialize)
+      let temporary: TemporaryFile
+      do {
+        defer { environment.close() }
+        temporary = try TemporaryFile(adopting: path, for: target)
+        do {
+          try fill(environment)
+        } catch {
+          temporary.discard()
+          throw error
+        }
+      }
+      defer { temporary.discard() }
+      try temporary.place(at: location)
+    } catch var error as LarchError {
+      // The temporary name means nothing to anyone.
+      if error.context.path == path { error.context.path = target }
+      throw error
+    }
   }
 
   // MARK: The catalog

@@ -102,3 +102,4 @@
   var larchPeers: [any Engine.Type] { [] }
   var larchCodingPeers: [any CodingPeer.Type] { [] }
 #endif
+var larchCodingPeers: [any CodingPeer.Type] { [] }

@@ -1,5 +1,9 @@
-// Any bytes: the first choose two forms, the rest are a key, and a pair of strings.
+import Foundation
+import FuzzSupport
+
 @testable import Larch
+
+// Any bytes: the first chooses a form, the rest are a key, and a pair of strings.
 
 private let forms: [KeyForm] = [
   "bool", "int8", "int16?", "int32", "int64", "uint8", "uint16", "uint32?", "uint64", "float?",
@@ -17,14 +21,13 @@ private func written(_ utf8: UnsafeRawBufferPointer, isLast: Bool) -> KeyPrefix 
 
 /// Called by libFuzzer with each input. Leak detection has to be off (`detect_leaks=0`): it does not
 /// see the tagged pointers by which Swift holds indirect enum cases.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzKeys(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let input = UnsafeRawBufferPointer(start: start, count: count)
-  guard let choice = input.first else { return 0 }
+private func check(_ input: UnsafeRawBufferPointer) {
+  guard let choice = input.first else { return }
   let bytes = UnsafeRawBufferPointer(rebasing: input.dropFirst())
   let form = forms[Int(choice) % forms.count]
   if let key = try? KeyReader.read(bytes, as: form) {
     _ = key.description
+    if hasPlantedBug { check(key.values.count < 5, "a key of five strings") }
     if !key.isCut {
       var writer = KeyWriter()
       check(writer.append(key.values, as: form), "values are not of the form they were read by")
@@ -38,7 +41,7 @@ public func fuzzKeys(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let b = String(validating: second, as: UTF8.self)
   else {
     _ = written(bytes, isLast: choice & 1 == 0)
-    return 0
+    return
   }
   let order = compareNFC(a, b).signum()
   for isLast in [true, false] {
@@ -50,5 +53,6 @@ public func fuzzKeys(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     check(actual == order || (actual == 0 && x.isCut && y.isCut), "keys are not in order")
   }
   NFC.normalized(a).withUnsafeBytes { check(NFC.isNormalized($0), "a normal form is not normal") }
-  return 0
 }
+
+exit(fuzz { check($0) })

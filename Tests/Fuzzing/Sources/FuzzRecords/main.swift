@@ -1,4 +1,5 @@
 import Foundation
+import FuzzSupport
 
 @testable import Larch
 
@@ -74,13 +75,11 @@ nonisolated(unsafe) let fuzzBench: FuzzBench = {
   do { return try FuzzBench() } catch { preconditionFailure("no fuzz bench: \(error)") }
 }()
 
-/// What libFuzzer calls for each input; the first byte chooses what the others are.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let bytes = UnsafeRawBufferPointer(start: data, count: count)
-  guard count > 0 else { return 0 }
+/// The first byte chooses what the others are.
+func check(_ bytes: UnsafeRawBufferPointer) {
+  guard let choice = bytes.first else { return }
   let rest = UnsafeRawBufferPointer(rebasing: bytes[1...])
-  switch bytes[0] % 6 {
+  switch choice % 6 {
   case 0: fuzzBench.check(FuzzRecord.self, rest)
   case 1: fuzzBench.check([String: [Int?]].self, rest)
   case 2: fuzzBench.check([FuzzTree].self, rest)
@@ -88,10 +87,12 @@ public func fuzzOne(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case 4:
     if let shape = try? Shape(id: 1, decoding: rest) {
       precondition(shape.encoded() == Array(rest))
+      if hasPlantedBug { precondition(shape.fields.isEmpty, "a shape of a field") }
     }
   default:
     _ = try? RawRecord(rest, shapes: fuzzBench.shapes).json()
     for path in fuzzBench.paths { _ = try? path.read(in: rest, shapes: fuzzBench.shapes) }
   }
-  return 0
 }
+
+exit(fuzz { check($0) })

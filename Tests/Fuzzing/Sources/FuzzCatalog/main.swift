@@ -1,0 +1,67 @@
+import Foundation
+import FuzzSupport
+
+@testable import Larch
+
+// Any bytes are an entry of the catalog: the first chooses which, the rest are the entry. What is
+// understood and written again means the same; what is not understood gives an error of ours.
+
+/// The entry with a right checksum, as the catalog keeps it: without one, no guess would get past it.
+private func sealed(_ value: UnsafeRawBufferPointer, key: [UInt8]) -> [UInt8] {
+  var checksum = Checksum()
+  key.withUnsafeBytes { checksum.add($0) }
+  checksum.add(value)
+  return value + withUnsafeBytes(of: checksum.value.littleEndian) { [UInt8]($0) }
+}
+
+private func expectOurs(_ error: any Error) {
+  precondition(error is LarchError, "an error that is not typed: \(error)")
+}
+
+private func check(collection bytes: UnsafeRawBufferPointer) throws {
+  let collection = try StoredCollection(decoding: bytes)
+  let again = collection.encoded()
+  let same = try again.withUnsafeBytes { try StoredCollection(decoding: $0) }
+  precondition(same == collection, "a collection is not what was written")
+  for index in collection.indexes {
+    if let form = KeyForm(String(index.definition.prefix { $0 != ";" })) { check(form) }
+  }
+  if hasPlantedBug {
+    precondition(collection.name.isEmpty || collection.indexes.isEmpty, "a name and an index")
+  }
+}
+
+private func check(_ form: KeyForm) {
+  precondition(KeyForm(form.description) == form, "a form is not what its text says")
+}
+
+private func check(_ input: UnsafeRawBufferPointer) {
+  guard let choice = input.first else { return }
+  let bytes = UnsafeRawBufferPointer(rebasing: input.dropFirst())
+  do {
+    switch choice % 5 {
+    case 0: try check(collection: bytes)
+    case 1:
+      let format = try StoredFormat(decoding: bytes)
+      let same = try format.encoded().withUnsafeBytes { try StoredFormat(decoding: $0) }
+      precondition(same == format, "a format is not what was written")
+    case 2: if let form = KeyForm(String(decoding: bytes, as: UTF8.self)) { check(form) }
+    case 3:
+      let key = Array("collection/a".utf8)
+      try sealed(bytes, key: key).withUnsafeBytes { stored in
+        try key.withUnsafeBytes { key in
+          try check(collection: try CatalogStorage.checked(stored, key: key))
+        }
+      }
+    default:
+      let half = bytes.count / 2
+      _ = try CatalogStorage.checked(
+        UnsafeRawBufferPointer(rebasing: bytes[..<half]),
+        key: UnsafeRawBufferPointer(rebasing: bytes[half...]))
+    }
+  } catch {
+    expectOurs(error)
+  }
+}
+
+exit(fuzz { check($0) })

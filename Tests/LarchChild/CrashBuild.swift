@@ -1,0 +1,68 @@
+internal import Foundation
+internal import Larch
+internal import LarchCrashSupport
+
+/// `build-indexes <store> <beacon> <batch> <number>`: opens the books with the new declarations
+/// and so builds what is missing; the beacon counts the steps that were done.
+func buildIndexes(_ arguments: [String]) throws {
+  guard arguments.count == 4, let batch = Int(arguments[2]), let number = Int(arguments[3])
+  else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[1])
+  var options = Store.Options()
+  options.indexBatchSize = batch
+  options.indexProgress = { _ in beacon[.acknowledged(number)] += 1 }
+  beacon[.started(number)] = Int(getpid())
+  try Store(at: arguments[0], for: IndexedBook.self, options: options).close()
+}
+
+/// `rebuild-indexes <store> <beacon> <batch>`: makes all indexes anew, again and again.
+func rebuildIndexes(_ arguments: [String]) throws {
+  guard arguments.count == 3, let batch = Int(arguments[2]) else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[1])
+  var options = Store.Options()
+  options.indexBatchSize = batch
+  let store = try Store(at: arguments[0], for: IndexedBook.self, options: options)
+  beacon[.started(0)] = Int(getpid())
+  while true {
+    try store.rebuild()
+    beacon[.acknowledged(0)] += 1
+  }
+}
+
+/// `create-stores <directory> <beacon>`: makes one store after the other, with a record in each.
+func createStores(_ arguments: [String]) throws {
+  guard arguments.count == 2 else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[1])
+  beacon[.started(0)] = Int(getpid())
+  while true {
+    let number = beacon[.acknowledged(0)]
+    let store = try Store.forCrashes(at: "\(arguments[0])/new-\(number).larch")
+    try store.write { tx throws in
+      var progress = Progress(id: number)
+      try tx.save(&progress)
+    }
+    store.close()
+    beacon[.acknowledged(0)] = number + 1
+  }
+}
+
+/// `salvage-stores <store> <directory> <beacon>`: salvages the store to one new place after the
+/// other.
+func salvageStores(_ arguments: [String]) throws {
+  guard arguments.count == 3 else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[2])
+  beacon[.started(0)] = Int(getpid())
+  while true {
+    let number = beacon[.acknowledged(0)]
+    let target = "\(arguments[1])/saved-\(number).larch"
+    // What a killed salvage left behind, if anything.
+    unlink(target)
+    unlink(target + "-lock")
+    try Store.salvage(arguments[0], to: target)
+    beacon[.acknowledged(0)] = number + 1
+  }
+}

@@ -1,0 +1,51 @@
+internal import Foundation
+internal import Larch
+internal import LarchCrashSupport
+
+/// Ends this program for sure, should the test that started it be gone.
+func limitLifetime() { alarm(300) }
+
+/// `crash-writer <store> <beacon> <writer> <seed>`: writes transactions without end and tells the
+/// beacon of each one that was acknowledged.
+func crashWriter(_ arguments: [String]) throws {
+  guard arguments.count == 4, let writer = Int(arguments[2]), let seed = UInt64(arguments[3])
+  else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[1])
+  let store = try Store.forCrashes(at: arguments[0])
+  var ids: [Int: RecordID<Item>] = [:]
+  var model = try store.read { tx throws in
+    for item in try tx.all(Item.self) where item.owner == writer { ids[item.serial] = item.id }
+    return try WriterModel.read(writer, seed: seed, in: tx)
+  }
+  beacon[.started(writer)] = Int(getpid())
+  while true {
+    try model.write(to: store, ids: &ids)
+    beacon[.acknowledged(writer)] = model.progress.transactions
+  }
+}
+
+/// `crash-reader <store> <beacon> <number> <seed> <writers>`: reads snapshots without end, each of
+/// which must agree with itself.
+func crashReader(_ arguments: [String]) throws {
+  guard arguments.count == 5, let number = Int(arguments[2]), let seed = UInt64(arguments[3]),
+    let writers = Int(arguments[4])
+  else { throw UsageError() }
+  limitLifetime()
+  let beacon = try Beacon(path: arguments[1])
+  let store = try Store.forCrashes(at: arguments[0])
+  beacon[.started(number)] = Int(getpid())
+  var last = [Int](repeating: 0, count: writers)
+  while true {
+    try store.read { tx throws in
+      for writer in 0..<writers {
+        let done = try WriterModel.read(writer, seed: seed, in: tx).progress.transactions
+        guard done >= last[writer] else {
+          throw Mismatch("writer \(writer) was at \(last[writer]) and is at \(done)")
+        }
+        last[writer] = done
+      }
+    }
+    beacon[.acknowledged(number)] += 1
+  }
+}

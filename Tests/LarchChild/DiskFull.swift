@@ -1,0 +1,194 @@
+internal import Foundation
+internal import Larch
+internal import LarchCrashSupport
+
+/// Sets the size that no file of this process may pass; writing past it is an error, not the end.
+private func limitFiles(to size: UInt64?) throws {
+  signal(SIGXFSZ, SIG_IGN)
+  #if canImport(Glibc)
+    let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+  #else
+    let resource = RLIMIT_FSIZE
+  #endif
+  var limit = rlimit()
+  getrlimit(resource, &limit)
+  limit.rlim_cur = size.map { rlim_t($0) } ?? limit.rlim_max
+  guard setrlimit(resource, &limit) == 0 else { throw Mismatch("setrlimit: \(errno)") }
+}
+
+private func say(_ line: String) {
+  FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+/// `file-limit <store> <seed> <opens under the limit: 0 or 1> <limit>...`: fills a store until the
+/// limit is met, and goes on without opening it again when it is lifted. One line a limit.
+func fileLimit(_ arguments: [String]) throws {
+  guard arguments.count >= 4, let seed = UInt64(arguments[1]) else { throw UsageError() }
+  limitLifetime()
+  let opensLimited = arguments[2] == "1"
+  for limit in arguments[3...].compactMap(UInt64.init) {
+    var run = FullDisk(path: "\(arguments[0])-\(limit).larch", seed: seed)
+    try run.run(
+      opensLimited: opensLimited, fill: { _ in try limitFiles(to: limit) },
+      free: { try limitFiles(to: nil) })
+    say("\(limit): \(run.summary)")
+  }
+}
+
+/// `full-disk <directory> <seed>`: the same on a file system that another file fills up.
+func fullDisk(_ arguments: [String]) throws {
+  guard arguments.count == 2, let seed = UInt64(arguments[1]) else { throw UsageError() }
+  limitLifetime()
+  let filler = arguments[0] + "/filler"
+  for opensLimited in [false, true] {
+    var run = FullDisk(path: "\(arguments[0])/\(opensLimited).larch", seed: seed)
+    try run.run(
+      opensLimited: opensLimited,
+      fill: { room in
+        let file = open(filler, O_CREAT | O_RDWR, 0o600)
+        defer { close(file) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(file, block, block.count) > 0 {}
+        ftruncate(file, max(0, lseek(file, 0, SEEK_END) - off_t(room)))
+      },
+      free: { unlink(filler) })
+    say("opened on a full disk \(opensLimited): \(run.summary)")
+  }
+}
+
+/// One store that runs out of room.
+private struct FullDisk {
+  let path: String
+  let model: WriterModel
+  private var refusedOpenings = 0
+  private var done = 0
+  private var refused = 0
+  private var deleted = 0
+  private var refusedDeletes = 0
+
+  init(path: String, seed: UInt64) {
+    self.path = path
+    model = WriterModel(seed: seed, writer: 0)
+  }
+
+  var summary: String {
+    "refused to open \(refusedOpenings), transactions \(done), refused \(refused), "
+      + "deletes \(deleted), refused deletes \(refusedDeletes)"
+  }
+
+  private static func check(_ error: any Error, _ what: String) throws {
+    guard let error = error as? LarchError, error.code == .diskFull || error.code == .ioFailure
+    else { throw Mismatch("\(what): \(error)") }
+  }
+
+  /// Fills the disk but for some room, writes until it is full, deletes, writes on when there is room again.
+  mutating func run(
+    opensLimited: Bool, fill: (_ room: Int) throws -> Void, free: () throws -> Void
+  ) throws {
+    defer { try? free() }
+    if opensLimited {
+      // A store with something in it, so that there is something to lose; none at times.
+      if model.seed % 2 == 0 { try Store.forCrashes(at: path).close() }
+      unlink(path + "-lock")
+      try fill(0)
+      do {
+        try Store.forCrashes(at: path).close()
+      } catch {
+        refusedOpenings += 1
+        try Self.check(error, "opening")
+      }
+      try free()
+    }
+    let store = try Store.forCrashes(at: path)
+    defer { store.close() }
+    try fill(400 << 10)
+    var model = model
+    var ids: [Int: RecordID<Item>] = [:]
+    var bulk = 0
+    func expectSame(_ what: String) throws {
+      try store.read { tx throws in
+        let found = try WriterModel.read(0, seed: model.seed, in: tx)
+        guard found.contents == model.contents, "\(found.progress)" == "\(model.progress)",
+          try tx.all(Item.self).filter({ $0.owner == 9 }).count == bulk
+        else { throw Mismatch("\(what): \(found.progress), expected \(model.progress), \(bulk)") }
+      }
+      let report = try store.verify()
+      guard report.isClean else { throw Mismatch("\(what): \(report)") }
+    }
+    /// One transaction of the stream; false when there was no room.
+    func step() throws -> Bool {
+      var next = model
+      do {
+        try next.write(to: store, ids: &ids)
+      } catch {
+        try Self.check(error, "writing")
+        return false
+      }
+      model = next
+      return true
+    }
+    /// A transaction with many new pages; false when there was no room.
+    func grow() throws -> Bool {
+      do {
+        try store.write { tx throws in
+          for number in bulk..<(bulk + 12) {
+            var item = Item(
+              owner: 9, serial: number, code: "bulk-\(number)", group: "bulk", rank: number,
+              labels: [String(repeating: "large", count: 300)])
+            try tx.insert(&item)
+          }
+        }
+      } catch {
+        try Self.check(error, "growing")
+        return false
+      }
+      bulk += 12
+      return true
+    }
+    // More than any limit of the test allows.
+    var failures = 0
+    for _ in 0..<400 where failures < 4 {
+      let didGrow = try grow()
+      let didStep = try step()
+      if didGrow && didStep {
+        done += 1
+        continue
+      }
+      failures += 1
+      refused += 1
+      try expectSame("after a refused write")
+      // Deleting needs a few pages too, but makes room in time.
+      for _ in 0..<6 where bulk > 0 {
+        do {
+          try store.write { tx throws in
+            for item in try tx.all(Item.self) where item.owner == 9 && item.serial >= bulk - 4 {
+              try tx.delete(item)
+            }
+          }
+          bulk -= 4
+          deleted += 1
+        } catch {
+          try Self.check(error, "deleting")
+          refusedDeletes += 1
+        }
+      }
+      try expectSame("after deletes")
+    }
+    try free()
+    // Without opening it again.
+    for _ in 0..<5 {
+      guard try grow(), try step() else { throw Mismatch("no write though there is room") }
+    }
+    try expectSame("after there was room again")
+    store.close()
+    let again = try Store.forCrashes(at: path) { $0.isVerified = true }
+    defer { again.close() }
+    try again.read { tx throws in
+      let found = try WriterModel.read(0, seed: model.seed, in: tx)
+      guard found.contents == model.contents else { throw Mismatch("after opening again") }
+    }
+    again.close()
+    unlink(path)
+    unlink(path + "-lock")
+  }
+}

@@ -1,0 +1,87 @@
+package import Larch
+
+/// A record whose id the store assigns, with an index of every kind.
+package struct Item: Record {
+  package var id = RecordID<Item>()
+  /// Who writes it: each writer changes its own records only, so that its model is its own.
+  package var owner: Int
+  /// Rises with each insert of its owner, and so must the ids that the store assigns.
+  package var serial: Int
+  package var code: String
+  package var group: String
+  package var rank: Int
+  package var labels: [String]
+
+  package init(
+    owner: Int, serial: Int, code: String, group: String, rank: Int, labels: [String]
+  ) {
+    self.owner = owner
+    self.serial = serial
+    self.code = code
+    self.group = group
+    self.rank = rank
+    self.labels = labels
+  }
+
+  package var title: String { "\(group) \(rank % 7)" }
+
+  package static let schema = Schema<Item> {
+    Unique(\.code)
+    Index(\.group, \.rank)
+    Index(\.labels)
+    Index(\.group, .caseInsensitive, name: "folded")
+    Index(\.title, name: "title")
+    Index(\.rank, name: "even", where: { $0.rank % 2 == 0 })
+  }
+
+  /// Everything but the id, which depends on what other writers do.
+  package var content: String {
+    "\(owner)/\(serial) \(code) \(group) \(rank) \(labels.joined(separator: ","))"
+  }
+}
+
+/// A record with an id of its own, whose unique text is longer than a key.
+package struct Entry: Record {
+  package var id: String
+  package var owner: Int
+  package var text: String
+  package var value: Int?
+
+  package init(id: String, owner: Int, text: String, value: Int? = nil) {
+    self.id = id
+    self.owner = owner
+    self.text = text
+    self.value = value
+  }
+
+  package static let schema = Schema<Entry> {
+    Unique(\.text)
+    Index(\.value)
+  }
+
+  package var content: String { "\(owner) \(id) \(value.map(String.init) ?? "-") \(text)" }
+}
+
+/// What a writer has done; changed in each of its transactions, so that any snapshot tells which
+/// state of the model it must be equal to.
+package struct Progress: Record {
+  package var id: Int
+  package var transactions = 0
+  package var nextSerial = 0
+  package var itemCount = 0
+  package var rankSum = 0
+  package var entryCount = 0
+
+  package init(id: Int) { self.id = id }
+}
+
+extension Store {
+  /// Opens a store for the crash tests.
+  package static func forCrashes(
+    at path: String, _ change: (inout Options) -> Void = { _ in }
+  ) throws -> Store {
+    var options = Options()
+    change(&options)
+    return try Store(at: path, for: Item.self, Entry.self, Progress.self, options: options)
+  }
+}

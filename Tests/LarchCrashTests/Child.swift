@@ -1,0 +1,163 @@
+import Foundation
+import LarchCrashSupport
+
+/// A child process that a test starts, watches and kills.
+final class Child {
+  enum Ending: Equatable {
+    case exit(Int32)
+    case signal(Int32)
+  }
+
+  private let process = Process()
+  private let errors: String
+  private let label: String
+
+  /// Starts a subcommand of `LarchChild`; what it says goes to files in the directory.
+  init(
+    _ arguments: [String], in directory: String, environment extra: [String: String] = [:]
+  ) throws {
+    label = arguments[0]
+    let name = directory + "/child-\(UInt64.random(in: .min ... .max))"
+    errors = name
+    _ = FileManager.default.createFile(atPath: errors, contents: nil)
+    guard let log = FileHandle(forWritingAtPath: errors) else { throw Mismatch("no log \(errors)") }
+    defer { try? log.close() }
+    process.executableURL = try Child.program.get()
+    process.arguments = arguments
+    var environment = ProcessInfo.processInfo.environment
+    // A backtrace of each expected crash would take a second and a page of output.
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    process.environment = environment.merging(extra) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = log
+    process.standardError = log
+    try process.run()
+  }
+
+  deinit {
+    if process.isRunning { kill() }
+    unlink(errors)
+  }
+
+  var id: Int32 { process.processIdentifier }
+  var isRunning: Bool { process.isRunning }
+
+  /// What the child has printed.
+  var output: String { (try? String(contentsOfFile: errors, encoding: .utf8)) ?? "" }
+
+  /// Kills the child and takes leave of it; throws when it had ended by itself.
+  func killHard() throws {
+    kill()
+    guard ending == .signal(SIGKILL) else {
+      throw Mismatch("\(label) ended by itself with \(ending): \(output)")
+    }
+  }
+
+  /// Kills the child; false when it had ended by itself.
+  func killOrLeave() -> Bool {
+    kill()
+    return ending == .signal(SIGKILL)
+  }
+
+  /// Sends a signal to the child.
+  func signal(_ number: Int32) { Foundation.kill(id, number) }
+
+  private func kill() {
+    Foundation.kill(id, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// Waits for the child to end by itself, and kills it when that takes too long.
+  func wait(seconds: Double = 120) throws -> Ending {
+    let deadline = Date() + seconds
+    while process.isRunning {
+      if Date() > deadline {
+        kill()
+        throw Mismatch("\(label) hangs: \(output)")
+      }
+      usleep(500)
+    }
+    process.waitUntilExit()
+    return ending
+  }
+
+  private var ending: Ending {
+    process.terminationReason == .exit
+      ? .exit(process.terminationStatus) : .signal(process.terminationStatus)
+  }
+
+  /// Lets the child run for some microseconds; true when it has ended by itself in that time.
+  func ends(within microseconds: Int) -> Bool {
+    let deadline = Date() + Double(microseconds) / 1e6
+    while process.isRunning {
+      if Date() >= deadline { return false }
+      usleep(200)
+    }
+    return true
+  }
+
+  /// Waits until the child has told the beacon that it begins, or has ended.
+  func waitUntilStarted(_ beacon: Beacon, _ number: Int) throws {
+    try wait("starts") { beacon[.started(number)] == Int(id) }
+  }
+
+  /// Waits for a condition while the child runs.
+  func wait(_ what: String, seconds: Double = 60, until isMet: () -> Bool) throws {
+    let deadline = Date() + seconds
+    while !isMet() {
+      guard process.isRunning else {
+        throw Mismatch("\(label) ended with \(ending) before it \(what): \(output)")
+      }
+      guard Date() < deadline else { throw Mismatch("\(label) hangs before it \(what): \(output)") }
+      usleep(200)
+    }
+  }
+
+  /// The program is built next to the tests: in a folder above the test bundle's executable.
+  private static let program: Result<URL, Mismatch> = {
+    var starts = Bundle.allBundles.map(\.bundleURL)
+    starts.append(URL(fileURLWithPath: CommandLine.arguments[0]))
+    for start in starts {
+      var folder = start
+      for _ in 0..<6 {
+        folder.deleteLastPathComponent()
+        let program = folder.appendingPathComponent("LarchChild")
+        if FileManager.default.isExecutableFile(atPath: program.path) { return .success(program) }
+      }
+    }
+    return .failure(Mismatch("LarchChild was not built"))
+  }()
+}
+
+/// A directory that is there for one test.
+final class CrashDirectory {
+  let path: String
+
+  /// In memory where the system has a place for that, unless the disk is asked for.
+  init(onDisk: Bool = false) throws {
+    let memory = "/dev/shm"
+    let base =
+      !onDisk && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
+    path = URL(fileURLWithPath: base).appendingPathComponent("larch-crash-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  var store: String { path + "/store.larch" }
+  var beacon: String { path + "/beacon" }
+
+  var names: [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }
+}
+
+/// How much a test does: an environment variable asks for more than CI has time for.
+func amount(_ name: String, _ value: Int) -> Int {
+  ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
+}
+
+/// The seed of this run; another one each time unless it is set, to repeat a failure.
+let runSeed: UInt64 =
+  ProcessInfo.processInfo.environment["LARCH_CRASH_SEED"].flatMap(UInt64.init)
+  ?? UInt64.random(in: 1..<(1 << 32))

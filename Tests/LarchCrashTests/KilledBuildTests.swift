@@ -1,0 +1,261 @@
+import Foundation
+import LarchCrashSupport
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// Long work in steps that is killed: it goes on where it was, and what is seen meanwhile is right.
+@Suite("Killed in the middle of long work", .serialized)
+struct KilledBuildTests {
+  static let count = 1500
+  static let batch = 10
+
+  @Test("A killed index build goes on where it was, and old programs read on meanwhile")
+  func build() throws {
+    let wanted = amount("LARCH_BUILD_KILLS", 120)
+    var random = SeededGenerator(seed: runSeed)
+    var kills = 0
+    var stores = 0
+    var lookedAt = 0
+    while kills < wanted {
+      let directory = try CrashDirectory()
+      let seed = random.next()
+      try Books.make(at: directory.store, count: Self.count, seed: seed)
+      let beacon = try Beacon(path: directory.beacon)
+      var killsHere = 0
+      while true {
+        let child = try Child(
+          ["build-indexes", directory.store, directory.beacon, "\(Self.batch)", "0"],
+          in: directory.path)
+        try child.waitUntilStarted(beacon, 0)
+        if !child.ends(within: 2_000 + random.below(14_000)), child.killOrLeave() {
+          killsHere += 1
+          // A read-only look with the declarations of either version.
+          try look(at: directory.store, seed: seed, isNew: random.below(2) == 0)
+          lookedAt += 1
+          continue
+        }
+        #expect(try child.wait() == .exit(0), "\(child.output)")
+        break
+      }
+      kills += killsHere
+      stores += 1
+      // Each record is read once for each index, however often the build was killed: at most one
+      // step a kill was committed and not counted, and each index ends with a step that is short.
+      let steps = beacon[.acknowledged(0)]
+      let whole = IndexedBook.newIndexCount * (Self.count / Self.batch + 1)
+      #expect(steps <= whole, "seed \(runSeed): \(steps) steps for \(whole), \(killsHere) kills")
+      #expect(
+        steps + killsHere >= whole, "seed \(runSeed): \(steps) steps, \(killsHere) kills")
+      try expectComplete(directory.store, seed: seed)
+    }
+    print(
+      "index build: \(kills) kills in \(stores) stores, read-only looks \(lookedAt), seed \(runSeed)")
+  }
+
+  @Test("Two processes that build the same indexes share the work")
+  func twoBuilders() throws {
+    var random = SeededGenerator(seed: runSeed &+ 1)
+    let directory = try CrashDirectory()
+    try Books.make(at: directory.store, count: Self.count, seed: runSeed)
+    let beacon = try Beacon(path: directory.beacon)
+    func start(_ number: Int) throws -> Child {
+      try Child(
+        ["build-indexes", directory.store, directory.beacon, "\(Self.batch)", "\(number)"],
+        in: directory.path)
+    }
+    var killed = [try start(0), try start(1)]
+    for (number, child) in killed.enumerated() { try child.waitUntilStarted(beacon, number) }
+    usleep(UInt32(random.below(100_000)))
+    // One dies in the middle, and another one comes.
+    try killed.remove(at: random.below(2)).killHard()
+    let other = try start(2)
+    for child in killed + [other] { #expect(try child.wait() == .exit(0), "\(child.output)") }
+    let steps = (0..<3).map { beacon[.acknowledged($0)] }.reduce(0, +)
+    let whole = IndexedBook.newIndexCount * (Self.count / Self.batch + 1)
+    print("two builders: \(steps) steps for \(whole), seed \(runSeed)")
+    // A builder whose index was finished by the other has one step in vain.
+    #expect(steps <= whole + 2 * IndexedBook.newIndexCount, "seed \(runSeed)")
+    try expectComplete(directory.store, seed: runSeed)
+  }
+
+  @Test("A program with the old declarations takes a half-built index away, and it is built again")
+  func oldProgramWrites() throws {
+    let directory = try CrashDirectory()
+    try Books.make(at: directory.store, count: Self.count, seed: runSeed)
+    let beacon = try Beacon(path: directory.beacon)
+    let child = try Child(
+      ["build-indexes", directory.store, directory.beacon, "\(Self.batch)", "0"],
+      in: directory.path)
+    try child.wait("has built for a while") { beacon[.acknowledged(0)] > 40 }
+    try child.killHard()
+    let old = try Store(at: directory.store, for: PlainBook.self)
+    try old.read { try Books.check($0, count: Self.count, seed: runSeed) }
+    try old.write { tx throws in
+      // A change that the index to come must know of.
+      var book = try #require(try tx.find(PlainBook.self, 3))
+      book.isbn = "changed"
+      try tx.update(book)
+      book = Books.book(3, seed: runSeed)
+      try tx.update(book)
+    }
+    #expect(try old.verify().isClean)
+    old.close()
+    try expectComplete(directory.store, seed: runSeed)
+  }
+
+  @Test("A killed rebuild is brought to its end by the next opening")
+  func rebuild() throws {
+    var random = SeededGenerator(seed: runSeed &+ 2)
+    let directory = try CrashDirectory()
+    let count = 300
+    try Books.make(at: directory.store, count: count, seed: runSeed)
+    let beacon = try Beacon(path: directory.beacon)
+    let kills = amount("LARCH_BUILD_KILLS", 120) / 3
+    var unfinished = 0
+    for kill in 0..<kills {
+      let child = try Child(
+        ["rebuild-indexes", directory.store, directory.beacon, "20"], in: directory.path)
+      try child.waitUntilStarted(beacon, 0)
+      usleep(UInt32(random.below(20_000)))
+      try child.killHard()
+      var isUnfinished = false
+      try withReadOnly(directory.store, for: IndexedBook.self) { store in
+        try store.inspect { inspector in
+          isUnfinished = inspector.collections.contains { $0.indexes.contains { !$0.isReady } }
+        }
+      }
+      if isUnfinished { unfinished += 1 }
+      if kill % 4 == 3 {
+        try expectComplete(directory.store, seed: runSeed, count: count)
+      } else {
+        try look(at: directory.store, seed: runSeed, isNew: kill % 2 == 0, count: count)
+      }
+    }
+    print("rebuild: \(kills) kills, \(unfinished) of them in the middle, seed \(runSeed)")
+    #expect(unfinished > 0)
+    try expectComplete(directory.store, seed: runSeed, count: count)
+  }
+
+  @Test("A store that is killed while it is made is whole or not there")
+  func create() throws {
+    var random = SeededGenerator(seed: runSeed &+ 3)
+    let directory = try CrashDirectory()
+    let beacon = try Beacon(path: directory.beacon)
+    let kills = amount("LARCH_BUILD_KILLS", 120)
+    var found = 0
+    var absent = 0
+    for kill in 0..<kills {
+      let child = try Child(["create-stores", directory.path, directory.beacon], in: directory.path)
+      try child.waitUntilStarted(beacon, 0)
+      usleep(UInt32(random.below(12_000)))
+      try child.killHard()
+      // The one that was being made.
+      let number = beacon[.acknowledged(0)]
+      let path = "\(directory.path)/new-\(number).larch"
+      if FileManager.default.fileExists(atPath: path) {
+        found += 1
+        let store = try Store.forCrashes(at: path) { $0.createsFile = false }
+        #expect(try store.read { try $0.count(Progress.self) } <= 1, "seed \(runSeed), kill \(kill)")
+        #expect(try store.verify().isClean, "seed \(runSeed), kill \(kill)")
+        store.close()
+      } else {
+        absent += 1
+      }
+      beacon[.acknowledged(0)] = number + 1
+    }
+    let stores = beacon[.acknowledged(0)]
+    print(
+      "create: \(kills) kills, \(stores) stores, \(found) whole and \(absent) absent, seed \(runSeed)")
+    for number in 0..<stores {
+      let path = "\(directory.path)/new-\(number).larch"
+      guard FileManager.default.fileExists(atPath: path) else { continue }
+      let store = try Store.forCrashes(at: path) { $0.isVerified = true }
+      store.close()
+    }
+    // The next one to make a store clears up what the killed ones left.
+    try Store.forCrashes(at: "\(directory.path)/last.larch").close()
+    #expect(directory.names.filter { $0.hasPrefix(".larch-new") } == [])
+  }
+
+  @Test("A killed salvage leaves the damaged file alone and can be made again")
+  func salvage() throws {
+    var random = SeededGenerator(seed: runSeed &+ 4)
+    let directory = try CrashDirectory()
+    let count = 400
+    try Books.make(at: directory.store, count: count, seed: runSeed)
+    let source = try Data(contentsOf: URL(fileURLWithPath: directory.store))
+    let beacon = try Beacon(path: directory.beacon)
+    var partial = 0
+    let kills = amount("LARCH_BUILD_KILLS", 120) / 3
+    for kill in 0..<kills {
+      let child = try Child(
+        ["salvage-stores", directory.store, directory.path, directory.beacon], in: directory.path)
+      try child.waitUntilStarted(beacon, 0)
+      usleep(UInt32(random.below(25_000)))
+      try child.killHard()
+      #expect(try Data(contentsOf: URL(fileURLWithPath: directory.store)) == source)
+      let path = "\(directory.path)/saved-\(beacon[.acknowledged(0)]).larch"
+      guard FileManager.default.fileExists(atPath: path) else { continue }
+      partial += 1
+      let store = try Store(at: path, for: PlainBook.self)
+      #expect(try store.verify().isClean, "seed \(runSeed), kill \(kill)")
+      // Nobody can tell a part from the whole, so there is only the whole.
+      try store.read { try Books.check($0, count: count, seed: runSeed) }
+      store.close()
+    }
+    let saved = beacon[.acknowledged(0)]
+    print("salvage: \(kills) kills, \(saved) salvaged, \(partial) found at a kill, seed \(runSeed)")
+    let last = "\(directory.path)/last.larch"
+    #expect(try Store.salvage(directory.store, to: last).recordCount == count)
+    try expectComplete(last, seed: runSeed, count: count)
+    #expect(directory.names.filter { $0.hasPrefix(".larch-new") } == [])
+  }
+
+  // MARK: What must hold
+
+  private func withReadOnly<R: Record>(
+    _ path: String, for type: R.Type, _ body: (Store) throws -> Void
+  ) throws {
+    var options = Store.Options()
+    options.isReadOnly = true
+    let store = try Store(at: path, for: type, options: options)
+    defer { store.close() }
+    try body(store)
+  }
+
+  /// The records are right and every index that is ready is whole, while others are half-built.
+  private func look(
+    at path: String, seed: UInt64, isNew: Bool, count: Int = Self.count
+  ) throws {
+    try withReadOnly(path, for: PlainBook.self) { store in
+      if !isNew { try store.read { try Books.check($0, count: count, seed: seed) } }
+      #expect(try store.verify().isClean, "seed \(runSeed)")
+    }
+    if isNew {
+      try withReadOnly(path, for: IndexedBook.self) { store in
+        let report = try store.verify()
+        #expect(report.isClean && report.recordCount == count, "seed \(runSeed): \(report)")
+      }
+    }
+  }
+
+  /// Everything that is declared is there, equal to a store that was made without any kill.
+  private func expectComplete(
+    _ path: String, seed: UInt64, count: Int = Self.count
+  ) throws {
+    let store = try Store(at: path, for: IndexedBook.self)
+    defer { store.close() }
+    let report = try store.verify()
+    #expect(report.isClean, "seed \(runSeed): \(report)")
+    let other = try CrashDirectory()
+    try Books.make(at: other.store, count: count, seed: seed)
+    let fresh = try Store(at: other.store, for: IndexedBook.self)
+    defer { fresh.close() }
+    let difference = TextDifference.between(
+      expected: try fresh.dump(.entries), actual: try store.dump(.entries))
+    #expect(difference == nil, "seed \(runSeed)")
+    #expect(try fresh.dump(.records) == store.dump(.records), "seed \(runSeed)")
+  }
+}

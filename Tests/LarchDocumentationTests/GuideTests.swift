@@ -1,0 +1,431 @@
+import Foundation
+import Larch
+import LarchTestSupport
+import Testing
+
+// The examples of docs/guide.md, in its order.
+
+// MARK: - Records
+
+// snippet: guide-record
+struct Book: Record {
+  var id = RecordID<Book>()
+  var title: String
+  var pages: Int
+  var cover: Cover?
+  var readings: [Date] = []
+}
+
+struct Cover: Codable, Sendable {
+  var colour: Colour
+  var image: URL?
+}
+
+enum Colour: String, Codable, Sendable { case red, green, blue }
+// end snippet
+
+// snippet: guide-collection-name
+struct Chapter: Record {
+  static let collectionName = "Section"  // as it was called before
+
+  var id = RecordID<Chapter>()
+  var heading: String
+}
+// end snippet
+
+// snippet: guide-memberwise
+extension Book: MemberwiseCoded {}
+extension Cover: MemberwiseCoded {}
+// end snippet
+
+@Suite("guide.md: records")
+struct RecordGuideTests {
+  @Test("A record of nested types comes back as it was")
+  func record() throws {
+    let store = try Store.temporary(for: Book.self)
+    let cover = Cover(colour: .green, image: URL(string: "https://larch.example/cover.png"))
+    var book = Book(title: "Trees", pages: 212, cover: cover, readings: [.distantPast])
+    try store.write { tx in try tx.save(&book) }
+    let found = try store.read { tx in try tx.find(Book.self, book.id) }
+    #expect(found?.cover?.colour == .green)
+    #expect(found?.cover?.image == cover.image)
+    #expect(found?.readings == [.distantPast])
+  }
+
+  @Test("A renamed type finds its old records")
+  func renamed() throws {
+    struct Section: Record {
+      var id = RecordID<Section>()
+      var heading: String
+    }
+    let folder = try TemporaryFolder()
+    let old = try Store(at: folder.path("a.larch"), for: Section.self)
+    var section = Section(heading: "Roots")
+    try old.write { tx in try tx.save(&section) }
+    old.close()
+    let store = try Store(at: folder.path("a.larch"), for: Chapter.self)
+    #expect(try store.read { tx in try tx.find(Chapter.self, 1) }?.heading == "Roots")
+  }
+}
+
+// MARK: - Ids
+
+// snippet: guide-ids
+struct Session: Record {
+  var id = UUID()  // chosen by the program
+  var user: String
+}
+
+struct Country: Record {
+  var id: String  // "NO"
+  var name: String
+}
+
+struct ISBN: RawRepresentable, RecordIdentifier {
+  var rawValue: Int64
+}
+// end snippet
+
+@Suite("guide.md: ids")
+struct IDGuideTests {
+  struct Edition: Record {
+    var id: ISBN
+    var title: String
+  }
+
+  @Test("Ids of every kind find their records")
+  func ids() throws {
+    let store = try Store.temporary(for: Session.self, Country.self, Edition.self, Book.self)
+
+    // snippet: guide-assigned
+    var book = Book(title: "Trees", pages: 212)
+    print(book.id)  // unassigned
+    try store.write { tx in try tx.save(&book) }
+    print(book.id)  // 1
+    // end snippet
+    #expect(book.id == 1)
+    #expect("\(Book(title: "", pages: 0).id)" == "unassigned")
+
+    var session = Session(user: "ada")
+    var country = Country(id: "NO", name: "Norway")
+    var edition = Edition(id: ISBN(rawValue: 9_780_000_000_002), title: "Trees")
+    try store.write { tx in
+      try tx.save(&session)
+      try tx.save(&country)
+      try tx.save(&edition)
+    }
+    #expect(try store.read { tx in try tx.find(Session.self, session.id)?.user } == "ada")
+    #expect(try store.read { tx in try tx.find(Country.self, "NO")?.name } == "Norway")
+    #expect(try store.read { tx in try tx.find(Edition.self, edition.id)?.title } == "Trees")
+  }
+}
+
+// MARK: - Schema
+
+// snippet: guide-schema
+struct Member: Record {
+  var id = RecordID<Member>()
+  var name: String
+  var email: String?
+  var role: Role = .guest
+  var address: Place
+  var languages: Set<String> = []
+  var joined: Date
+  var left: Date?
+
+  var initial: String { String(name.prefix(1)) }
+
+  static let schema = Schema<Member> {
+    Unique(\.email, .caseInsensitive)
+    Index(\.address.city, \.name)  // nested, and two fields
+    Index(\.languages)  // an entry for each element
+    Index(\.role)
+    Index(\.initial, name: "initial")  // computed: needs a name
+    Index(\.joined, name: "active", where: { $0.left == nil })
+    Default(\.role, .guest)  // for records that were stored without a role
+  }
+}
+
+struct Place: Codable, Sendable {
+  var city: String
+  var zip: String
+}
+
+enum Role: Int, Codable, Sendable, IndexKey { case guest, member, admin }
+// end snippet
+
+// snippet: guide-index-key
+struct Version: Codable, Sendable {
+  var major: Int
+  var minor: Int
+}
+
+extension Version: IndexKey {
+  var indexValue: CompositeKey<Int, Int> { CompositeKey(major, minor) }
+}
+// end snippet
+
+@Suite("guide.md: schema")
+struct SchemaGuideTests {
+  @Test("Each declaration is an index with the entries that it asks for")
+  func declarations() throws {
+    let store = try Store.temporary(for: Member.self)
+    var ada = Member(
+      name: "Ada", email: "Ada@larch.example", role: .admin,
+      address: Place(city: "London", zip: "SW1"), languages: ["en", "fr"],
+      joined: Date(timeIntervalSinceReferenceDate: 0))
+    try store.write { tx in try tx.save(&ada) }
+    let dump = try store.dump(.entries)
+    for index in ["address.city_name", "languages", "role", "initial", "active"] {
+      #expect(dump.contains("index \(index): "))
+    }
+    #expect(dump.contains("unique email: 1 entry"))
+    #expect(dump.contains("index languages: 2 entries"))
+    var other = ada
+    other.id = RecordID()
+    other.email = "ADA@larch.example"
+    #expect(throws: LarchError.self) { try store.write { tx in try tx.save(&other) } }
+    ada.left = Date(timeIntervalSinceReferenceDate: 1)
+    try store.write { tx in try tx.save(&ada) }
+    #expect(try store.dump(.entries).contains("index active: 0 entries"))
+  }
+
+  @Test("A type of several parts is a key in the order of the parts")
+  func composite() throws {
+    struct Release: Record {
+      var id = RecordID<Release>()
+      var version: Version
+      static let schema = Schema<Release> { Index(\.version) }
+    }
+    let store = try Store.temporary(for: Release.self)
+    try store.write { tx in
+      for (major, minor) in [(2, 0), (1, 10), (1, 9)] {
+        var release = Release(version: Version(major: major, minor: minor))
+        try tx.save(&release)
+      }
+    }
+    let lines = try store.dump(.entries).split(separator: "\n").suffix(3)
+    #expect(lines.map { String($0.suffix(4)) } == ["-> 3", "-> 2", "-> 1"])
+  }
+}
+
+// MARK: - Transactions
+
+@Suite("guide.md: transactions")
+struct TransactionGuideTests {
+  @Test("Reading and writing")
+  func readAndWrite() throws {
+    let store = try Store.temporary(for: Book.self)
+
+    // snippet: guide-write
+    var book = Book(title: "Trees", pages: 212)
+    try store.write { tx in
+      try tx.insert(&book)  // refuses an id that exists
+      book.pages = 214
+      try tx.update(book)  // refuses one that does not
+      try tx.save(&book)  // does either
+    }
+    // end snippet
+
+    // snippet: guide-read
+    let (count, long) = try store.read { tx in
+      var long: [String] = []
+      for book in try tx.all(Book.self) where book.pages > 200 { long.append(book.title) }
+      return (try tx.count(Book.self), long)
+    }
+    // end snippet
+    #expect(count == 1)
+    #expect(long == ["Trees"])
+
+    // snippet: guide-delete
+    try store.write { tx in
+      try tx.delete(book)  // true: it was there
+      try tx.delete(Book.self, book.id)  // false, and no error
+      try tx.erase(Book.self)  // all of them, without looking at any
+    }
+    // end snippet
+    #expect(try store.read { tx in try tx.count(Book.self) } == 0)
+  }
+
+  @Test("A thrown error undoes the transaction, or the savepoint around it")
+  func undo() throws {
+    struct Changed: Error {}
+    let store = try Store.temporary(for: Book.self)
+    #expect(throws: Changed.self) {
+      // snippet: guide-rollback
+      try store.write { tx in
+        var book = Book(title: "Trees", pages: 212)
+        try tx.save(&book)
+        throw Changed()  // nothing was saved
+      }
+      // end snippet
+    }
+    #expect(try store.read { tx in try tx.count(Book.self) } == 0)
+
+    let titles = ["Trees", "", "Roots"]
+    // snippet: guide-savepoint
+    try store.write { tx in
+      for title in titles {
+        do {
+          try tx.savepoint {
+            var book = Book(title: title, pages: 1)
+            try tx.save(&book)
+            if title.isEmpty { throw Changed() }
+          }
+        } catch is Changed {
+          continue  // this book is undone, the others stay
+        }
+      }
+    }
+    // end snippet
+    #expect(try store.read { tx in try tx.all(Book.self).map(\.title) } == ["Trees", "Roots"])
+  }
+
+  @Test("Work after a commit is done once, however often the closure ran")
+  func afterCommit() throws {
+    var options = Store.Options()
+    options.runsWritesTwice = true
+    let store = try Store.temporary(for: Book.self, options: options)
+    var sent = 0
+    func sendMail() { sent += 1 }
+    // snippet: guide-after-commit
+    try store.write { tx in
+      var book = Book(title: "Trees", pages: 212)
+      try tx.save(&book)
+      tx.afterCommit { sendMail() }
+    }
+    // end snippet
+    #expect(sent == 1)
+    #expect(try store.read { tx in try tx.count(Book.self) } == 1)
+  }
+}
+
+// MARK: - Errors
+
+@Suite("guide.md: errors")
+struct ErrorGuideTests {
+  @Test("A unique conflict names the index and the record in the way")
+  func conflict() throws {
+    let store = try Store.temporary(for: ReadmeTests.Person.self)
+    typealias Person = ReadmeTests.Person
+    var ada = Person(name: "Ada", email: "ada@larch.example", age: 36, city: "London")
+    try store.write { tx in try tx.save(&ada) }
+    var told = ""
+    func show(_ text: String) { told = text }
+    // snippet: guide-conflict
+    var other = Person(name: "Adele", email: "ada@larch.example", age: 20, city: "Oslo")
+    do {
+      try store.write { tx in try tx.save(&other) }
+    } catch let error as LarchError where error.code == .uniqueConflict {
+      show("\(error.context.index ?? "") is taken by \(error.context.otherID ?? "")")
+    }
+    // end snippet
+    #expect(told == "email is taken by 1")
+    #expect(other.id.isAssigned == false)
+  }
+}
+
+// MARK: - Files
+
+@Suite("guide.md: files")
+struct FileGuideTests {
+  @Test("A store is opened by its path, with options")
+  func open() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("books.larch")
+    // snippet: guide-open
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.indexProgress = { print("\($0.index): \($0.done) of \($0.total)") }
+    let store = try Store(at: path, for: Book.self, Member.self, options: options)
+    // end snippet
+    store.close()
+
+    // snippet: guide-read-only
+    var readOnly = Store.Options()
+    readOnly.isReadOnly = true
+    let archive = try Store(at: path, for: Book.self, options: readOnly)
+    // end snippet
+    #expect(throws: LarchError.self) { try archive.write { _ in } }
+  }
+
+  @Test("A sound store verifies; a damaged one is refused, and salvaged")
+  func damage() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("books.larch")
+    let copyPath = folder.path("copy.larch")
+    let store = try Store(at: path, for: Book.self)
+    try store.write { tx in
+      for number in 1...2000 {
+        var book = Book(title: "Book \(number)", pages: number)
+        try tx.save(&book)
+      }
+    }
+    var problems: [String] = []
+    func report(_ fault: VerificationReport.Fault) { problems.append(fault.description) }
+    // snippet: guide-verify
+    let result = try store.verify()
+    if !result.isClean {
+      for fault in result.faults { report(fault) }
+      try store.rebuild()  // makes every index anew from the records
+    }
+    // end snippet
+    #expect(problems == [])
+    #expect(result.recordCount == 2000)
+    store.close()
+
+    try damagePages(of: path)
+    // snippet: guide-verified
+    var careful = Store.Options()
+    careful.isVerified = true
+    do {
+      _ = try Store(at: path, for: Book.self, options: careful)
+    } catch let error as LarchError where error.code == .corrupted {
+      let saved = try Store.salvage(path, to: copyPath)
+      print(
+        "\(saved.recordCount) records were saved, \(saved.damage.count) places could not be read")
+    }
+    // end snippet
+    let copy = try Store(at: copyPath, for: Book.self)
+    let count = try copy.read { tx in try tx.count(Book.self) }
+    #expect(count > 1500 && count < 2000)
+    #expect(try copy.verify().isClean)
+  }
+
+  /// Overwrites a page in the middle of the file.
+  private func damagePages(of path: String) throws {
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    defer { try? file.close() }
+    let middle = try file.seekToEnd() / 4096 / 2
+    try file.seek(toOffset: middle * 4096)
+    try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+  }
+}
+
+// MARK: - Tests
+
+@Suite("guide.md: testing")
+struct TestingGuideTests {
+  @Test("A dump shows what a store holds")
+  func dump() throws {
+    struct Note: Record {
+      var id = RecordID<Note>()
+      var text: String
+      static let schema = Schema<Note> { Index(\.text) }
+    }
+    // snippet: guide-dump
+    let store = try Store.temporary(for: Note.self)
+    var note = Note(text: "Water the larch")
+    try store.write { tx in try tx.save(&note) }
+
+    let expected = """
+      collection Note: 1 record
+        1 {"id":1,"text":"Water the larch"}
+        index text: 1 entry
+          ["Water the larch"] -> 1
+
+      """
+    #expect(TextDifference.between(expected: expected, actual: try store.dump()) == nil)
+    // end snippet
+  }
+}
