@@ -244,7 +244,8 @@ extension EncodeFramePointer {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    guard frame.pointee.depth + state.pointee.treeLevels < RecordFormat.depthLimit else {
+    // The depth of the parent: behind the last frame there is none to ask.
+    guard parent.pointee.depth + 1 + state.pointee.treeLevels < RecordFormat.depthLimit else {
       throw EncodingError.invalidValue(
         value,
         .init(
