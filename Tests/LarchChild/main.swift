@@ -8,6 +8,8 @@ do {
   case "open-damaged": try openDamaged(Array(arguments.dropFirst()))
   case "make-template": try makeTemplate(Array(arguments.dropFirst()))
   case "check-valid": try checkValid(Array(arguments.dropFirst()))
+  case "make-store": try makeStore(Array(arguments.dropFirst()))
+  case "open-store": try openStore(Array(arguments.dropFirst()))
   case "verify-speed": try verifySpeed(Array(arguments.dropFirst()))
   case "verify-live": try verifyLive(Array(arguments.dropFirst()))
   case "crash-writer": try crashWriter(Array(arguments.dropFirst()))

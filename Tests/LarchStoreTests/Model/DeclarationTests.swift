@@ -224,7 +224,7 @@ struct DeclarationTests {
       "inner.maybe.code": ["[nil] -> 1", "[4] -> 2"],
       "cityFolded": ["[\"london\"] -> 2", "[\"oslo\"] -> 1"],
       "price": ["[-1] -> 2", "[250] -> 1"],
-      "version": ["[[0, 0]] -> 2", "[[1, -2]] -> 1"],
+      "version": ["[0, 0] -> 2", "[1, -2] -> 1"],
       "rank": ["[1] -> 2", "[9] -> 1"],
       "initial": ["[\"L\"] -> 2", "[\"O\"] -> 1"],
       "active": ["[nil] -> 2"],
