@@ -86,3 +86,16 @@ uint32_t larch_crc32c(uint32_t crc, const void *bytes, size_t count) {
   crc = has_hardware ? crc_hardware(crc, bytes, count) : crc_table(crc, bytes, count);
   return ~crc;
 }
+
+uint32_t larch_crc32c_parts(
+    uint32_t number, const void *bytes1, size_t count1, const void *bytes2, size_t count2) {
+  uint8_t head[4] = {number & 0xFF, (number >> 8) & 0xFF, (number >> 16) & 0xFF, number >> 24};
+  if (!has_hardware) {
+    uint32_t crc = crc_table(~0u, head, 4);
+    crc = crc_table(crc, bytes1, count1);
+    return ~crc_table(crc, bytes2, count2);
+  }
+  uint32_t crc = crc_hardware(~0u, head, 4);
+  crc = crc_hardware(crc, bytes1, count1);
+  return ~crc_hardware(crc, bytes2, count2);
+}

@@ -158,14 +158,14 @@ private struct FullDisk {
       refused += 1
       try expectSame("after a refused write")
       // Deleting needs a few pages too, but makes room in time.
-      for _ in 0..<6 where bulk > 0 {
+      for _ in 0..<12 where bulk > 0 {
         do {
           try store.write { tx throws in
-            for item in try tx.all(Item.self) where item.owner == 9 && item.serial >= bulk - 4 {
+            for item in try tx.all(Item.self) where item.owner == 9 && item.serial == bulk - 1 {
               try tx.delete(item)
             }
           }
-          bulk -= 4
+          bulk -= 1
           deleted += 1
         } catch {
           try Self.check(error, "deleting")

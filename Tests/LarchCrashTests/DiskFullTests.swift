@@ -34,6 +34,7 @@ struct DiskFullTests {
       "\(sum("refused to open")) openings and \(sum(" refused")) writes refused,",
       "\(sum(" deletes")) deletes done and \(sum("refused deletes")) refused, seed \(runSeed)")
     #expect(sum(" refused") >= count / 2)
+    #expect(sum(" deletes") > 0)
   }
 
   @Test("A file system that is full, and has room again", .enabled(if: TinyDisk.isPossible))

@@ -7,4 +7,12 @@
 /// Uses the processor's own instruction where there is one.
 uint32_t larch_crc32c(uint32_t crc, const void *bytes, size_t count);
 
+/// CRC-32C of the little-endian bytes of `number`, then of `count1` bytes, then of `count2` bytes.
+uint32_t larch_crc32c_parts(
+    uint32_t number, const void *bytes1, size_t count1, const void *bytes2, size_t count2);
+
+/// Makes a Swift object live for ever; what is counted is ignored from then on. 0 where the
+/// runtime cannot.
+int larch_make_immortal(void *object);
+
 #endif

@@ -14,6 +14,10 @@ final class TransactionContext {
   /// The bytes of the id that is being worked on.
   @exclusivity(unchecked) var idWriter = KeyWriter()
 
+  /// Set while a record is taken in: code of the record type may run then, and must not use the
+  /// transaction that is in the middle of it.
+  @exclusivity(unchecked) var isTakingIn = false
+
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?
 
@@ -51,6 +55,13 @@ final class TransactionContext {
   func transaction() throws -> LMDBTransaction {
     guard let current else { throw TransactionContext.ended }
     return current
+  }
+
+  static var reentered: LarchError {
+    LarchError(
+      .nestedWrite,
+      "The coding or a computed property of a record used the transaction that was saving a record; it may only use the record itself."
+    )
   }
 
   static var ended: LarchError {
@@ -93,14 +104,11 @@ final class TransactionContext {
 enum RecordEnvelope {
   static let checksumSize = 4
 
+  @inline(__always)
   static func checksum(
     collection: UInt32, id: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer
   ) -> UInt32 {
-    var sum = Checksum()
-    withUnsafeBytes(of: collection.littleEndian) { sum.add($0) }
-    sum.add(id)
-    sum.add(record)
-    return sum.value
+    Checksum.of(collection, id, record)
   }
 
   /// The record inside a stored value, once its checksum is found right.
@@ -115,6 +123,7 @@ enum RecordEnvelope {
   }
 
   /// The record inside a stored value, or nil when it is not what was written.
+  @inline(__always)
   static func open(
     _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32
   ) -> UnsafeRawBufferPointer? {

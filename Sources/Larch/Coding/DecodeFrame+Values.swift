@@ -120,10 +120,20 @@ extension UnsafeMutablePointer<DecodeFrame> {
     _ type: T.Type, _ found: FoundValue, _ key: (any CodingKey)?,
     strategy: DecodeCache.Strategy, cache: UnsafeMutablePointer<DecodeCache>
   ) throws -> T {
-    if found.state == .value, strategy != .direct {
-      if let value = try leaf(type, found.kind, found.bytes, strategy) { return value }
-      if let value = try converted(type, found, key, strategy) { return value }
+    guard found.state == .value, strategy != .direct else {
+      return try descend(type, found, cache: cache)
     }
+    return try leafOrOther(type, found, key, strategy: strategy, cache: cache)
+  }
+
+  // Not in the function above: the metadata of `T?` would be looked up for every value.
+  @inline(never)
+  private func leafOrOther<T: Decodable>(
+    _ type: T.Type, _ found: FoundValue, _ key: (any CodingKey)?,
+    strategy: DecodeCache.Strategy, cache: UnsafeMutablePointer<DecodeCache>
+  ) throws -> T {
+    if let value = try leaf(type, found.kind, found.bytes, strategy) { return value }
+    if let value = try converted(type, found, key, strategy) { return value }
     return try descend(type, found, cache: cache)
   }
 
@@ -141,6 +151,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
         throw ByteReader.damaged("URL")
       }
       return Leaf.bits(url, as: type)
+    case (.int64, .int64): return Leaf.bits(bytes.loadUnaligned(as: Int64.self), as: type)
     case (.decimal, .decimal): return Leaf.bits(try Leaf.decimal(bytes), as: type)
     case (.string, .string): return Leaf.bits(try Leaf.string(bytes), as: type)
     case (.strings, .list): return try Leaf.strings(bytes).map { Leaf.bits($0, as: type) }
@@ -286,36 +297,20 @@ extension Leaf {
   /// Text as it was written. Bytes that are not UTF-8 are damage, not something to repair in silence.
   @inline(__always)
   static func string(_ bytes: UnsafeRawBufferPointer) throws -> String {
-    if isASCII(bytes) { return String(decoding: bytes, as: UTF8.self) }
-    return try validated(bytes)
+    if SmallString.isTrusted, let start = bytes.baseAddress,
+      let words = SmallString.words(start, bytes.count)
+    {
+      return unsafeBitCast(words, to: String.self)
+    }
+    return try longString(bytes)
   }
 
   @inline(never)
-  private static func validated(_ bytes: UnsafeRawBufferPointer) throws -> String {
-    guard let text = String(validating: bytes, as: UTF8.self) else {
+  private static func longString(_ bytes: UnsafeRawBufferPointer) throws -> String {
+    guard let text = SmallString.text(bytes) else {
       throw ByteReader.damaged("text that is not UTF-8")
     }
     return text
-  }
-
-  @inline(__always)
-  private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let base = bytes.baseAddress else { return true }
-    let count = bytes.count
-    let high: UInt64 = 0x8080_8080_8080_8080
-    if count >= 8 {
-      var seen: UInt64 = 0
-      var offset = 0
-      while offset &+ 8 <= count {
-        seen |= base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        offset &+= 8
-      }
-      seen |= base.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-      return seen & high == 0
-    }
-    var seen: UInt8 = 0
-    for offset in 0..<count { seen |= base.load(fromByteOffset: offset, as: UInt8.self) }
-    return seen < 0x80
   }
 
   /// The elements of a list of strings; nil when they are of another kind.

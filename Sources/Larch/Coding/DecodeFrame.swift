@@ -11,6 +11,8 @@ struct DecodeState {
   /// Frames beside the stack that are in use.
   var extraCount = 0
   unowned(unsafe) var coder: RecordCoder! = nil
+  /// Kept with the frames that they belong to.
+  let containers = Unmanaged.passRetained(ImmortalContainers())
 }
 
 /// A value that is being read. As for writing, frames are memory of the coder and containers are one
@@ -82,7 +84,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   @inline(__always)
   func entry<Key: CodingKey>(_ key: Key) -> UnsafeMutablePointer<DecodeEntry> {
     if MemoryLayout<Key>.size == 1 {
-      let byte = withUnsafePointer(to: key) { UnsafeRawPointer($0).load(as: UInt8.self) }
+      let byte = unsafeBitCast(key, to: UInt8.self)
       let entry = pointee.entries + Int(byte)
       if entry.pointee.kind != DecodeEntry.unresolved { return entry }
       return resolve(key.stringValue, byte: Int(byte))

@@ -15,6 +15,9 @@ final class DecodePlan {
     let fieldEntries: UnsafeMutablePointer<DecodeEntry>
     let caches: UnsafeMutablePointer<DecodeCache>
     let boxes: UnsafeMutablePointer<Unmanaged<AnyObject>?>
+    /// The same as immortal references, where `ReturnedContainer` is trusted; then there are no
+    /// boxes.
+    let references: UnsafeMutablePointer<UnsafeRawPointer?>
     let slotsEnd: Int
     let isWide: Bool
     unowned(unsafe) let owner: DecodePlan
@@ -54,17 +57,22 @@ final class DecodePlan {
     let boxes = UnsafeMutablePointer<Unmanaged<AnyObject>?>.allocate(
       capacity: RecordFormat.depthLimit)
     boxes.initialize(repeating: nil, count: RecordFormat.depthLimit)
+    let references = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(
+      capacity: RecordFormat.depthLimit)
+    references.initialize(repeating: nil, count: RecordFormat.depthLimit)
     hot = .allocate(capacity: 1)
     hot.initialize(
       to: Hot(
         identity: identity, entries: entries, fieldEntries: fieldEntries, caches: caches,
-        boxes: boxes, slotsEnd: isWide ? shape.wideSlotsEnd : shape.slotsEnd, isWide: isWide,
+        boxes: boxes, references: references,
+        slotsEnd: isWide ? shape.wideSlotsEnd : shape.slotsEnd, isWide: isWide,
         owner: self))
   }
 
   deinit {
     for depth in 0..<RecordFormat.depthLimit { hot.pointee.boxes[depth]?.release() }
     hot.pointee.boxes.deallocate()
+    hot.pointee.references.deallocate()
     hot.pointee.caches.deallocate()
     hot.pointee.fieldEntries.deallocate()
     hot.pointee.entries.deallocate()
@@ -121,7 +129,7 @@ struct DecodeEntry {
 /// Per slot: the type that was read there last, how, and its plan if it is a record too.
 struct DecodeCache {
   enum Strategy: UInt8 {
-    case direct, date, uuid, data, url, decimal, string, strings, ints, doubles
+    case direct, date, uuid, data, url, decimal, string, strings, ints, doubles, int64
   }
 
   var type: ObjectIdentifier?
@@ -143,6 +151,7 @@ struct DecodeCache {
       case .strings: .strings
       case .ints: .ints
       case .doubles: .doubles
+      case .int64: .int64
       default: .direct
       }
   }

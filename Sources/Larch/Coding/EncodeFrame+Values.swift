@@ -10,6 +10,8 @@ extension EncodeFramePointer {
       emit(Leaf.seconds(value), .date, slot: slot)
     case .uuid:
       emit(Leaf.bits(value, as: UInt128.self), .uuid, slot: slot)
+    case .int64:
+      emit(Leaf.bits(value, as: Int64.self), .int64, slot: slot)
     case .direct, .sorted, .tree:
       try descend(value, plan: plan, slot: slot)
     default:

@@ -15,6 +15,8 @@ struct EncodeState {
   var treeLevels = 0
   /// Set while a coder has this state.
   unowned(unsafe) var coder: RecordCoder! = nil
+  /// Kept with the frames that they belong to.
+  let containers = Unmanaged.passRetained(ImmortalContainers())
 
   @inline(__always)
   mutating func reserve(_ count: Int) {

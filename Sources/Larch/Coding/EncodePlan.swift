@@ -8,11 +8,14 @@ final class EncodePlan {
     var keyType: ObjectIdentifier?
     /// The container of the type at each depth, made once.
     let boxes: UnsafeMutablePointer<Unmanaged<AnyObject>?>
+    /// The same as immortal references, where `ReturnedContainer` is trusted; then there are no
+    /// boxes.
+    let references: UnsafeMutablePointer<UnsafeRawPointer?>
     unowned(unsafe) let owner: EncodePlan
   }
 
   enum Strategy: UInt8 {
-    case date, uuid, data, url, decimal
+    case date, uuid, data, url, decimal, int64
     case string, strings, ints, doubles
     /// Its own `encode(to:)`, in one pass.
     case direct
@@ -44,13 +47,28 @@ final class EncodePlan {
     let boxes = UnsafeMutablePointer<Unmanaged<AnyObject>?>.allocate(
       capacity: RecordFormat.depthLimit)
     boxes.initialize(repeating: nil, count: RecordFormat.depthLimit)
+    let references = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(
+      capacity: RecordFormat.depthLimit)
+    references.initialize(repeating: nil, count: RecordFormat.depthLimit)
     hot.initialize(
-      to: Hot(strategy: strategy, version: nil, keyType: nil, boxes: boxes, owner: self))
+      to: Hot(
+        strategy: strategy, version: nil, keyType: nil, boxes: boxes, references: references,
+        owner: self))
+  }
+
+  /// The kept containers are for keys of another type.
+  private func forgetContainers() {
+    for depth in 0..<RecordFormat.depthLimit {
+      hot.pointee.boxes[depth]?.release()
+      hot.pointee.boxes[depth] = nil
+      hot.pointee.references[depth] = nil
+    }
   }
 
   deinit {
-    for depth in 0..<RecordFormat.depthLimit { hot.pointee.boxes[depth]?.release() }
+    forgetContainers()
     hot.pointee.boxes.deallocate()
+    hot.pointee.references.deallocate()
     hot.deallocate()
     for version in versions { EncodeVersion.free(version) }
   }
@@ -76,6 +94,7 @@ final class EncodePlan {
   ) throws -> UnsafeMutablePointer<EncodeVersion>? {
     if writesMaps { return nil }
     let isNew = merge(seen)
+    if hot.pointee.keyType != keyType { forgetContainers() }
     hot.pointee.keyType = keyType
     if let version = hot.pointee.version, !isNew { return version }
     guard let shape = try findShape(shapes) else {
@@ -198,9 +217,7 @@ extension EncodeFramePointer {
   @inline(__always)
   func slot<Key: CodingKey>(_ key: Key) -> Int {
     if MemoryLayout<Key>.size == 1 {
-      let byte = withUnsafePointer(to: key) {
-        UnsafeRawPointer($0).load(as: UInt8.self)
-      }
+      let byte = unsafeBitCast(key, to: UInt8.self)
       let slot = pointee.keySlots[Int(byte)]
       if slot != EncodeFrame.unresolved {
         pointee.slot = Int(slot)

@@ -22,6 +22,7 @@ enum Leaf {
     // Copied as they lie in memory.
     if type == [Int].self, Int.bitWidth == 64 { return .ints }
     if type == [Double].self { return .doubles }
+    if type is any Int64Coded.Type { return .int64 }
     return nil
   }
 

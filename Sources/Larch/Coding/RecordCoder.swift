@@ -149,7 +149,9 @@ final class RecordCoder {
     defer { isDecoding = false }
     do {
       let found = try RecordFormat.value(of: bytes)
-      return try root.value(type, found: found, nil)
+      let cache = cache(for: type)
+      guard cache.pointee.strategy == .direct else { return try root.value(type, found: found, nil) }
+      return try root.descend(type, found, cache: cache)
     } catch {
       throw Self.decodingError(error)
     }

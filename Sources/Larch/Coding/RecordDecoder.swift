@@ -9,17 +9,39 @@ struct FrameDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try frame.beginKeyed(ObjectIdentifier(type))
-    guard frame.pointee.mode == .record, !frame.pointee.isExtra, let plan = frame.pointee.plan
-    else { return KeyedDecodingContainer(FrameKeyedDecodingContainer<Key>(frame: frame)) }
-    let box = plan.pointee.boxes + frame.pointee.depth
-    if let known = box.pointee {
+    if frame.pointee.mode == .record, !frame.pointee.isExtra, let plan = frame.pointee.plan {
+      if let reference = plan.pointee.references[frame.pointee.depth] {
+        return larchReturnDecodingContainer(reference)
+      }
+      return kept(plan)
+    }
+    return fresh()
+  }
+
+  @inline(never)
+  private func fresh<Key: CodingKey>() -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(FrameKeyedDecodingContainer<Key>(frame: frame))
+  }
+
+  @inline(never)
+  private func kept<Key: CodingKey>(
+    _ plan: UnsafeMutablePointer<DecodePlan.Hot>
+  ) -> KeyedDecodingContainer<Key> {
+    let depth = frame.pointee.depth
+    let containers = frame.pointee.state.pointee.containers.takeUnretainedValue()
+    if let reference = containers.reference(
+      Key.self, depth: depth, { fresh() as KeyedDecodingContainer<Key> })
+    {
+      plan.pointee.references[depth] = reference
+      return larchReturnDecodingContainer(reference)
+    }
+    if let known = plan.pointee.boxes[depth] {
       return known._withUnsafeGuaranteedRef {
         unsafeDowncast($0, to: KeyedDecodingBox<Key>.self).container
       }
     }
-    let made = KeyedDecodingBox(
-      KeyedDecodingContainer(FrameKeyedDecodingContainer<Key>(frame: frame)))
-    box.pointee = .passRetained(made)
+    let made = KeyedDecodingBox<Key>(fresh())
+    plan.pointee.boxes[depth] = .passRetained(made)
     return made.container
   }
 
@@ -323,6 +345,8 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
         type, FoundValue(state: .value, kind: kind, bytes: bytes), cache: cache)
     case .date where kind == .date: return Leaf.bits(Leaf.date(bytes), as: type)
     case .uuid where kind == .uuid: return Leaf.bits(Leaf.uuid(bytes), as: type)
+    case .int64 where kind == .int64:
+      return Leaf.bits(bytes.loadUnaligned(as: Int64.self), as: type)
     default:
       return try frame.value(
         type, FoundValue(state: .value, kind: kind, bytes: bytes), key,

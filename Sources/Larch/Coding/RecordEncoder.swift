@@ -6,18 +6,36 @@ struct FrameEncoder: Encoder {
   var userInfo: [CodingUserInfoKey: Any] { frame.pointee.state.pointee.coder?.userInfo ?? [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    guard frame.beginRecord(ObjectIdentifier(type)) else {
-      return KeyedEncodingContainer(FrameKeyedEncodingContainer<Key>(frame: frame))
+    guard frame.beginRecord(ObjectIdentifier(type)) else { return fresh() }
+    if let reference = frame.pointee.plan.pointee.references[frame.pointee.depth] {
+      return larchReturnEncodingContainer(reference)
     }
-    let box = frame.pointee.plan.pointee.boxes + frame.pointee.depth
-    if let known = box.pointee {
+    return kept()
+  }
+
+  @inline(never)
+  private func fresh<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(FrameKeyedEncodingContainer<Key>(frame: frame))
+  }
+
+  @inline(never)
+  private func kept<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
+    let plan = frame.pointee.plan!
+    let depth = frame.pointee.depth
+    let containers = frame.pointee.state.pointee.containers.takeUnretainedValue()
+    if let reference = containers.reference(
+      Key.self, depth: depth, { fresh() as KeyedEncodingContainer<Key> })
+    {
+      plan.pointee.references[depth] = reference
+      return larchReturnEncodingContainer(reference)
+    }
+    if let known = plan.pointee.boxes[depth] {
       return known._withUnsafeGuaranteedRef {
         unsafeDowncast($0, to: KeyedEncodingBox<Key>.self).container
       }
     }
-    let made = KeyedEncodingBox(
-      KeyedEncodingContainer(FrameKeyedEncodingContainer<Key>(frame: frame)))
-    box.pointee = .passRetained(made)
+    let made = KeyedEncodingBox<Key>(fresh())
+    plan.pointee.boxes[depth] = .passRetained(made)
     return made.container
   }
 

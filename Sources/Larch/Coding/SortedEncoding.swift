@@ -116,6 +116,7 @@ extension EncodePlan {
     case .url: return .url
     case .decimal: return .decimal
     case .string: return .string
+    case .int64: return .int64
     case .strings, .ints, .doubles: return .list
     default: break
     }

@@ -50,7 +50,7 @@ extension RecordID: Codable {
   }
 }
 
-extension RecordID: SingleFieldCoded {}
+extension RecordID: Int64Coded {}
 
 extension RecordID: RecordIdentifier {
   /// Assigned by the store.

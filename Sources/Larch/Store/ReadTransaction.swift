@@ -18,7 +18,8 @@ public class ReadTransaction {
   /// The LMDB transaction, while the closure runs.
   @inline(__always)
   final func live() throws -> LMDBTransaction {
-    guard isOpen, owner == ThreadIdentity.current else { throw TransactionContext.ended }
+    // The owner first: another thread must not even look at what changes.
+    guard owner == ThreadIdentity.current, isOpen else { throw TransactionContext.ended }
     return try context.transaction()
   }
 
@@ -36,7 +37,7 @@ public class ReadTransaction {
   }
 
   /// Whether the closure still runs on this thread.
-  final var isLive: Bool { isOpen && owner == ThreadIdentity.current }
+  final var isLive: Bool { owner == ThreadIdentity.current && isOpen }
 
   /// Takes note of a cursor that has an LMDB cursor open. Not by a weak reference: those make
   /// every later count of references slow.
@@ -139,6 +140,7 @@ extension TransactionContext {
   /// The bytes that a record is stored under, in the context's own buffer.
   @inline(__always)
   func key<ID: RecordIdentifier>(of id: ID) throws -> UnsafeRawBufferPointer {
+    if isTakingIn { throw TransactionContext.reentered }
     idWriter.clear()
     try id._writeID(to: &idWriter)
     return idWriter.bytes
@@ -152,10 +154,19 @@ extension TransactionContext {
     let record = try RecordEnvelope.open(stored, id: id, in: collection)
     do {
       return try coder.decode(type, from: record)
-    } catch var error as LarchError {
-      error.context.collection = collection.stored.name
-      error.context.id = collection.stored.idKind.text(of: id)
-      throw error
+    } catch {
+      throw described(error, id: id, in: collection)
     }
+  }
+
+  /// An error of the coder, with the record that it is about.
+  @inline(never)
+  func described(
+    _ error: any Error, id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) -> any Error {
+    guard var error = error as? LarchError else { return error }
+    error.context.collection = collection.stored.name
+    error.context.id = collection.stored.idKind.text(of: id)
+    return error
   }
 }

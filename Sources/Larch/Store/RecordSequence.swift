@@ -21,15 +21,7 @@ public struct RecordSequence<R: Record>: Sequence {
     ///
     /// - Complexity: O(1) while the transaction changes nothing, else one search.
     public mutating func next() -> R? {
-      let cursor = cursor
-      guard let entry = cursor.nextOrEnd() else { return nil }
-      do {
-        return try cursor.context.decode(
-          R.self, entry.value, id: entry.key, in: cursor.collection)
-      } catch {
-        cursor.transaction.sequenceError = error
-        return nil
-      }
+      cursor.nextRecord(R.self)
     }
   }
 }
@@ -42,6 +34,9 @@ final class RecordCursor {
   let transaction: ReadTransaction
   let context: TransactionContext
   let collection: CollectionHandle
+  // What each step needs, not behind other objects, which would be counted.
+  private let coder: RecordCoder
+  private let collectionNumber: UInt32
   private let isWriting: Bool
   @exclusivity(unchecked) private var cursor: LMDBCursor?
   private var hasStarted = false
@@ -57,6 +52,8 @@ final class RecordCursor {
     self.transaction = transaction
     self.collection = collection
     context = transaction.context
+    coder = transaction.context.coder
+    collectionNumber = collection.number
     isWriting = transaction is WriteTransaction
     changeCount = transaction.changeCount
   }
@@ -66,9 +63,34 @@ final class RecordCursor {
   /// Gives the LMDB cursor back. The next step opens another one, behind the last key.
   func close() { cursor = nil }
 
-  /// The next entry; nil at the end, and after an error, which the transaction keeps.
+  /// The next record; nil at the end, and after an error, which the transaction keeps.
   @inline(__always)
-  func nextOrEnd() -> LMDBEntry? {
+  func nextRecord<R: Record>(_ type: R.Type) -> R? {
+    guard let entry = nextOrEnd() else { return nil }
+    guard
+      let record = RecordEnvelope.open(entry.value, id: entry.key, collection: collectionNumber)
+    else { return damaged(entry) }
+    do {
+      return try coder.decode(type, from: record)
+    } catch {
+      keep(error, entry)
+      return nil
+    }
+  }
+
+  @inline(never)
+  private func damaged<R>(_ entry: LMDBEntry) -> R? {
+    transaction.sequenceError = RecordEnvelope.damaged(entry.key, collection.stored)
+    return nil
+  }
+
+  @inline(never)
+  private func keep(_ error: any Error, _ entry: LMDBEntry) {
+    transaction.sequenceError = context.described(error, id: entry.key, in: collection)
+  }
+
+  @inline(__always)
+  private func nextOrEnd() -> LMDBEntry? {
     if cursor != nil, !isWriting {
       if let entry = try? cursor?.next() { return entry }
     }

@@ -8,4 +8,16 @@ struct Checksum {
     guard let base = bytes.baseAddress else { return }
     value = larch_crc32c(value, base, bytes.count)
   }
+
+  /// The checksum of a number (little-endian) and two pieces of memory, in one call.
+  @inline(__always)
+  static func of(
+    _ number: UInt32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+  ) -> UInt32 {
+    // Without bytes there may be no address, and C reads none.
+    let nothing = UnsafeRawPointer(bitPattern: 1)
+    return larch_crc32c_parts(
+      number, first.baseAddress ?? nothing, first.count, second.baseAddress ?? nothing,
+      second.count)
+  }
 }

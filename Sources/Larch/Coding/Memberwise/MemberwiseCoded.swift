@@ -22,3 +22,6 @@ public protocol MemberwiseCoded: Codable {}
 
 /// A struct with one stored property that is coded as just that value, by a single-value container.
 protocol SingleFieldCoded: Codable {}
+
+/// One whose property is an `Int64`, so that its memory is what it is coded as.
+protocol Int64Coded: SingleFieldCoded {}

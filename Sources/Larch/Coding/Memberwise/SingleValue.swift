@@ -111,7 +111,7 @@ private struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { throw NotSingle() }
 }
 
-private struct RefusedKey: CodingKey {
+struct RefusedKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
   init?(stringValue: String) { self.stringValue = stringValue }
@@ -119,7 +119,7 @@ private struct RefusedKey: CodingKey {
 }
 
 /// Containers that were asked for by a value which is not a single one: they take nothing.
-private struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol,
+struct RefusingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol,
   UnkeyedEncodingContainer
 {
   var codingPath: [any CodingKey] { [] }
