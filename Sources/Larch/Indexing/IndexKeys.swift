@@ -137,7 +137,7 @@ struct WholeValues: ~Copyable {
 
   init(_ context: TransactionContext) { self.context = context }
 
-  /// The whole values of a record in one index.
+  /// The whole values of a record in one index that can be in conflict with others.
   mutating func keys(
     of record: UnsafeRawBufferPointer, in index: IndexHandle, _ collection: CollectionHandle
   ) throws -> [[UInt8]] {
@@ -146,7 +146,7 @@ struct WholeValues: ~Copyable {
     list.removeAll()
     try keys.collect(
       of: record, in: collection, with: context.coder, only: number, into: &list)
-    return list.items.map { [UInt8](list.key($0)) }
+    return list.items.filter { !$0.hasNil }.map { [UInt8](list.key($0)) }
   }
 
   /// The whole values of the stored record with this id.

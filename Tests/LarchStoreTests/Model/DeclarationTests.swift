@@ -172,8 +172,8 @@ struct DeclarationTests {
       (Wrong.NestedDefault.self, "stored property"), (Wrong.TwoDefaults.self, "leave one out"),
       (Wrong.TooMany.self, "64"), (Wrong.UnencodableDefault.self, "default"),
     ] as [(any Record.Type, String)])
-  func wrong(type: any Record.Type, hint: String) {
-    withScratchPath { path in
+  func wrong(type: any Record.Type, hint: String) throws {
+    try withScratchPath { path throws in
       let error = caught {
         try Store(path: path, types: [type], options: .quick, isTemporary: false).close()
       }

@@ -31,7 +31,7 @@ struct SalvageTests {
 
   /// A file in which each record was written once, so that no older copy of one is about.
   private static func template(_ count: Int) throws -> [UInt8] {
-    try withScratchPath { path in
+    try withScratchPath { path throws in
       try Store.using(path, Note.self, Tag.self) { store throws in
         try store.write { tx throws in
           for number in 1...count {

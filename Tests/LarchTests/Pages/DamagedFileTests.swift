@@ -18,7 +18,8 @@ struct DamagedFileTests {
 
   /// Opens `count` damaged copies; a child that dies is followed by one for the next number.
   static func open(
-    _ mode: String, command: String = "open-damaged", template: String, seed: UInt64, count: Int, in directory: String
+    _ mode: String, command: String = "open-damaged", template: String, seed: UInt64, count: Int,
+    in directory: String
   ) throws -> [String: Outcome] {
     var outcomes: [String: Outcome] = [:]
     var next = 0
