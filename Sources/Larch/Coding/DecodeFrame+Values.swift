@@ -186,7 +186,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    // The depth of the parent: behind the last frame there is none to ask.
+    // Asked of the parent: the innermost frame has none behind it.
     guard parent.pointee.depth + 1 < RecordFormat.depthLimit,
       pointee.depth + 1 < RecordFormat.depthLimit
     else { throw tooDeep() }

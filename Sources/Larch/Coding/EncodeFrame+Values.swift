@@ -244,7 +244,7 @@ extension EncodeFramePointer {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    // The depth of the parent: behind the last frame there is none to ask.
+    // Asked of the parent: the innermost frame has none behind it.
     guard parent.pointee.depth + 1 + state.pointee.treeLevels < RecordFormat.depthLimit else {
       throw EncodingError.invalidValue(
         value,
