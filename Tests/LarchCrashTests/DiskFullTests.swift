@@ -1,4 +1,5 @@
 import Foundation
+import Larch
 import LarchCrashSupport
 import LarchTestSupport
 import Testing
@@ -48,6 +49,19 @@ struct DiskFullTests {
     print("builds without room: \(counts) refused and all, seed \(runSeed)")
     #expect(counts.count == 2 && counts[0] >= 10)
   }
+
+  #if os(Linux)
+    @Test("The lock file is no hole, which a full disk would make deadly to touch")
+    func lockFileHasBlocks() throws {
+      let directory = try CrashDirectory()
+      let store = try Store.forCrashes(at: directory.store)
+      defer { store.close() }
+      var status = stat()
+      #expect(stat(directory.store + "-lock", &status) == 0)
+      #expect(status.st_size == 1023 * 64 + 192)
+      #expect(Int(status.st_blocks) * 512 >= Int(status.st_size))
+    }
+  #endif
 
   @Test("A file system that is full, and has room again", .enabled(if: TinyDisk.isPossible))
   func fullFileSystem() throws {
