@@ -19,6 +19,7 @@ do {
   case "create-stores": try createStores(Array(arguments.dropFirst()))
   case "salvage-stores": try salvageStores(Array(arguments.dropFirst()))
   case "file-limit": try fileLimit(Array(arguments.dropFirst()))
+  case "limited-build": try limitedBuild(Array(arguments.dropFirst()))
   case "full-disk": try fullDisk(Array(arguments.dropFirst()))
   case "resources": try resources(Array(arguments.dropFirst()))
   case "reader-slots": try readerSlots(Array(arguments.dropFirst()))

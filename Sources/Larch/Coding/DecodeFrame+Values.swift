@@ -186,7 +186,8 @@ extension UnsafeMutablePointer<DecodeFrame> {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    guard frame.pointee.depth < RecordFormat.depthLimit,
+    // Asked of the parent: the innermost frame has none behind it.
+    guard parent.pointee.depth + 1 < RecordFormat.depthLimit,
       pointee.depth + 1 < RecordFormat.depthLimit
     else { throw tooDeep() }
     frame.open(found, owner: ObjectIdentifier(type), cache: cache, parent: self)

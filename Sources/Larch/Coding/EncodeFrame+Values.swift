@@ -244,7 +244,8 @@ extension EncodeFramePointer {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    guard frame.pointee.depth + state.pointee.treeLevels < RecordFormat.depthLimit else {
+    // Asked of the parent: the innermost frame has none behind it.
+    guard parent.pointee.depth + 1 + state.pointee.treeLevels < RecordFormat.depthLimit else {
       throw EncodingError.invalidValue(
         value,
         .init(

@@ -207,7 +207,7 @@ extension EncodeFramePointer {
   /// The plan for a type; only for a frame whose value is being written.
   @inline(__always)
   func plan<T: Encodable>(for type: T.Type) -> UnsafeMutablePointer<EncodePlan.Hot> {
-    pointee.state.pointee.coder.plan(for: type).hot
+    pointee.state.pointee.coder.plan(for: type)
   }
 
   /// The slot of a key, or a negative number when nothing can be written for it.

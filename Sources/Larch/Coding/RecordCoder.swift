@@ -14,7 +14,8 @@ final class RecordCoder {
   @exclusivity(unchecked) let state: UnsafeMutablePointer<EncodeState>
   @exclusivity(unchecked) private var plans: [ObjectIdentifier: EncodePlan] = [:]
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
-  @exclusivity(unchecked) private var lastPlan: EncodePlan?
+  /// Not counted; `plans` owns it.
+  @exclusivity(unchecked) private var lastPlan: UnsafeMutablePointer<EncodePlan.Hot>?
   @exclusivity(unchecked) private var generation = 0
   /// Where the values lie that are being written inside trees, from the outermost.
   @exclusivity(unchecked) var treePlaces: [TreePlace] = []
@@ -60,9 +61,15 @@ final class RecordCoder {
   }
 
   /// The plan for a type, made when the type is new.
-  func plan<T: Encodable>(for type: T.Type) -> EncodePlan {
+  @inline(__always)
+  func plan<T: Encodable>(for type: T.Type) -> UnsafeMutablePointer<EncodePlan.Hot> {
+    if lastType == ObjectIdentifier(type), let lastPlan { return lastPlan }
+    return otherPlan(for: type)
+  }
+
+  @inline(never)
+  private func otherPlan(for type: any Encodable.Type) -> UnsafeMutablePointer<EncodePlan.Hot> {
     let id = ObjectIdentifier(type)
-    if lastType == id, let lastPlan { return lastPlan }
     let plan: EncodePlan
     if let known = plans[id] {
       plan = known
@@ -71,8 +78,8 @@ final class RecordCoder {
       plans[id] = plan
     }
     lastType = id
-    lastPlan = plan
-    return plan
+    lastPlan = plan.hot
+    return plan.hot
   }
 
   /// The bytes of a record, valid until the next call.
@@ -103,7 +110,7 @@ final class RecordCoder {
     state.pointee.end = 0
     state.pointee.treeLevels = 0
     do {
-      try root.write(value, plan: plan(for: R.self).hot, slot: EncodeFrame.detachedSlot)
+      try root.write(value, plan: plan(for: R.self), slot: EncodeFrame.detachedSlot)
     } catch {
       treePlaces = []
       throw Self.encodingError(error)
@@ -150,7 +157,9 @@ final class RecordCoder {
     do {
       let found = try RecordFormat.value(of: bytes)
       let cache = cache(for: type)
-      guard cache.pointee.strategy == .direct else { return try root.value(type, found: found, nil) }
+      guard cache.pointee.strategy == .direct else {
+        return try root.value(type, found: found, nil)
+      }
       return try root.descend(type, found, cache: cache)
     } catch {
       throw Self.decodingError(error)

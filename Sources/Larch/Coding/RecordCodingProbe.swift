@@ -9,7 +9,7 @@ public final class RecordCodingProbe {
   /// The bytes of a record, valid until the next call.
   ///
   /// - Throws: `.encodingFailed` for a value that cannot be stored.
-  public func encode<R: Codable>(_ value: R) throws -> UnsafeRawBufferPointer {
+  public func encode<R: Codable>(_ value: borrowing R) throws -> UnsafeRawBufferPointer {
     try coder.encode(value)
   }
 

@@ -49,7 +49,7 @@ extension EncodeFramePointer {
     }
     coder.adopted = nil
     pointee.elementKind = 0
-    try write(value, plan: coder.plan(for: T.self).hot, slot: EncodeFrame.treeSlot)
+    try write(value, plan: coder.plan(for: T.self), slot: EncodeFrame.treeSlot)
     if let node = coder.adopted {
       coder.adopted = nil
       return node

@@ -78,12 +78,15 @@ final class ImmortalContainers {
 
   private var references: [Place: UnsafeRawPointer] = [:]
 
+  /// False only in the tests of the way without.
+  var isUsed = ReturnedContainer.isTrusted
+
   /// The container for these keys at this depth, made when it is asked for first; nil where
   /// containers cannot be handed out so.
   func reference<Container>(
     _ keyType: any Any.Type, depth: Int, _ make: () -> Container
   ) -> UnsafeRawPointer? {
-    guard ReturnedContainer.isTrusted else { return nil }
+    guard isUsed else { return nil }
     let place = Place(keyType: ObjectIdentifier(keyType), depth: depth)
     if let known = references[place] { return known }
     let made = ReturnedContainer.immortal(make())
