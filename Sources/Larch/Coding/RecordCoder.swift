@@ -157,7 +157,9 @@ final class RecordCoder {
     do {
       let found = try RecordFormat.value(of: bytes)
       let cache = cache(for: type)
-      guard cache.pointee.strategy == .direct else { return try root.value(type, found: found, nil) }
+      guard cache.pointee.strategy == .direct else {
+        return try root.value(type, found: found, nil)
+      }
       return try root.descend(type, found, cache: cache)
     } catch {
       throw Self.decodingError(error)

@@ -122,7 +122,8 @@ func runCoding() throws {
       decode[index].append(decoding / fields)
     }
   }
-  print("coding alone: ns a field of Person, median of 301 rounds, ratios to the hand-written coder")
+  print(
+    "coding alone: ns a field of Person, median of 301 rounds, ratios to the hand-written coder")
   print(
     pad("coder", 16) + pad("encode", 10, right: true) + pad("x", 8, right: true)
       + pad("decode", 10, right: true) + pad("x", 8, right: true))
