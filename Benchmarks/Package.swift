@@ -32,7 +32,6 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("ExistentialAny"),
-  .define("LARCH_STORE"),
 ]
 for target in package.targets where target.type != .system && target.name != "CEngines" {
   target.swiftSettings = settings

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs the small address book; a path as argument keeps the store there.
-# LARCH_DEMO_CONFIGURATION=debug takes the build that the tests use, for CI.
+# Builds and runs the small address book, optimised, since it shows how long things take. A path as
+# argument keeps the store there. LARCH_DEMO_CONFIGURATION=debug takes the build of the tests, for CI.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"

@@ -46,25 +46,33 @@ module CLarch { umbrella "$root/Sources/CLarch/include" export * }
 MAP
 
 read -r -a lmdb_flags <<<"$("${PKG_CONFIG:-pkg-config}" --cflags lmdb 2>/dev/null || true)"
+# Kept between runs, since Foundation takes its time to be read for the first time.
+cache=.build/check-modules
 flags=(
-  -typecheck -module-name Larch -package-name larch -swift-version 6 -parse-as-library
+  -frontend -typecheck -module-name Larch -package-name larch -swift-version 6 -parse-as-library
   -enable-upcoming-feature InternalImportsByDefault
   -enable-upcoming-feature ExistentialAny
   -I Sources/CLMDB -I "$scratch/CLarch"
-  -module-cache-path "$scratch/cache"
+  -module-cache-path "$cache"
 )
 for flag in ${lmdb_flags[@]+"${lmdb_flags[@]}"}; do flags+=(-Xcc "$flag"); done
-if [ "$(uname)" = Darwin ]; then flags+=(-sdk "$(xcrun --show-sdk-path)"); fi
+if [ "$(uname)" = Darwin ]; then
+  flags+=(-sdk "$(xcrun --show-sdk-path)" -target "$(uname -m)-apple-macosx15.0")
+fi
+
+swift_files_in() { find "$@" -name '*.swift' | LC_ALL=C sort; }
 
 while IFS=: read -r name uses; do
   [ -n "$name" ] && [ -d "$sources/$name" ] || continue
-  folders=("$sources/$name")
-  for used in $uses; do
-    [ -d "$sources/$used" ] && folders+=("$sources/$used")
-  done
+  # Bodies are checked in the folder itself only; of the others, what they declare.
   files=()
-  while IFS= read -r file; do files+=("$file"); done < <(find "${folders[@]}" -name '*.swift' | LC_ALL=C sort)
+  while IFS= read -r file; do files+=(-primary-file "$file"); done \
+    < <(swift_files_in "$sources/$name")
   [ "${#files[@]}" -gt 0 ] || continue
+  for used in $uses; do
+    [ -d "$sources/$used" ] || continue
+    while IFS= read -r file; do files+=("$file"); done < <(swift_files_in "$sources/$used")
+  done
   if ! swiftc "${flags[@]}" "${files[@]}" >"$scratch/log" 2>&1; then
     grep -E 'error:' "$scratch/log" >&2 || cat "$scratch/log" >&2
     report "$name uses more than it may:$(tr -s " " <<<" ${uses:-nothing}")"

@@ -22,7 +22,7 @@ read -r -a lmdb_flags <<<"$("${PKG_CONFIG:-pkg-config}" --cflags lmdb 2>/dev/nul
 flags=(
   -module-name Refused -swift-version 6 -parse-as-library
   -I "$products/Modules" -I Sources/CLMDB -I "$scratch/CLarch"
-  -module-cache-path "$scratch/cache"
+  -module-cache-path .build/check-modules
 )
 for flag in ${lmdb_flags[@]+"${lmdb_flags[@]}"}; do flags+=(-Xcc "$flag"); done
 if [ "$(uname)" = Darwin ]; then

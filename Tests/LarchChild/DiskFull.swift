@@ -26,13 +26,50 @@ func fileLimit(_ arguments: [String]) throws {
   guard arguments.count >= 4, let seed = UInt64(arguments[1]) else { throw UsageError() }
   limitLifetime()
   let opensLimited = arguments[2] == "1"
-  for limit in arguments[3...].compactMap(UInt64.init) {
-    var run = FullDisk(path: "\(arguments[0])-\(limit).larch", seed: seed)
+  for (number, limit) in arguments[3...].compactMap(UInt64.init).enumerated() {
+    var run = FullDisk(
+      path: "\(arguments[0])-\(limit).larch", seed: seed, isNew: number % 2 == 0)
     try run.run(
       opensLimited: opensLimited, fill: { _ in try limitFiles(to: limit) },
       free: { try limitFiles(to: nil) })
     say("\(limit): \(run.summary)")
   }
+}
+
+/// `limited-build <directory> <seed> <count>`: builds indexes where there is no room for them, and
+/// then where there is.
+func limitedBuild(_ arguments: [String]) throws {
+  guard arguments.count == 3, let seed = UInt64(arguments[1]), let count = Int(arguments[2])
+  else { throw UsageError() }
+  limitLifetime()
+  var refused = 0
+  var options = Store.Options()
+  options.indexBatchSize = 20
+  for number in 0..<count {
+    let path = "\(arguments[0])/build-\(number).larch"
+    try Books.make(at: path, count: 250, seed: seed)
+    var status = stat()
+    stat(path, &status)
+    try limitFiles(to: max(UInt64(status.st_size), 72 << 10) + UInt64(number) * 4096)
+    do {
+      try Store(at: path, for: IndexedBook.self, options: options).close()
+    } catch {
+      refused += 1
+      try FullDisk.check(error, "building")
+    }
+    var readOnly = Store.Options()
+    readOnly.isReadOnly = true
+    let old = try Store(at: path, for: PlainBook.self, options: readOnly)
+    try old.read { try Books.check($0, count: 250, seed: seed) }
+    guard try old.verify().isClean else { throw Mismatch("an index that was there is broken") }
+    old.close()
+    try limitFiles(to: nil)
+    let store = try Store(at: path, for: IndexedBook.self, options: options)
+    let report = try store.verify()
+    guard report.isClean, report.entryCount > 250 * 4 else { throw Mismatch("\(report)") }
+    store.close()
+  }
+  say("\(refused) \(count)")
 }
 
 /// `full-disk <directory> <seed>`: the same on a file system that another file fills up.
@@ -41,7 +78,8 @@ func fullDisk(_ arguments: [String]) throws {
   limitLifetime()
   let filler = arguments[0] + "/filler"
   for opensLimited in [false, true] {
-    var run = FullDisk(path: "\(arguments[0])/\(opensLimited).larch", seed: seed)
+    var run = FullDisk(
+      path: "\(arguments[0])/\(opensLimited).larch", seed: seed, isNew: seed % 2 == 0)
     try run.run(
       opensLimited: opensLimited,
       fill: { room in
@@ -60,14 +98,17 @@ func fullDisk(_ arguments: [String]) throws {
 private struct FullDisk {
   let path: String
   let model: WriterModel
+  /// Whether there is no store yet when the disk is full.
+  let isNew: Bool
   private var refusedOpenings = 0
   private var done = 0
   private var refused = 0
   private var deleted = 0
   private var refusedDeletes = 0
 
-  init(path: String, seed: UInt64) {
+  init(path: String, seed: UInt64, isNew: Bool) {
     self.path = path
+    self.isNew = isNew
     model = WriterModel(seed: seed, writer: 0)
   }
 
@@ -76,7 +117,7 @@ private struct FullDisk {
       + "deletes \(deleted), refused deletes \(refusedDeletes)"
   }
 
-  private static func check(_ error: any Error, _ what: String) throws {
+  static func check(_ error: any Error, _ what: String) throws {
     guard let error = error as? LarchError, error.code == .diskFull || error.code == .ioFailure
     else { throw Mismatch("\(what): \(error)") }
   }
@@ -87,8 +128,7 @@ private struct FullDisk {
   ) throws {
     defer { try? free() }
     if opensLimited {
-      // A store with something in it, so that there is something to lose; none at times.
-      if model.seed % 2 == 0 { try Store.forCrashes(at: path).close() }
+      if !isNew { try Store.forCrashes(at: path).close() }
       unlink(path + "-lock")
       try fill(0)
       do {
@@ -96,6 +136,7 @@ private struct FullDisk {
       } catch {
         refusedOpenings += 1
         try Self.check(error, "opening")
+        if isNew, access(path, F_OK) == 0 { throw Mismatch("a part of a store was left") }
       }
       try free()
     }
@@ -158,14 +199,14 @@ private struct FullDisk {
       refused += 1
       try expectSame("after a refused write")
       // Deleting needs a few pages too, but makes room in time.
-      for _ in 0..<6 where bulk > 0 {
+      for _ in 0..<12 where bulk > 0 {
         do {
           try store.write { tx throws in
-            for item in try tx.all(Item.self) where item.owner == 9 && item.serial >= bulk - 4 {
+            for item in try tx.all(Item.self) where item.owner == 9 && item.serial == bulk - 1 {
               try tx.delete(item)
             }
           }
-          bulk -= 4
+          bulk -= 1
           deleted += 1
         } catch {
           try Self.check(error, "deleting")

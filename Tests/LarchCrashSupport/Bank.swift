@@ -17,7 +17,9 @@ package enum Bank {
   package static let accountCount = 50
   private static let opening = 1000
 
-  package static func open(at path: String) throws -> Store { try Store(at: path, for: Account.self) }
+  package static func open(at path: String) throws -> Store {
+    try Store(at: path, for: Account.self)
+  }
 
   /// Opens the accounts.
   package static func make(at path: String) throws {

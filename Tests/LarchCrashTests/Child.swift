@@ -138,7 +138,8 @@ final class CrashDirectory {
     let memory = "/dev/shm"
     let base =
       !onDisk && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
-    path = URL(fileURLWithPath: base).appendingPathComponent("larch-crash-\(UUID().uuidString)").path
+    path =
+      URL(fileURLWithPath: base).appendingPathComponent("larch-crash-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 

@@ -34,6 +34,19 @@ struct DiskFullTests {
       "\(sum("refused to open")) openings and \(sum(" refused")) writes refused,",
       "\(sum(" deletes")) deletes done and \(sum("refused deletes")) refused, seed \(runSeed)")
     #expect(sum(" refused") >= count / 2)
+    #expect(sum(" deletes") > 0)
+  }
+
+  @Test("An index that finds no room is built when there is some")
+  func limitedBuild() throws {
+    let directory = try CrashDirectory()
+    let child = try Child(
+      ["limited-build", directory.path, "\(runSeed)", "40"], in: directory.path)
+    let ending = try child.wait()
+    #expect(ending == .exit(0), "seed \(runSeed): \(child.output)")
+    let counts = child.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+    print("builds without room: \(counts) refused and all, seed \(runSeed)")
+    #expect(counts.count == 2 && counts[0] >= 10)
   }
 
   @Test("A file system that is full, and has room again", .enabled(if: TinyDisk.isPossible))

@@ -1,6 +1,7 @@
 import Foundation
 import LarchCrashSupport
 import LarchTestSupport
+import Synchronization
 import Testing
 
 @testable import Larch
@@ -51,7 +52,8 @@ struct KilledBuildTests {
       try expectComplete(directory.store, seed: seed)
     }
     print(
-      "index build: \(kills) kills in \(stores) stores, read-only looks \(lookedAt), seed \(runSeed)")
+      "index build: \(kills) kills in \(stores) stores, read-only looks \(lookedAt), seed \(runSeed)"
+    )
   }
 
   @Test("Two processes that build the same indexes share the work")
@@ -78,6 +80,29 @@ struct KilledBuildTests {
     // A builder whose index was finished by the other has one step in vain.
     #expect(steps <= whole + 2 * IndexedBook.newIndexCount, "seed \(runSeed)")
     try expectComplete(directory.store, seed: runSeed)
+  }
+
+  @Test("The progress of a build that goes on counts what was done before")
+  func progressOfResumed() throws {
+    let directory = try CrashDirectory()
+    try Books.make(at: directory.store, count: Self.count, seed: runSeed)
+    let beacon = try Beacon(path: directory.beacon)
+    let child = try Child(
+      ["build-indexes", directory.store, directory.beacon, "\(Self.batch)", "0"],
+      in: directory.path)
+    try child.wait("has built for a while") { beacon[.acknowledged(0)] >= 40 }
+    try child.killHard()
+    let steps = beacon[.acknowledged(0)] % (Self.count / Self.batch + 1)
+    let seen = Mutex<[Store.IndexProgress]>([])
+    var options = Store.Options()
+    options.indexBatchSize = Self.batch
+    options.indexProgress = { step in seen.withLock { $0.append(step) } }
+    try Store(at: directory.store, for: IndexedBook.self, options: options).close()
+    let first = try #require(seen.withLock { $0.first })
+    // One step may have been kept without being told.
+    #expect((1...2).contains(first.done / Self.batch - steps), "\(steps) steps, then \(first)")
+    let last = try #require(seen.withLock { $0.last })
+    #expect(last.done == Self.count && last.total == Self.count)
   }
 
   @Test("A program with the old declarations takes a half-built index away, and it is built again")
@@ -147,7 +172,8 @@ struct KilledBuildTests {
     var found = 0
     var absent = 0
     for kill in 0..<kills {
-      let child = try Child(["create-stores", directory.path, directory.beacon], in: directory.path)
+      let child = try Child(
+        ["create-stores", directory.path, directory.beacon], in: directory.path)
       try child.waitUntilStarted(beacon, 0)
       usleep(UInt32(random.below(12_000)))
       try child.killHard()
@@ -157,7 +183,8 @@ struct KilledBuildTests {
       if FileManager.default.fileExists(atPath: path) {
         found += 1
         let store = try Store.forCrashes(at: path) { $0.createsFile = false }
-        #expect(try store.read { try $0.count(Progress.self) } <= 1, "seed \(runSeed), kill \(kill)")
+        #expect(
+          try store.read { try $0.count(Progress.self) } <= 1, "seed \(runSeed), kill \(kill)")
         #expect(try store.verify().isClean, "seed \(runSeed), kill \(kill)")
         store.close()
       } else {
@@ -167,7 +194,8 @@ struct KilledBuildTests {
     }
     let stores = beacon[.acknowledged(0)]
     print(
-      "create: \(kills) kills, \(stores) stores, \(found) whole and \(absent) absent, seed \(runSeed)")
+      "create: \(kills) kills, \(stores) stores, \(found) whole and \(absent) absent, seed \(runSeed)"
+    )
     for number in 0..<stores {
       let path = "\(directory.path)/new-\(number).larch"
       guard FileManager.default.fileExists(atPath: path) else { continue }

@@ -162,24 +162,38 @@ extension CatalogStorage {
 // MARK: - Salvage
 
 extension CatalogStorage {
+  /// Collection and id, if the entry of a catalog is the note of a deleted id.
+  static func highestDeletedID(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) -> (collection: UInt32, id: Int64)? {
+    let prefix = "deleted/".utf8
+    guard key.starts(with: prefix),
+      let collection = UInt32(String(decoding: key.dropFirst(prefix.count), as: UTF8.self))
+    else { return nil }
+    var reader = StoredReader(value)
+    guard let id = try? reader.integer(Int64.self) else { return nil }
+    return (collection, id)
+  }
+
   /// Puts collections and shapes of another file into a new one, under the numbers they had there:
   /// the checksums of records and the records themselves hold these numbers.
   func restore(
     _ collections: [StoredCollection], _ shapes: [UInt16: [UInt8]],
-    lostShapes: Int, in transaction: LMDBTransaction
+    highestDeletedIDs: [UInt32: Int64], in transaction: LMDBTransaction
   ) throws {
     for collection in collections {
       try set(collection, in: transaction)
+      if let id = highestDeletedIDs[collection.id] {
+        try setHighestDeletedID(id, of: collection.id, in: transaction)
+      }
       _ = try LMDBDatabase.open(
         CatalogStorage.recordsName(collection.id), .create, in: transaction)
     }
     // Numbers of indexes that are not copied may be higher than those of collections.
     let highest = collections.map(\.id).max() ?? 0
     try setInteger(.counters, to: highest &+ 10_000, in: transaction)
-    // Numbers of shapes are dense, and those of lost shapes must not be given to new ones: records
-    // that name them would be misread.
-    let highestShape = Int(shapes.keys.max() ?? 0) + lostShapes
-    for id in 1..<UInt16(clamping: highestShape + 1) {
+    // Numbers of shapes are dense; the place of a lost one is taken by one that nothing uses.
+    for id in 1..<((shapes.keys.max() ?? 0) + 1) {
       let shape = shapes[id] ?? Shape(id: id, typeName: "lost", fields: []).encoded()
       let key = withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) }
       try CatalogStorage.put(shape, under: key, into: self.shapes, in: transaction)

@@ -14,6 +14,10 @@ final class TransactionContext {
   /// The bytes of the id that is being worked on.
   @exclusivity(unchecked) var idWriter = KeyWriter()
 
+  /// Set while a record is taken in: code of the record type may run then, and must not use the
+  /// transaction that is in the middle of it.
+  @exclusivity(unchecked) var isTakingIn = false
+
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?
 
@@ -51,6 +55,13 @@ final class TransactionContext {
   func transaction() throws -> LMDBTransaction {
     guard let current else { throw TransactionContext.ended }
     return current
+  }
+
+  static var reentered: LarchError {
+    LarchError(
+      .nestedWrite,
+      "The coding or a computed property of a record used the transaction that was saving a record; it may only use the record itself."
+    )
   }
 
   static var ended: LarchError {

@@ -11,7 +11,7 @@ struct EntryList: ~Copyable {
     var length: Int
     /// The key holds only the beginning of a long value.
     var isCut: Bool
-    /// A component is nil: such a key is never in conflict with another.
+    /// A component is nil or NaN: such a key is never in conflict with another.
     var hasNil: Bool
   }
 

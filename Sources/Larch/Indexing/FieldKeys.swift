@@ -1,24 +1,22 @@
 extension KeyWriter {
   /// Writes a stored field as a key of the declared form; false when only the decoded record can
   /// tell the key, and then what was written means nothing.
+  @inline(__always)
   mutating func append(
-    _ value: RawField, form: KeyForm, isLast: Bool
-  ) throws -> Bool {
-    switch form.node {
-    case .primitive(let kind):
-      guard case .value(let stored, let bytes) = value else { return false }
-      return append(bytes, stored: stored, as: kind, isLast: isLast)
-    case .optional(let wrapped):
-      switch value {
-      case .missing: return false
-      case .absent:
-        appendNil()
-        return true
-      case .value:
-        appendPresent()
-        return try append(value, form: wrapped, isLast: isLast)
-      }
-    case .composite: return false
+    _ value: RawField, _ step: UnsafeMutablePointer<KeyPlan.Step>, isLast: Bool
+  ) -> Bool {
+    switch value {
+    case .missing: return false
+    case .absent:
+      // A property that is not optional and yet has no value: the type's own decoding supplies it.
+      guard step.pointee.isOptional else { return false }
+      appendNil()
+      return true
+    case .value(let kind, let bytes):
+      if step.pointee.isOptional { appendPresent() }
+      foldsCase = step.pointee.isFolded
+      defer { foldsCase = false }
+      return append(bytes, stored: kind, as: step.pointee.primitive, isLast: isLast)
     }
   }
 

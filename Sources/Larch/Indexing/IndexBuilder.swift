@@ -23,33 +23,35 @@ struct IndexBuilder {
 
   private func build(_ number: Int, in collection: CollectionHandle) throws {
     let index = collection.indexes[number]
-    var done = 0
     var isFinished = false
     while !isFinished {
       var total = 0
-      var batch = 0
+      var done = 0
       isFinished = try environment.write { transaction in
-        batch = 0
         total = try collection.records.statistics(in: transaction).entries
         let context = try TransactionContext(catalog, of: environment)
         context.begin(transaction)
         defer { context.end() }
         // Another program may build the same index, and have finished.
-        if try storedState(of: index, in: collection, transaction) == .ready { return true }
-        batch = try addBatch(number, in: collection, context, transaction)
+        if try storedState(of: index, in: collection, transaction) == .ready {
+          done = total
+          return true
+        }
+        let position = try BuildPosition(of: index, catalog.storage, transaction)
+        let batch = try addBatch(number, in: collection, after: position, context, transaction)
+        done = position.done &+ batch
         if batch == batchSize { return false }
         try finish(index, in: collection, context, transaction)
         return true
       }
-      done += batch
       progress(collection.stored.name, index.stored.name, min(done, total), total)
     }
   }
 
-  /// Adds the entries of the records behind the progress; returns how many records it read.
+  /// Adds the entries of the records behind the position; returns how many records it read.
   private func addBatch(
-    _ number: Int, in collection: CollectionHandle, _ context: TransactionContext,
-    _ transaction: LMDBTransaction
+    _ number: Int, in collection: CollectionHandle, after position: BuildPosition,
+    _ context: TransactionContext, _ transaction: LMDBTransaction
   ) throws -> Int {
     let index = collection.indexes[number]
     let storage = catalog.storage
@@ -60,8 +62,7 @@ struct IndexBuilder {
     var count = 0
     do {
       var cursor = try LMDBCursor(collection.records, in: transaction)
-      var record = try start(
-        &cursor, after: storage.value(.buildProgress(index.stored.id), in: transaction))
+      var record = try start(&cursor, after: position.lastID)
       while let here = record, count < batchSize {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
@@ -79,7 +80,8 @@ struct IndexBuilder {
     }
     try pending.flush(in: transaction)
     if count == batchSize {
-      try storage.set(.buildProgress(index.stored.id), to: lastID, in: transaction)
+      let next = BuildPosition(done: position.done &+ count, lastID: lastID)
+      try storage.set(.buildProgress(index.stored.id), to: next.encoded(), in: transaction)
     }
     return count
   }
@@ -131,6 +133,40 @@ struct IndexBuilder {
       ) { $0.index = index.stored.name }
     }
     return (entry, place)
+  }
+}
+
+/// How far the building of an index came, as the file keeps it.
+private struct BuildPosition {
+  /// How many records were read.
+  var done = 0
+  /// The id of the last one; nil before the first.
+  var lastID: [UInt8]?
+
+  init(done: Int, lastID: [UInt8]) {
+    self.done = done
+    self.lastID = lastID
+  }
+
+  init(
+    of index: IndexHandle, _ storage: CatalogStorage, _ transaction: LMDBTransaction
+  ) throws {
+    guard let bytes = try storage.value(.buildProgress(index.stored.id), in: transaction) else {
+      return
+    }
+    try bytes.withUnsafeBytes {
+      var reader = StoredReader($0)
+      done = Int(clamping: try reader.varint())
+      lastID = try reader.data()
+      try reader.expectEnd()
+    }
+  }
+
+  func encoded() -> [UInt8] {
+    var writer = StoredWriter()
+    writer.append(varint: UInt64(done))
+    writer.append(data: lastID ?? [])
+    return writer.bytes
   }
 }
 

@@ -6,11 +6,10 @@
 struct IndexKeys: ~Copyable {
   private var writer: KeyWriter
   private let isWhole: Bool
-  /// Ways to the stored fields of the collection that was worked on last, by index and field. They
-  /// remember where a field lies, so each context has its own.
-  private var paths: [[FieldPath?]] = []
-  private var pathOwner: ObjectIdentifier?
-  private var pathsByCollection: [ObjectIdentifier: [[FieldPath?]]] = [:]
+  /// The plan of the collection that was worked on last.
+  private var plan: KeyPlan?
+  private var planOwner: ObjectIdentifier?
+  private var plans: [ObjectIdentifier: KeyPlan] = [:]
 
   /// With `whole`, not keys but everything that goes into them, of any length.
   init(whole: Bool = false) {
@@ -33,18 +32,16 @@ struct IndexKeys: ~Copyable {
     of record: UnsafeRawBufferPointer, in collection: CollectionHandle, with coder: RecordCoder,
     only: Int? = nil, into list: inout EntryList
   ) throws {
-    if pathOwner != ObjectIdentifier(collection) { choosePaths(for: collection) }
+    let plan = self.plan(for: collection)
+    let shapes = coder.shapes
     var undecided: UInt64 = 0
-    for number in 0..<collection.indexes.count {
+    for number in 0..<plan.count {
       if let only, only != number { continue }
-      let schema = collection.indexes[number].schema
-      if schema.isDecoded {
-        undecided |= 1 << UInt64(number)
-        continue
-      }
+      let entry = plan.entries[number]
       writer.clear()
-      let isDecided = try collect(
-        number, schema, from: 0, of: record, coder.shapes, into: &list)
+      let isDecided =
+        try entry.count > 0
+        && append(entry.steps, entry.count, of: record, shapes, number, into: &list)
       if !isDecided { undecided |= 1 << UInt64(number) }
     }
     if undecided != 0 {
@@ -52,65 +49,60 @@ struct IndexKeys: ~Copyable {
     }
   }
 
-  private mutating func choosePaths(for collection: CollectionHandle) {
-    let owner = ObjectIdentifier(collection)
-    pathOwner = owner
-    if let known = pathsByCollection[owner] {
-      paths = known
-      return
-    }
-    paths = collection.indexes.map { index in
-      index.schema.fields.map { field in field.storedPath.map { FieldPath($0) } }
-    }
-    pathsByCollection[owner] = paths
+  @inline(__always)
+  private mutating func plan(for collection: CollectionHandle) -> KeyPlan {
+    if planOwner == ObjectIdentifier(collection), let plan { return plan }
+    return choosePlan(for: collection)
   }
 
-  /// Writes the fields from one on; false when the bytes cannot tell. Keys that were added before
-  /// that are right: the decoded record gives them again, and a list holds each only once.
-  private mutating func collect(
-    _ number: Int, _ schema: IndexSchema, from first: Int, of record: UnsafeRawBufferPointer,
-    _ shapes: ShapeTable, into list: inout EntryList
+  @inline(never)
+  private mutating func choosePlan(for collection: CollectionHandle) -> KeyPlan {
+    let owner = ObjectIdentifier(collection)
+    let chosen = plans[owner] ?? KeyPlan(collection)
+    plans[owner] = chosen
+    planOwner = owner
+    plan = chosen
+    return chosen
+  }
+
+  /// Writes fields of an index; false when the bytes cannot tell. Keys that were added before that
+  /// are right: the decoded record gives them again, and a list holds each only once.
+  private mutating func append(
+    _ steps: UnsafeMutablePointer<KeyPlan.Step>, _ count: Int,
+    of record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ number: Int,
+    into list: inout EntryList
   ) throws -> Bool {
-    let last = schema.fields.count - 1
-    var place = first
-    while place <= last {
-      let field = schema.fields[place]
-      guard let path = paths[number][place] else { return false }
-      let value = try path.read(in: record, shapes: shapes)
-      if field.isMultiple {
-        return try collectElements(
-          of: value, number, schema, at: place, of: record, shapes, into: &list)
+    var step = steps
+    var left = count
+    while left > 0 {
+      let value = try step.pointee.path.read(in: record, shapes: shapes)
+      if step.pointee.isMultiple {
+        return try appendElements(of: value, step, left, of: record, shapes, number, into: &list)
       }
-      writer.foldsCase = field.isFolded
-      let isWritten = try writer.append(value, form: field.form, isLast: place == last)
-      writer.foldsCase = false
-      if !isWritten { return false }
-      place += 1
+      guard writer.append(value, step, isLast: left == 1) else { return false }
+      step += 1
+      left -= 1
     }
     IndexKeys.insert(writer, index: number, isWhole: isWhole, into: &list)
     return true
   }
 
-  private mutating func collectElements(
-    of value: RawField, _ number: Int, _ schema: IndexSchema, at place: Int,
-    of record: UnsafeRawBufferPointer, _ shapes: ShapeTable, into list: inout EntryList
+  private mutating func appendElements(
+    of value: RawField, _ step: UnsafeMutablePointer<KeyPlan.Step>, _ left: Int,
+    of record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ number: Int,
+    into list: inout EntryList
   ) throws -> Bool {
     switch value {
     case .missing: return false
     case .absent: return true
     case .value(let kind, let bytes):
       guard kind == .list else { return false }
-      let field = schema.fields[place]
-      let isLast = place == schema.fields.count - 1
       let mark = writer.mark
       var elements = try RawList(kind, bytes)
       while let element = try elements.next() {
         writer.rewind(to: mark)
-        writer.foldsCase = field.isFolded
-        let isWritten = try writer.append(element, form: field.form, isLast: isLast)
-        writer.foldsCase = false
-        guard isWritten,
-          try collect(number, schema, from: place + 1, of: record, shapes, into: &list)
+        guard writer.append(element, step, isLast: left == 1),
+          try append(step + 1, left - 1, of: record, shapes, number, into: &list)
         else { return false }
       }
       return true
@@ -145,7 +137,7 @@ struct WholeValues: ~Copyable {
 
   init(_ context: TransactionContext) { self.context = context }
 
-  /// The whole values of a record in one index.
+  /// The whole values of a record in one index that can be in conflict with others.
   mutating func keys(
     of record: UnsafeRawBufferPointer, in index: IndexHandle, _ collection: CollectionHandle
   ) throws -> [[UInt8]] {
@@ -154,7 +146,7 @@ struct WholeValues: ~Copyable {
     list.removeAll()
     try keys.collect(
       of: record, in: collection, with: context.coder, only: number, into: &list)
-    return list.items.map { [UInt8](list.key($0)) }
+    return list.items.filter { !$0.hasNil }.map { [UInt8](list.key($0)) }
   }
 
   /// The whole values of the stored record with this id.

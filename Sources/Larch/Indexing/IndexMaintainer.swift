@@ -9,12 +9,14 @@ final class IndexMaintainer {
   static let gatherLimit = 48 << 20
 
   private let context: TransactionContext
-  private var keys = IndexKeys()
-  private var old = EntryList()
-  private var new = EntryList()
+  // One thread at a time writes, and a record's own code cannot come back here: the context says
+  // that a record is being taken in.
+  @exclusivity(unchecked) private var keys = IndexKeys()
+  @exclusivity(unchecked) private var old = EntryList()
+  @exclusivity(unchecked) private var new = EntryList()
   /// By index number, filled at the first change of an index and kept for later transactions.
-  private var pending: [PendingIndex?] = []
-  private var gathered = 0
+  @exclusivity(unchecked) private var pending: [PendingIndex?] = []
+  @exclusivity(unchecked) private var gathered = 0
 
   init(_ context: TransactionContext) { self.context = context }
 
@@ -31,6 +33,8 @@ final class IndexMaintainer {
     write: () throws -> Void
   ) throws {
     if collection.indexes.isEmpty { return try write() }
+    context.isTakingIn = true
+    defer { context.isTakingIn = false }
     old.removeAll()
     new.removeAll()
     if let before {

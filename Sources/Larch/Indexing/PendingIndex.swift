@@ -1,10 +1,10 @@
 /// The gathered changes of one index in one write transaction.
 final class PendingIndex {
   let index: IndexHandle
-  private var entries = PendingEntries()
+  @exclusivity(unchecked) private var entries = PendingEntries()
   /// Hashes of the keys that were added since the last flush, for unique indexes: a key that is
   /// not here cannot be in conflict with what is gathered.
-  private var addedKeys = HashSet()
+  @exclusivity(unchecked) private var addedKeys = HashSet()
 
   init(_ index: IndexHandle) { self.index = index }
 

@@ -35,7 +35,7 @@ public struct KeyWriter: ~Copyable {
   private(set) var count = 0
   /// Where a key must not reach; zero once it is cut, so that one comparison guards each append.
   private var end = KeyWriter.keyLimit
-  /// A component was nil since the last `clear`.
+  /// A component was nil, or NaN, since the last `clear`: such a key is in conflict with no other.
   private(set) var hasNil = false
   /// Strings are written in lower case, for indexes that ignore case.
   var foldsCase = false
@@ -140,13 +140,19 @@ public struct KeyWriter: ~Copyable {
   mutating func append(bool value: Bool) { append(bits: UInt8(value ? 1 : 0)) }
 
   mutating func append(double value: Double) {
-    if value.isNaN { return append(bits: UInt64.max) }
+    if value.isNaN {
+      hasNil = true
+      return append(bits: UInt64.max)
+    }
     let bits = (value + 0).bitPattern
     append(bits: bits >> 63 == 0 ? bits | 1 << 63 : ~bits)
   }
 
   mutating func append(float value: Float) {
-    if value.isNaN { return append(bits: UInt32.max) }
+    if value.isNaN {
+      hasNil = true
+      return append(bits: UInt32.max)
+    }
     let bits = (value + 0).bitPattern
     append(bits: bits >> 31 == 0 ? bits | 1 << 31 : ~bits)
   }

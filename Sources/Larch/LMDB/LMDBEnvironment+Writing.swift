@@ -103,7 +103,7 @@ extension LMDBEnvironment {
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
     let page = Int(info.me_last_pgno)
-    if page > lastCheckedPage &+ lastCheckedPage / 4 &+ 256 {
+    if page > lastCheckedPage &+ lastCheckedPage / 10 &+ 32 {
       lastCheckedPage = page
       var dead: Int32 = 0
       mdb_reader_check(handle, &dead)

@@ -50,7 +50,7 @@ public struct Index<R: Record>: Sendable {
 /// Unique(\.teamID, \.number)
 /// ```
 ///
-/// A record with nil in one of the fields is never in conflict. A save that would break the rule
+/// A record with nil, or NaN, in one of the fields is never in conflict. A save that would break the rule
 /// throws `.uniqueConflict`, which names the index and the record in the way, and changes nothing.
 public struct Unique<R: Record>: Sendable {
   let declaration: IndexDeclaration<R>

@@ -13,10 +13,15 @@ extension IndexSchema {
     return "0x" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// Whether a component of the key is nil.
+  /// Whether a component of the key is nil or NaN: such a key is in conflict with no other.
   func hasNil(_ key: UnsafeRawBufferPointer) throws -> Bool {
     try KeyReader.read(key, as: form).values.contains {
-      if case .null = $0 { true } else { false }
+      switch $0 {
+      case .null: true
+      case .double(let value), .date(let value): value.isNaN
+      case .float(let value): value.isNaN
+      default: false
+      }
     }
   }
 

@@ -18,7 +18,8 @@ public class ReadTransaction {
   /// The LMDB transaction, while the closure runs.
   @inline(__always)
   final func live() throws -> LMDBTransaction {
-    guard isOpen, owner == ThreadIdentity.current else { throw TransactionContext.ended }
+    // The owner first: another thread must not even look at what changes.
+    guard owner == ThreadIdentity.current, isOpen else { throw TransactionContext.ended }
     return try context.transaction()
   }
 
@@ -36,7 +37,7 @@ public class ReadTransaction {
   }
 
   /// Whether the closure still runs on this thread.
-  final var isLive: Bool { isOpen && owner == ThreadIdentity.current }
+  final var isLive: Bool { owner == ThreadIdentity.current && isOpen }
 
   /// Takes note of a cursor that has an LMDB cursor open. Not by a weak reference: those make
   /// every later count of references slow.
@@ -139,6 +140,7 @@ extension TransactionContext {
   /// The bytes that a record is stored under, in the context's own buffer.
   @inline(__always)
   func key<ID: RecordIdentifier>(of id: ID) throws -> UnsafeRawBufferPointer {
+    if isTakingIn { throw TransactionContext.reentered }
     idWriter.clear()
     try id._writeID(to: &idWriter)
     return idWriter.bytes

@@ -53,11 +53,14 @@ private final class StoreSalvage {
   private static let batchSize = 10_000
   private static let damageLimit = 1000
 
+  private let path: String
   private let source: PageTree
   private let target: String
   private let progress: ((Int) -> Void)?
   private var report = SalvageReport()
   private var copied = 0
+  private let knownShapes = ShapeTable()
+  private var highestDeletedIDs: [UInt32: Int64] = [:]
 
   init(_ path: String, to target: String, progress: ((Int) -> Void)?) throws {
     if FileManager.default.fileExists(atPath: target) {
@@ -65,6 +68,7 @@ private final class StoreSalvage {
         .fileExists, "There is a file where the new store was to be made; choose another path."
       ) { $0.path = target }
     }
+    self.path = path
     source = try PageTree(path: path)
     self.target = target
     self.progress = progress
@@ -79,18 +83,21 @@ private final class StoreSalvage {
   func run() throws -> SalvageReport {
     let collections = try readCollections()
     let shapes = try readShapes()
-    guard !collections.isEmpty || !shapes.isEmpty else {
+    guard !collections.isEmpty else {
       throw LarchError(
         .notAStore,
         "The catalog of the store cannot be read, so nothing tells what its records are; restore a backup."
-      )
+      ) { $0.path = path }
     }
+    knownShapes.loader = { id in
+      try shapes[id].map { try $0.withUnsafeBytes { try Shape(id: id, decoding: $0) } }
+    }
+    knownShapes.setCount(Int(shapes.keys.max() ?? 0))
     try withNewStore { environment in
       try environment.write { transaction in
         let storage = try CatalogLoader(environment, []).openStorage(in: transaction)
-        // Behind damage there may be shapes that nothing tells of.
-        let lost = report.damage.isEmpty ? 0 : 64
-        try storage.restore(collections, shapes, lostShapes: lost, in: transaction)
+        try storage.restore(
+          collections, shapes, highestDeletedIDs: highestDeletedIDs, in: transaction)
       }
       for collection in collections.sorted(by: { $0.name < $1.name }) {
         try copyRecords(of: collection, into: environment)
@@ -147,6 +154,10 @@ private final class StoreSalvage {
   private func readCollections() throws -> [StoredCollection] {
     var found: [StoredCollection] = []
     func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      if let (collection, id) = CatalogStorage.highestDeletedID(key, value) {
+        highestDeletedIDs[collection] = max(highestDeletedIDs[collection] ?? 0, id)
+        return
+      }
       guard key.starts(with: CatalogStorage.Key.collectionPrefix),
         var collection = try? StoredCollection(decoding: value),
         !found.contains(where: { $0.name == collection.name })
@@ -164,6 +175,7 @@ private final class StoreSalvage {
     func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       guard key.count == 2 else { return }
       let id = UInt16(bigEndian: key.loadUnaligned(as: UInt16.self))
+      guard (1...RecordFormat.shapeMask).contains(id) else { return }
       if found[id] == nil, (try? Shape(id: id, decoding: value)) != nil { found[id] = Array(value) }
     }
     try entries(of: CatalogStorage.shapesName, take)
@@ -185,6 +197,17 @@ private final class StoreSalvage {
 
   // MARK: Records
 
+  /// Whether a stored value is a record that was written for this id and can still be read: the
+  /// shapes that it names are needed too, and new ones must never take their place.
+  private func isWhole(
+    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ collection: StoredCollection
+  ) -> Bool {
+    guard let record = RecordEnvelope.open(value, id: key, collection: collection.id) else {
+      return false
+    }
+    return (try? RawRecord(record, shapes: knownShapes).json()) != nil
+  }
+
   private func copyRecords(
     of collection: StoredCollection, into environment: LMDBEnvironment
   ) throws {
@@ -195,7 +218,7 @@ private final class StoreSalvage {
     let database = source.database(named: name, onDamage: note)
     if let database {
       try source.forEachEntry(of: database, onDamage: note) { key, value in
-        guard RecordEnvelope.open(value, id: key, collection: collection.id) != nil else {
+        guard isWhole(value, key, collection) else {
           summary.damagedCount += 1
           return
         }
@@ -207,7 +230,7 @@ private final class StoreSalvage {
     }
     if database == nil || report.damage.count > damageBefore || summary.damagedCount > 0 {
       try source.forEachLeafEntry(onDamage: { _, _ in }) { key, value in
-        guard RecordEnvelope.open(value, id: key, collection: collection.id) != nil else { return }
+        guard isWhole(value, key, collection) else { return }
         if try writer.addIfAbsent(key, value) {
           summary.recordCount += 1
           summary.strayCount += 1

@@ -15,7 +15,7 @@ final class WriteContext {
   /// The highest assigned ids that this transaction deleted.
   private var highestDeletedIDs: [UInt32: Int64] = [:]
   /// Compares stored fields with the properties they come from.
-  var proof = FieldProof()
+  @exclusivity(unchecked) var proof = FieldProof()
   /// How many shapes the file holds.
   private var storedShapeCount = 0
 

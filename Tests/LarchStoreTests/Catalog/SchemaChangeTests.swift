@@ -131,7 +131,8 @@ struct SchemaChangeTests {
   ) throws {
     try withScratchPath { path throws in
       try fill(old, path, count: count)
-      try Store.using(path, New.self, options: .quick.with { $0.indexBatchSize = 7 }) { store throws in
+      let options = Store.Options.quick.with { $0.indexBatchSize = 7 }
+      try Store.using(path, New.self, options: options) { store throws in
         // Records of another version keep its shape, but read the same.
         let difference = TextDifference.between(
           expected: try fresh(new, count: count), actual: try store.dump())

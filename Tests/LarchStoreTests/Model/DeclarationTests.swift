@@ -172,8 +172,8 @@ struct DeclarationTests {
       (Wrong.NestedDefault.self, "stored property"), (Wrong.TwoDefaults.self, "leave one out"),
       (Wrong.TooMany.self, "64"), (Wrong.UnencodableDefault.self, "default"),
     ] as [(any Record.Type, String)])
-  func wrong(type: any Record.Type, hint: String) {
-    withScratchPath { path in
+  func wrong(type: any Record.Type, hint: String) throws {
+    try withScratchPath { path throws in
       let error = caught {
         try Store(path: path, types: [type], options: .quick, isTemporary: false).close()
       }
@@ -224,7 +224,7 @@ struct DeclarationTests {
       "inner.maybe.code": ["[nil] -> 1", "[4] -> 2"],
       "cityFolded": ["[\"london\"] -> 2", "[\"oslo\"] -> 1"],
       "price": ["[-1] -> 2", "[250] -> 1"],
-      "version": ["[[0, 0]] -> 2", "[[1, -2]] -> 1"],
+      "version": ["[0, 0] -> 2", "[1, -2] -> 1"],
       "rank": ["[1] -> 2", "[9] -> 1"],
       "initial": ["[\"L\"] -> 2", "[\"O\"] -> 1"],
       "active": ["[nil] -> 2"],

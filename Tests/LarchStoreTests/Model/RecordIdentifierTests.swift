@@ -80,8 +80,10 @@ struct RecordIdentifierTests {
 
   @Test("UUIDs and ids of the user's own type")
   func others() throws {
-    let uuids = try ["00000000-0000-0000-0000-000000000000", "80FF0000-0000-0000-0000-00000000000A"]
-      .map { try #require(UUID(uuidString: $0)) }
+    let uuids = try [
+      "00000000-0000-0000-0000-000000000000", "80FF0000-0000-0000-0000-00000000000A",
+    ]
+    .map { try #require(UUID(uuidString: $0)) }
     try roundTrip(uuids, uuids.map(\.uuidString))
     try roundTrip([ISBN(rawValue: "1"), ISBN(rawValue: "é")], ["1", "é"])
     try roundTrip([RecordID<Int>(-5), 7, 1_099_511_627_776], ["-5", "7", "1099511627776"])

@@ -18,7 +18,8 @@ struct DamagedFileTests {
 
   /// Opens `count` damaged copies; a child that dies is followed by one for the next number.
   static func open(
-    _ mode: String, template: String, seed: UInt64, count: Int, in directory: String
+    _ mode: String, command: String = "open-damaged", template: String, seed: UInt64, count: Int,
+    in directory: String
   ) throws -> [String: Outcome] {
     var outcomes: [String: Outcome] = [:]
     var next = 0
@@ -26,7 +27,7 @@ struct DamagedFileTests {
       var current = next - 1
       var kind = ""
       let ending = try ChildProgram.run(
-        ["open-damaged", mode, template, "\(seed)", "\(next)", "\(count - next)", directory]
+        [command, mode, template, "\(seed)", "\(next)", "\(count - next)", directory]
       ) { line in
         let words = line.split(separator: " ", maxSplits: 2).map(String.init)
         guard words.count >= 2, let number = Int(words[0]) else { return }

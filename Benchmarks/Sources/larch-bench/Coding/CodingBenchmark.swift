@@ -4,9 +4,7 @@ import Workload
 protocol CodingPeer: AnyObject {
   static var name: String { get }
   /// Limits and aims as multiples of the hand-written coder, or nil for that one itself.
-  static var limits: (encode: (must: Double, aim: Double), decode: (must: Double, aim: Double))? {
-    get
-  }
+  static var limits: CodingLimits? { get }
 
   init(_ records: [WorkloadPerson]) throws
   /// Returns the number of bytes, so that the work has a result.
@@ -15,11 +13,25 @@ protocol CodingPeer: AnyObject {
   func decodeAll() throws -> UInt64
 }
 
+/// What is asked of a coder, as multiples of the hand-written one.
+struct CodingLimits {
+  struct Limit {
+    var must: Double
+    var aim: Double
+  }
+
+  var encode: Limit
+  var decode: Limit
+
+  init(encode: Limit, decode: Limit) {
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
 final class HandWrittenCoding: CodingPeer {
   static let name = "hand-written"
-  static var limits: (encode: (must: Double, aim: Double), decode: (must: Double, aim: Double))? {
-    nil
-  }
+  static var limits: CodingLimits? { nil }
 
   private let people: [CodedPerson]
   private let encoded: EncodedRecords
@@ -142,7 +154,7 @@ func runCoding() throws {
   }
 }
 
-private func verdict(_ reached: Double, _ limit: (must: Double, aim: Double)) -> String {
+private func verdict(_ reached: Double, _ limit: CodingLimits.Limit) -> String {
   let word = reached > limit.must ? "MISSED" : reached > limit.aim ? "ok" : "ok, aim reached"
   return "\(word) (limit \(format(limit.must, 1)), aim \(format(limit.aim, 2)))"
 }

@@ -35,11 +35,48 @@ private func check(_ form: KeyForm) {
   precondition(KeyForm(form.description) == form, "a form is not what its text says")
 }
 
+/// A small sound store, and a place for its damaged copies.
+private struct Template {
+  let bytes: [UInt8]
+  let path: String
+
+  init() throws {
+    let store = try Store.temporary()
+    bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: store.path)))
+    path = store.path + "-damaged"
+    store.close()
+  }
+
+  /// The input changes bytes of the file: where, as 16 bits, and to what. What is refused is
+  /// refused as ours; the walk itself must come to an end on anything.
+  func check(_ changes: UnsafeRawBufferPointer) throws {
+    var damaged = bytes
+    var place = 0
+    while place + 3 <= changes.count {
+      let offset = Int(changes.loadUnaligned(fromByteOffset: place, as: UInt16.self))
+      damaged[offset % damaged.count] = changes[place + 2]
+      place += 3
+    }
+    // The last byte left over cuts the file.
+    if place < changes.count { damaged.removeLast(Int(changes[place]) * 16 % damaged.count) }
+    try Data(damaged).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    do {
+      try FileCheck.checkHeader(path: path)
+    } catch {
+      expectOurs(error)
+    }
+    _ = try FileCheck.verify(path: path)
+  }
+}
+
+private let template = try Template()
+
 private func check(_ input: UnsafeRawBufferPointer) {
   guard let choice = input.first else { return }
   let bytes = UnsafeRawBufferPointer(rebasing: input.dropFirst())
   do {
-    switch choice % 5 {
+    switch choice % 6 {
     case 0: try check(collection: bytes)
     case 1:
       let format = try StoredFormat(decoding: bytes)
@@ -53,6 +90,7 @@ private func check(_ input: UnsafeRawBufferPointer) {
           try check(collection: try CatalogStorage.checked(stored, key: key))
         }
       }
+    case 4: try template.check(bytes)
     default:
       let half = bytes.count / 2
       _ = try CatalogStorage.checked(

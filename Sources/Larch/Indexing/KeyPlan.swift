@@ -1,0 +1,65 @@
+/// How the keys of a collection are made from stored bytes, laid out flat: a save goes through it
+/// for every index, and counting references there would cost more than the keys.
+final class KeyPlan {
+  /// One field of one index.
+  struct Step {
+    /// Kept alive by the plan. It remembers where the field lies, so each context has its own.
+    unowned(unsafe) let path: FieldPath
+    let primitive: KeyForm.Primitive
+    let isOptional: Bool
+    let isMultiple: Bool
+    let isFolded: Bool
+  }
+
+  /// One index: its steps, or none when only the decoded record tells its keys.
+  struct Entry {
+    var steps: UnsafeMutablePointer<Step>
+    var count: Int
+  }
+
+  let entries: UnsafeMutablePointer<Entry>
+  let count: Int
+  private let paths: [FieldPath]
+  private let steps: UnsafeMutablePointer<Step>
+
+  init(_ collection: CollectionHandle) {
+    let lists = collection.indexes.map { KeyPlan.steps(of: $0.schema) }
+    paths = lists.joined().map(\.path)
+    steps = .allocate(capacity: max(1, paths.count))
+    count = lists.count
+    entries = .allocate(capacity: max(1, count))
+    var place = steps
+    for (number, list) in lists.enumerated() {
+      (entries + number).initialize(to: Entry(steps: place, count: list.count))
+      for step in list {
+        place.initialize(
+          to: Step(
+            path: step.path, primitive: step.primitive, isOptional: step.field.form.isOptional,
+            isMultiple: step.field.isMultiple, isFolded: step.field.isFolded))
+        place += 1
+      }
+    }
+  }
+
+  deinit {
+    entries.deallocate()
+    steps.deallocate()
+  }
+
+  private typealias Draft = (path: FieldPath, primitive: KeyForm.Primitive, field: IndexFieldSchema)
+
+  /// Empty when a field is of a form that stored bytes cannot tell.
+  private static func steps(of schema: IndexSchema) -> [Draft] {
+    if schema.isDecoded { return [] }
+    var drafts: [Draft] = []
+    for field in schema.fields {
+      var form = field.form
+      if case .optional(let wrapped) = form.node { form = wrapped }
+      guard case .primitive(let primitive) = form.node, let names = field.storedPath else {
+        return []
+      }
+      drafts.append((FieldPath(names), primitive, field))
+    }
+    return drafts
+  }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Test support")
+struct TestSupportTests {
+  struct Mixed: Record, Equatable {
+    var id: String
+    var counts: [String: Int]
+    var kinds: Set<String>
+    var date: Date
+    var number: Double
+    static let schema = Schema<Mixed> { Index(\.kinds) }
+  }
+
+  @Test("Equal texts do not differ; others show the lines that do, with two lines around them")
+  func difference() {
+    #expect(TextDifference.between(expected: "", actual: "") == nil)
+    #expect(TextDifference.between(expected: "a\nb\n", actual: "a\nb\n") == nil)
+    let old = (1...12).map { "line \($0)" }
+    var new = old
+    new[5] = "other"
+    new.append("more")
+    #expect(
+      TextDifference.between(
+        expected: old.joined(separator: "\n"), actual: new.joined(separator: "\n")) == """
+            …
+            line 4
+            line 5
+          - line 6
+          + other
+            line 7
+            line 8
+            …
+            line 11
+            line 12
+          + more
+          """)
+    #expect(TextDifference.between(expected: "a", actual: "a\n") == "  a\n+ ")
+    #expect(TextDifference.between(expected: "a", actual: "b") == "- a\n+ b")
+    // Equal for Swift, but not the same bytes: what a store writes is bytes.
+    #expect(TextDifference.between(expected: "é", actual: "e\u{301}") == "- é\n+ e\u{301}")
+    #expect(TextDifference.between(expected: "a\nb\na", actual: "a") == "  a\n- b\n- a")
+  }
+
+  @Test("The generator gives the same numbers everywhere")
+  func generator() {
+    var random = SeededGenerator(seed: 1)
+    let first = [random.next(), random.next()]
+    #expect(first == [10_451_216_379_200_822_465, 13_757_245_211_066_428_519])
+    var same = SeededGenerator(seed: 1)
+    #expect(same.next() == 10_451_216_379_200_822_465)
+    var other = SeededGenerator(seed: 2)
+    #expect(other.next() != 10_451_216_379_200_822_465)
+  }
+
+  @Test("The reference store refuses what a unique rule forbids and nothing else")
+  func reference() {
+    var reference = ReferenceStore<Company> { ["name:" + $0.name] }
+    let inserted = reference.save(Company(id: 1, name: "a"))
+    let again = reference.save(Company(id: 1, name: "a"))
+    let taken = reference.save(Company(id: 2, name: "a"))
+    #expect(inserted && again && !taken)
+    #expect(reference.conflict(of: Company(id: 2, name: "a")) == 1)
+    #expect(reference.records.count == 1)
+    let deleted = reference.delete(1)
+    let deletedAgain = reference.delete(1)
+    #expect(deleted && !deletedAgain)
+    let free = reference.save(Company(id: 2, name: "a"))
+    #expect(free)
+    reference.erase()
+    #expect(reference.records.isEmpty)
+  }
+
+  @Test("A dump is the same text whenever, and by whomever, it is made")
+  func stable() throws {
+    func record(_ names: [String]) -> Mixed {
+      Mixed(
+        id: "one", counts: Dictionary(uniqueKeysWithValues: names.map { ($0, $0.utf8.count) }),
+        kinds: Set(names), date: Date(timeIntervalSinceReferenceDate: 0.5), number: -0.0)
+    }
+    let names = ["b", "a", "ä", "", "long name", "B"]
+    let expected = """
+      collection Mixed: 1 record
+        one {"counts":{"":0,"B":1,"a":1,"b":1,"long name":9,"ä":2},"date":"2001-01-01T00:00:00.5Z",\
+      "id":"one","kinds":["","B","a","b","ä","long name"],"number":-0.0}
+        index kinds: 6 entries
+          [""] -> one
+          ["B"] -> one
+          ["a"] -> one
+          ["b"] -> one
+          ["long name"] -> one
+          ["ä"] -> one
+
+      """
+    for attempt in 0..<5 {
+      try withScratchPath { path throws in
+        var random = SeededGenerator(seed: UInt64(attempt))
+        try Store.using(path, Mixed.self) {
+          try $0.saveAll([record(names.shuffled(using: &random))])
+        }
+        try Store.using(path, Mixed.self) { store throws in
+          let difference = TextDifference.between(expected: expected, actual: try store.dump())
+          #expect(difference == nil, "\(difference ?? "")")
+          // Other types or none: the file tells what is in it.
+          let before = try store.environment.info().lastTransactionID
+          try store.saveAll([record(names.shuffled(using: &random))])
+          #expect(try store.environment.info().lastTransactionID == before)
+        }
+        let difference = try Store.using(path, Company.self) {
+          TextDifference.between(
+            expected: "collection Company: 0 records\n  unique name: 0 entries\n" + expected,
+            actual: try $0.dump())
+        }
+        #expect(difference == nil, "\(difference ?? "")")
+      }
+    }
+  }
+
+  @Test("A dump shows what it is asked for")
+  func contents() throws {
+    let store = try Store.temporary(for: Company.self)
+    try store.saveAll([Company(name: "A")])
+    #expect(
+      try store.dump(.records)
+        == "collection Company: 1 record\n  1 {\"id\":1,\"name\":\"A\"}\n  unique name: 1 entry\n")
+    #expect(
+      try store.dump(.entries)
+        == "collection Company: 1 record\n  unique name: 1 entry\n    [\"A\"] -> 1\n")
+    #expect(try store.dump([]) == "collection Company: 1 record\n  unique name: 1 entry\n")
+    #expect(try Store.temporary().dump() == "")
+  }
+}
