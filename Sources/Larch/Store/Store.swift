@@ -29,6 +29,7 @@ public final class Store: Sendable {
   let environment: LMDBEnvironment
   let schemas: [CollectionSchema]
   private let state: Mutex<State>
+  private let ids = GivenIDs()
   private let isTemporary: Bool
 
   private struct State {
@@ -128,6 +129,7 @@ extension Store {
   ///   a write of the same store; `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`,
   ///   `.schemaChanged`.
   /// - Complexity: two flushes of the disk with `.durable`, beside what `body` does.
+  @discardableResult
   public func write<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
     if options.isReadOnly {
       throw LarchError(.readOnly, "The store was opened read-only; open it without `isReadOnly`.") {
@@ -172,7 +174,7 @@ extension Store {
   ) throws -> (T, [() -> Void]) {
     let context = writer.context
     do {
-      try writer.begin(lmdb, isRepeated: isRepeated)
+      try writer.begin(lmdb, ids: ids, isRepeated: isRepeated)
       defer { writer.end() }
       let transaction = WriteTransaction(writer)
       defer { transaction.end() }

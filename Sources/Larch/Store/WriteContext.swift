@@ -1,14 +1,19 @@
 internal import Foundation
 
+/// The next id of each collection whose ids a store assigns.
+///
+/// A number that was given in a write that threw is not given again while the store is open: the
+/// program may still hold it in a record that it saves later. It belongs to the store, which may
+/// open its catalog anew meanwhile, and is only used by the thread whose turn it is to write.
+final class GivenIDs: @unchecked Sendable {
+  var next: [UInt32: Int64] = [:]
+}
+
 /// The state of the one writer of a store: kept from write to write, used under the writer gate.
 final class WriteContext {
   let context: TransactionContext
   let maintainer: IndexMaintainer
-  /// The next id of each collection whose ids the store assigns.
-  ///
-  /// A number that was given in a write that threw is not given again while the store is open:
-  /// the program may still hold it in a record that it saves later.
-  private var nextIDs: [UInt32: Int64] = [:]
+  private var ids = GivenIDs()
   private var nextIDsAtBegin: [UInt32: Int64] = [:]
   /// Collections whose next id was compared with the file in this transaction.
   private var checkedCollections: Set<UInt32> = []
@@ -27,8 +32,9 @@ final class WriteContext {
   // MARK: The life of a transaction
 
   /// Begins a write; `isRepeated` when the same closure runs again.
-  func begin(_ transaction: LMDBTransaction, isRepeated: Bool) throws {
-    if isRepeated { nextIDs = nextIDsAtBegin } else { nextIDsAtBegin = nextIDs }
+  func begin(_ transaction: LMDBTransaction, ids: GivenIDs, isRepeated: Bool) throws {
+    self.ids = ids
+    if isRepeated { ids.next = nextIDsAtBegin } else { nextIDsAtBegin = ids.next }
     context.begin(transaction)
     forgetChanges()
     storedShapeCount = try context.catalog.storage.shapeCount(in: transaction)
@@ -118,18 +124,18 @@ final class WriteContext {
         try highestID(in: collection),
         try context.catalog.storage.highestDeletedID(number, in: transaction),
         highestDeletedIDs[number] ?? 0)
-      nextIDs[number] = max(nextIDs[number] ?? 1, try successor(known, collection))
+      ids.next[number] = max(ids.next[number] ?? 1, try successor(known, collection))
       checkedCollections.insert(number)
     }
-    let id = nextIDs[number] ?? 1
-    nextIDs[number] = try successor(id, collection)
+    let id = ids.next[number] ?? 1
+    ids.next[number] = try successor(id, collection)
     return id
   }
 
   /// Takes note of an assigned id that the program brought along.
   func noteUsed(_ id: Int64, in collection: CollectionHandle) throws {
-    guard let next = nextIDs[collection.stored.id], id >= next else { return }
-    nextIDs[collection.stored.id] = try successor(id, collection)
+    guard let next = ids.next[collection.stored.id], id >= next else { return }
+    ids.next[collection.stored.id] = try successor(id, collection)
   }
 
   private func successor(_ id: Int64, _ collection: CollectionHandle) throws -> Int64 {

@@ -409,3 +409,22 @@ struct StoreTests {
 
 /// Long versions of tests, by hand: `LARCH_SOAK=1 swift test`.
 let isSoak = ProcessInfo.processInfo.environment["LARCH_SOAK"] != nil
+
+@Suite("Ids that a store gives")
+struct GivenIDTests {
+  @Test("An id of an undone write is not given again after the indexes were rebuilt")
+  func afterRebuild() throws {
+    struct Stop: Error {}
+    let store = try Store.temporary(for: Company.self)
+    var undone = Company(name: "undone")
+    try? store.write { tx in
+      try tx.save(&undone)
+      throw Stop()
+    }
+    try store.rebuild()
+    var kept = Company(name: "kept")
+    try store.write { try $0.save(&kept) }
+    #expect(undone.id.rawValue == 1)
+    #expect(kept.id.rawValue == 2)
+  }
+}
