@@ -1,7 +1,6 @@
 import Foundation
 import LarchCrashSupport
 import LarchTestSupport
-import Synchronization
 import Testing
 
 @testable import Larch
@@ -93,7 +92,7 @@ struct KilledBuildTests {
     try child.wait("has built for a while") { beacon[.acknowledged(0)] >= 40 }
     try child.killHard()
     let steps = beacon[.acknowledged(0)] % (Self.count / Self.batch + 1)
-    let seen = Mutex<[Store.IndexProgress]>([])
+    let seen = Locked<[Store.IndexProgress]>([])
     var options = Store.Options()
     options.indexBatchSize = Self.batch
     options.indexProgress = { step in seen.withLock { $0.append(step) } }

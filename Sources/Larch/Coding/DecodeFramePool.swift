@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The frames of coders that are gone, for reading: never freed, for the same reason as those for
 /// writing.
 enum DecodeFramePool {
@@ -9,7 +7,7 @@ enum DecodeFramePool {
     let extraFrames: [DecodeFramePointer]
   }
 
-  private static let pool = Mutex<[Box]>([])
+  private static let pool = Locked<[Box]>([])
 
   /// A state, and the frames beside the stack that were made for it.
   static func take() -> (UnsafeMutablePointer<DecodeState>, [DecodeFramePointer]) {

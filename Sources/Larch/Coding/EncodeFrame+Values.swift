@@ -9,7 +9,9 @@ extension EncodeFramePointer {
     case .date:
       emit(Leaf.seconds(value), .date, slot: slot)
     case .uuid:
-      emit(Leaf.bits(value, as: UInt128.self), .uuid, slot: slot)
+      // A UUID may lie at any address, a number of its length may not.
+      emit(
+        withUnsafeBytes(of: value) { $0.loadUnaligned(as: UInt128.self) }, .uuid, slot: slot)
     case .int64:
       emit(Leaf.bits(value, as: Int64.self), .int64, slot: slot)
     case .direct, .sorted, .tree:

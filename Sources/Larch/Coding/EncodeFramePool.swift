@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The frames of coders that are gone. A container that the code of the user kept after its value was
 /// written still points to its frame, so frames are never freed but used again, and a closed frame
 /// drops what is written to it.
@@ -9,7 +7,7 @@ enum EncodeFramePool {
     let state: UnsafeMutablePointer<EncodeState>
   }
 
-  private static let pool = Mutex<[Box]>([])
+  private static let pool = Locked<[Box]>([])
 
   static func take() -> UnsafeMutablePointer<EncodeState> {
     if let box = pool.withLock({ $0.popLast() }) { return box.state }

@@ -28,7 +28,7 @@ public final class Store: Sendable {
 
   let environment: LMDBEnvironment
   let schemas: [CollectionSchema]
-  private let state: Mutex<State>
+  private let state: Locked<State>
   private let ids = GivenIDs()
   private let isTemporary: Bool
 
@@ -47,7 +47,7 @@ public final class Store: Sendable {
     self.options = options
     self.isTemporary = isTemporary
     path = environment.path
-    state = Mutex(State(catalog: catalog))
+    state = Locked(State(catalog: catalog))
   }
 
   deinit { close() }

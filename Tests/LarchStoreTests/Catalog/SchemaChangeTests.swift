@@ -210,7 +210,7 @@ struct SchemaChangeTests {
   func progress() throws {
     try withScratchPath { path throws in
       try fill(S.Plain.self, path, count: 23)
-      let seen = Mutex<[String]>([])
+      let seen = Locked<[String]>([])
       let options = Store.Options.quick.with {
         $0.indexBatchSize = 10
         $0.indexProgress = { step in
@@ -281,7 +281,7 @@ struct SchemaChangeTests {
       for: S.Both.self, options: .quick.with { $0.indexBatchSize = 10 })
     try store.saveAll((0..<100).map { S.Both($0) })
     let before = try store.dump()
-    let wrong = Mutex<[String]>([])
+    let wrong = Locked<[String]>([])
     let isDone = Atomic<Bool>(false)
     let thread = Thread {
       repeat {

@@ -33,7 +33,7 @@ struct StoreConcurrencyTests {
         try tx.save(&account)
       }
     }
-    let failures = Mutex<[String]>([])
+    let failures = Locked<[String]>([])
     let writersLeft = Atomic<Int>(3)
     DispatchQueue.concurrentPerform(iterations: 6) { worker in
       do {
@@ -82,7 +82,7 @@ struct StoreConcurrencyTests {
       let transaction: WriteTransaction
     }
     let store = try Store.temporary(for: Account.self)
-    let code = Mutex<LarchError.Code?>(nil)
+    let code = Locked<LarchError.Code?>(nil)
     try store.write { tx in
       let handed = Handed(transaction: tx)
       let thread = Thread {

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Larch
@@ -160,7 +159,7 @@ struct LMDBCreationTests {
   }
 
   private final class Outcome: Sendable {
-    let seen = Mutex<Result<[UInt64?], any Error>?>(nil)
+    let seen = Locked<Result<[UInt64?], any Error>?>(nil)
   }
 }
 

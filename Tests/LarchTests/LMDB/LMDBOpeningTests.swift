@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Larch
@@ -95,7 +94,7 @@ struct LMDBOpeningTests {
   func beforeMapping() throws {
     let scratch = try ScratchDirectory()
     try open(scratch.store)
-    let seen = Mutex<[String]>([])
+    let seen = Locked<[String]>([])
     var options = LMDBEnvironment.Options.quick
     options.beforeMapping = { path in
       seen.withLock { $0.append(path) }

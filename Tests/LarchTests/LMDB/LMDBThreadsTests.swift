@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import Larch
@@ -212,7 +211,7 @@ struct LMDBWriterGateTests {
 }
 
 private final class Order: Sendable {
-  let numbers = Mutex<[Int]>([])
+  let numbers = Locked<[Int]>([])
 }
 
 extension LMDBEnvironment {

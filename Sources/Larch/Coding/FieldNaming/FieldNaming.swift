@@ -1,6 +1,4 @@
 internal import Foundation
-internal import Synchronization
-
 /// Tells which stored field a key path reads, exactly or not at all.
 ///
 /// A key path knows its property by offset or by accessor, the record knows its fields by coding
@@ -104,7 +102,7 @@ extension FieldNaming {
 
     /// Key paths with run-time arguments (`\.tags[i]`) must not fill the memory.
     private static let limit = 4096
-    private let entries = Mutex(Entries())
+    private let entries = Locked(Entries())
 
     func find(_ keyPath: AnyKeyPath) -> Resolution? {
       let identity = ObjectIdentifier(keyPath)

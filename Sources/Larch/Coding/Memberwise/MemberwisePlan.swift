@@ -99,7 +99,7 @@ final class MemberwisePlan: Sendable {
     }
   }
 
-  private static let plans = Mutex<[ObjectIdentifier: MemberwisePlan]>([:])
+  private static let plans = Locked<[ObjectIdentifier: MemberwisePlan]>([:])
 
   private struct Reason: Error {
     let text: String
