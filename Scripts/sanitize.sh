@@ -7,7 +7,7 @@ cd "$root"
 # Tests that start a program to see it die by a signal want to see the signal, not the sanitizer's
 # exit code. Leaks are not looked for: the address sanitizer does not see the pointers in Swift's
 # enums, which carry tag bits, and takes what they own for lost.
-signals=handle_segv=0:handle_sigbus=0:handle_abort=0
+signals=handle_segv=0:handle_sigbus=0:handle_abort=0:abort_on_error=1
 export ASAN_OPTIONS="detect_leaks=0:$signals" TSAN_OPTIONS="$signals"
 for sanitizer in ${1:-address thread}; do
   say "== $sanitizer sanitizer"
