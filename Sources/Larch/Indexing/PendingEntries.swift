@@ -165,9 +165,9 @@ extension PendingEntries {
   private mutating func sortRun(from start: Int, to end: Int, depth: Int) {
     let length = end - start
     if length < 2 { return }
-    if isSorted(from: start, to: end) { return }
+    if isSorted(from: start, to: end, depth) { return }
     if length < PendingEntries.radixThreshold {
-      compareSort(from: start, to: end)
+      compareSort(from: start, to: end, depth)
       return
     }
     radixSort(from: start, to: end)
@@ -189,37 +189,49 @@ extension PendingEntries {
               of: arena + Int(change.offset), length: Int(change.keyLength), at: next)
           }
           sortRun(from: runStart, to: runEnd, depth: depth + 1)
-        } else if !isSorted(from: runStart, to: runEnd) {
-          compareSort(from: runStart, to: runEnd)
+        } else if !isSorted(from: runStart, to: runEnd, depth) {
+          compareSort(from: runStart, to: runEnd, depth)
         }
       }
       runStart = runEnd
     }
   }
 
-  private func compareSort(from start: Int, to end: Int) {
+  private func compareSort(from start: Int, to end: Int, _ depth: Int) {
     var run = UnsafeMutableBufferPointer(start: changes + start, count: end - start)
-    run.sort { precedes($0, $1) }
+    run.sort { precedes($0, $1, depth) }
   }
 
-  private func isSorted(from start: Int, to end: Int) -> Bool {
+  private func isSorted(from start: Int, to end: Int, _ depth: Int) -> Bool {
     var position = start + 1
     while position < end {
-      if precedes(changes[position], changes[position - 1]) { return false }
+      if precedes(changes[position], changes[position - 1], depth) { return false }
       position += 1
     }
     return true
   }
 
-  private func precedes(_ a: Change, _ b: Change) -> Bool {
+  /// The order of two changes whose keys agree before the words of this depth.
+  private func precedes(_ a: Change, _ b: Change, _ depth: Int) -> Bool {
     if a.word != b.word { return a.word < b.word }
     let keyA = arena + Int(a.offset)
     let keyB = arena + Int(b.offset)
     let common = Int(min(a.keyLength, b.keyLength))
-    let byKey = memcmp(keyA, keyB, common)
-    if byKey != 0 { return byKey < 0 }
+    // Where the words hold all that is left of the keys, only their lengths may still differ.
+    let compared = (depth + 1) * 8
+    if common > compared {
+      let byKey = memcmp(keyA + compared, keyB + compared, common - compared)
+      if byKey != 0 { return byKey < 0 }
+    }
     if a.keyLength != b.keyLength { return a.keyLength < b.keyLength }
-    let byID = memcmp(keyA + Int(a.keyLength), keyB + Int(b.keyLength), min(a.idLength, b.idLength))
+    let idA = keyA + Int(a.keyLength)
+    let idB = keyB + Int(b.keyLength)
+    if a.idLength == 8, b.idLength == 8 {
+      let left = UInt64(bigEndian: idA.loadUnaligned(as: UInt64.self))
+      let right = UInt64(bigEndian: idB.loadUnaligned(as: UInt64.self))
+      return left != right ? left < right : a.offset < b.offset
+    }
+    let byID = memcmp(idA, idB, min(a.idLength, b.idLength))
     if byID != 0 { return byID < 0 }
     if a.idLength != b.idLength { return a.idLength < b.idLength }
     return a.offset < b.offset
