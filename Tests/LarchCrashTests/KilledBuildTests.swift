@@ -68,9 +68,10 @@ struct KilledBuildTests {
     }
     var killed = [try start(0), try start(1)]
     for (number, child) in killed.enumerated() { try child.waitUntilStarted(beacon, number) }
-    usleep(UInt32(random.below(100_000)))
-    // One dies in the middle, and another one comes.
-    try killed.remove(at: random.below(2)).killHard()
+    usleep(UInt32(random.below(20_000)))
+    // One dies in the middle, and another one comes. On a fast machine it may have ended before.
+    let first = killed.remove(at: random.below(2))
+    if !first.killOrLeave() { #expect(try first.wait() == .exit(0), "\(first.output)") }
     let other = try start(2)
     for child in killed + [other] { #expect(try child.wait() == .exit(0), "\(child.output)") }
     let steps = (0..<3).map { beacon[.acknowledged($0)] }.reduce(0, +)
