@@ -82,12 +82,6 @@ final class IndexMaintainer {
     gathered = 0
   }
 
-  /// Writes what was gathered for one index, so that it can be read.
-  func flush(_ index: IndexHandle) throws {
-    guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
-    try pending.flush(in: try context.transaction())
-  }
-
   /// Forgets what was gathered: the transaction, or a savepoint, was undone.
   func discard() {
     for index in pending { index?.discard() }
