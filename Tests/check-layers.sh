@@ -14,9 +14,12 @@ Pages:        Support
 Key:          Support
 Coding:       Support
 Model:        Support Key Coding
+Query:        Support Key Coding Model
+Planning:     Support Key Coding Model Query
 Catalog:      Support LMDB Key Coding Model
 Indexing:     Support LMDB Key Coding Model Catalog
-Store:        Support LMDB Pages Key Coding Model Catalog Indexing
+Execution:    Support LMDB Key Coding Model Query Planning Catalog Indexing
+Store:        Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution
 '
 
 sources=Sources/Larch

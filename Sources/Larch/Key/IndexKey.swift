@@ -33,6 +33,12 @@ public protocol IndexKey: IndexableField {
 
   /// Whether the bytes can be made from the stored field: a standard type. Met by Larch.
   static var _isStandardKey: Bool { get }
+
+  /// Appends the standard values that stand for a value. Met by Larch; never called by you.
+  static func _appendValues(_ value: Self, to values: inout KeyValues)
+
+  /// The value that the next standard values stand for, where that can be told. Met by Larch.
+  static func _read(from values: inout KeyValues) -> Self?
 }
 
 extension IndexKey {

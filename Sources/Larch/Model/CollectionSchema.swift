@@ -8,9 +8,15 @@ final class IndexFieldSchema: Sendable {
   let isMultiple: Bool
   /// Whether upper and lower case are the same.
   let isFolded: Bool
+  /// Which field it is: how a filter finds the index.
+  let identity: FieldIdentity
 
-  init(storedPath: [String]?, form: KeyForm, isMultiple: Bool, isFolded: Bool) {
+  init(
+    storedPath: [String]?, identity: FieldIdentity, form: KeyForm, isMultiple: Bool,
+    isFolded: Bool
+  ) {
     self.storedPath = storedPath
+    self.identity = identity
     self.form = form
     self.isMultiple = isMultiple
     self.isFolded = isFolded
@@ -25,6 +31,8 @@ final class IndexSchema: Sendable {
   /// Entries are taken from the decoded record: a computed property, a key type of the user's,
   /// or an index over a part of the records.
   let isDecoded: Bool
+  /// Only the records that a closure picks have entries, so no query can be answered from it.
+  let isPartial: Bool
   /// What the entries are made of. Kept in the catalog: another text means other keys.
   let definition: String
   /// Whether any field has several entries.
@@ -33,12 +41,14 @@ final class IndexSchema: Sendable {
   let form: KeyForm
 
   init(
-    name: String, isUnique: Bool, fields: [IndexFieldSchema], isDecoded: Bool, definition: String
+    name: String, isUnique: Bool, fields: [IndexFieldSchema], isDecoded: Bool, isPartial: Bool,
+    definition: String
   ) {
     self.name = name
     self.isUnique = isUnique
     self.fields = fields
     self.isDecoded = isDecoded
+    self.isPartial = isPartial
     self.definition = definition
     form = .composite(fields.map(\.form))
     hasMultiple = fields.contains { $0.isMultiple }

@@ -122,7 +122,9 @@ final class IndexDeclaration<R: Record>: Sendable {
 }
 
 /// A field of an index as it was declared: the type of the field lives on in closures.
-final class FieldDeclaration<R: Record>: Sendable {
+final class FieldDeclaration<R: Record>: @unchecked Sendable {
+  /// Immutable, and only compared.
+  let keyPath: AnyKeyPath
   let form: KeyForm
   let isMultiple: Bool
   let isFolded: Bool
@@ -136,6 +138,7 @@ final class FieldDeclaration<R: Record>: Sendable {
   init<Value: IndexableField>(
     _ keyPath: any KeyPath<R, Value> & Sendable, isFolded: Bool
   ) {
+    self.keyPath = keyPath
     form = Value._fieldForm
     isMultiple = Value._isMultiple
     self.isFolded = isFolded

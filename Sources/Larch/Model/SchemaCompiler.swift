@@ -109,7 +109,8 @@ enum SchemaCompiler {
       paths.append(text)
       fields.append(
         IndexFieldSchema(
-          storedPath: path, form: field.form, isMultiple: field.isMultiple,
+          storedPath: path, identity: FieldIdentity(field.keyPath, resolution), form: field.form,
+          isMultiple: field.isMultiple,
           isFolded: field.isFolded))
     }
     let form = KeyForm.composite(declaration.fields.map(\.form))
@@ -120,6 +121,7 @@ enum SchemaCompiler {
     }
     return IndexSchema(
       name: name, isUnique: declaration.isUnique, fields: fields, isDecoded: isDecoded,
+      isPartial: declaration.condition != nil,
       definition: ([form.description, kind] + paths).joined(separator: ";"))
   }
 

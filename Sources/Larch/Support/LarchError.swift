@@ -161,4 +161,12 @@ extension LarchError.Code {
   public static let recordTooLarge = Self(rawValue: "record_too_large")
   /// What a property holds and what its type encodes for it are not the same.
   public static let fieldMismatch = Self(rawValue: "field_mismatch")
+
+  // Queries
+  /// A query cannot be run as it was written.
+  public static let invalidQuery = Self(rawValue: "invalid_query")
+  /// An index gave another answer than a look at every record; only told where queries are checked.
+  public static let wrongAnswer = Self(rawValue: "wrong_answer")
+  /// A sum is greater than its type can hold.
+  public static let overflow = Self(rawValue: "overflow")
 }

@@ -1,0 +1,17 @@
+/// Which field of a record a key path reads, so that a filter finds the index over it.
+enum FieldIdentity: Hashable, @unchecked Sendable {
+  /// The id, which the record is stored under.
+  case id
+  /// A stored property, by the coding names that lead to it.
+  case stored([String])
+  /// What only the decoded record tells. Key paths are immutable; only their equality is used.
+  case computed(AnyKeyPath)
+
+  init(_ keyPath: AnyKeyPath, _ resolution: FieldNaming.Resolution) {
+    switch resolution {
+    case .stored(_, ["id"]): self = .id
+    case .stored(let names, _): self = .stored(names)
+    case .computed: self = .computed(keyPath)
+    }
+  }
+}

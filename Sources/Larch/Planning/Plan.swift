@@ -1,0 +1,66 @@
+/// The way that was chosen to answer a query. A value that can be printed; `PlanRun` follows it
+/// and makes no choice of its own.
+struct Plan: Sendable {
+  /// Where rows come from.
+  var source: Source
+  /// What is still to be checked on each record: all must be true.
+  var residue: [FilterNode]
+  /// The order that rows leave in.
+  var order: RowOrder
+  /// Rows are complete without their records: nothing but keys is read, unless a key is cut.
+  var isCovering: Bool
+  /// Only rows behind this place in the order.
+  var after: PageToken?
+  var offset: Int
+  var limit: Int?
+}
+
+extension Plan {
+  /// Rows before they are ordered.
+  indirect enum Source: Sendable {
+    /// The filter contradicts itself.
+    case nothing
+    /// Records of these ranges of ids, ascending and apart from each other.
+    case records([KeyRange])
+    case index(IndexScan)
+    /// The rows of all, each once.
+    case union([Source])
+    /// The rows that are in all.
+    case intersection([Source])
+  }
+
+  /// Entries of one index.
+  struct IndexScan: Sendable {
+    /// The place of the index in the schema.
+    var index: Int
+    /// Ranges of keys, ascending and apart from each other.
+    var ranges: [KeyRange]
+    /// Checked on the values of each key before its records are looked at; on the record where
+    /// the key is cut. `IndexSchema.component(for:)` tells which value a filter is about.
+    var keyFilter: [FilterNode]
+    /// A record may have several entries in the ranges.
+    var mayRepeat: Bool
+    /// Every range is one whole key, so the ids of each range ascend.
+    var isPoints: Bool
+  }
+
+  enum RowOrder: Sendable {
+    /// Whatever comes: for counts and for whether there is a row.
+    case any
+    /// By id, as records are kept.
+    case byID(descends: Bool)
+    /// As the single index scan gives them: by the first `components` values of the key, and by
+    /// id where those are the same.
+    case byIndex(components: Int, descends: Bool, idsDescend: Bool)
+    /// By a sort of all rows; the best few are kept where there is a limit.
+    case sorted([OrderTerm], idsDescend: Bool)
+  }
+}
+
+/// Cheap figures about the data, asked for only where there is a choice.
+protocol PlanStatistics {
+  /// How many records the collection has.
+  func recordCount() throws -> Int
+  /// About how many entries the ranges of an index hold: exact when few.
+  func estimate(index: Int, ranges: [KeyRange]) throws -> Int
+}

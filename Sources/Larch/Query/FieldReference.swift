@@ -1,0 +1,48 @@
+/// A field as filters, orders and selections name it, without its type.
+///
+/// Its values are told as key values, so that one comparison serves indexes, stored bytes and
+/// decoded records. Where the record type is known, `TypedField` reads it from a record.
+class FieldReference: @unchecked Sendable {
+  /// The form of the value; of one element where there are several.
+  let form: KeyForm
+  /// An array or a set: a test is true if it is true for some element.
+  let isMultiple: Bool
+  /// Whether the stored bytes of the field are those of its value: nothing the type of the user
+  /// does comes between.
+  let isStandard: Bool
+  /// What `\.city` is called in plans.
+  let name: String
+  let identity: FieldIdentity
+
+  init(
+    form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity
+  ) {
+    self.form = form
+    self.isMultiple = isMultiple
+    self.isStandard = isStandard
+    self.name = name
+    self.identity = identity
+  }
+
+  /// The coding names of a field that can be tested on stored bytes; nil for all others. The id
+  /// is told by the key of the record.
+  var storedPath: [String]? {
+    guard isStandard, case .stored(let names) = identity else { return nil }
+    return names
+  }
+}
+
+/// A field of a known record type.
+final class TypedField<R: Record>: FieldReference, @unchecked Sendable {
+  /// Calls the closure with the values of the field, or of each element, until it returns false.
+  let forEachValue: @Sendable (R, (KeyValues) -> Bool) -> Void
+
+  init(
+    form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity,
+    forEachValue: @escaping @Sendable (R, (KeyValues) -> Bool) -> Void
+  ) {
+    self.forEachValue = forEachValue
+    super.init(
+      form: form, isMultiple: isMultiple, isStandard: isStandard, name: name, identity: identity)
+  }
+}

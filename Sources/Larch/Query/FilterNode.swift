@@ -1,0 +1,96 @@
+/// A filter as a tree, without the record type.
+indirect enum FilterNode: Sendable {
+  /// True where all are; without any, always.
+  case all([FilterNode])
+  /// True where one is; without any, never.
+  case any([FilterNode])
+  case not(FilterNode)
+  /// A field against constants.
+  case field(FieldFilter)
+  /// A field against another field.
+  case pair(PairFilter)
+  /// What only the decoded record tells.
+  case record(RecordFilter)
+
+  static var always: FilterNode { .all([]) }
+  static var never: FilterNode { .any([]) }
+}
+
+/// One field against constants; for an array or a set, some element of it.
+final class FieldFilter: Sendable {
+  let field: FieldReference
+  let test: FieldTest
+
+  init(_ field: FieldReference, _ test: FieldTest) {
+    self.field = field
+    self.test = test
+  }
+}
+
+/// What is asked of the values of a field. Nil equals nil and is in no range; NaN equals nothing.
+enum FieldTest: Sendable {
+  case equal([KeyValue])
+  /// Present, and between the bounds.
+  case within(lower: ValueBound?, upper: ValueBound?)
+  case oneOf([[KeyValue]])
+  /// Of a text: nil passes none.
+  case text(TextTest)
+}
+
+/// The end of a range.
+struct ValueBound: Sendable {
+  var values: [KeyValue]
+  var isIncluded: Bool
+}
+
+/// What is asked of a text.
+struct TextTest: Sendable {
+  enum Kind: Sendable {
+    case equal, hasPrefix, hasSuffix, contains
+    /// A pattern of SQL's kind: `%` for any text, `_` for one character, `\` before one of them
+    /// or itself makes it plain.
+    case like
+  }
+
+  var kind: Kind
+  var text: String
+  /// Upper and lower case are the same, as in an index that ignores case.
+  var ignoresCase: Bool
+}
+
+/// Two fields of one record against each other.
+final class PairFilter: Sendable {
+  enum Comparison: Sendable { case equal, less, lessOrEqual }
+
+  let left: FieldReference
+  let comparison: Comparison
+  let right: FieldReference
+
+  init(_ left: FieldReference, _ comparison: Comparison, _ right: FieldReference) {
+    self.left = left
+    self.comparison = comparison
+    self.right = right
+  }
+}
+
+/// A closure of the user's over the decoded record; made as `RecordTest`, which knows its type.
+class RecordFilter: @unchecked Sendable {
+  /// What plans call it.
+  let text: String
+  /// Why it cannot be asked, such as a pattern that is none; thrown when the query runs.
+  let error: LarchError?
+
+  init(text: String, error: LarchError? = nil) {
+    self.text = text
+    self.error = error
+  }
+}
+
+final class RecordTest<R: Record>: RecordFilter, @unchecked Sendable {
+  let matches: @Sendable (R) -> Bool
+
+  init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {
+    self.matches = matches
+    super.init(text: text, error: error)
+  }
+}

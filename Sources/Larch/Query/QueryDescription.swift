@@ -1,0 +1,59 @@
+/// A query without the record type: what the planner plans.
+struct QueryDescription: Sendable {
+  var filter: FilterNode = .always
+  /// Records that are the same in all of these come in the order of their ids.
+  var order: [OrderTerm] = []
+  /// Ids descend. The directions of `order` are as they shall be, nothing turns them again.
+  var idsDescend = false
+  /// Applied last, behind filter and order, whatever came first in the program.
+  var limit: Int?
+  var offset = 0
+  /// Only records behind this place in the order.
+  var after: PageToken?
+}
+
+/// One field of an order.
+struct OrderTerm: Sendable {
+  let field: FieldReference
+  var descends: Bool
+  /// Upper and lower case are the same.
+  let ignoresCase: Bool
+}
+
+/// Which way an order goes.
+public enum SortDirection: Sendable, Hashable {
+  /// From the least: nil, then -1, then 1.
+  case ascending
+  /// From the greatest; nil comes last.
+  case descending
+
+  /// The other way.
+  public var reversed: SortDirection { self == .ascending ? .descending : .ascending }
+}
+
+/// A place in the results of a query, behind which the next page begins.
+///
+/// It is a value of the order, not a number: it stays right when records are inserted or deleted,
+/// and after a restart. Keep it as `text`.
+public struct PageToken: Sendable {
+  /// Tells the order that the token belongs to.
+  var order: String
+  /// The values of each field of the order.
+  var values: [[KeyValue]]
+  /// The id of the record.
+  var id: [UInt8]
+}
+
+/// What the rows of a result are needed for.
+enum QueryNeed: Sendable {
+  /// Whole records.
+  case records
+  /// Ids, in the order of the query.
+  case ids
+  /// How many; order does not matter.
+  case count
+  /// Whether there is one; order does not matter.
+  case exists
+  /// The values of these fields, in the order of the query.
+  case fields([FieldReference])
+}
