@@ -31,6 +31,7 @@ let package = Package(
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
