@@ -46,9 +46,15 @@ extension FilterExpression {
 }
 
 extension FilterNode {
+  var isAlways: Bool {
+    if case .all(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
+
   func and(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
-    case (.all(let left), _) where left.isEmpty: other
+    case _ where isAlways: other
+    case _ where other.isAlways: self
     case (.all(let left), .all(let right)): .all(left + right)
     case (.all(let left), _): .all(left + [other])
     case (_, .all(let right)): .all([self] + right)
