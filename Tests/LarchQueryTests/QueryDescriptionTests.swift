@@ -307,3 +307,28 @@ struct QueryDescriptionTests {
     #expect(DslRow.all.select(\.text).makeDistinct == nil)
   }
 }
+
+/// Key path literals of generic code are made anew each time they are met.
+private func dslGenericField<R: Record>(_ type: R.Type) -> FieldReference {
+  Fields<R>()[\R.id].node.indexKey().field
+}
+
+extension QueryDescriptionTests {
+  @Test("Fields that generic code names are the same objects too, from many threads")
+  func genericFields() async {
+    let first = dslGenericField(DslRow.self)
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          (0..<1000).allSatisfy { _ in dslGenericField(DslRow.self) === first }
+        }
+      }
+      for await isSame in group { #expect(isSame) }
+    }
+    #expect(dslGenericField(DslIndexed.self) !== first)
+    for number in 0..<5 {
+      let node = Fields<DslRow>()[\.tags[number]].node
+      #expect(node.identity == Fields<DslRow>()[\.tags[number]].node.identity)
+    }
+  }
+}

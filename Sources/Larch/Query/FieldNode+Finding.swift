@@ -112,20 +112,29 @@ extension FieldNaming.Resolution {
 
 /// All nodes of the process.
 private enum FieldNodes {
-  /// The objects are kept by the nodes, so no address is given to another one.
   private struct Key: Hashable {
     let base: ObjectIdentifier?
     let member: ObjectIdentifier
     let isFlattened: Bool
   }
 
+  /// Finds the key paths that generic code makes anew each time.
+  private struct ValueKey: Hashable {
+    let base: ObjectIdentifier?
+    let member: AnyKeyPath
+    let isFlattened: Bool
+  }
+
+  /// Holds the objects of its key, so that their addresses are not given to others.
   private struct Entry {
     let node: AnyObject
+    let base: AnyObject?
     let member: AnyKeyPath
   }
 
   private struct Entries: @unchecked Sendable {
-    var nodes: [Key: Entry] = [:]
+    var byIdentity: [Key: Entry] = [:]
+    var byValue: [ValueKey: Entry] = [:]
   }
 
   /// Key paths with run-time arguments (`\.tags[i]`) must not fill the memory.
@@ -139,14 +148,35 @@ private enum FieldNodes {
     let key = Key(
       base: base.map { ObjectIdentifier($0) }, member: ObjectIdentifier(member),
       isFlattened: isFlattened)
-    if let known = entries.withLock({ $0.nodes[key]?.node }) {
-      return unsafeDowncast(known, to: FieldNode<Root, Value>.self)
+    let node =
+      find(key) ?? find(key, base, member)
+      ?? keep(Entry(node: make(), base: base, member: member), key)
+    return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
+  }
+
+  private static func find(_ key: Key) -> AnyObject? {
+    entries.withLock { $0.byIdentity[key]?.node }
+  }
+
+  private static func find(_ key: Key, _ base: AnyObject?, _ member: AnyKeyPath) -> AnyObject? {
+    let valueKey = ValueKey(base: key.base, member: member, isFlattened: key.isFlattened)
+    return entries.withLock { entries in
+      guard let known = entries.byValue[valueKey] else { return nil }
+      if entries.byIdentity.count < limit {
+        entries.byIdentity[key] = Entry(node: known.node, base: base, member: member)
+      }
+      return known.node
     }
-    let node = make()
-    let entry = Entry(node: node, member: member)
-    entries.withLock { entries in
-      if entries.nodes.count < limit { entries.nodes[key] = entry }
+  }
+
+  /// Another thread may have been faster.
+  private static func keep(_ entry: Entry, _ key: Key) -> AnyObject {
+    let valueKey = ValueKey(base: key.base, member: entry.member, isFlattened: key.isFlattened)
+    return entries.withLock { entries in
+      if let known = entries.byValue[valueKey] { return known.node }
+      if entries.byValue.count < limit { entries.byValue[valueKey] = entry }
+      if entries.byIdentity.count < limit { entries.byIdentity[key] = entry }
+      return entry.node
     }
-    return node
   }
 }
