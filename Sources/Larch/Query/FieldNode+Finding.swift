@@ -125,16 +125,18 @@ private enum FieldNodes {
     let isFlattened: Bool
   }
 
-  /// Holds the objects of its key, so that their addresses are not given to others.
-  private struct Entry {
-    let node: AnyObject
-    let base: AnyObject?
-    let member: AnyKeyPath
-  }
-
   private struct Entries: @unchecked Sendable {
-    var byIdentity: [Key: Entry] = [:]
-    var byValue: [ValueKey: Entry] = [:]
+    var byIdentity: [Key: AnyObject] = [:]
+    var byValue: [ValueKey: AnyObject] = [:]
+    /// The objects of the keys, so that their addresses are not given to others.
+    var kept: [AnyObject] = []
+
+    mutating func insert(_ node: AnyObject, _ key: Key, _ base: AnyObject?, _ member: AnyKeyPath) {
+      guard byIdentity.count < limit else { return }
+      byIdentity[key] = node
+      kept.append(member)
+      if let base { kept.append(base) }
+    }
   }
 
   /// Key paths with run-time arguments (`\.tags[i]`) must not fill the memory.
@@ -148,35 +150,34 @@ private enum FieldNodes {
     let key = Key(
       base: base.map { ObjectIdentifier($0) }, member: ObjectIdentifier(member),
       isFlattened: isFlattened)
-    let node =
-      find(key) ?? find(key, base, member)
-      ?? keep(Entry(node: make(), base: base, member: member), key)
+    let node = find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
     return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
   }
 
-  private static func find(_ key: Key) -> AnyObject? {
-    entries.withLock { $0.byIdentity[key]?.node }
-  }
+  private static func find(_ key: Key) -> AnyObject? { entries.withLock { $0.byIdentity[key] } }
 
   private static func find(_ key: Key, _ base: AnyObject?, _ member: AnyKeyPath) -> AnyObject? {
     let valueKey = ValueKey(base: key.base, member: member, isFlattened: key.isFlattened)
     return entries.withLock { entries in
       guard let known = entries.byValue[valueKey] else { return nil }
-      if entries.byIdentity.count < limit {
-        entries.byIdentity[key] = Entry(node: known.node, base: base, member: member)
-      }
-      return known.node
+      entries.insert(known, key, base, member)
+      return known
     }
   }
 
-  /// Another thread may have been faster.
-  private static func keep(_ entry: Entry, _ key: Key) -> AnyObject {
-    let valueKey = ValueKey(base: key.base, member: entry.member, isFlattened: key.isFlattened)
+  private static func keep(
+    _ node: AnyObject, _ key: Key, _ base: AnyObject?, _ member: AnyKeyPath
+  ) -> AnyObject {
+    let valueKey = ValueKey(base: key.base, member: member, isFlattened: key.isFlattened)
     return entries.withLock { entries in
-      if let known = entries.byValue[valueKey] { return known.node }
-      if entries.byValue.count < limit { entries.byValue[valueKey] = entry }
-      if entries.byIdentity.count < limit { entries.byIdentity[key] = entry }
-      return entry.node
+      // Another thread may have been faster.
+      if let known = entries.byValue[valueKey] { return known }
+      if entries.byValue.count < limit {
+        entries.byValue[valueKey] = node
+        if let base { entries.kept.append(base) }
+      }
+      entries.insert(node, key, base, member)
+      return node
     }
   }
 }
