@@ -69,6 +69,10 @@ struct QueryDescriptionTests {
     }
     #expect(schema.indexes.count == named.count)
     #expect(fields.id.node.identity == .id)
+    #expect(Fields<DslBook>().id.node.identity == .id)
+    #expect(Fields<DslBook>().isbn.node.identity == .stored(["isbn"]))
+    let book = DslBook(isbn: "1", number: 2)
+    #expect((Fields<DslBook>().id == "1").node.matches(book))
     #expect(fields.surname.node.identity == .stored(["last_name"]))
     #expect(fields.home.place.zip.node.identity == .stored(["home", "place", "zip"]))
     #expect(fields.address.city.node.identity == .stored(["address", "town"]))
@@ -190,6 +194,14 @@ struct QueryDescriptionTests {
       $0.flag || $0.number > 1 || !$0.flag && $0.other == 1
     }
     expect("!(flag = [true] | number = [1])") { !($0.flag || $0.number == 1) }
+    let words = ["a", "b"]
+    expect("(text contains a | text contains b)") { row in
+      words.map { row.text.contains($0) }.reduce(Filter.never) { $0 || $1 }
+    }
+    expect("(text contains a & text contains b)") { row in
+      words.map { row.text.contains($0) }.reduce(Filter.always) { $0 && $1 }
+    }
+    expect("()") { _ in Filter.always }
     let query = DslRow.where { $0.flag }.where { $0.number > 1 && $0.other > 1 }
       .filter { $0.number > $0.other }
     #expect(
@@ -305,6 +317,17 @@ struct QueryDescriptionTests {
     #expect(isNew("é", .nan) && isNew("é", .nan))
     #expect(make()("é", 0))
     #expect(DslRow.all.select(\.text).makeDistinct == nil)
+  }
+}
+
+/// An id that is no stored property of its own.
+private struct DslBook: Record {
+  enum CodingKeys: CodingKey { case isbn, number }
+  var isbn: String
+  var number: Int
+  var id: String {
+    get { isbn }
+    set { isbn = newValue }
   }
 }
 

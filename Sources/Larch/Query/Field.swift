@@ -5,6 +5,9 @@
 public struct Fields<Root: Record>: Sendable {
   init() {}
 
+  /// The id, which records are stored under and found by first of all.
+  public var id: Field<Root, Root.ID> { Field(node: .id()) }
+
   /// The property that a key path reads.
   public subscript<Value>(
     dynamicMember keyPath: any KeyPath<Root, Value> & Sendable

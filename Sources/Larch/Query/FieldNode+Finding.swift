@@ -10,11 +10,18 @@ extension FieldNode {
     }
   }
 
+  /// The id, which records are stored under, be it a stored property or not.
+  static func id() -> FieldNode where Root: Record, Value == Root.ID {
+    FieldNodes.find(.id, of: Root.self) {
+      FieldNode(keyPath: \Root.id, name: "id", identity: .id, read: { $0.id })
+    }
+  }
+
   /// The value itself: what is asked of an element.
   static func itself() -> FieldNode where Root == Value {
-    let keyPath: any KeyPath<Value, Value> & Sendable = \Value.self
-    return FieldNodes.find(base: nil, member: keyPath) {
-      FieldNode(keyPath: keyPath, name: "$0", identity: .computed(keyPath), read: { $0 })
+    FieldNodes.find(.itself, of: Value.self) {
+      FieldNode(
+        keyPath: \Value.self, name: "$0", identity: .computed(\Value.self), read: { $0 })
     }
   }
 
@@ -125,7 +132,13 @@ private enum FieldNodes {
     let isFlattened: Bool
   }
 
+  /// What every type has one of, found without a key path: in generic code those are made anew
+  /// each time.
+  enum OfType { case id, itself }
+
   private struct Entries: @unchecked Sendable {
+    var ids: [ObjectIdentifier: AnyObject] = [:]
+    var elements: [ObjectIdentifier: AnyObject] = [:]
     var byIdentity: [Key: AnyObject] = [:]
     var byValue: [ValueKey: AnyObject] = [:]
     /// The objects of the keys, so that their addresses are not given to others.
@@ -152,6 +165,19 @@ private enum FieldNodes {
       isFlattened: isFlattened)
     let node = find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
     return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
+  }
+
+  static func find<Root, Value>(
+    _ kind: OfType, of type: Any.Type, _ make: () -> FieldNode<Root, Value>
+  ) -> FieldNode<Root, Value> {
+    let type = ObjectIdentifier(type)
+    let known = entries.withLock { kind == .id ? $0.ids[type] : $0.elements[type] }
+    if let known { return unsafeDowncast(known, to: FieldNode<Root, Value>.self) }
+    let node = make()
+    entries.withLock { entries in
+      if kind == .id { entries.ids[type] = node } else { entries.elements[type] = node }
+    }
+    return node
   }
 
   private static func find(_ key: Key) -> AnyObject? { entries.withLock { $0.byIdentity[key] } }
