@@ -60,7 +60,8 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
           Key._appendValues(unsafeBitCast(read(record), to: Key.self), to: &values)
           _ = body(values)
         }),
-      values: { Key.values(of: unsafeBitCast($0, to: Key.self)) })
+      values: { Key.values(of: unsafeBitCast($0, to: Key.self)) },
+      make: { Key._read(from: &$0).map { unsafeBitCast($0, to: Value.self) } })
     keys.withLock { $0.ofValue = key }
     return key
   }
@@ -91,7 +92,8 @@ extension FieldNode where Value: ElementSequence, Value.Element: Sendable {
             return body(values)
           }
         }),
-      values: { Key.values(of: unsafeBitCast($0, to: Key.self)) })
+      values: { Key.values(of: unsafeBitCast($0, to: Key.self)) },
+      make: { Key._read(from: &$0).map { unsafeBitCast($0, to: Value.Element.self) } })
     keys.withLock { $0.ofElements = key }
     return key
   }
@@ -109,10 +111,16 @@ private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
 final class FieldKey<Root, Value>: Sendable {
   let field: TypedField<Root>
   let values: @Sendable (Value) -> [KeyValue]
+  /// The value that key values stand for, where they tell it.
+  let make: @Sendable (inout KeyValues) -> Value?
 
-  init(field: TypedField<Root>, values: @escaping @Sendable (Value) -> [KeyValue]) {
+  init(
+    field: TypedField<Root>, values: @escaping @Sendable (Value) -> [KeyValue],
+    make: @escaping @Sendable (inout KeyValues) -> Value?
+  ) {
     self.field = field
     self.values = values
+    self.make = make
   }
 
   func filter(_ test: FieldTest) -> FilterNode { .field(FieldFilter(field, test)) }

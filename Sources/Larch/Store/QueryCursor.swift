@@ -122,7 +122,7 @@ extension ReadTransaction {
   /// - Complexity: O(1) where rows come in the order of the query, else what its sort needs.
   public final func cursor<R: Record>(_ query: Query<R>) throws -> QueryCursor<R> {
     if self is WriteTransaction {
-      return try run(query.description, of: R.self, for: .ids) { run, access in
+      return try run(query.details, of: R.self, for: .ids) { run, access in
         var ids = VisitedIDs(width: access.collection.stored.idKind.width)
         while let row = try run.next() { ids.append(row.id) }
         return QueryCursor(QueryRows(ids, context, access.collection), access, self)
@@ -130,7 +130,7 @@ extension ReadTransaction {
     }
     return try storage { _ in
       let collection = try context.collection(of: R.self)
-      let prepared = try prepare(query.description, for: .records, in: collection)
+      let prepared = try prepare(query.details, for: .records, in: collection)
       let access = RecordAccess<R>(context, collection)
       if context.checksQueries { try QueryCheck.check(prepared, access, context) }
       let run = try PlanRun(prepared.plan, in: collection, context: context, typed: access)

@@ -48,28 +48,21 @@ extension ReadTransaction {
   func prepare(
     _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle
   ) throws -> PreparedQuery {
-    try check(query, in: collection)
+    try checkToken(of: query, in: collection)
     let planner = Planner(schema: collection.schema) { collection.isReadable($0) }
     let statistics = IndexStatistics(collection, context)
-    let plan = try planner.plan(query, for: need, statistics: statistics)
+    let plan: Plan
+    do {
+      plan = try planner.plan(query, for: need, statistics: statistics)
+    } catch var error as LarchError {
+      error.context.collection = collection.stored.name
+      throw error
+    }
     try writeGathered(for: plan, in: collection)
     return PreparedQuery(collection: collection, query: query, need: need, plan: plan)
   }
 
-  private func check(_ query: QueryDescription, in collection: CollectionHandle) throws {
-    if let error = query.filter.firstError {
-      var error = error
-      error.context.collection = collection.stored.name
-      throw error
-    }
-    if query.offset < 0 || query.limit ?? 0 < 0 {
-      throw LarchError(
-        .invalidQuery, "A limit or an offset is negative; give 0 or more, or leave it out."
-      ) {
-        $0.collection = collection.stored.name
-        $0.detail = "limit \(query.limit.map(String.init) ?? "none"), offset \(query.offset)"
-      }
-    }
+  private func checkToken(of query: QueryDescription, in collection: CollectionHandle) throws {
     if let token = query.after, !token.fits(query, in: collection) {
       throw LarchError(
         .invalidQuery,
@@ -106,20 +99,4 @@ extension CollectionHandle {
   }
 
   func isReadable(_ position: Int) -> Bool { readyIndex(position) != nil }
-}
-
-extension FilterNode {
-  /// Why the filter cannot be asked.
-  var firstError: LarchError? {
-    switch self {
-    case .all(let nodes), .any(let nodes):
-      for node in nodes {
-        if let error = node.firstError { return error }
-      }
-      return nil
-    case .not(let node): return node.firstError
-    case .field, .pair: return nil
-    case .record(let filter): return filter.error
-    }
-  }
 }

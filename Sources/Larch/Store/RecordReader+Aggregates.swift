@@ -10,7 +10,7 @@ extension RecordReader {
   public func min<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Value? {
-    try extreme(Field(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
+    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
   }
 
   /// The greatest value of a field, or nil when no record of the query has one.
@@ -22,14 +22,13 @@ extension RecordReader {
   public func max<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Value? {
-    try extreme(Field(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
+    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
   }
 
   private func extreme<R: Record, Value: IndexKey>(
-    _ field: Field<R, Value>, _ read: (R) -> Value, of query: Query<R>, descends: Bool
+    _ reference: FieldReference, _ read: (R) -> Value, of query: Query<R>, descends: Bool
   ) throws -> Value? {
-    var description = query.description
-    let reference = field.reference
+    var description = query.details
     let isPart = description.limit != nil || description.offset != 0 || description.after != nil
     guard isPart else {
       // The first in the order of the field: the end of an index, where there is one.
@@ -101,7 +100,7 @@ extension RecordReader {
   public func sum<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Value.Sum {
-    let total = try total(Field(keyPath), of: query)
+    let total = try total(TypedField.of(keyPath), of: query)
     guard let sum = Value._sum(total) else {
       throw LarchError(
         .overflow, "The sum is greater than the type of the field can hold; use `average`, or sum the values yourself."
@@ -117,19 +116,18 @@ extension RecordReader {
   public func average<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Double? {
-    let total = try total(Field(keyPath), of: query)
+    let total = try total(TypedField.of(keyPath), of: query)
     guard total.count > 0 else { return nil }
     let sum = total.isWhole ? Double(total.whole) : total.real
     return sum / Double(total.count)
   }
 
-  private func total<R: Record, Value: SummableKey>(
-    _ field: Field<R, Value>, of query: Query<R>
+  private func total<R: Record>(
+    _ reference: FieldReference, of query: Query<R>
   ) throws -> KeyTotal {
-    let reference = field.reference
-    return try _reading { tx in
+    try _reading { tx in
       try tx.run(
-        query.description, of: R.self, for: .fields([reference]), selecting: [reference]
+        query.details, of: R.self, for: .fields([reference]), selecting: [reference]
       ) { run, access in
         var total = KeyTotal()
         while let row = try run.next() {
@@ -163,10 +161,10 @@ extension RecordReader {
   public func counts<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> [(value: Value, count: Int)] {
-    let reference = Field(keyPath).reference
+    let reference = TypedField.of(keyPath)
     return try _reading { tx in
       try tx.run(
-        query.description, of: R.self, for: .fields([reference]), selecting: [reference]
+        query.details, of: R.self, for: .fields([reference]), selecting: [reference]
       ) { run, access in
         var groups: [[UInt8]: (value: Value, values: [KeyValue], count: Int)] = [:]
         var writer = KeyWriter(keepsWhole: true)

@@ -27,12 +27,12 @@ extension ReadTransaction {
     guard
       let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
       !context.checksQueries
-    else { return try first(Field(keyPath), is: value) }
+    else { return try first(TypedField.of(keyPath), is: value) }
     context.idWriter.clear()
     Value._writeKey(value, to: &context.idWriter, isLast: true)
     // A cut key has to be checked, and NaN equals nothing: the query knows how.
     if context.idWriter.isCut || context.idWriter.hasNil {
-      return try first(Field(keyPath), is: value)
+      return try first(TypedField.of(keyPath), is: value)
     }
     do {
       try writeGathered(for: index)
@@ -49,8 +49,10 @@ extension ReadTransaction {
   }
 
   private func first<R: Record, Value: IndexKey>(
-    _ field: Field<R, Value>, is value: Value
+    _ field: TypedField<R>, is value: Value
   ) throws -> R? {
-    try first(R.where { _ in field == value })
+    var query = R.all
+    query.details.filter = .field(FieldFilter(field, .equal(Value.values(of: value))))
+    return try first(query)
   }
 }

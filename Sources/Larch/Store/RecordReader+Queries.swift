@@ -13,7 +13,7 @@ extension RecordReader {
   ///   logarithm of the collection and the records returned; without, all records.
   public func fetch<R: Record>(_ query: Query<R>) throws -> [R] {
     try _reading { tx in
-      try tx.run(query.description, of: R.self, for: .records) { run, access in
+      try tx.run(query.details, of: R.self, for: .records) { run, access in
         var records: [R] = []
         while let row = try run.next() {
           records.append(try access.decode(row, of: run))
@@ -29,7 +29,7 @@ extension RecordReader {
   /// - Complexity: stops at the first record, where no sort is needed.
   public func first<R: Record>(_ query: Query<R>) throws -> R? {
     try _reading { tx in
-      try tx.run(query.description.limitedToOne, of: R.self, for: .records) { run, access in
+      try tx.run(query.details.limitedToOne, of: R.self, for: .records) { run, access in
         guard let row = try run.next() else { return nil }
         return try access.decode(row, of: run)
       }
@@ -41,7 +41,7 @@ extension RecordReader {
   /// - Throws: as ``fetch(_:)``.
   /// - Complexity: the distinct keys in the range of an index that answers the whole filter.
   public func count<R: Record>(_ query: Query<R>) throws -> Int {
-    try _reading { tx in try tx.run(query.description, of: R.self, for: .count) { run, _ in try run.count() } }
+    try _reading { tx in try tx.run(query.details, of: R.self, for: .count) { run, _ in try run.count() } }
   }
 
   /// Whether ``fetch(_:)`` would return any record.
@@ -49,7 +49,7 @@ extension RecordReader {
   /// - Throws: as ``fetch(_:)``.
   /// - Complexity: stops at the first match.
   public func exists<R: Record>(_ query: Query<R>) throws -> Bool {
-    try _reading { tx in try tx.run(query.description, of: R.self, for: .exists) { run, _ in try run.exists() } }
+    try _reading { tx in try tx.run(query.details, of: R.self, for: .exists) { run, _ in try run.exists() } }
   }
 
   /// The ids of the records that ``fetch(_:)`` would return, in the same order.
@@ -58,7 +58,7 @@ extension RecordReader {
   /// - Complexity: reads no record where an index answers the whole filter.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
-      try tx.run(query.description, of: R.self, for: .ids) { run, access in
+      try tx.run(query.details, of: R.self, for: .ids) { run, access in
         var ids: [R.ID] = []
         while let row = try run.next() { ids.append(try access.id(of: row, run)) }
         return ids
@@ -100,7 +100,7 @@ extension RecordReader {
   ///   the number of pages before.
   public func page<R: Record>(_ query: Query<R>) throws -> Page<R> {
     try _reading { tx in
-      var description = query.description
+      var description = query.details
       let fields = description.order.map(\.field)
       let limit = description.limit
       // One more, to know whether there is a next page.
@@ -140,7 +140,7 @@ extension RecordReader {
     try _reading { tx in
       try tx.storage { _ in
         let collection = try tx.context.collection(of: R.self)
-        let prepared = try tx.prepare(query.description, for: need, in: collection)
+        let prepared = try tx.prepare(query.details, for: need, in: collection)
         var text = prepared.plan.text(in: collection.schema)
         guard running else { return text }
         let access = RecordAccess<R>(tx.context, collection)

@@ -112,7 +112,7 @@ extension WriteTransaction {
   }
 
   private func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
-    try run(query.description, of: R.self, for: .ids) { run, access in
+    try run(query.details, of: R.self, for: .ids) { run, access in
       var ids = VisitedIDs(width: access.collection.stored.idKind.width)
       while let row = try run.next() { ids.append(row.id) }
       return ids
