@@ -32,6 +32,7 @@ enum FieldTest: Sendable {
   case equal([KeyValue])
   /// Present, and between the bounds.
   case within(lower: ValueBound?, upper: ValueBound?)
+  /// Ascending, each once, none with a NaN: `oneOf(anyOrder:)` makes it so.
   case oneOf([[KeyValue]])
   /// Of a text: nil passes none.
   case text(TextTest)
@@ -52,10 +53,22 @@ struct TextTest: Sendable {
     case like
   }
 
-  var kind: Kind
-  var text: String
+  let kind: Kind
+  let text: String
   /// Upper and lower case are the same, as in an index that ignores case.
-  var ignoresCase: Bool
+  let ignoresCase: Bool
+  /// What the text is compared with: the folded one where case does not matter.
+  let wanted: String
+  /// Of `like`.
+  let pattern: LikePattern?
+
+  init(kind: Kind, text: String, ignoresCase: Bool) {
+    self.kind = kind
+    self.text = text
+    self.ignoresCase = ignoresCase
+    wanted = ignoresCase ? NFC.foldedForIndex(text) : text
+    pattern = kind == .like ? LikePattern(wanted) : nil
+  }
 }
 
 /// Two fields of one record against each other.
@@ -86,7 +99,7 @@ class RecordFilter: @unchecked Sendable {
   }
 }
 
-final class RecordTest<R: Record>: RecordFilter, @unchecked Sendable {
+final class RecordTest<R>: RecordFilter, @unchecked Sendable {
   let matches: @Sendable (R) -> Bool
 
   init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {
