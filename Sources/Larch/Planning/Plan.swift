@@ -35,6 +35,8 @@ extension Plan {
     var index: Int
     /// Ranges of keys, ascending and apart from each other.
     var ranges: [KeyRange]
+    /// The filters that the ranges were made from, for the text of the plan.
+    var bounds: [FilterNode]
     /// Checked on the values of each key before its records are looked at; on the record where
     /// the key is cut. `IndexSchema.component(for:)` tells which value a filter is about.
     var keyFilter: [FilterNode]
@@ -50,7 +52,7 @@ extension Plan {
     /// By id, as records are kept.
     case byID(descends: Bool)
     /// As the single index scan gives them: by the first `components` values of the key, and by
-    /// id where those are the same.
+    /// id where those are the same. The values of `after`, if any, are those of the last of them.
     case byIndex(components: Int, descends: Bool, idsDescend: Bool)
     /// By a sort of all rows; the best few are kept where there is a limit.
     case sorted([OrderTerm], idsDescend: Bool)
