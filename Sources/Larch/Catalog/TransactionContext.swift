@@ -21,6 +21,9 @@ final class TransactionContext {
   /// transaction that is in the middle of it.
   @exclusivity(unchecked) var isTakingIn = false
 
+  /// Where queries found the fields of records; a path is for one thread, as the context is.
+  @exclusivity(unchecked) private var fieldPaths: [[String]: FieldPath] = [:]
+
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?
 
@@ -50,6 +53,14 @@ final class TransactionContext {
   }
 
   func end() { current = nil }
+
+  /// The way to a stored field, which is kept for later queries.
+  func path(_ names: [String]) -> FieldPath {
+    if let known = fieldPaths[names] { return known }
+    let path = FieldPath(names)
+    fieldPaths[names] = path
+    return path
+  }
 
   /// Keeps an error of LMDB, and gives it its public form.
   @inline(never)

@@ -48,6 +48,7 @@ extension FilterExpression {
 extension FilterNode {
   func and(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
+    case (.all(let left), _) where left.isEmpty: other
     case (.all(let left), .all(let right)): .all(left + right)
     case (.all(let left), _): .all(left + [other])
     case (_, .all(let right)): .all([self] + right)
@@ -57,6 +58,7 @@ extension FilterNode {
 
   func or(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
+    case (.any(let left), _) where left.isEmpty: other
     case (.any(let left), .any(let right)): .any(left + right)
     case (.any(let left), _): .any(left + [other])
     case (_, .any(let right)): .any([self] + right)

@@ -9,8 +9,14 @@
 public struct Selection<R: Record, each Value: Sendable>: Sendable {
   let query: Query<R>
   let fields: (repeat SelectedField<R, each Value>)
-  /// Equal results come once.
-  var isDistinct = false
+  /// Makes what tells, for one run, whether a result comes for the first time; nil if equal
+  /// results may come repeatedly.
+  var makeDistinct: (@Sendable () -> (repeat each Value) -> Bool)?
+
+  init(query: Query<R>, fields: repeat SelectedField<R, each Value>) {
+    self.query = query
+    self.fields = (repeat each fields)
+  }
 
   /// The selected fields as the planner takes them; nil if a value can be read from the decoded
   /// record only.
@@ -25,11 +31,41 @@ public struct Selection<R: Record, each Value: Sendable>: Sendable {
 }
 
 extension Selection where repeat each Value: Hashable {
-  /// Each combination of values once, at the place of its first record.
+  /// Each combination of values once, at the place of its first record; every NaN is a value of
+  /// its own, as in a Swift set.
+  ///
+  /// Running it keeps each different result in memory.
   public func distinct() -> Selection {
     var selection = self
-    selection.isDistinct = true
+    selection.makeDistinct = {
+      let seen = SeenValues<repeat each Value>()
+      return { (values: repeat each Value) in seen.insert(repeat each values) }
+    }
     return selection
+  }
+}
+
+/// The results of a distinct selection so far.
+private final class SeenValues<each Value: Hashable> {
+  private struct Row: Hashable {
+    let values: (repeat each Value)
+
+    static func == (left: Row, right: Row) -> Bool {
+      for (left, right) in repeat (each left.values, each right.values) {
+        if left != right { return false }
+      }
+      return true
+    }
+
+    func hash(into hasher: inout Hasher) {
+      for value in repeat each values { hasher.combine(value) }
+    }
+  }
+
+  private var rows: Set<Row> = []
+
+  func insert(_ values: repeat each Value) -> Bool {
+    rows.insert(Row(values: (repeat each values))).inserted
   }
 }
 
@@ -53,7 +89,7 @@ extension Query {
   public func select<each Value: Sendable>(
     _ fields: repeat any KeyPath<R, each Value> & Sendable
   ) -> Selection<R, repeat each Value> {
-    Selection(query: self, fields: (repeat SelectedField(each fields)))
+    Selection(query: self, fields: repeat SelectedField(each fields))
   }
 }
 
