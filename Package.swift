@@ -33,6 +33,7 @@ let package = Package(
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
