@@ -78,18 +78,12 @@ struct IndexMatch {
       for (place, term) in terms.enumerated() {
         let component = index.fields[singleCount + place]
         guard term.descends == terms[0].descends, component.holds(term.field),
-          component.isFolded == term.ignoresCase, component.form.valueCount != nil
+          component.isFolded == term.ignoresCase, !component.form.hasNestedOptionals
         else { return false }
       }
-      return index.hasMultiple
-        ? !index.fields.dropFirst(singleCount).contains(where: \.isMultiple)
-          && hasPlainForms(index) : hasPlainForms(index)
+      return !index.hasMultiple
+        || !index.fields.dropFirst(singleCount).contains(where: \.isMultiple)
     }
-  }
-
-  /// Whether each component with a constant has as many values in every key.
-  private func hasPlainForms(_ index: IndexSchema) -> Bool {
-    index.fields.prefix(singleCount).allSatisfy { $0.form.valueCount != nil }
   }
 
   func uses(_ place: Int) -> Bool { used.hasBit(place) }

@@ -81,9 +81,9 @@ extension PlanTask {
     guard scans.count > 1, total > 0 else { return nil }
     scans.sort { $0.rows < $1.rows }
     let first = scans[0]
-    guard let second = scans.dropFirst().first(where: { $0.used & ~first.used != 0 }),
-      case .index(let a) = first.source, case .index(let b) = second.source
-    else { return nil }
+    guard let second = scans.dropFirst().first(where: { $0.used & ~first.used != 0 }) else {
+      return nil
+    }
     let checked = first.checked | second.checked
     var residue: [FilterNode] = []
     for (place, conjunct) in conjuncts.enumerated() where !checked.hasBit(place) {
