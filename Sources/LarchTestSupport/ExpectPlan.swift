@@ -6,7 +6,7 @@ public struct PlanDifference: Error, Sendable, CustomStringConvertible {
   public let description: String
 }
 
-extension RecordReader {
+extension RecordReading {
   /// Makes sure that a query is answered as expected, and looks at no more than expected.
   ///
   /// ```swift
@@ -19,7 +19,7 @@ extension RecordReader {
   ///   """)
   /// ```
   ///
-  /// The text is that of ``Larch/RecordReader/explain(_:running:)`` with `running`; leave the last
+  /// The text is that of ``Larch/RecordReading/explain(_:running:)`` with `running`; leave the last
   /// line out by `running: false`, which also leaves the query unrun.
   ///
   /// - Throws: ``PlanDifference`` where it differs; what the query throws.

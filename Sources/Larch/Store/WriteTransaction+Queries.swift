@@ -1,8 +1,8 @@
-extension RecordWriter {
+extension RecordWriting {
   /// Deletes the records that the query describes.
   ///
   /// - Returns: how many there were.
-  /// - Throws: as ``RecordReader/fetch(_:)``; nothing is deleted then.
+  /// - Throws: as ``RecordReading/fetch(_:)``; nothing is deleted then.
   /// - Complexity: the query, and O(log n) for each record and index entry; 8 to 16 bytes of
   ///   memory a record.
   @discardableResult
@@ -45,7 +45,7 @@ extension RecordWriter {
   ///   with its id.
   /// - Throws: `.invalidQuery` when the new record does not have the value; what
   ///   ``WriteTransaction/insert(_:)`` throws.
-  /// - Complexity: as ``RecordReader/find(_:by:_:)``, and an insert.
+  /// - Complexity: as ``RecordReading/find(_:by:_:)``, and an insert.
   public func findOrCreate<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, create: () throws -> R
   ) throws -> R {

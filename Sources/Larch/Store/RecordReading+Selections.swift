@@ -1,4 +1,4 @@
-extension RecordReader {
+extension RecordReading {
   /// The selected values of the records that the query describes, in its order.
   ///
   /// ```swift

@@ -1,6 +1,6 @@
 // The order of declarations is that of a user's needs: records, one record, figures, ids, pages.
 
-extension RecordReader {
+extension RecordReading {
   /// The records that the query describes, in its order.
   ///
   /// ```swift

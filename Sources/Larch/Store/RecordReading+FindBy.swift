@@ -1,4 +1,4 @@
-extension RecordReader {
+extension RecordReading {
   /// The record whose field has this value; the first by id if there are several.
   ///
   /// ```swift

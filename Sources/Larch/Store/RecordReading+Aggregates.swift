@@ -1,6 +1,6 @@
 // Figures over the records of a query. Nil counts for nothing in any of them.
 
-extension RecordReader {
+extension RecordReading {
   /// The least value of a field, or nil when no record of the query has one.
   ///
   /// Nil and NaN are passed over.
@@ -89,7 +89,7 @@ extension RecordReader {
   }
 }
 
-extension RecordReader {
+extension RecordReading {
   /// The sum of a field over the records of the query; zero when there are none.
   ///
   /// Whole numbers are summed exactly. Floating-point numbers are added in the order of the query,
@@ -146,7 +146,7 @@ extension RecordReader {
   }
 }
 
-extension RecordReader {
+extension RecordReading {
   /// How many records of the query have each value of a field, ascending by value.
   ///
   /// ```swift
