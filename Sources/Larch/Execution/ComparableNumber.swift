@@ -128,7 +128,8 @@ extension KeyForm.Primitive {
   }
 
   var isFloatingPoint: Bool { self == .double || self == .float || self == .date }
-  var isText: Bool { self == .string || self == .url }
+  /// Compared by its normal form.
+  var isText: Bool { self == .string }
 }
 
 extension KeyForm {

@@ -17,7 +17,7 @@ final class CompiledTextTest {
 
   init(_ test: TextTest) {
     self.test = test
-    wanted = NFC.normalized(test.ignoresCase ? NFC.foldedForIndex(test.text) : test.text)
+    wanted = NFC.normalized(test.wanted)
     isPlain = wanted.allSatisfy { $0 < 0x80 && $0 != 0x0D }
     pattern = test.kind == .like && isPlain ? CompiledTextTest.steps(wanted) : []
   }
@@ -32,7 +32,9 @@ final class CompiledTextTest {
       // No text of ASCII alone equals one that is not when both are in normal form.
       return .no
     }
-    return .unknown
+    // What is no text is told by the error of decoding it.
+    guard let text = String(validating: text, as: UTF8.self) else { return .unknown }
+    return ValueTest.Outcome(test.matches(text))
   }
 
   /// ASCII alone, without CR.

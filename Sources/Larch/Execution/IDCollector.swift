@@ -1,10 +1,10 @@
 /// Collects the ids of sources that give them in no order, or that are put together.
 final class IDCollector {
-  private let reader: RecordReader
+  private let reader: RowReader
   private let width: Int?
   private(set) var entriesExamined = 0
 
-  init(_ reader: RecordReader) {
+  init(_ reader: RowReader) {
     self.reader = reader
     width = reader.collection.stored.idKind.width
   }

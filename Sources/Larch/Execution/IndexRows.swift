@@ -1,7 +1,7 @@
 /// The records of the entries of an index, in the order of the entries.
 final class IndexRows: RowSource {
   let scanner: IndexScanner
-  private let reader: RecordReader
+  private let reader: RowReader
   private let isFiltering: Bool
   /// Asked of the record where the key does not tell.
   private let keyFilter: FilterProgram
@@ -9,7 +9,7 @@ final class IndexRows: RowSource {
   @exclusivity(unchecked) private var given: IDSet
 
   init(
-    _ scan: Plan.IndexScan, descends: Bool, idsDescend: Bool, _ reader: RecordReader
+    _ scan: Plan.IndexScan, descends: Bool, idsDescend: Bool, _ reader: RowReader
   ) throws {
     self.reader = reader
     isFiltering = reader.isFiltering
@@ -67,7 +67,7 @@ final class OrderedIndexRows: RowSource {
   private let isWhole: Bool
   private let idsDescend: Bool
   private let descends: Bool
-  private let reader: RecordReader
+  private let reader: RowReader
   private let settings: SortSettings
   private let order: [OrderTerm]
   private let wholeValues: TypedAccess
@@ -85,7 +85,7 @@ final class OrderedIndexRows: RowSource {
 
   init(
     _ scan: Plan.IndexScan, components count: Int, descends: Bool, idsDescend: Bool,
-    settings: SortSettings, _ reader: RecordReader
+    settings: SortSettings, _ reader: RowReader
   ) throws {
     rows = try IndexRows(scan, descends: descends, idsDescend: idsDescend, reader)
     components = rows.scanner.components

@@ -135,12 +135,12 @@ final class RowsBehindToken: RowSource {
   private let sortKey: SortKey
   private let token: [UInt8]
   private let components: KeyComponents
-  private let reader: RecordReader
+  private let reader: RowReader
   private var isBehind = false
 
   init(
     _ rows: OrderedIndexRows, _ token: PageToken, _ scan: Plan.IndexScan, components count: Int,
-    descends: Bool, idsDescend: Bool, _ reader: RecordReader
+    descends: Bool, idsDescend: Bool, _ reader: RowReader
   ) throws {
     self.rows = rows
     self.reader = reader

@@ -18,7 +18,7 @@ final class PlanRun {
   /// For tests, which sort little in less memory.
   var settings = SortSettings()
 
-  let reader: RecordReader
+  let reader: RowReader
   @exclusivity(unchecked) private(set) var source: RowSource?
   @exclusivity(unchecked) private var left: Int
   @exclusivity(unchecked) private var toSkip: Int
@@ -41,7 +41,7 @@ final class PlanRun {
     self.selection = selection
     left = plan.limit ?? .max
     toSkip = plan.offset
-    reader = try RecordReader(collection, residue: plan.residue, context: context, typed: typed)
+    reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
   }
 
   /// The next row; nil behind the last one.
@@ -111,7 +111,8 @@ final class PlanRun {
   var counters: ExecutionCounters {
     ExecutionCounters(
       entriesExamined: entriesExamined + (source?.entriesExamined ?? 0),
-      recordsExamined: reader.recordsExamined + recordsExaminedElsewhere, rowsReturned: rowsReturned,
+      recordsExamined: recordsExaminedElsewhere + reader.recordsExamined,
+      rowsReturned: rowsReturned,
       spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
   }
 

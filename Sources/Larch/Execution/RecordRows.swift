@@ -1,10 +1,10 @@
 /// The records of a collection in the order of their ids.
 final class RecordRows: RowSource {
   private let scanner: RecordScanner
-  private let reader: RecordReader
+  private let reader: RowReader
   private let isFiltering: Bool
 
-  init(_ ranges: [KeyRange], descends: Bool, _ reader: RecordReader) throws {
+  init(_ ranges: [KeyRange], descends: Bool, _ reader: RowReader) throws {
     self.reader = reader
     isFiltering = reader.isFiltering
     scanner = try RecordScanner(
@@ -32,7 +32,7 @@ final class RecordRows: RowSource {
 
 /// Records whose ids are known, in the order of the ids.
 final class IDRows: RowSource {
-  private let reader: RecordReader
+  private let reader: RowReader
   private let descends: Bool
   @exclusivity(unchecked) private var list: IDList
   @exclusivity(unchecked) private var place: Int
@@ -41,7 +41,7 @@ final class IDRows: RowSource {
   /// - Parameter after: the id behind which rows begin.
   init(
     _ list: consuming IDList, descends: Bool, after: [UInt8]?, entriesExamined: Int,
-    _ reader: RecordReader
+    _ reader: RowReader
   ) {
     self.reader = reader
     self.descends = descends

@@ -13,7 +13,7 @@ final class RowSelector {
 
   private let fields: [Field]
   private let components: KeyComponents?
-  private let reader: RecordReader
+  private let reader: RowReader
   private let idKind: RecordIDKind
 
   init(_ run: PlanRun) {
@@ -93,7 +93,7 @@ final class RowSelector {
     bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
   }
 
-  private static func values(
+  static func values(
     ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
   ) -> [KeyValue]? {
     if primitive == .uuid { return id.count == 16 ? [.uuid([UInt8](id))] : nil }

@@ -21,7 +21,7 @@ class RowSource {
 
   /// The record of the row, which is read now unless it was before.
   @inline(__always)
-  final func record(_ reader: RecordReader) throws -> UnsafeRawBufferPointer {
+  final func record(_ reader: RowReader) throws -> UnsafeRawBufferPointer {
     if let record { return record }
     let found = try stored.map { try reader.open($0, id) } ?? reader.read(id)
     record = found
@@ -30,7 +30,7 @@ class RowSource {
 }
 
 /// Reads records by id and asks the residue of a plan.
-final class RecordReader {
+final class RowReader {
   let collection: CollectionHandle
   let context: TransactionContext
   let typed: TypedAccess

@@ -276,11 +276,12 @@ final class SortKey {
       return true
     }
     switch (primitive, value) {
-    case (.string, .string(let text)), (.url, .url(let text)):
-      let isFolded = term.foldsCase && primitive == .string
-      NFC.normalized(isFolded ? NFC.foldedForIndex(text) : text).withUnsafeBytes {
+    case (.string, .string(let text)):
+      NFC.normalized(term.foldsCase ? NFC.foldedForIndex(text) : text).withUnsafeBytes {
         buffer.append(terminated: $0)
       }
+    case (.url, .url(let text)):
+      Array(text.utf8).withUnsafeBytes { buffer.append(terminated: $0) }
     case (.data, .data(let bytes)): bytes.withUnsafeBytes { buffer.append(terminated: $0) }
     case (.uuid, .uuid(let bytes)): bytes.withUnsafeBytes { buffer.append($0) }
     default: return false

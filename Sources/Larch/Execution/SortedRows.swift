@@ -15,7 +15,7 @@ extension RowSorter {
 final class SortedRows: RowSource {
   private let source: RowSource
   private let sortKey: SortKey
-  private let reader: RecordReader
+  private let reader: RowReader
   private let settings: SortSettings
   /// So many rows are wanted at most.
   private let limit: Int?
@@ -34,7 +34,7 @@ final class SortedRows: RowSource {
 
   init(
     _ source: RowSource, _ sortKey: SortKey, limit: Int?, after: PageToken?,
-    components: KeyComponents?, keepsKeys: Bool, settings: SortSettings, _ reader: RecordReader
+    components: KeyComponents?, keepsKeys: Bool, settings: SortSettings, _ reader: RowReader
   ) {
     self.source = source
     self.sortKey = sortKey

@@ -233,7 +233,9 @@ extension ValueTest {
 
     private static func bytes(_ value: KeyValue, _ primitive: KeyForm.Primitive) -> [UInt8]? {
       switch (primitive, value) {
-      case (.string, .string(let text)), (.url, .url(let text)): NFC.normalized(text)
+      case (.string, .string(let text)): NFC.normalized(text)
+      // URLs are equal only when their bytes are.
+      case (.url, .url(let text)): Array(text.utf8)
       case (.data, .data(let bytes)), (.uuid, .uuid(let bytes)): bytes
       default: nil
       }

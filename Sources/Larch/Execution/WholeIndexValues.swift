@@ -9,7 +9,7 @@ final class WholeIndexValues: TypedAccess {
   private let context: TransactionContext
   @exclusivity(unchecked) private var writer = KeyWriter(keepsWhole: true)
 
-  init(_ position: Int, _ reader: RecordReader) {
+  init(_ position: Int, _ reader: RowReader) {
     self.position = position
     collection = reader.collection
     context = reader.context
