@@ -105,8 +105,10 @@ struct OracleFilter<K: OracleIndexes> {
     let a = random.pick(V.numbers)
     let wanted = random.optional(a)
     return switch random.below(9) {
-    case 0: Self("maybe == \(String(describing: wanted))", { $0.maybe == wanted }) { $0.maybe == wanted }
-    case 1: Self("maybe != \(String(describing: wanted))", { $0.maybe != wanted }) { $0.maybe != wanted }
+    case 0:
+      Self("maybe == \(String(describing: wanted))", { $0.maybe == wanted }) { $0.maybe == wanted }
+    case 1:
+      Self("maybe != \(String(describing: wanted))", { $0.maybe != wanted }) { $0.maybe != wanted }
     case 2: Self("maybe < \(a)", { $0.maybe < a }) { $0.maybe.map { $0 < a } ?? false }
     case 3: Self("maybe >= \(a)", { $0.maybe >= a }) { $0.maybe.map { $0 >= a } ?? false }
     case 4: Self("maybe == nil", { $0.maybe == nil }) { $0.maybe == nil }
@@ -195,7 +197,10 @@ struct OracleFilter<K: OracleIndexes> {
     let wanted = random.optional(a)
     let name = a.debugDescription.prefix(40)
     return switch random.below(8) {
-    case 0: Self("note == \(wanted == nil ? "nil" : String(name))", { $0.note == wanted }) { $0.note == wanted }
+    case 0:
+      Self("note == \(wanted == nil ? "nil" : String(name))", { $0.note == wanted }) {
+        $0.note == wanted
+      }
     case 1: Self("note != \(name)", { $0.note != a }) { $0.note != a }
     case 2: Self("note == nil", { $0.note == nil }) { $0.note == nil }
     case 3: Self("note != nil", { $0.note != nil }) { $0.note != nil }
@@ -285,10 +290,14 @@ struct OracleFilter<K: OracleIndexes> {
       }
     case 2: Self("text == note", { $0.text == $0.note }) { $0.text == $0.note }
     case 3: Self("real != maybeReal", { $0.real != $0.maybeReal }) { $0.real != $0.maybeReal }
-    case 4: Self("text <= place.city", { $0.text <= $0.place.city }) {
-      compareText($0.text, $0.place.city) <= 0
-    }
-    default: Self("place.zip == extra.zip", { $0.place.zip == $0.extra.zip }) { $0.place.zip == $0.extra?.zip }
+    case 4:
+      Self("text <= place.city", { $0.text <= $0.place.city }) {
+        compareText($0.text, $0.place.city) <= 0
+      }
+    default:
+      Self("place.zip == extra.zip", { $0.place.zip == $0.extra.zip }) {
+        $0.place.zip == $0.extra?.zip
+      }
     }
   }
 

@@ -66,7 +66,9 @@ struct OracleOrder<K: OracleIndexes> {
     _ comparison: @escaping (Thing, Thing) -> Int
   ) {
     let before = apply
-    apply = { isFirst ? before($0).sorted(by: field, direction) : before($0).then(by: field, direction) }
+    apply = {
+      isFirst ? before($0).sorted(by: field, direction) : before($0).then(by: field, direction)
+    }
     add("\(field)", direction, comparison)
   }
 

@@ -82,7 +82,8 @@ final class Oracle<K: OracleIndexes> {
     if offset > 0 { query = query.offset(offset) }
     let all = order.sort(things.filter(filter.matches))
     let expected = Array(all.dropFirst(offset).prefix(limit ?? .max))
-    let text = "seed \(seed), query \(number): \(filter.text)\(order.text) limit \(limit ?? -1) offset \(offset)"
+    let text =
+      "seed \(seed), query \(number): \(filter.text)\(order.text) limit \(limit ?? -1) offset \(offset)"
     do {
       try compare(query, expected, text)
       if number % 4 == 0 { try comparePages(query, all, text) }

@@ -136,7 +136,8 @@ enum OracleValues {
     let veryLong = String(repeating: "ab\u{E9}", count: 200)
     return [
       "", "a", "A", "ab", "aB", "abc", "b", "e", "\u{E9}", "e\u{301}", "\u{E9}t\u{E9}",
-      "e\u{301}t\u{E9}", "x", "x\u{302}", "\r", "\r\n", "a\r\nb", "\u{0}", "a\u{0}", "a\u{0}b", "_", "%", "50%",
+      "e\u{301}t\u{E9}", "x", "x\u{302}", "\r", "\r\n", "a\r\nb", "\u{0}", "a\u{0}", "a\u{0}b", "_",
+      "%", "50%",
       "a_b", "\u{DF}", "SS", "\u{3C2}", "\u{3A3}", "\u{130}", "i", "I", "\u{2126}", "\u{3A9}",
       "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", "\u{1F468}", long, long + "a", long + "ab",
       long + "abc", long + "abd", veryLong, veryLong + "x", veryLong + "y", "\u{AC00}",

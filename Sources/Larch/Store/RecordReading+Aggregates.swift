@@ -103,7 +103,8 @@ extension RecordReading {
     let total = try total(TypedField.of(keyPath), of: query)
     guard let sum = Value._sum(total) else {
       throw LarchError(
-        .overflow, "The sum is greater than the type of the field can hold; use `average`, or sum the values yourself."
+        .overflow,
+        "The sum is greater than the type of the field can hold; use `average`, or sum the values yourself."
       ) { $0.collection = R.collectionName }
     }
     return sum

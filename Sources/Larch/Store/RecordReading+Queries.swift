@@ -41,7 +41,9 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)``.
   /// - Complexity: the distinct keys in the range of an index that answers the whole filter.
   public func count<R: Record>(_ query: Query<R>) throws -> Int {
-    try _reading { tx in try tx.run(query.details, of: R.self, for: .count) { run, _ in try run.count() } }
+    try _reading { tx in
+      try tx.run(query.details, of: R.self, for: .count) { run, _ in try run.count() }
+    }
   }
 
   /// Whether ``fetch(_:)`` would return any record.
@@ -49,7 +51,9 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)``.
   /// - Complexity: stops at the first match.
   public func exists<R: Record>(_ query: Query<R>) throws -> Bool {
-    try _reading { tx in try tx.run(query.details, of: R.self, for: .exists) { run, _ in try run.exists() } }
+    try _reading { tx in
+      try tx.run(query.details, of: R.self, for: .exists) { run, _ in try run.exists() }
+    }
   }
 
   /// The ids of the records that ``fetch(_:)`` would return, in the same order.

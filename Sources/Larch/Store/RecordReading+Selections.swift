@@ -12,9 +12,7 @@ extension RecordReading {
   public func fetch<R: Record, each Value: Sendable>(
     _ selection: Selection<R, repeat each Value>
   ) throws -> [(repeat each Value)] {
-    var result: [(repeat each Value)] = []
-    try forEachRow(of: selection) { result.append($0) }
-    return result
+    try rows(of: selection, details: selection.query.details)
   }
 
   /// The selected values of the first record, or nil.
@@ -24,10 +22,7 @@ extension RecordReading {
   public func first<R: Record, each Value: Sendable>(
     _ selection: Selection<R, repeat each Value>
   ) throws -> (repeat each Value)? {
-    let one = Selection(
-      query: selection.query.with { $0 = $0.limitedToOne }, fields: selection.fields,
-      isDistinct: selection.isDistinct)
-    return try fetch(one).first
+    try rows(of: selection, details: selection.query.details.limitedToOne).first
   }
 
   /// How many rows the selection has; with `distinct`, how many different ones.
@@ -38,50 +33,55 @@ extension RecordReading {
     _ selection: Selection<R, repeat each Value>
   ) throws -> Int {
     if !selection.isDistinct { return try count(selection.query) }
-    var count = 0
-    try forEachRow(of: selection) { (_: (repeat each Value)) in count += 1 }
-    return count
+    return try rows(of: selection, details: selection.query.details).count
   }
 
-  private func forEachRow<R: Record, each Value: Sendable>(
-    of selection: Selection<R, repeat each Value>, _ body: ((repeat each Value)) -> Void
-  ) throws {
-    var details = selection.query.details
+  private func rows<R: Record, each Value: Sendable>(
+    of selection: Selection<R, repeat each Value>, details: QueryDescription
+  ) throws -> [(repeat each Value)] {
     let references = selection.references
-    var seen: Set<[AnyHashable]> = []
-    var skipped = 0
-    var left = details.limit ?? .max
-    if selection.isDistinct {
-      // Offset and limit count what is distinct.
-      skipped = Swift.max(0, details.offset)
-      if details.limit ?? 0 >= 0, details.offset >= 0 {
-        details.limit = nil
-        details.offset = 0
-      }
+    // Offset and limit count what is distinct, so they are not the plan's then.
+    var planned = details
+    if selection.isDistinct, details.limit ?? 0 >= 0, details.offset >= 0 {
+      planned.limit = nil
+      planned.offset = 0
     }
-    if left == 0 { return }
-    try _reading { tx in
+    return try _reading { tx in
       try tx.run(
-        details, of: R.self, for: references.map { .fields($0) } ?? .records,
+        planned, of: R.self, for: references.map { .fields($0) } ?? .records,
         selecting: references ?? []
       ) { run, access in
-        while let row = try run.next() {
-          let reader = SelectedRow(row: row, run: run, access: access, isKeyed: references != nil)
-          let values = (repeat try reader.value(of: each selection.fields))
-          if selection.isDistinct {
-            guard seen.insert(reader.hashed).inserted else { continue }
-            if skipped > 0 {
-              skipped -= 1
-              continue
-            }
-          }
-          body(values)
-          left -= 1
-          if left == 0 { return }
-        }
+        try collect(selection, details, run, access)
       }
     }
   }
+}
+
+/// The rows of a selection. Values go straight into the array: the compiler (6.3) has no local
+/// variables for packs.
+private func collect<R: Record, each Value: Sendable>(
+  _ selection: Selection<R, repeat each Value>, _ details: QueryDescription, _ run: PlanRun,
+  _ access: RecordAccess<R>
+) throws -> [(repeat each Value)] {
+  let isKeyed = selection.references != nil
+  let isDistinct = selection.isDistinct
+  let limit = details.limit ?? .max
+  var skipped = isDistinct ? details.offset : 0
+  var seen: Set<[AnyHashable]> = []
+  var result: [(repeat each Value)] = []
+  while result.count < limit, let row = try run.next() {
+    let reader = SelectedRow(
+      row: row, run: run, access: access, isKeyed: isKeyed, isDistinct: isDistinct)
+    result.append((repeat try reader.value(of: each selection.fields)))
+    guard isDistinct else { continue }
+    if !seen.insert(reader.hashed).inserted {
+      result.removeLast()
+    } else if skipped > 0 {
+      skipped -= 1
+      result.removeLast()
+    }
+  }
+  return result
 }
 
 /// The values of one row, one field after the other.
@@ -90,21 +90,24 @@ private final class SelectedRow<R: Record> {
   private let run: PlanRun
   private let access: RecordAccess<R>
   private let isKeyed: Bool
+  private let isDistinct: Bool
   private var place = 0
   private var decoded: R?
+  /// The values, where they are to be compared: `distinct` is there for `Hashable` ones only.
   private(set) var hashed: [AnyHashable] = []
 
-  init(row: QueryRow, run: PlanRun, access: RecordAccess<R>, isKeyed: Bool) {
+  init(row: QueryRow, run: PlanRun, access: RecordAccess<R>, isKeyed: Bool, isDistinct: Bool) {
     self.row = row
     self.run = run
     self.access = access
     self.isKeyed = isKeyed
+    self.isDistinct = isDistinct
   }
 
   func value<Value>(of field: SelectedField<R, Value>) throws -> Value {
     defer { place += 1 }
     let value = try read(field)
-    if let hashable = value as? AnyHashable { hashed.append(hashable) }
+    if isDistinct, let hashable = value as? AnyHashable { hashed.append(hashable) }
     return value
   }
 

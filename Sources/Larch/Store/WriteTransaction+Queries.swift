@@ -76,7 +76,7 @@ extension WriteTransaction {
     while let id = ids.next() {
       try storage { transaction in
         let collection = try context.collection(of: R.self)
-        try id.withUnsafeBytes { try remove(key: $0, in: collection, transaction) }
+        _ = try id.withUnsafeBytes { try remove(key: $0, in: collection, transaction) }
       }
     }
     return ids.count
