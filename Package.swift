@@ -29,6 +29,7 @@ let package = Package(
     .testTarget(
       name: "LarchCrashTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
+    .testTarget(name: "LarchExecutionTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),

@@ -21,7 +21,7 @@ extension PlanRun {
     case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
     case .index(let scan):
       return try IndexRows(scan, descends: false, idsDescend: false, reader)
-    case .union, .intersection: return try listedRows(descends: false)
+    case .union, .intersection: return try listedRows(descends: false, after: nil)
     }
   }
 
@@ -38,16 +38,16 @@ extension PlanRun {
         let rows = try IndexRows(scan, descends: false, idsDescend: descends, reader)
         return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
       }
-      return try listedRows(descends: descends)
-    case .union, .intersection: return try listedRows(descends: descends)
+      return try listedRows(descends: descends, after: after)
+    case .union, .intersection: return try listedRows(descends: descends, after: after)
     }
   }
 
-  private func listedRows(descends: Bool) throws -> RowSource {
+  private func listedRows(descends: Bool, after: [UInt8]?) throws -> RowSource {
     let collector = IDCollector(reader)
     let list = try collector.collect(plan.source)
     return IDRows(
-      list, descends: descends, after: plan.after?.id,
+      list, descends: descends, after: after,
       entriesExamined: collector.entriesExamined, reader)
   }
 

@@ -112,9 +112,10 @@ private final class SelectedRow<R: Record> {
   }
 
   private func read<Value>(_ field: SelectedField<R, Value>) throws -> Value {
-    if isKeyed, let key = field.key, let known = try run.values(of: place) {
-      var values = KeyValues(known)
-      if let value = key.make(&values) { return value }
+    if isKeyed, let key = field.key, let known = try run.values(of: place),
+      let value = key.read(known)
+    {
+      return value
     }
     if let decoded { return field.read(decoded) }
     let record = try access.decode(row, of: run)
