@@ -2,18 +2,18 @@ extension PlanTask {
   /// The plan of the cheapest way. Figures are asked for only where there is a choice that the
   /// query alone does not settle.
   func choose(_ statistics: some PlanStatistics) throws -> Plan {
-    if let ids = boundsOfID() {
+    let ids = boundsOfID()
+    if let ids {
       if ids.ranges.isEmpty { return nothing }
       if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
-      return plan(try cheapest(matches(), ids, statistics))
     }
     var matches = matches()
     if matches.count > 1 { removeNeedless(&matches) }
-    if matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
+    if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
       return plan(scan)
     }
-    if matches.isEmpty, !hasBranches { return plan(records(nil, used: 0)) }
-    return plan(try cheapest(matches, nil, statistics))
+    if matches.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
+    return plan(try cheapest(matches, ids, statistics))
   }
 
   // MARK: Ids

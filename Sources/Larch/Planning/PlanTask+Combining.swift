@@ -44,7 +44,7 @@ extension PlanTask {
       source: sources.count == 1 ? first : .union(sources), residue: residue,
       order: order(isInOrder: false),
       isCovering: isExact && isByID && needsOnlyIDs, isInOrder: order.isAny, used: .max,
-      checked: .max,
+      checked: isExact ? .max : 0,
       rangeCount: rangeCount, rows: rows)
   }
 

@@ -37,6 +37,7 @@ extension PlanTask {
       candidate.rows = try rows(of: candidate.source, total, statistics)
       candidates.append(candidate)
     }
+    let both = intersection(candidates, total)
     if let union = try union(total, statistics) { candidates.append(union) }
     // What the figures tell about a part of the filter holds for every way.
     var results = total
@@ -52,8 +53,7 @@ extension PlanTask {
         bestCost = cost
       }
     }
-    if let both = intersection(candidates, total), cost(both, min(results, both.shared)) < bestCost
-    {
+    if let both, cost(both, min(results, both.shared)) < bestCost {
       return both
     }
     return best
