@@ -54,8 +54,8 @@ struct OracleOrder<K: OracleIndexes> {
       let before = apply
       apply = {
         isFirst
-          ? before($0).sorted(by: \.text, direction, .caseInsensitive)
-          : before($0).then(by: \.text, direction, .caseInsensitive)
+          ? before($0).sorted(by: \.text, .caseInsensitive, direction)
+          : before($0).then(by: \.text, .caseInsensitive, direction)
       }
       add("~text", direction) { compareText(folded($0.text), folded($1.text)) }
     }

@@ -148,7 +148,6 @@ final class Oracle<K: OracleIndexes> {
 
   /// In a write, with changes that were not committed, and undone afterwards.
   private func compareInWrite(_ query: Query<Thing>, _ expected: [Thing], _ text: String) throws {
-    struct Undo: Error {}
     let left = Set(expected.map(\.id))
     do {
       try store.write { tx throws in
@@ -163,6 +162,9 @@ final class Oracle<K: OracleIndexes> {
     } catch is Undo {}
   }
 }
+
+/// Takes a write back that was only for looking.
+private struct Undo: Error {}
 
 extension Query {
   /// The records that a filter made elsewhere is true for.
