@@ -45,18 +45,25 @@ final class QueryRows: OpenCursor {
   private var ids: VisitedIDs?
   private let collection: CollectionHandle
   private let context: TransactionContext
+  /// The transaction that knows of the open run.
+  private var owner: ReadTransaction?
 
-  init(_ run: PlanRun, _ context: TransactionContext, _ collection: CollectionHandle) {
+  init(_ run: PlanRun, _ transaction: ReadTransaction, _ collection: CollectionHandle) {
     self.run = run
-    self.context = context
+    context = transaction.context
+    self.collection = collection
+    super.init()
+    owner = transaction
+    transaction.register(self)
+  }
+
+  init(_ ids: VisitedIDs, _ transaction: ReadTransaction, _ collection: CollectionHandle) {
+    self.ids = ids
+    context = transaction.context
     self.collection = collection
   }
 
-  init(_ ids: VisitedIDs, _ context: TransactionContext, _ collection: CollectionHandle) {
-    self.ids = ids
-    self.context = context
-    self.collection = collection
-  }
+  deinit { owner?.unregister(self) }
 
   /// With the end of the transaction, or before a child of it begins. Ids outlive both.
   override func close() {
@@ -125,7 +132,7 @@ extension ReadTransaction {
       return try run(query.details, of: R.self, for: .ids) { run, access in
         var ids = VisitedIDs(width: access.collection.stored.idKind.width)
         while let row = try run.next() { ids.append(row.id) }
-        return QueryCursor(QueryRows(ids, context, access.collection), access, self)
+        return QueryCursor(QueryRows(ids, self, access.collection), access, self)
       }
     }
     return try storage { _ in
@@ -134,9 +141,7 @@ extension ReadTransaction {
       let access = RecordAccess<R>(context, collection)
       if context.checksQueries { try QueryCheck.check(prepared, access, context) }
       let run = try PlanRun(prepared.plan, in: collection, context: context, typed: access)
-      let rows = QueryRows(run, context, collection)
-      register(rows)
-      return QueryCursor(rows, access, self)
+      return QueryCursor(QueryRows(run, self, collection), access, self)
     }
   }
 }
