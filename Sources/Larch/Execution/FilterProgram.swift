@@ -17,10 +17,11 @@ final class FilterProgram {
     var count: Int
   }
 
-  /// One field against constants. What it points to is kept alive by the program.
+  /// One field against constants. What it points to is kept alive by the program and not counted.
   private struct Leaf {
-    unowned(unsafe) let path: FieldPath
-    unowned(unsafe) let test: ValueTest
+    let path: Unmanaged<FieldPath>
+    let test: Unmanaged<ValueTest>
+    let kind: FieldKind
     let isID: Bool
     let isMultiple: Bool
   }
@@ -36,8 +37,13 @@ final class FilterProgram {
   private var leafCount = 0
   private var pairs: [PairTest] = []
   private var kept: [AnyObject] = []
-  /// The only condition is a field of the record against constants.
-  private var isSingleLeaf = false
+  /// The only condition is a field of the record against bounds that are numbers: the rest of
+  /// what it needs lies here, without a step in between.
+  private let isNumberRange: Bool
+  private let numberPath: FieldPath
+  private let numberKind: FieldKind
+  private let least: UInt64
+  private let greatest: UInt64
 
   init(_ filters: [FilterNode], context: TransactionContext, typed: TypedAccess) throws {
     shapes = context.shapes
@@ -45,13 +51,16 @@ final class FilterProgram {
     conditions = FilterProgram.conjuncts(filters)
     undecidable = conditions.filter { !FilterProgram.isDecidable($0) }
     leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
+    let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil
+    isNumberRange = single != nil
+    numberPath = context.path(single?.names ?? ["id"])
+    numberKind = single?.test.kind ?? .bool
+    least = single?.test.bounds?.least ?? 0
+    greatest = single?.test.bounds?.greatest ?? 0
     for condition in conditions where FilterProgram.mayBeDecided(condition) {
       roots.append(try compile(condition, context))
     }
     for condition in undecidable { try FilterProgram.check(condition) }
-    isSingleLeaf =
-      roots.count == 1 && undecidable.isEmpty && nodes[roots[0]].operation == .leaf
-      && !leaves[nodes[roots[0]].first].isID && !leaves[nodes[roots[0]].first].isMultiple
   }
 
   deinit { leaves.deallocate() }
@@ -63,12 +72,12 @@ final class FilterProgram {
   /// Whether all conditions are true for a record.
   @inline(__always)
   func matches(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Bool {
-    if isSingleLeaf {
-      switch try evaluate(leaves, record, id) {
-      case .no: return false
-      case .yes: return true
-      case .unknown: return try typed.matches(conditions, record)
-      }
+    if isNumberRange,
+      case .value(let kind, let bytes) = try numberPath.read(in: record, shapes: shapes),
+      kind == numberKind
+    {
+      let number = ComparableNumber.of(kind, stored: bytes)
+      return number >= least && number <= greatest
     }
     return try matchesAll(record, id)
   }
@@ -119,22 +128,25 @@ final class FilterProgram {
     _ leaf: UnsafeMutablePointer<Leaf>, _ record: UnsafeRawBufferPointer,
     _ id: UnsafeRawBufferPointer
   ) throws -> Outcome {
-    if leaf.pointee.isID { return FilterProgram.test(id: id, leaf.pointee.test) }
-    switch try leaf.pointee.path.read(in: record, shapes: shapes) {
-    case .missing: return .unknown
-    case .absent: return leaf.pointee.isMultiple ? .no : leaf.pointee.test.whenNil
-    case .value(let kind, let bytes):
-      if leaf.pointee.isMultiple { return try evaluateElements(leaf, kind, bytes) }
-      guard kind == leaf.pointee.test.kind else { return .unknown }
-      return leaf.pointee.test.test(stored: bytes)
+    try leaf.pointee.test._withUnsafeGuaranteedRef { test in
+      if leaf.pointee.isID { return FilterProgram.test(id: id, test) }
+      let found = try leaf.pointee.path._withUnsafeGuaranteedRef {
+        try $0.read(in: record, shapes: shapes)
+      }
+      switch found {
+      case .missing: return .unknown
+      case .absent: return leaf.pointee.isMultiple ? .no : test.whenNil
+      case .value(let kind, let bytes):
+        if leaf.pointee.isMultiple { return try evaluateElements(test, kind, bytes) }
+        return kind == leaf.pointee.kind ? test.test(stored: bytes) : .unknown
+      }
     }
   }
 
   private func evaluateElements(
-    _ leaf: UnsafeMutablePointer<Leaf>, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer
+    _ test: ValueTest, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer
   ) throws -> Outcome {
     guard kind == .list else { return .unknown }
-    let test = leaf.pointee.test
     var elements = try RawList(kind, bytes)
     var outcome = Outcome.no
     while let element = try elements.next() {
@@ -264,6 +276,17 @@ extension FilterProgram {
     let path = context.path(isID ? ["id"] : field.storedPath ?? ["id"])
     kept.append(test)
     kept.append(path)
-    return Leaf(path: path, test: test, isID: isID, isMultiple: field.isMultiple)
+    return Leaf(
+      path: .passUnretained(path), test: .passUnretained(test), kind: test.kind, isID: isID,
+      isMultiple: field.isMultiple)
+  }
+
+  /// A stored field against bounds that are numbers.
+  private static func numberRange(_ node: FilterNode) -> (names: [String], test: ValueTest)? {
+    guard case .field(let filter) = node, isDecidable(filter.field), !filter.field.isMultiple,
+      let names = filter.field.storedPath, let (primitive, isOptional) = filter.field.form.simple
+    else { return nil }
+    let test = ValueTest(filter.test, primitive, isOptional: isOptional)
+    return test.bounds == nil ? nil : (names, test)
   }
 }

@@ -27,6 +27,14 @@ final class SortKey {
   let isInKeys: Bool
   /// One number and an id of eight bytes: rows that sort as pairs of numbers.
   let isNumber: Bool
+  // What the number of a record needs, not behind a term, whose references would be counted.
+  private let numberPath: FieldPath
+  private let hasNumberPath: Bool
+  private let numberKind: FieldKind
+  private let numberFlip: UInt64
+  /// What is added to a number to make room for nil.
+  private let numberShift: UInt64
+  private let numberMayBeNil: Bool
   @exclusivity(unchecked) private var buffer = ByteBuffer()
   @exclusivity(unchecked) private var normalizer = NFCBuffer()
 
@@ -42,6 +50,14 @@ final class SortKey {
     isInKeys =
       index != nil && terms.allSatisfy { $0.isID || ($0.component != nil && $0.isSimple) }
     isNumber = idWidth == 8 && terms.count == 1 && SortKey.fitsNumber(terms[0])
+    let first = isNumber ? terms[0] : nil
+    numberPath = first?.path ?? context.path(["id"])
+    hasNumberPath = first?.path != nil
+    numberKind = first?.primitive.storedKind ?? .bool
+    numberFlip = first?.descends ?? false ? .max : 0
+    numberMayBeNil = first?.isOptional ?? false
+    // Floating point is never 0, so nil can be.
+    numberShift = numberMayBeNil && !(first?.primitive.isFloatingPoint ?? false) ? 1 : 0
   }
 
   private static func term(
@@ -77,41 +93,42 @@ final class SortKey {
   /// The number that stands for the only term of a record.
   @inline(__always)
   func number(of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> UInt64 {
-    let term = terms[0]
-    if let path = term.path {
-      switch try path.read(in: record, shapes: shapes) {
-      case .value(let kind, let bytes) where kind == term.primitive.storedKind:
-        return number(ComparableNumber.of(kind, stored: bytes), term)
-      case .absent where term.isOptional: return term.descends ? .max : 0
-      default: break
-      }
-    } else if term.isID, id.count == 8 {
-      return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)), term)
+    if hasNumberPath,
+      case .value(let kind, let bytes) = try numberPath.read(in: record, shapes: shapes),
+      kind == numberKind
+    {
+      return (ComparableNumber.of(kind, stored: bytes) &+ numberShift) ^ numberFlip
     }
-    let value = try typed.values(of: term.field, in: record).first?.first ?? .null
-    return number(ComparableNumber.of(value, as: term.primitive), term)
+    return try rareNumber(of: record, id: id)
+  }
+
+  @inline(never)
+  private func rareNumber(
+    of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+  ) throws -> UInt64 {
+    if terms[0].isID { return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))) }
+    if hasNumberPath, numberMayBeNil,
+      case .absent = try numberPath.read(in: record, shapes: shapes)
+    {
+      return number(nil)
+    }
+    let value = try typed.values(of: terms[0].field, in: record).first?.first ?? .null
+    return number(ComparableNumber.of(value, as: terms[0].primitive))
   }
 
   /// The number of a row by the key of an index; nil where that does not tell.
   func number(of components: KeyComponents, id: UnsafeRawBufferPointer) throws -> UInt64? {
-    if terms[0].isID {
-      return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)), terms[0])
-    }
+    if terms[0].isID { return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))) }
     guard let place = terms[0].component else { return nil }
     switch try components.component(place) {
     case .cut: return nil
-    case .null: return number(nil, terms[0])
-    case .value(let bytes):
-      return number(ComparableNumber.of(terms[0].primitive, key: bytes), terms[0])
+    case .null: return number(nil)
+    case .value(let bytes): return number(ComparableNumber.of(terms[0].primitive, key: bytes))
     }
   }
 
-  @inline(__always)
-  private func number(_ value: UInt64?, _ term: Term) -> UInt64 {
-    var number = value ?? 0
-    // Floating point never is 0, so that nil can be; small integers make room.
-    if term.isOptional, value != nil, !term.primitive.isFloatingPoint { number &+= 1 }
-    return term.descends ? ~number : number
+  private func number(_ value: UInt64?) -> UInt64 {
+    (value.map { $0 &+ numberShift } ?? 0) ^ numberFlip
   }
 
   @inline(__always)
@@ -194,11 +211,11 @@ final class SortKey {
     }
     let term = terms[0]
     let id = token.id.withUnsafeBytes { number(ofID: $0) }
-    if case .null = token.values[0][0] { return term.isOptional ? (number(nil, term), id) : nil }
+    if case .null = token.values[0][0] { return term.isOptional ? (number(nil), id) : nil }
     guard let value = ComparableNumber.of(token.values[0][0], as: term.primitive) else {
       return nil
     }
-    return (number(value, term), id)
+    return (number(value), id)
   }
 
   private func append(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ term: Term) {

@@ -25,9 +25,14 @@ final class SortedRows: RowSource {
   /// The keys of the index come out with the rows.
   private let keepsKeys: Bool
 
-  private enum Mode { case start, numbers, top, sorter, end }
+  private enum Mode { case start, numbers, list, top, sorter, end }
   @exclusivity(unchecked) private var mode = Mode.start
   @exclusivity(unchecked) private var top: TopNumbers
+  private var numbers: [UInt128] = []
+  private var place = 0
+  /// The row of the token.
+  @exclusivity(unchecked) private var least: UInt128 = 0
+  @exclusivity(unchecked) private var hasLeast = false
   private var topRows: TopRows?
   private var sorter: RowSorter?
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
@@ -52,16 +57,24 @@ final class SortedRows: RowSource {
     record = nil
     switch mode {
     case .numbers:
-      guard let row = top.next() else { return false }
-      idBuffer.removeAll()
-      idBuffer.append(bigEndian: UInt64(truncatingIfNeeded: row))
-      if sortKey.idsDescend { idBuffer.complement(from: 0) }
-      id = idBuffer.bytes
-      return true
+      return take(number: top.next())
+    case .list:
+      guard place < numbers.count else { return false }
+      place += 1
+      return take(number: numbers[place - 1])
     case .top: return take(topRows?.next())
     case .sorter: return take(try sorter?.next())
     case .start, .end: return false
     }
+  }
+
+  private func take(number row: UInt128?) -> Bool {
+    guard let row else { return false }
+    idBuffer.removeAll()
+    idBuffer.append(bigEndian: UInt64(truncatingIfNeeded: row))
+    if sortKey.idsDescend { idBuffer.complement(from: 0) }
+    id = idBuffer.bytes
+    return true
   }
 
   private func take(_ row: RowSorter.Row?) -> Bool {
@@ -75,9 +88,12 @@ final class SortedRows: RowSource {
   private func sort() throws {
     mode = .end
     if limit == 0 { return }
-    if sortKey.isNumber, !keepsKeys, (limit ?? .max) <= settings.budget / 16 {
-      try sortNumbers()
-      mode = .numbers
+    if sortKey.isNumber, !keepsKeys {
+      if let limit, limit <= settings.budget / 16 {
+        try sortTopNumbers()
+      } else {
+        try sortNumbers()
+      }
     } else if let limit, limit <= settings.budget / 256 {
       let rows = TopRows(limit: limit)
       try forEachKey { rows.add(key: $0, idStart: $1, payload: $2) }
@@ -94,32 +110,66 @@ final class SortedRows: RowSource {
     source.close()
   }
 
+  private func sortTopNumbers() throws {
+    try forEachNumber { number in
+      if number > top.bound { return }
+      let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
+      if !hasLeast || row > least { top.add(row) }
+    }
+    top.finish()
+    mode = .numbers
+  }
+
   private func sortNumbers() throws {
-    var least: UInt128 = 0
-    var hasLeast = false
+    try forEachNumber { number in
+      let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
+      guard !hasLeast || row > least else { return }
+      if numbers.count >= settings.budget / 16, !numbers.isEmpty { try moveNumbers() }
+      numbers.append(row)
+    }
+    if sorter == nil {
+      numbers.sort()
+      mode = .list
+    } else {
+      try moveNumbers()
+      try sorter?.finish()
+      mode = .sorter
+    }
+  }
+
+  /// More numbers than there is memory for go the way of all other rows.
+  private func moveNumbers() throws {
+    let rows = sorter ?? RowSorter(settings)
+    sorter = rows
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    for row in numbers {
+      try withUnsafeBytes(of: row.bigEndian) { try rows.add(key: $0, idStart: 8, payload: nothing) }
+    }
+    numbers.removeAll()
+  }
+
+  /// Calls with the number of each row.
+  @inline(__always)
+  private func forEachNumber(_ body: (UInt64) throws -> Void) throws {
     if let after {
       guard let (number, id) = sortKey.numbers(after) else { throw SortedRows.foreignToken }
       least = UInt128(number) << 64 | UInt128(id)
       hasLeast = true
     }
     while try source.next() {
-      let number: UInt64
-      if let components, let found = try self.number(of: components) {
-        number = found
-      } else {
-        let record = try source.record(reader)
-        do {
-          number = try sortKey.number(of: record, id: source.id)
-        } catch {
-          throw reader.naming(error, source.id)
-        }
+      if let components, let number = try self.number(of: components) {
+        try body(number)
+        continue
       }
-      if number > UInt64(truncatingIfNeeded: top.bound >> 64) { continue }
-      let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
-      if hasLeast, row <= least { continue }
-      top.add(row)
+      let record = try source.record(reader)
+      let number: UInt64
+      do {
+        number = try sortKey.number(of: record, id: source.id)
+      } catch {
+        throw reader.naming(error, source.id)
+      }
+      try body(number)
     }
-    top.finish()
   }
 
   private func number(of components: KeyComponents) throws -> UInt64? {
@@ -167,6 +217,7 @@ final class SortedRows: RowSource {
   override func close() {
     source.close()
     mode = .end
+    numbers = []
     topRows = nil
     sorter = nil
   }

@@ -98,16 +98,12 @@ final class TopRows {
 struct TopNumbers: ~Copyable {
   private let limit: Int
   private var heap: [UInt128] = []
-  /// What a row must be below; nothing is, once the heap is full of zeros.
-  private(set) var bound = UInt128.max
+  /// A row whose number is greater is none of the first.
+  private(set) var bound = UInt64.max
   private var place = 0
 
-  init(limit: Int) {
-    self.limit = limit
-    if limit == 0 { bound = 0 }
-  }
+  init(limit: Int) { self.limit = limit }
 
-  /// Only for a row below the bound, or while there are fewer than the limit.
   mutating func add(_ row: UInt128) {
     if heap.count < limit {
       heap.append(row)
@@ -116,7 +112,7 @@ struct TopNumbers: ~Copyable {
         heap.swapAt(place, (place - 1) / 2)
         place = (place - 1) / 2
       }
-      if heap.count == limit { bound = heap[0] }
+      if heap.count == limit { bound = UInt64(truncatingIfNeeded: heap[0] >> 64) }
     } else if limit > 0, row < heap[0] {
       heap[0] = row
       var place = 0
@@ -127,7 +123,7 @@ struct TopNumbers: ~Copyable {
         heap.swapAt(place, child)
         place = child
       }
-      bound = heap[0]
+      bound = UInt64(truncatingIfNeeded: heap[0] >> 64)
     }
   }
 

@@ -49,8 +49,10 @@ final class ValueTest {
     text = draft.text
   }
 
-  /// Whether no value tells more than its being there or not.
-  var isUnknown: Bool { operation == .unknown }
+  /// The numbers that pass, where they are those from one to another.
+  var bounds: (least: UInt64, greatest: UInt64)? {
+    operation == .numbers ? (least, greatest) : nil
+  }
 
   // MARK: Asking
 
