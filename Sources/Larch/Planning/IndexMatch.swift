@@ -27,7 +27,12 @@ struct IndexMatch {
   static let conjunctLimit = 64
 
   /// nil where the index cannot answer: some records have no entry in it.
-  init?(_ number: Int, _ index: IndexSchema, _ conjuncts: [Conjunct], _ order: WantedOrder) {
+  ///
+  /// - Parameter unused: conjuncts that shall not be bounds, by bit.
+  init?(
+    _ number: Int, _ index: IndexSchema, _ conjuncts: [Conjunct], _ order: WantedOrder,
+    without unused: UInt64 = 0
+  ) {
     self.index = number
     var isSingle = true
     var hasNil = false
@@ -35,7 +40,8 @@ struct IndexMatch {
       if component.form.hasNestedOptionals { break }
       var best: (place: Int, count: Int)?
       var ranges: UInt64 = 0
-      for place in 0..<min(conjuncts.count, IndexMatch.conjunctLimit) {
+      for place in 0..<min(conjuncts.count, IndexMatch.conjunctLimit)
+      where !unused.hasBit(place) {
         switch conjuncts[place].bound(of: component) {
         case .none: continue
         case .points(let count): if best.map({ count < $0.count }) ?? true { best = (place, count) }
@@ -87,11 +93,6 @@ struct IndexMatch {
   }
 
   func uses(_ place: Int) -> Bool { used.hasBit(place) }
-
-  /// Whether its scan has no row that the other one has not, and serves as well.
-  func makesNeedless(_ other: IndexMatch) -> Bool {
-    used & other.used == other.used && (servesOrder || !other.servesOrder)
-  }
 }
 
 /// The order that rows are wanted in.

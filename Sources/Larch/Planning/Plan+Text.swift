@@ -170,11 +170,14 @@ private struct BoundsText {
       } else {
         values = filter.test.constants ?? []
       }
+      var texts: [String] = []
+      for value in values.prefix(BoundsText.limit) {
+        let text = PlanText.value(index.fields[place].isFolded ? value.map(\.folded) : value)
+        if !texts.contains(text) { texts.append(text) }
+      }
       var longer: [[String]] = []
       for prefix in prefixes.prefix(BoundsText.limit) {
-        for value in values.prefix(BoundsText.limit) {
-          longer.append(prefix + [PlanText.value(value)])
-        }
+        for text in texts { longer.append(prefix + [text]) }
       }
       prefixes = longer
     }
@@ -194,8 +197,10 @@ private struct BoundsText {
       case .within(let lower, let upper) where lower != nil || upper != nil:
         return interval(lower, upper, behind: prefix)
       case .text(let text):
-        let beginning = text.kind == .like ? text.pattern?.prefix ?? "" : text.wanted
-        return key(prefix + [PlanText.value(.string(beginning)) + "*"])
+        let beginning = KeyValue.string(
+          text.kind == .like ? text.pattern?.prefix ?? "" : text.wanted)
+        let isFolded = index.fields[prefix.count].isFolded
+        return key(prefix + [PlanText.value(isFolded ? beginning.folded : beginning) + "*"])
       case .equal, .oneOf, .within: break
       }
     }
@@ -218,4 +223,12 @@ private struct BoundsText {
   }
 
   private func key(_ parts: [String]) -> String { "[" + parts.joined(separator: ", ") + "]" }
+}
+
+extension KeyValue {
+  /// As an index that ignores case has it.
+  fileprivate var folded: KeyValue {
+    if case .string(let text) = self { return .string(NFC.foldedForIndex(text)) }
+    return self
+  }
 }

@@ -71,12 +71,7 @@ extension PlanTask {
   func intersection(_ candidates: [Candidate], _ total: Double) -> Candidate? {
     var scans: [Candidate] = []
     for candidate in candidates {
-      // Only whole keys have their ids in order.
-      if case .index(let scan) = candidate.source, scan.isPoints, scan.ranges.count == 1,
-        candidate.used != 0
-      {
-        scans.append(candidate)
-      }
+      if case .index = candidate.source, candidate.used != 0 { scans.append(candidate) }
     }
     guard scans.count > 1, total > 0 else { return nil }
     scans.sort { $0.rows < $1.rows }

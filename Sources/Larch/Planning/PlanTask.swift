@@ -143,7 +143,8 @@ struct Candidate {
 
 extension PlanTask {
   func plan(_ candidate: Candidate) -> Plan {
-    Plan(
+    if case .nothing = candidate.source { return nothing }
+    return Plan(
       source: candidate.source, residue: candidate.residue, order: candidate.order,
       isCovering: candidate.isCovering, after: after, offset: offset, limit: limit)
   }
