@@ -161,7 +161,7 @@ struct OracleFilter<K: OracleIndexes> {
     case 6: Self("text >= \(name)", { $0.text >= a }) { compareText($0.text, a) >= 0 }
     case 7, 8: Self("text hasPrefix \(name)", { $0.text.hasPrefix(a) }) { $0.text.hasPrefix(a) }
     case 9: Self("text hasSuffix \(name)", { $0.text.hasSuffix(a) }) { $0.text.hasSuffix(a) }
-    case 10: Self("text contains \(name)", { $0.text.contains(a) }) { $0.text.contains(a) }
+    case 10: Self("text contains \(name)", { $0.text.contains(a) }) { holds($0.text, a) }
     case 11: Self("text in \(list)", { $0.text.isIn(list) }) { list.contains($0.text) }
     case 12:
       Self("text ~== \(name)", { $0.text.equals(a, .caseInsensitive) }) { fold($0.text) == folded }
@@ -171,20 +171,25 @@ struct OracleFilter<K: OracleIndexes> {
       }
     case 14:
       Self("text ~contains \(name)", { $0.text.contains(a, .caseInsensitive) }) {
-        fold($0.text).contains(folded)
+        holds(fold($0.text), folded)
       }
     case 15:
       // Without wildcards a pattern is equality, with one behind it a beginning.
       Self("text like \(name)%", { $0.text.like(escaped(a) + "%") }) { $0.text.hasPrefix(a) }
     default:
       Self("text like %\(name)%", { $0.text.like("%" + escaped(a) + "%") }) {
-        $0.text.contains(a)
+        holds($0.text, a)
       }
     }
   }
 
   private static func escaped(_ text: String) -> String {
     text.map { "%_\\".contains($0) ? "\\\($0)" : String($0) }.joined()
+  }
+
+  /// Swift's `contains`, by `Character`; Foundation puts one of its own in front of it.
+  private static func holds(_ text: String, _ part: String) -> Bool {
+    Array(text).contains(Array(part))
   }
 
   private static func fold(_ text: String) -> String {
@@ -211,7 +216,9 @@ struct OracleFilter<K: OracleIndexes> {
     case 6:
       Self("note hasPrefix \(name)", { $0.note.hasPrefix(a) }) { $0.note?.hasPrefix(a) ?? false }
     default:
-      Self("note contains \(name)", { $0.note.contains(a) }) { $0.note?.contains(a) ?? false }
+      Self("note contains \(name)", { $0.note.contains(a) }) {
+        $0.note.map { holds($0, a) } ?? false
+      }
     }
   }
 
