@@ -58,11 +58,6 @@ extension FilterExpression {
 }
 
 extension FilterNode {
-  var isAlways: Bool {
-    if case .all(let nodes) = self { return nodes.isEmpty }
-    return false
-  }
-
   func and(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
     case _ where isAlways: other
