@@ -187,7 +187,7 @@ struct PlanSamples {
       switch number(12) {
       case 0: query = query.then(by: \.age, direction)
       case 1: query = query.then(by: \.city, direction)
-      case 2: query = query.then(by: \.name, direction, .caseInsensitive)
+      case 2: query = query.then(by: \.name, .caseInsensitive, direction)
       case 3: query = query.then(by: \.name, direction)
       case 4: query = query.then(by: \.score, direction)
       case 5: query = query.then(by: \.height, direction)

@@ -255,7 +255,7 @@ struct PlanTableTests {
         filter city.equals("LONDON", .caseInsensitive)
       """)
     try plans.expect(
-      PlanPerson.all.sorted(by: \.name, .ascending, .caseInsensitive).limit(5),
+      PlanPerson.all.sorted(by: \.name, .caseInsensitive, .ascending).limit(5),
       """
       index name all entries
         order served by the index

@@ -39,16 +39,6 @@ extension FilterNode {
     return true
   }
 
-  var isNever: Bool {
-    if case .any(let nodes) = self { return nodes.isEmpty }
-    return false
-  }
-
-  var isAlways: Bool {
-    if case .all(let nodes) = self { return nodes.isEmpty }
-    return false
-  }
-
   // MARK: And
 
   private static func every(of nodes: [FilterNode], isNegated: Bool) throws -> FilterNode {

@@ -5,6 +5,18 @@ public struct Filter<Root>: Sendable {
   let node: FilterNode
 
   init(_ node: FilterNode) { self.node = node }
+
+  /// True for every record: to begin joining conditions with `&&`.
+  public static var always: Filter { Filter(.always) }
+
+  /// True for no record: to begin joining conditions with `||`.
+  ///
+  /// ```swift
+  /// Person.where { person in
+  ///   words.map { person.name.contains($0) }.reduce(Filter.never) { $0 || $1 }
+  /// }
+  /// ```
+  public static var never: Filter { Filter(.never) }
 }
 
 /// What can stand as a condition: a ``Filter``, or a field that is a `Bool`.
@@ -48,6 +60,8 @@ extension FilterExpression {
 extension FilterNode {
   func and(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
+    case _ where isAlways: other
+    case _ where other.isAlways: self
     case (.all(let left), .all(let right)): .all(left + right)
     case (.all(let left), _): .all(left + [other])
     case (_, .all(let right)): .all([self] + right)
@@ -57,6 +71,7 @@ extension FilterNode {
 
   func or(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
+    case (.any(let left), _) where left.isEmpty: other
     case (.any(let left), .any(let right)): .any(left + right)
     case (.any(let left), _): .any(left + [other])
     case (_, .any(let right)): .any([self] + right)

@@ -1,10 +1,10 @@
 /// A filter as a tree, without the record type.
-indirect enum FilterNode: Sendable {
+enum FilterNode: Sendable {
   /// True where all are; without any, always.
   case all([FilterNode])
   /// True where one is; without any, never.
   case any([FilterNode])
-  case not(FilterNode)
+  indirect case not(FilterNode)
   /// A field against constants.
   case field(FieldFilter)
   /// A field against another field.
@@ -14,6 +14,16 @@ indirect enum FilterNode: Sendable {
 
   static var always: FilterNode { .all([]) }
   static var never: FilterNode { .any([]) }
+
+  var isAlways: Bool {
+    if case .all(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
+
+  var isNever: Bool {
+    if case .any(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
 }
 
 /// One field against constants; for an array or a set, some element of it.

@@ -12,8 +12,8 @@ extension Query {
 
   /// In the order of a text, with upper and lower case the same.
   public func sorted<Value: TextField>(
-    by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending,
-    _ option: TextIndexOption
+    by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
+    _ direction: SortDirection = .ascending
   ) -> Query {
     sorted(by: OrderTerm(field, direction, ignoresCase: true))
   }
@@ -48,8 +48,8 @@ extension Query {
   /// Where all fields of the order so far are the same, in the order of a text, with upper and
   /// lower case the same.
   public func then<Value: TextField>(
-    by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending,
-    _ option: TextIndexOption
+    by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
+    _ direction: SortDirection = .ascending
   ) -> Query {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }
   }

@@ -12,6 +12,11 @@ public struct Selection<R: Record, each Value: Sendable>: Sendable {
   /// Equal results come once.
   var isDistinct = false
 
+  init(query: Query<R>, fields: repeat SelectedField<R, each Value>) {
+    self.query = query
+    self.fields = (repeat each fields)
+  }
+
   /// The selected fields as the planner takes them; nil if a value can be read from the decoded
   /// record only.
   var references: [FieldReference]? {
@@ -25,7 +30,10 @@ public struct Selection<R: Record, each Value: Sendable>: Sendable {
 }
 
 extension Selection where repeat each Value: Hashable {
-  /// Each combination of values once, at the place of its first record.
+  /// Each combination of values once, at the place of its first record; every NaN is a value of
+  /// its own, as in a Swift set.
+  ///
+  /// Running it keeps each different result in memory.
   public func distinct() -> Selection {
     var selection = self
     selection.isDistinct = true
@@ -53,7 +61,7 @@ extension Query {
   public func select<each Value: Sendable>(
     _ fields: repeat any KeyPath<R, each Value> & Sendable
   ) -> Selection<R, repeat each Value> {
-    Selection(query: self, fields: (repeat SelectedField(each fields)))
+    Selection(query: self, fields: repeat SelectedField(each fields))
   }
 }
 
