@@ -129,7 +129,7 @@ struct PlanChoiceTests {
       let query = isReversed ? query.reversed() : query
       let whole = simulator.expected(query.details)
       var details = query.details
-      details.limit = 7
+      details.limit = 61
       var rows: [[UInt8]] = []
       simulator.examined = 0
       var lengths = 0
@@ -141,7 +141,7 @@ struct PlanChoiceTests {
         lengths += simulator.examined - before
         #expect(simulator.examined - before <= whole.count - rows.count + 80)
         rows += page
-        guard page.count == 7, let last = page.last else { break }
+        guard page.count == 61, let last = page.last else { break }
         details.after = simulator.token(last, details.order)
       }
       #expect(rows == whole, "\(query)")
