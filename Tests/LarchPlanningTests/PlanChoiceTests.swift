@@ -72,6 +72,13 @@ struct PlanChoiceTests {
     }
   }
 
+  @Test func `The greatest limit and offset are no trap`() throws {
+    let query = PlanPerson.all.sorted(by: \.note).limit(.max).offset(.max)
+    #expect(try table.simulator.text(query).contains("sort by note\n"))
+    _ = try table.simulator.plan(query, for: .exists)
+    _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 }.offset(.max), for: .exists)
+  }
+
   @Test func `A full scan has the filter as it was written`() throws {
     let query = PlanPerson.where { $0.city == "London" && !($0.age < 3) }.sorted(by: \.age)
     let plan = try table.simulator.planner.fullScan(query.details, for: .records)
