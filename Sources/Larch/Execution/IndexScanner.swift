@@ -8,6 +8,8 @@ final class IndexScanner {
   private(set) lazy var components = KeyComponents(schema)
   private let ranges: [KeyRange]
   private var filter: KeyFilterProgram?
+  /// Every range is one key, so that behind it nothing has to be looked at.
+  private let isPoints: Bool
   private let descends: Bool
   private let idsDescend: Bool
   /// Ids of one size, which LMDB gives a page at a time.
@@ -41,6 +43,7 @@ final class IndexScanner {
     ranges =
       scan.ranges.contains(where: \.isEmpty)
       ? scan.ranges.filter { !$0.isEmpty } : scan.ranges
+    isPoints = scan.isPoints
     self.descends = descends
     self.idsDescend = idsDescend
     width = collection.stored.idKind.width
@@ -98,7 +101,7 @@ final class IndexScanner {
     } else if let upper = bounds.upper {
       guard upper.withUnsafeBytes({ compareBytes(entry.key, $0) }) < 0 else { return false }
     }
-    isInRange = true
+    isInRange = !isPoints
     self.entry = entry
     key = entry.key
     id = entry.value
