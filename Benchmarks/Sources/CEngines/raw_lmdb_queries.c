@@ -40,25 +40,23 @@ static inline int fetch(index_read *read, const void *id, bench_result *result) 
   MDB_val value;
   int code = mdb_get(read->txn, read->people, &key, &value);
   if (code == 0) add_person(result, load_key_int(id), &value);
-  return code;
+  return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
 }
 
-// Every record of the cursor's key, whose first entry is `ids`; a page of ids a call.
-static int fetch_duplicates(index_read *read, MDB_val ids, bench_result *result) {
+// All entries of the cursor's key, a page of them a call; `ids` is the entry it stands on before the
+// first call and a whole page after it.
+static inline int first_ids(index_read *read, MDB_val *ids) {
   MDB_val key;
   size_t count;
   int code = mdb_cursor_count(read->cursor, &count);
-  // Of a single entry GET_MULTIPLE gives nothing.
-  if (code == 0 && count > 1) code = mdb_cursor_get(read->cursor, &key, &ids, MDB_GET_MULTIPLE);
-  while (code == 0) {
-    const unsigned char *bytes = ids.mv_data;
-    for (size_t at = 0; code == 0 && at < ids.mv_size; at += 8) {
-      code = fetch(read, bytes + at, result);
-    }
-    if (code != 0 || count == 1) return code;
-    code = mdb_cursor_get(read->cursor, &key, &ids, MDB_NEXT_MULTIPLE);
-  }
-  return code == MDB_NOTFOUND ? 0 : code;
+  // For a single entry GET_MULTIPLE gives nothing.
+  if (code != 0 || count == 1) return code;
+  return mdb_cursor_get(read->cursor, &key, ids, MDB_GET_MULTIPLE);
+}
+
+static inline int next_ids(index_read *read, MDB_val *ids) {
+  MDB_val key;
+  return mdb_cursor_get(read->cursor, &key, ids, MDB_NEXT_MULTIPLE);
 }
 
 int bench_lmdb_find_emails(
@@ -71,28 +69,11 @@ int bench_lmdb_find_emails(
     make_email_key(&built, emails[index].bytes, emails[index].length);
     MDB_val key = {built.length, built.bytes};
     MDB_val id;
-    code = mdb_get(read.txn, store->indexes[EMAIL], &key, &id);
+    code = mdb_cursor_get(read.cursor, &key, &id, MDB_SET);
     if (code == 0) code = fetch(&read, id.mv_data, result);
   }
   end_read(&read);
   return code;
-}
-
-int bench_lmdb_find_ages(bench_lmdb *store, int64_t from, int64_t through, bench_result *result) {
-  index_read read;
-  int code = start_read(store, store->indexes[AGE], &read, result);
-  if (code != 0) return code;
-  index_key first;
-  make_int_key(&first, from);
-  MDB_val key = {first.length, first.bytes};
-  MDB_val id;
-  code = mdb_cursor_get(read.cursor, &key, &id, MDB_SET_RANGE);
-  while (code == 0 && load_key_int(key.mv_data) <= through) {
-    code = fetch_duplicates(&read, id, result);
-    if (code == 0) code = mdb_cursor_get(read.cursor, &key, &id, MDB_NEXT_NODUP);
-  }
-  end_read(&read);
-  return code == MDB_NOTFOUND ? 0 : code;
 }
 
 int bench_lmdb_find_companies(
@@ -104,10 +85,17 @@ int bench_lmdb_find_companies(
     index_key company;
     make_int_key(&company, companies[index]);
     MDB_val key = {company.length, company.bytes};
-    MDB_val id;
-    code = mdb_cursor_get(read.cursor, &key, &id, MDB_SET_KEY);
-    if (code == 0) code = fetch_duplicates(&read, id, result);
-    else if (code == MDB_NOTFOUND) code = 0;
+    MDB_val ids;
+    code = mdb_cursor_get(read.cursor, &key, &ids, MDB_SET_KEY);
+    if (code == 0) code = first_ids(&read, &ids);
+    for (; code == 0; code = next_ids(&read, &ids)) {
+      const unsigned char *bytes = ids.mv_data;
+      for (size_t at = 0; code == 0 && at < ids.mv_size; at += 8) {
+        code = fetch(&read, bytes + at, result);
+      }
+      if (code != 0) break;
+    }
+    if (code == MDB_NOTFOUND) code = 0;
   }
   end_read(&read);
   return code;
@@ -118,13 +106,15 @@ static inline bool has_prefix(const MDB_val *key, const index_key *prefix) {
     && memcmp(key->mv_data, prefix->bytes, prefix->length) == 0;
 }
 
-// The records of all keys with the prefix in the order of the index, `limit` at most.
-static int fetch_prefix(
-  index_read *read, const index_key *prefix, size_t limit, bench_result *result) {
-  MDB_val key = {prefix->length, (void *)prefix->bytes};
+// The index on city and age holds the people of a city by age, and by id where they are as old.
+static int fetch_city(index_read *read, bench_text city, size_t limit, bench_result *result) {
+  index_key prefix;
+  make_city_age_key(&prefix, city.bytes, city.length, 0);
+  prefix.length -= 8;
+  MDB_val key = {prefix.length, prefix.bytes};
   MDB_val id;
   int code = limit == 0 ? MDB_NOTFOUND : mdb_cursor_get(read->cursor, &key, &id, MDB_SET_RANGE);
-  while (code == 0 && has_prefix(&key, prefix)) {
+  while (code == 0 && has_prefix(&key, &prefix)) {
     code = fetch(read, id.mv_data, result);
     if (code != 0 || --limit == 0) return code;
     code = mdb_cursor_get(read->cursor, &key, &id, MDB_NEXT);
@@ -132,13 +122,121 @@ static int fetch_prefix(
   return code == MDB_NOTFOUND ? 0 : code;
 }
 
+int bench_lmdb_find_cities(
+  bench_lmdb *store, const bench_text *cities, size_t count, size_t limit, bench_result *result) {
+  index_read read;
+  int code = start_read(store, store->indexes[CITY_AGE], &read, result);
+  if (code != 0) return code;
+  for (size_t index = 0; code == 0 && index < count; index++) {
+    code = fetch_city(&read, cities[index], limit, result);
+  }
+  end_read(&read);
+  return code;
+}
+
+// MARK: Many records
+
+// Ids of records that are fetched in ascending order, page after page of the people: about a quarter
+// faster than in the order of an index on something else, the sort included.
+typedef struct {
+  uint64_t *ids;
+  size_t count;
+  size_t capacity;
+} id_list;
+
+static uint64_t *allocate_ids(size_t count) {
+  uint64_t *ids = malloc(count * sizeof *ids);
+  if (ids == NULL && count > 0) abort();
+  return ids;
+}
+
+static inline void add_id(id_list *list, const void *id) {
+  if (list->count == list->capacity) {
+    list->capacity = list->capacity == 0 ? 256 : list->capacity * 2;
+    list->ids = realloc(list->ids, list->capacity * sizeof *list->ids);
+    if (list->ids == NULL) abort();
+  }
+  list->ids[list->count++] = (uint64_t)load_key_int(id);
+}
+
+// Radix sort; as many rounds as the largest id, which the store assigned, has digits.
+static void sort_ids(id_list *list) {
+  enum { DIGIT = 11, VALUES = 1 << DIGIT };
+  uint64_t bits = 0;
+  for (size_t index = 0; index < list->count; index++) bits |= list->ids[index];
+  uint64_t *from = list->ids, *to = allocate_ids(list->count);
+  for (int shift = 0; shift < 64 && bits >> shift != 0; shift += DIGIT) {
+    size_t places[VALUES] = {0};
+    for (size_t index = 0; index < list->count; index++) {
+      places[from[index] >> shift & (VALUES - 1)]++;
+    }
+    size_t next = 0;
+    for (size_t value = 0; value < VALUES; value++) {
+      size_t held = places[value];
+      places[value] = next;
+      next += held;
+    }
+    for (size_t index = 0; index < list->count; index++) {
+      to[places[from[index] >> shift & (VALUES - 1)]++] = from[index];
+    }
+    uint64_t *sorted = to;
+    to = from;
+    from = sorted;
+  }
+  list->ids = from;
+  free(to);
+}
+
+static int fetch_list(index_read *read, id_list *list, bench_result *result) {
+  int code = 0;
+  sort_ids(list);
+  for (size_t index = 0; code == 0 && index < list->count; index++) {
+    unsigned char id[8];
+    store_key_int(id, (int64_t)list->ids[index]);
+    code = fetch(read, id, result);
+  }
+  return code;
+}
+
+int bench_lmdb_find_ages(bench_lmdb *store, int64_t from, int64_t through, bench_result *result) {
+  index_read read;
+  id_list list = {NULL, 0, 0};
+  int code = start_read(store, store->indexes[AGE], &read, result);
+  if (code != 0) return code;
+  index_key first;
+  make_int_key(&first, from);
+  MDB_val key = {first.length, first.bytes};
+  MDB_val ids;
+  code = mdb_cursor_get(read.cursor, &key, &ids, MDB_SET_RANGE);
+  while (code == 0 && load_key_int(key.mv_data) <= through) {
+    for (code = first_ids(&read, &ids); code == 0; code = next_ids(&read, &ids)) {
+      const unsigned char *bytes = ids.mv_data;
+      for (size_t at = 0; at < ids.mv_size; at += 8) add_id(&list, bytes + at);
+    }
+    if (code == MDB_NOTFOUND) code = mdb_cursor_get(read.cursor, &key, &ids, MDB_NEXT_NODUP);
+  }
+  if (code == 0 || code == MDB_NOTFOUND) code = fetch_list(&read, &list, result);
+  free(list.ids);
+  end_read(&read);
+  return code;
+}
+
 static int find_prefix(bench_lmdb *store, int database, bench_text text, bench_result *result) {
   index_read read;
+  id_list list = {NULL, 0, 0};
   int code = start_read(store, store->indexes[database], &read, result);
   if (code != 0) return code;
   index_key prefix;
   make_email_key(&prefix, text.bytes, text.length);
-  code = fetch_prefix(&read, &prefix, SIZE_MAX, result);
+  MDB_val key = {prefix.length, prefix.bytes};
+  MDB_val id;
+  code = mdb_cursor_get(read.cursor, &key, &id, MDB_SET_RANGE);
+  while (code == 0 && has_prefix(&key, &prefix)) {
+    add_id(&list, id.mv_data);
+    code = mdb_cursor_get(read.cursor, &key, &id, MDB_NEXT);
+  }
+  if (code == 0 || code == MDB_NOTFOUND) code = fetch_list(&read, &list, result);
+  free(list.ids);
   end_read(&read);
   return code;
 }
@@ -149,22 +247,6 @@ int bench_lmdb_find_email_prefix(bench_lmdb *store, bench_text prefix, bench_res
 
 int bench_lmdb_find_city_prefix(bench_lmdb *store, bench_text prefix, bench_result *result) {
   return find_prefix(store, CITY_AGE, prefix, result);
-}
-
-// The index on city and age holds the people of a city by age, and by id where they are as old.
-int bench_lmdb_find_cities(
-  bench_lmdb *store, const bench_text *cities, size_t count, size_t limit, bench_result *result) {
-  index_read read;
-  int code = start_read(store, store->indexes[CITY_AGE], &read, result);
-  if (code != 0) return code;
-  for (size_t index = 0; code == 0 && index < count; index++) {
-    index_key prefix;
-    make_city_age_key(&prefix, cities[index].bytes, cities[index].length, 0);
-    prefix.length -= 8;
-    code = fetch_prefix(&read, &prefix, limit, result);
-  }
-  end_read(&read);
-  return code;
 }
 
 int bench_lmdb_count_ages(bench_lmdb *store, int64_t from, bench_result *result) {
