@@ -80,9 +80,11 @@ extension KeyValue: CustomStringConvertible {
 
 extension KeyWriter {
   /// Writes values that were read by `form`. False if they are not of that form.
-  mutating func append(_ values: [KeyValue], as form: KeyForm) -> Bool {
+  ///
+  /// - Parameter isLast: whether the key ends with them.
+  mutating func append(_ values: [KeyValue], as form: KeyForm, isLast: Bool = true) -> Bool {
     var rest = values[...]
-    return append(&rest, as: form, isLast: true) && rest.isEmpty
+    return append(&rest, as: form, isLast: isLast) && rest.isEmpty
   }
 
   private mutating func append(

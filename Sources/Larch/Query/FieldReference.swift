@@ -32,8 +32,8 @@ class FieldReference: @unchecked Sendable {
   }
 }
 
-/// A field of a known record type.
-final class TypedField<R: Record>: FieldReference, @unchecked Sendable {
+/// A field of a known record type, or of the type of an element.
+final class TypedField<R>: FieldReference, @unchecked Sendable {
   /// Calls the closure with the values of the field, or of each element, until it returns false.
   let forEachValue: @Sendable (R, (KeyValues) -> Bool) -> Void
 

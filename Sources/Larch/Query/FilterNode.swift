@@ -14,6 +14,16 @@ indirect enum FilterNode: Sendable {
 
   static var always: FilterNode { .all([]) }
   static var never: FilterNode { .any([]) }
+
+  var isAlways: Bool {
+    if case .all(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
+
+  var isNever: Bool {
+    if case .any(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
 }
 
 /// One field against constants; for an array or a set, some element of it.
@@ -32,6 +42,7 @@ enum FieldTest: Sendable {
   case equal([KeyValue])
   /// Present, and between the bounds.
   case within(lower: ValueBound?, upper: ValueBound?)
+  /// Ascending, each once, none with a NaN: `oneOf(anyOrder:)` makes it so.
   case oneOf([[KeyValue]])
   /// Of a text: nil passes none.
   case text(TextTest)
@@ -52,10 +63,22 @@ struct TextTest: Sendable {
     case like
   }
 
-  var kind: Kind
-  var text: String
+  let kind: Kind
+  let text: String
   /// Upper and lower case are the same, as in an index that ignores case.
-  var ignoresCase: Bool
+  let ignoresCase: Bool
+  /// What the text is compared with: the folded one where case does not matter.
+  let wanted: String
+  /// Of `like`.
+  let pattern: LikePattern?
+
+  init(kind: Kind, text: String, ignoresCase: Bool) {
+    self.kind = kind
+    self.text = text
+    self.ignoresCase = ignoresCase
+    wanted = ignoresCase ? NFC.foldedForIndex(text) : text
+    pattern = kind == .like ? LikePattern(wanted) : nil
+  }
 }
 
 /// Two fields of one record against each other.
@@ -86,7 +109,7 @@ class RecordFilter: @unchecked Sendable {
   }
 }
 
-final class RecordTest<R: Record>: RecordFilter, @unchecked Sendable {
+final class RecordTest<R>: RecordFilter, @unchecked Sendable {
   let matches: @Sendable (R) -> Bool
 
   init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {

@@ -1,0 +1,292 @@
+/// Conditions of a query, made ready to be asked of stored records without decoding them.
+///
+/// Made once for a run. Each condition is true, false or unknown on the bytes; what is unknown
+/// there (a field that an older record lacks, a closure of the user's) is asked of the decoded
+/// record. The cheap conditions come first, and no record is decoded that one of them refuses.
+final class FilterProgram {
+  typealias Outcome = ValueTest.Outcome
+
+  private enum Operation: UInt8 {
+    case all, any, not, leaf, pair, unknown
+  }
+
+  private struct Node {
+    var operation: Operation
+    /// The first child, or the place of the leaf or pair.
+    var first: Int
+    var count: Int
+  }
+
+  /// One field against constants. What it points to is kept alive by the program and not counted.
+  private struct Leaf {
+    let path: Unmanaged<FieldPath>
+    let test: Unmanaged<ValueTest>
+    let kind: FieldKind
+    let isID: Bool
+    let isMultiple: Bool
+  }
+
+  private let shapes: ShapeTable
+  private let typed: TypedAccess
+  /// All conditions, and those of them that bytes alone can never decide.
+  private let conditions: [FilterNode]
+  private let undecidable: [FilterNode]
+  private var nodes: [Node] = []
+  private var roots: [Int] = []
+  @exclusivity(unchecked) private var leaves: UnsafeMutablePointer<Leaf>
+  private var leafCount = 0
+  private var pairs: [PairTest] = []
+  private var kept: [AnyObject] = []
+  /// The only condition is a field of the record against bounds that are numbers: the rest of
+  /// what it needs lies here, without a step in between.
+  private let isNumberRange: Bool
+  private let numberPath: FieldPath
+  private let numberKind: FieldKind
+  private let least: UInt64
+  private let greatest: UInt64
+
+  init(_ filters: [FilterNode], context: TransactionContext, typed: TypedAccess) throws {
+    shapes = context.shapes
+    self.typed = typed
+    conditions = FilterProgram.conjuncts(filters)
+    undecidable = conditions.filter { !FilterProgram.isDecidable($0) }
+    leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
+    let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil
+    isNumberRange = single != nil
+    numberPath = context.path(single?.names ?? ["id"])
+    numberKind = single?.test.kind ?? .bool
+    least = single?.test.bounds?.least ?? 0
+    greatest = single?.test.bounds?.greatest ?? 0
+    for condition in conditions where FilterProgram.mayBeDecided(condition) {
+      roots.append(try compile(condition, context))
+    }
+    for condition in undecidable { try FilterProgram.check(condition) }
+  }
+
+  deinit { leaves.deallocate() }
+
+  var isEmpty: Bool { conditions.isEmpty }
+
+  // MARK: Asking
+
+  /// Whether all conditions are true for a record.
+  @inline(__always)
+  func matches(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Bool {
+    if isNumberRange,
+      case .value(let kind, let bytes) = try numberPath.read(in: record, shapes: shapes),
+      kind == numberKind
+    {
+      let number = ComparableNumber.of(kind, stored: bytes)
+      return number >= least && number <= greatest
+    }
+    return try matchesAll(record, id)
+  }
+
+  private func matchesAll(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    var isDecided = true
+    for root in roots {
+      switch try evaluate(root, record, id) {
+      case .no: return false
+      case .yes: break
+      case .unknown: isDecided = false
+      }
+    }
+    if !isDecided { return try typed.matches(conditions, record) }
+    return try undecidable.isEmpty || typed.matches(undecidable, record)
+  }
+
+  private func evaluate(
+    _ place: Int, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Outcome {
+    let node = nodes[place]
+    switch node.operation {
+    case .leaf: return try evaluate(leaves + node.first, record, id)
+    case .pair: return try pairs[node.first].test(record, shapes)
+    case .unknown: return .unknown
+    case .not:
+      switch try evaluate(node.first, record, id) {
+      case .no: return .yes
+      case .yes: return .no
+      case .unknown: return .unknown
+      }
+    case .all, .any:
+      let decisive: Outcome = node.operation == .all ? .no : .yes
+      var outcome: Outcome = node.operation == .all ? .yes : .no
+      for child in node.first..<node.first + node.count {
+        let part = try evaluate(child, record, id)
+        if part == decisive { return decisive }
+        if part == .unknown { outcome = .unknown }
+      }
+      return outcome
+    }
+  }
+
+  @inline(__always)
+  private func evaluate(
+    _ leaf: UnsafeMutablePointer<Leaf>, _ record: UnsafeRawBufferPointer,
+    _ id: UnsafeRawBufferPointer
+  ) throws -> Outcome {
+    try leaf.pointee.test._withUnsafeGuaranteedRef { test in
+      if leaf.pointee.isID { return FilterProgram.test(id: id, test) }
+      let found = try leaf.pointee.path._withUnsafeGuaranteedRef {
+        try $0.read(in: record, shapes: shapes)
+      }
+      switch found {
+      case .missing: return .unknown
+      case .absent: return leaf.pointee.isMultiple ? .no : test.whenNil
+      case .value(let kind, let bytes):
+        if leaf.pointee.isMultiple { return try evaluateElements(test, kind, bytes) }
+        return kind == leaf.pointee.kind ? test.test(stored: bytes) : .unknown
+      }
+    }
+  }
+
+  private func evaluateElements(
+    _ test: ValueTest, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer
+  ) throws -> Outcome {
+    guard kind == .list else { return .unknown }
+    var elements = try RawList(kind, bytes)
+    var outcome = Outcome.no
+    while let element = try elements.next() {
+      let part: Outcome
+      switch element {
+      case .missing: part = .unknown
+      case .absent: part = test.whenNil
+      case .value(let kind, let bytes):
+        part = kind == test.kind ? test.test(stored: bytes) : .unknown
+      }
+      if part == .yes { return .yes }
+      if part == .unknown { outcome = .unknown }
+    }
+    return outcome
+  }
+
+  /// The bytes of an id are those of a key, but integers of all widths have eight.
+  private static func test(id: UnsafeRawBufferPointer, _ test: ValueTest) -> Outcome {
+    if test.primitive.isNumber {
+      guard id.count == 8 else { return .unknown }
+      return test.test(number: UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)))
+    }
+    if test.primitive == .uuid { return test.test(bytes: id, isNormal: true) }
+    guard id.count >= 1, id[0] == 1 else { return .unknown }
+    return test.test(bytes: UnsafeRawBufferPointer(rebasing: id[1...]), isNormal: true)
+  }
+}
+
+// MARK: - Making
+
+extension FilterProgram {
+  /// The conditions that all must be true.
+  static func conjuncts(_ filters: [FilterNode]) -> [FilterNode] {
+    filters.flatMap { filter -> [FilterNode] in
+      if case .all(let parts) = filter { return conjuncts(parts) }
+      return [filter]
+    }
+  }
+
+  private static func leaves(in node: FilterNode) -> Int {
+    switch node {
+    case .all(let parts), .any(let parts): parts.reduce(0) { $0 + leaves(in: $1) }
+    case .not(let part): leaves(in: part)
+    case .field: 1
+    case .pair, .record: 0
+    }
+  }
+
+  /// A closure that cannot be asked, such as a pattern that is none, ends the query.
+  static func check(_ node: FilterNode) throws {
+    switch node {
+    case .all(let parts), .any(let parts): for part in parts { try check(part) }
+    case .not(let part): try check(part)
+    case .record(let filter): if let error = filter.error { throw error }
+    case .field, .pair: break
+    }
+  }
+
+  /// Whether no part of the condition needs the decoded record.
+  private static func isDecidable(_ node: FilterNode) -> Bool {
+    switch node {
+    case .all(let parts), .any(let parts): parts.allSatisfy(isDecidable)
+    case .not(let part): isDecidable(part)
+    case .field(let filter): isDecidable(filter.field)
+    case .pair(let pair): PairTest.isDecidable(pair)
+    case .record: false
+    }
+  }
+
+  /// Whether bytes may decide the condition for some records.
+  private static func mayBeDecided(_ node: FilterNode) -> Bool {
+    switch node {
+    case .all(let parts), .any(let parts): parts.isEmpty || parts.contains(where: mayBeDecided)
+    case .not(let part): mayBeDecided(part)
+    case .field, .pair: isDecidable(node)
+    case .record: false
+    }
+  }
+
+  private static func isDecidable(_ field: FieldReference) -> Bool {
+    guard field.form.simple != nil else { return false }
+    return field.identity == .id || field.storedPath != nil
+  }
+
+  /// Children lie one behind the other, so their places are taken before they are filled.
+  private func compile(_ filter: FilterNode, _ context: TransactionContext) throws -> Int {
+    let place = nodes.count
+    nodes.append(Node(operation: .unknown, first: 0, count: 0))
+    try fill(place, filter, context)
+    return place
+  }
+
+  private func fill(_ place: Int, _ filter: FilterNode, _ context: TransactionContext) throws {
+    switch filter {
+    case .all(let parts): try fill(place, .all, parts, context)
+    case .any(let parts): try fill(place, .any, parts, context)
+    case .not(let part): try fill(place, .not, [part], context)
+    case .field(let filter):
+      guard let leaf = makeLeaf(filter, context) else { return }
+      nodes[place] = Node(operation: .leaf, first: leafCount, count: 0)
+      (leaves + leafCount).initialize(to: leaf)
+      leafCount += 1
+    case .pair(let pair):
+      guard let test = PairTest(pair, context) else { return }
+      nodes[place] = Node(operation: .pair, first: pairs.count, count: 0)
+      pairs.append(test)
+    case .record: break
+    }
+  }
+
+  private func fill(
+    _ place: Int, _ operation: Operation, _ parts: [FilterNode], _ context: TransactionContext
+  ) throws {
+    let first = nodes.count
+    nodes[place] = Node(operation: operation, first: first, count: parts.count)
+    for _ in parts { nodes.append(Node(operation: .unknown, first: 0, count: 0)) }
+    for (number, part) in parts.enumerated() { try fill(first + number, part, context) }
+  }
+
+  private func makeLeaf(_ filter: FieldFilter, _ context: TransactionContext) -> Leaf? {
+    let field = filter.field
+    guard FilterProgram.isDecidable(field), let (primitive, isOptional) = field.form.simple else {
+      return nil
+    }
+    let isID = field.identity == .id
+    let test = ValueTest(filter.test, primitive, isOptional: isOptional)
+    let path = context.path(isID ? ["id"] : field.storedPath ?? ["id"])
+    kept.append(test)
+    kept.append(path)
+    return Leaf(
+      path: .passUnretained(path), test: .passUnretained(test), kind: test.kind, isID: isID,
+      isMultiple: field.isMultiple)
+  }
+
+  /// A stored field against bounds that are numbers.
+  private static func numberRange(_ node: FilterNode) -> (names: [String], test: ValueTest)? {
+    guard case .field(let filter) = node, isDecidable(filter.field), !filter.field.isMultiple,
+      let names = filter.field.storedPath, let (primitive, isOptional) = filter.field.form.simple
+    else { return nil }
+    let test = ValueTest(filter.test, primitive, isOptional: isOptional)
+    return test.bounds == nil ? nil : (names, test)
+  }
+}

@@ -1,0 +1,16 @@
+/// The ids that a scan has given already, where a record may have several entries.
+struct IDSet: ~Copyable {
+  private let isNarrow: Bool
+  private var numbers: Set<UInt64> = []
+  private var others: Set<[UInt8]> = []
+
+  init(width: Int?) { isNarrow = width == 8 }
+
+  /// False when the id was there.
+  mutating func insert(_ id: UnsafeRawBufferPointer) -> Bool {
+    if isNarrow, id.count == 8 {
+      return numbers.insert(id.loadUnaligned(as: UInt64.self)).inserted
+    }
+    return others.insert([UInt8](id)).inserted
+  }
+}

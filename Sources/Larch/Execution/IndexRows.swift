@@ -1,0 +1,208 @@
+/// The records of the entries of an index, in the order of the entries.
+final class IndexRows: RowSource {
+  let scanner: IndexScanner
+  private let reader: RowReader
+  private let isFiltering: Bool
+  /// Asked of the record where the key does not tell.
+  private let keyFilter: FilterProgram
+  private let mayRepeat: Bool
+  @exclusivity(unchecked) private var given: IDSet
+
+  init(
+    _ scan: Plan.IndexScan, descends: Bool, idsDescend: Bool, _ reader: RowReader
+  ) throws {
+    self.reader = reader
+    isFiltering = reader.isFiltering
+    scanner = try IndexScanner(
+      scan, in: reader.collection, descends: descends, idsDescend: idsDescend,
+      context: reader.context)
+    keyFilter = try FilterProgram(scan.keyFilter, context: reader.context, typed: reader.typed)
+    mayRepeat = scan.mayRepeat
+    given = IDSet(width: reader.collection.stored.idKind.width)
+  }
+
+  override func next() throws -> Bool {
+    while true {
+      while try nextInKey() { return true }
+      guard try scanner.nextKey() else { return false }
+    }
+  }
+
+  /// Goes to the next row of the key that the scan is at.
+  @inline(__always)
+  func nextInKey() throws -> Bool {
+    while try scanner.nextID() {
+      if mayRepeat, !given.insert(scanner.id) { continue }
+      record = nil
+      id = scanner.id
+      if isFiltering || scanner.isUndecided, try !matches() { continue }
+      key = scanner.key
+      return true
+    }
+    return false
+  }
+
+  private func matches() throws -> Bool {
+    let record = try reader.read(id)
+    if scanner.isUndecided, try !reader.matches(keyFilter, record, id) { return false }
+    guard try reader.matches(record, id) else { return false }
+    self.record = record
+    return true
+  }
+
+  override func close() { scanner.close() }
+
+  override var entriesExamined: Int { scanner.entriesExamined }
+}
+
+/// The records of the entries of an index in the order of the first components of the keys, and
+/// by id where those are the same.
+///
+/// Where an order has several keys for the same values of these components, or one cut key for
+/// several values, the rows are gathered and sorted before they are given.
+final class OrderedIndexRows: RowSource {
+  private let rows: IndexRows
+  private let components: KeyComponents
+  private let count: Int
+  private let isWhole: Bool
+  private let idsDescend: Bool
+  private let descends: Bool
+  private let reader: RowReader
+  private let settings: SortSettings
+  private let order: [OrderTerm]
+  private let wholeValues: TypedAccess
+
+  private enum Mode { case start, key, list, sorted, end }
+  @exclusivity(unchecked) private var mode = Mode.start
+  /// The scan is at a key that no row was taken of.
+  private var isAtKey = false
+  @exclusivity(unchecked) private var list: IDList
+  private var place = 0
+  private var sorter: RowSorter?
+  private var sortKey: SortKey?
+  @exclusivity(unchecked) private var idBuffer = ByteBuffer()
+  private var spilled = 0
+
+  init(
+    _ scan: Plan.IndexScan, components count: Int, descends: Bool, idsDescend: Bool,
+    settings: SortSettings, _ reader: RowReader
+  ) throws {
+    rows = try IndexRows(scan, descends: descends, idsDescend: idsDescend, reader)
+    components = rows.scanner.components
+    self.count = count
+    isWhole = count == rows.scanner.schema.fields.count
+    self.descends = descends
+    self.idsDescend = idsDescend
+    self.reader = reader
+    self.settings = settings
+    list = IDList(width: reader.collection.stored.idKind.width)
+    order = OrderedIndexRows.terms(
+      rows.scanner.schema.fields.prefix(count).filter { !$0.isMultiple }, descends: descends)
+    wholeValues = WholeIndexValues(scan.index, reader)
+  }
+
+  /// Components of an index as terms of an order.
+  static func terms(_ fields: [IndexFieldSchema], descends: Bool) -> [OrderTerm] {
+    fields.map { field in
+      OrderTerm(
+        field: FieldReference(
+          form: field.form, isMultiple: false, isStandard: field.storedPath != nil, name: "",
+          identity: field.identity),
+        descends: descends, ignoresCase: field.isFolded)
+    }
+  }
+
+  override func next() throws -> Bool {
+    while true {
+      switch mode {
+      case .key:
+        if try rows.nextInKey() {
+          take(rows.id, rows.record)
+          return true
+        }
+      case .list:
+        if place < list.count {
+          take(list[idsDescend ? list.count - 1 - place : place], nil)
+          place += 1
+          return true
+        }
+      case .sorted:
+        if let row = try sorter?.next() {
+          let id = UnsafeRawBufferPointer(rebasing: row.key[row.idStart...])
+          sortKey?.readID(id, into: &idBuffer)
+          take(idBuffer.bytes, nil)
+          return true
+        }
+        spilled += sorter?.spilledBytes ?? 0
+        sorter = nil
+      case .end: return false
+      case .start: break
+      }
+      try nextGroup()
+    }
+  }
+
+  private func take(_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer?) {
+    self.id = id
+    self.record = record
+    key = mode == .key ? rows.key : nil
+  }
+
+  private func nextGroup() throws {
+    let hasKey = isAtKey ? true : try rows.scanner.nextKey()
+    isAtKey = false
+    guard hasKey else {
+      mode = .end
+      return
+    }
+    components.open(rows.scanner.key)
+    guard let prefix = try components.prefix(count) else { return try sortCutKey() }
+    if isWhole {
+      mode = .key
+    } else {
+      try collectGroup(prefix)
+    }
+  }
+
+  private func collectGroup(_ prefix: UnsafeRawBufferPointer) throws {
+    list.removeAll()
+    place = 0
+    mode = .list
+    while true {
+      while try rows.nextInKey() { list.append(rows.id) }
+      guard try rows.scanner.nextKey() else { break }
+      components.open(rows.scanner.key)
+      isAtKey = true
+      guard let other = try components.prefix(count), other.equals(prefix) else { break }
+      isAtKey = false
+    }
+    list.finish()
+  }
+
+  private func sortCutKey() throws {
+    let key =
+      sortKey
+      ?? SortKey(
+        order, idsDescend: idsDescend, idKind: reader.collection.stored.idKind, index: nil,
+        context: reader.context, typed: wholeValues)
+    sortKey = key
+    let sorter = RowSorter(settings)
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    while try rows.nextInKey() {
+      try key.write(record: try rows.record(reader), id: rows.id)
+      try sorter.add(key: key.bytes, idStart: key.countBeforeID, payload: nothing)
+    }
+    try sorter.finish()
+    self.sorter = sorter
+    mode = .sorted
+  }
+
+  override func close() {
+    rows.close()
+    mode = .end
+    sorter = nil
+  }
+
+  override var entriesExamined: Int { rows.entriesExamined }
+  override var spilledBytes: Int { spilled + (sorter?.spilledBytes ?? 0) }
+}

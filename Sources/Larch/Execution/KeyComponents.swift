@@ -1,0 +1,192 @@
+/// Takes the keys of an index apart into their components, without decoding them.
+///
+/// Used again for each key. Bytes that are no key of the form are an error.
+final class KeyComponents {
+  /// What is known of a component in the key that was taken apart last.
+  enum Component {
+    /// Nil.
+    case null
+    /// The bytes of a number or UUID, or the text or data without marks and escapes.
+    case value(UnsafeRawBufferPointer)
+    /// The key is cut in it or before it.
+    case cut
+  }
+
+  private struct Part {
+    var primitive: KeyForm.Primitive
+    var isOptional: Bool
+    /// Not simple: its values are read one after the other only to find its end.
+    var isComplex: Bool
+  }
+
+  let fields: [IndexFieldSchema]
+  private let parts: UnsafeMutablePointer<Part>
+  /// Where each component ends; `cutEnd` where the key does not hold all of it.
+  private let ends: UnsafeMutablePointer<Int>
+  private static let cutEnd = -1
+  private let count: Int
+  @exclusivity(unchecked) private var key = UnsafeRawBufferPointer(start: nil, count: 0)
+  @exclusivity(unchecked) private var known = 0
+  @exclusivity(unchecked) private var scratch: UnsafeMutableRawPointer?
+
+  init(_ schema: IndexSchema) {
+    fields = schema.fields
+    count = fields.count
+    parts = .allocate(capacity: max(1, count))
+    ends = .allocate(capacity: max(1, count))
+    for (place, field) in fields.enumerated() {
+      let simple = field.form.simple
+      (parts + place).initialize(
+        to: Part(
+          primitive: simple?.primitive ?? .bool, isOptional: simple?.isOptional ?? false,
+          isComplex: simple == nil))
+    }
+  }
+
+  deinit {
+    parts.deallocate()
+    ends.deallocate()
+    scratch?.deallocate()
+  }
+
+  /// Begins with another key, which must stay where it is while it is asked about.
+  @inline(__always)
+  func open(_ key: UnsafeRawBufferPointer) {
+    self.key = key
+    known = 0
+  }
+
+  /// The bytes of the first components together; nil where the key is cut in them.
+  func prefix(_ components: Int) throws -> UnsafeRawBufferPointer? {
+    if components == 0 { return UnsafeRawBufferPointer(rebasing: key[0..<0]) }
+    let end = try self.end(of: components - 1)
+    return end < 0 ? nil : UnsafeRawBufferPointer(rebasing: key[0..<end])
+  }
+
+  /// A simple component.
+  func component(_ place: Int) throws -> Component {
+    let end = try end(of: place)
+    if end < 0 { return .cut }
+    var start = place == 0 ? 0 : ends[place - 1]
+    let part = parts[place]
+    if part.isComplex { return .cut }
+    if part.isOptional {
+      if key[start] == 0 { return .null }
+      start += 1
+    }
+    if part.primitive.keyWidth != nil {
+      return .value(UnsafeRawBufferPointer(rebasing: key[start..<end]))
+    }
+    start += 1
+    if place == count - 1 { return .value(UnsafeRawBufferPointer(rebasing: key[start..<end])) }
+    return .value(unescaped(UnsafeRawBufferPointer(rebasing: key[start..<end - 2])))
+  }
+
+  private func end(of place: Int) throws -> Int {
+    while known <= place {
+      let start = known == 0 ? 0 : ends[known - 1]
+      let end =
+        start < 0
+        ? KeyComponents.cutEnd : try self.end(from: start, parts[known], isLast: known == count - 1)
+      ends[known] = end
+      known += 1
+    }
+    return ends[place]
+  }
+
+  private func end(from start: Int, _ part: Part, isLast: Bool) throws -> Int {
+    if part.isComplex {
+      var offset = start
+      return try end(of: fields[known].form, &offset, isLast: isLast) ? offset : Self.cutEnd
+    }
+    var offset = start
+    return try end(of: part.primitive, isOptional: part.isOptional, &offset, isLast)
+      ? offset : Self.cutEnd
+  }
+
+  /// False where the key is cut before the end.
+  private func end(of form: KeyForm, _ offset: inout Int, isLast: Bool) throws -> Bool {
+    switch form.node {
+    case .primitive(let primitive):
+      return try end(of: primitive, isOptional: false, &offset, isLast)
+    case .optional(let wrapped):
+      guard offset < key.count else { return try endsCut() }
+      offset += 1
+      if key[offset - 1] == 0 { return true }
+      return try end(of: wrapped, &offset, isLast: isLast)
+    case .composite(let parts):
+      for (place, part) in parts.enumerated()
+      where !(try end(of: part, &offset, isLast: isLast && place == parts.count - 1)) {
+        return false
+      }
+      return true
+    }
+  }
+
+  private func end(
+    of primitive: KeyForm.Primitive, isOptional: Bool, _ offset: inout Int, _ isLast: Bool
+  ) throws -> Bool {
+    if isOptional {
+      guard offset < key.count else { return try endsCut() }
+      offset += 1
+      switch key[offset - 1] {
+      case 0: return true
+      case 1: break
+      default: throw Self.damaged
+      }
+    }
+    if let width = primitive.keyWidth {
+      offset += width
+      return try offset <= key.count || endsCut()
+    }
+    guard offset < key.count else { return try endsCut() }
+    guard key[offset] == 1 else { throw Self.damaged }
+    offset += 1
+    let start = offset
+    if isLast {
+      offset = key.count
+      return key.count - start < KeyWriter.componentLimit && key.count < KeyWriter.keyLimit
+    }
+    while let zero = find(zeroFrom: offset), zero + 1 < key.count {
+      offset = zero + 2
+      if key[zero + 1] == 0 { return true }
+      guard key[zero + 1] == 0xFF else { throw Self.damaged }
+    }
+    guard key.count - start >= KeyWriter.componentLimit else { return try endsCut() }
+    return false
+  }
+
+  private func find(zeroFrom offset: Int) -> Int? {
+    var place = offset
+    while place < key.count {
+      if key[place] == 0 { return place }
+      place &+= 1
+    }
+    return nil
+  }
+
+  /// The bytes end inside a value: right only where the writer cuts all keys.
+  private func endsCut() throws -> Bool {
+    guard key.count == KeyWriter.keyLimit else { throw Self.damaged }
+    return false
+  }
+
+  private func unescaped(_ payload: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    guard payload.contains(0) else { return payload }
+    let target = scratch ?? .allocate(byteCount: KeyWriter.keyLimit, alignment: 8)
+    scratch = target
+    var size = 0
+    var place = 0
+    while place < payload.count, size < KeyWriter.keyLimit {
+      target.storeBytes(of: payload[place], toByteOffset: size, as: UInt8.self)
+      place += payload[place] == 0 ? 2 : 1
+      size += 1
+    }
+    return UnsafeRawBufferPointer(start: target, count: size)
+  }
+
+  private static var damaged: LarchError {
+    LarchError(
+      .corrupted, "A key of an index does not have the form of the index; rebuild the indexes.")
+  }
+}

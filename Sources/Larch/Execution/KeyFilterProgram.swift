@@ -1,0 +1,115 @@
+/// Conditions asked of the keys of an index, once for each key.
+///
+/// `unknown` where the key is cut in what is asked for, or does not hold it: then the records
+/// are asked.
+final class KeyFilterProgram {
+  typealias Outcome = ValueTest.Outcome
+
+  private indirect enum Node {
+    case all([Node])
+    case any([Node])
+    case not(Node)
+    case test(ValueTest, component: Int)
+    case unknown
+  }
+
+  private let roots: [Node]
+  private let components: KeyComponents
+  private let fields: [IndexFieldSchema]
+
+  init(_ filters: [FilterNode], _ schema: IndexSchema, _ components: KeyComponents) {
+    self.components = components
+    fields = schema.fields
+    roots = FilterProgram.conjuncts(filters).map { KeyFilterProgram.node($0, schema) }
+  }
+
+  var isEmpty: Bool { roots.isEmpty }
+
+  /// Asks the key that `components` has open.
+  func test() throws -> Outcome {
+    var outcome = Outcome.yes
+    for root in roots {
+      switch try test(root) {
+      case .no: return .no
+      case .yes: break
+      case .unknown: outcome = .unknown
+      }
+    }
+    return outcome
+  }
+
+  private func test(_ node: Node) throws -> Outcome {
+    switch node {
+    case .unknown: return .unknown
+    case .not(let part):
+      switch try test(part) {
+      case .no: return .yes
+      case .yes: return .no
+      case .unknown: return .unknown
+      }
+    case .all(let parts):
+      var outcome = Outcome.yes
+      for part in parts {
+        let one = try test(part)
+        if one == .no { return .no }
+        if one == .unknown { outcome = .unknown }
+      }
+      return outcome
+    case .any(let parts):
+      var outcome = Outcome.no
+      for part in parts {
+        let one = try test(part)
+        if one == .yes { return .yes }
+        if one == .unknown { outcome = .unknown }
+      }
+      return outcome
+    case .test(let test, let component):
+      switch try components.component(component) {
+      case .cut: return .unknown
+      case .null: return test.whenNil
+      case .value(let bytes):
+        return test.primitive.isNumber
+          ? test.test(number: ComparableNumber.of(test.primitive, key: bytes))
+          : test.test(bytes: bytes, isNormal: true)
+      }
+    }
+  }
+
+  private static func node(_ filter: FilterNode, _ schema: IndexSchema) -> Node {
+    switch filter {
+    case .all(let parts): return .all(parts.map { node($0, schema) })
+    case .any(let parts): return .any(parts.map { node($0, schema) })
+    case .not(let part):
+      // Of several elements a key holds one: that it does not match says nothing of the others.
+      return holdsMultiple(part, schema) ? .unknown : .not(node(part, schema))
+    case .field(let filter):
+      guard let place = place(of: filter, schema),
+        let (primitive, isOptional) = schema.fields[place].form.simple
+      else { return .unknown }
+      return .test(ValueTest(filter.test, primitive, isOptional: isOptional), component: place)
+    case .pair, .record: return .unknown
+    }
+  }
+
+  private static func holdsMultiple(_ filter: FilterNode, _ schema: IndexSchema) -> Bool {
+    switch filter {
+    case .all(let parts), .any(let parts): parts.contains { holdsMultiple($0, schema) }
+    case .not(let part): holdsMultiple(part, schema)
+    case .field(let filter): filter.field.isMultiple
+    case .pair, .record: false
+    }
+  }
+
+  /// The component of the keys that decides the filter.
+  private static func place(of filter: FieldFilter, _ schema: IndexSchema) -> Int? {
+    schema.fields.firstIndex { field in
+      guard field.identity == filter.field.identity, field.form == filter.field.form else {
+        return false
+      }
+      guard field.isFolded else { return true }
+      // Keys in lower case only tell what ignores case.
+      if case .text(let test) = filter.test { return test.ignoresCase }
+      return false
+    }
+  }
+}

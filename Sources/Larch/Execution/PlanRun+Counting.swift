@@ -1,0 +1,95 @@
+extension PlanRun {
+  /// How many rows there are, within offset and limit. Uses the run up.
+  func count() throws -> Int {
+    defer { close() }
+    do {
+      let wanted = plan.limit.map { $0.addingReportingOverflow(plan.offset) }
+      let most = wanted.map { $0.overflow ? Int.max : $0.partialValue } ?? .max
+      let all = try countAll(upTo: most)
+      return min(max(0, all - plan.offset), plan.limit ?? .max)
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// Whether there is a row, within offset and limit. Uses the run up.
+  func exists() throws -> Bool {
+    defer { close() }
+    if plan.limit == 0 { return false }
+    do {
+      return try countAll(upTo: plan.offset + 1) > plan.offset
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// Counts without offset and limit; may stop at `most`.
+  private func countAll(upTo most: Int) throws -> Int {
+    if most == 0 { return 0 }
+    if plan.after == nil, plan.residue.isEmpty, let count = try countWithoutRows(upTo: most) {
+      return count
+    }
+    // The order of rows matters only for where a page begins.
+    var unordered = plan
+    if plan.after == nil { unordered.order = .any }
+    unordered.isCovering = true
+    unordered.offset = 0
+    unordered.limit = nil
+    let run = try PlanRun(unordered, in: collection, context: context, typed: typed)
+    run.settings = settings
+    defer {
+      add(run.counters)
+      run.close()
+    }
+    let rows = try run.makeRows(limit: nil)
+    defer {
+      add(entriesExamined: rows.entriesExamined)
+      rows.close()
+    }
+    var count = 0
+    while count < most, try rows.next() { count += 1 }
+    return count
+  }
+
+  /// Nil where rows have to be looked at.
+  private func countWithoutRows(upTo most: Int) throws -> Int? {
+    let transaction = try context.transaction()
+    switch plan.source {
+    case .nothing: return 0
+    case .records(let ranges):
+      guard ranges.count == 1, ranges[0].lower.isEmpty, ranges[0].upper == nil else { return nil }
+      return try collection.records.statistics(in: transaction).entries
+    case .index(let scan):
+      if scan.mayRepeat { return nil }
+      if scan.keyFilter.isEmpty, scan.ranges.count == 1, scan.ranges[0].lower.isEmpty,
+        scan.ranges[0].upper == nil
+      {
+        return try collection.index(at: scan.index).database.statistics(in: transaction).entries
+      }
+      return try count(scan, upTo: most)
+    case .union, .intersection:
+      let collector = IDCollector(reader)
+      let list = try collector.collect(plan.source)
+      add(entriesExamined: collector.entriesExamined)
+      return list.count
+    }
+  }
+
+  private func count(_ scan: Plan.IndexScan, upTo most: Int) throws -> Int {
+    let scanner = try IndexScanner(scan, in: collection, context: context)
+    defer { add(entriesExamined: scanner.entriesExamined) }
+    let filter = try FilterProgram(scan.keyFilter, context: context, typed: typed)
+    var count = 0
+    while count < most, try scanner.nextKey() {
+      if !scanner.isUndecided {
+        count += try scanner.idCount()
+        continue
+      }
+      while try scanner.nextID() {
+        let record = try reader.read(scanner.id)
+        if try reader.matches(filter, record, scanner.id) { count += 1 }
+      }
+    }
+    return count
+  }
+}

@@ -1,0 +1,133 @@
+/// A row of a result, valid until the next one is asked for.
+struct QueryRow {
+  var id: UnsafeRawBufferPointer
+  /// The verified bytes of the record; nil where the plan does without.
+  var record: UnsafeRawBufferPointer?
+}
+
+/// Follows a plan through a snapshot of the store, row by row.
+///
+/// Rows point into the map: use each before the next one is asked for, and change nothing while
+/// the run lasts. `close()` it before its transaction ends.
+final class PlanRun {
+  let plan: Plan
+  let collection: CollectionHandle
+  let context: TransactionContext
+  let typed: TypedAccess
+  let selection: [FieldReference]
+  /// For tests, which sort little in less memory.
+  var settings = SortSettings()
+
+  let reader: RowReader
+  @exclusivity(unchecked) private(set) var source: RowSource?
+  @exclusivity(unchecked) private var left: Int
+  @exclusivity(unchecked) private var toSkip: Int
+  @exclusivity(unchecked) private var rowsReturned = 0
+  /// The counters of sources that are closed.
+  private var entriesExamined = 0
+  private var recordsExaminedElsewhere = 0
+  private var spilledBytes = 0
+  private var isClosed = false
+  private lazy var selector = RowSelector(self)
+
+  init(
+    _ plan: Plan, in collection: CollectionHandle, context: TransactionContext,
+    typed: TypedAccess, selecting selection: [FieldReference] = []
+  ) throws {
+    self.plan = plan
+    self.collection = collection
+    self.context = context
+    self.typed = typed
+    self.selection = selection
+    left = plan.limit ?? .max
+    toSkip = plan.offset
+    reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
+  }
+
+  /// The next row; nil behind the last one.
+  func next() throws -> QueryRow? {
+    do {
+      guard left > 0, let source = try source ?? begin() else { return nil }
+      while toSkip > 0 {
+        guard try source.next() else { return end() }
+        toSkip -= 1
+      }
+      guard try source.next() else { return end() }
+      left -= 1
+      rowsReturned += 1
+      let record = plan.isCovering ? source.record : try source.record(reader)
+      return QueryRow(id: source.id, record: record)
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  private func begin() throws -> RowSource? {
+    if isClosed { return nil }
+    let wanted = plan.limit.map { $0.addingReportingOverflow(plan.offset) }
+    let source = try makeRows(limit: wanted.flatMap { $0.overflow ? nil : $0.partialValue })
+    self.source = source
+    return source
+  }
+
+  private func end() -> QueryRow? {
+    left = 0
+    return nil
+  }
+
+  /// The record of the row that was given last, which is read now if the plan did without.
+  func record() throws -> UnsafeRawBufferPointer {
+    guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
+    do {
+      return try source.record(reader)
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// The values of a selected field in the row that was given last; nil where only decoding the
+  /// record tells them bit for bit.
+  func values(of place: Int) throws -> [KeyValue]? {
+    guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
+    do {
+      return try selector.values(of: place, in: source)
+    } catch {
+      throw noted(error)
+    }
+  }
+
+  /// Closes the cursors. There are no rows after it.
+  func close() {
+    isClosed = true
+    left = 0
+    guard let source else { return }
+    entriesExamined += source.entriesExamined
+    spilledBytes += source.spilledBytes
+    source.close()
+    self.source = nil
+  }
+
+  /// What the run cost so far.
+  var counters: ExecutionCounters {
+    ExecutionCounters(
+      entriesExamined: entriesExamined + (source?.entriesExamined ?? 0),
+      recordsExamined: recordsExaminedElsewhere + reader.recordsExamined,
+      rowsReturned: rowsReturned,
+      spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
+  }
+
+  /// Work that is not done row by row, as far as counters show.
+  func add(entriesExamined count: Int) { entriesExamined += count }
+
+  /// What another run cost that did a part of the work.
+  func add(_ other: ExecutionCounters) {
+    entriesExamined += other.entriesExamined
+    recordsExaminedElsewhere += other.recordsExamined
+    spilledBytes += other.spilledBytes
+  }
+
+  /// An error as users see it.
+  func noted(_ error: any Error) -> any Error {
+    (error as? LMDBError).map(context.note) ?? error
+  }
+}

@@ -1,0 +1,83 @@
+/// The rows of a run as records of their type.
+final class RecordAccess<R: Record>: TypedAccess {
+  let context: TransactionContext
+  let collection: CollectionHandle
+  /// The record that a condition was asked of last, so that a row that passes is not decoded
+  /// twice. It lies in the map, which does not change while a query runs.
+  @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
+  @exclusivity(unchecked) private var decoded: R?
+
+  init(_ context: TransactionContext, _ collection: CollectionHandle) {
+    self.context = context
+    self.collection = collection
+  }
+
+  override func matches(
+    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    decodedStart = nil
+    let value = try context.coder.decode(R.self, from: record)
+    guard filters.allSatisfy({ $0.matches(value) }) else { return false }
+    decoded = value
+    decodedStart = record.baseAddress
+    return true
+  }
+
+  override func values(
+    of field: FieldReference, in record: UnsafeRawBufferPointer
+  ) throws -> [[KeyValue]] {
+    let value = try decode(record)
+    var list: [[KeyValue]] = []
+    unsafeDowncast(field, to: TypedField<R>.self).forEachValue(value) {
+      list.append($0.list)
+      return true
+    }
+    return list
+  }
+
+  @inline(__always)
+  private func decode(_ record: UnsafeRawBufferPointer) throws -> R {
+    if decodedStart != nil, let kept = takeKept(record) { return kept }
+    return try context.coder.decode(R.self, from: record)
+  }
+
+  @inline(never)
+  private func takeKept(_ record: UnsafeRawBufferPointer) -> R? {
+    defer {
+      decodedStart = nil
+      decoded = nil
+    }
+    return record.baseAddress == decodedStart ? decoded : nil
+  }
+
+  /// The record of a row, decoded.
+  @inline(__always)
+  func decode(_ row: QueryRow, of run: PlanRun) throws -> R {
+    do {
+      return try decode(row.record ?? run.record())
+    } catch {
+      throw named(error, row.id)
+    }
+  }
+
+  /// The verified bytes of the record of a row.
+  func bytes(of row: QueryRow, _ run: PlanRun) throws -> UnsafeRawBufferPointer {
+    try row.record ?? run.record()
+  }
+
+  /// The id of a row; the record is read only where the key does not tell how it was written.
+  func id(of row: QueryRow, _ run: PlanRun) throws -> R.ID {
+    if case .primitive(let primitive) = R.ID._keyForm.node,
+      let values = RowSelector.values(ofID: row.id, primitive)
+    {
+      var list = KeyValues(values)
+      if let id = R.ID._read(from: &list) { return id }
+    }
+    return try decode(row, of: run).id
+  }
+
+  @inline(never)
+  private func named(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
+    (error as? LarchError).map { RecordEnvelope.naming($0, id, collection.stored) } ?? error
+  }
+}

@@ -1,0 +1,143 @@
+/// Reads selected fields of rows from keys and stored bytes, where these tell them bit for bit.
+///
+/// A key does not tell which zero or NaN a number was, nor how a text beyond ASCII was written.
+final class RowSelector {
+  private struct Field {
+    let reference: FieldReference
+    let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
+    let isID: Bool
+    let path: FieldPath?
+    /// The component of the keys of the index that the rows come from.
+    let component: Int?
+  }
+
+  private let fields: [Field]
+  private let components: KeyComponents?
+  private let reader: RowReader
+  private let idKind: RecordIDKind
+
+  init(_ run: PlanRun) {
+    reader = run.reader
+    idKind = run.collection.stored.idKind
+    var schema: IndexSchema?
+    if case .index(let scan) = run.plan.source {
+      schema = run.collection.indexes.first { $0.position == scan.index }?.schema
+    }
+    components = schema.map(KeyComponents.init)
+    fields = run.selection.map { field in
+      let isPlain = field.isStandard && !field.isMultiple
+      let simple = isPlain ? field.form.simple : nil
+      return Field(
+        reference: field, simple: simple, isID: field.identity == .id,
+        path: simple == nil ? nil : field.storedPath.map(run.context.path),
+        component: simple == nil
+          ? nil
+          : schema?.fields.firstIndex {
+            $0.identity == field.identity && $0.form == field.form && !$0.isFolded
+              && !$0.isMultiple
+          })
+    }
+  }
+
+  func values(of place: Int, in row: RowSource) throws -> [KeyValue]? {
+    guard fields.indices.contains(place), let simple = fields[place].simple else { return nil }
+    let field = fields[place]
+    if field.isID, let values = RowSelector.values(ofID: row.id, simple.primitive) {
+      return values
+    }
+    if row.record == nil, let key = row.key, let components, let place = field.component {
+      components.open(key)
+      switch try components.component(place) {
+      case .cut: break
+      case .null: return [.null]
+      case .value(let bytes):
+        if let value = RowSelector.value(ofKey: bytes, simple.primitive) { return [value] }
+      }
+    }
+    guard let path = field.path else { return nil }
+    let record = try row.record(reader)
+    switch try path.read(in: record, shapes: reader.context.shapes) {
+    case .missing: return nil
+    case .absent: return simple.isOptional ? [.null] : nil
+    case .value(let kind, let bytes):
+      guard kind == simple.primitive.storedKind else { return nil }
+      return try KeyValue(stored: kind, bytes).map { [$0] }
+    }
+  }
+
+  /// Nil where the key does not tell all bits.
+  private static func value(
+    ofKey bytes: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
+  ) -> KeyValue? {
+    switch primitive {
+    case .double, .date, .float:
+      let number = ComparableNumber.of(primitive, key: bytes)
+      guard number != ComparableNumber.nan, number != ComparableNumber.of(0.0) else { return nil }
+      let value = Double(bitPattern: number >> 63 == 1 ? number ^ 1 << 63 : ~number)
+      return primitive == .double
+        ? .double(value) : primitive == .date ? .date(value) : .float(Float(value))
+    case .string:
+      return ascii(bytes).map { .string($0) }
+    case .url: return ascii(bytes).map { .url($0) }
+    case .data: return .data([UInt8](bytes))
+    case .uuid: return .uuid([UInt8](bytes))
+    case .bool: return .bool(bytes[0] != 0)
+    case .int8, .int16, .int32, .int64:
+      return .signed(Int64(bitPattern: ComparableNumber.of(primitive, key: bytes) ^ 1 << 63))
+    case .uint8, .uint16, .uint32, .uint64:
+      return .unsigned(ComparableNumber.of(primitive, key: bytes))
+    }
+  }
+
+  private static func ascii(_ bytes: UnsafeRawBufferPointer) -> String? {
+    bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+
+  static func values(
+    ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
+  ) -> [KeyValue]? {
+    if primitive == .uuid { return id.count == 16 ? [.uuid([UInt8](id))] : nil }
+    if primitive == .string {
+      guard id.count >= 1 else { return nil }
+      return ascii(UnsafeRawBufferPointer(rebasing: id[1...])).map { [.string($0)] }
+    }
+    guard id.count == 8 else { return nil }
+    let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
+    switch primitive {
+    case .int8, .int16, .int32, .int64: return [.signed(Int64(bitPattern: number ^ 1 << 63))]
+    case .uint8, .uint16, .uint32, .uint64: return [.unsigned(number)]
+    default: return nil
+    }
+  }
+}
+
+extension KeyValue {
+  /// A stored value of a standard kind; nil for kinds that no key has.
+  init?(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
+    func little<T: FixedWidthInteger>(_: T.Type) -> T {
+      T(littleEndian: bytes.loadUnaligned(as: T.self))
+    }
+    switch kind {
+    case .bool: self = .bool(bytes[0] != 0)
+    case .int8: self = .signed(Int64(little(Int8.self)))
+    case .int16: self = .signed(Int64(little(Int16.self)))
+    case .int32: self = .signed(Int64(little(Int32.self)))
+    case .int64: self = .signed(little(Int64.self))
+    case .uint8: self = .unsigned(UInt64(bytes[0]))
+    case .uint16: self = .unsigned(UInt64(little(UInt16.self)))
+    case .uint32: self = .unsigned(UInt64(little(UInt32.self)))
+    case .uint64: self = .unsigned(little(UInt64.self))
+    case .float: self = .float(Float(bitPattern: little(UInt32.self)))
+    case .double: self = .double(Double(bitPattern: little(UInt64.self)))
+    case .date: self = .date(Double(bitPattern: little(UInt64.self)))
+    case .uuid: self = .uuid([UInt8](bytes))
+    case .data: self = .data([UInt8](bytes))
+    case .string, .url:
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw ByteReader.damaged("text")
+      }
+      self = kind == .string ? .string(text) : .url(text)
+    case .decimal, .int128, .uint128, .record, .list, .map, .tagged: return nil
+    }
+  }
+}

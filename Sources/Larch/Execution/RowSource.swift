@@ -1,0 +1,109 @@
+/// Rows, one after the other: what a part of a plan gives.
+class RowSource {
+  /// The id of the row, valid until the next one is asked for.
+  @exclusivity(unchecked) final var id = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// The record of the row, verified, if it was read.
+  @exclusivity(unchecked) final var record: UnsafeRawBufferPointer?
+  /// The bytes of the record as they are stored, if the scan came by them.
+  @exclusivity(unchecked) final var stored: UnsafeRawBufferPointer?
+  /// The key of the index that the row was found by, if it is known.
+  @exclusivity(unchecked) final var key: UnsafeRawBufferPointer?
+
+  /// Goes to the next row; false behind the last one.
+  func next() throws -> Bool { false }
+
+  /// Closes the cursors. There are no rows after it.
+  func close() {}
+
+  /// Entries of indexes that were looked at so far.
+  var entriesExamined: Int { 0 }
+  var spilledBytes: Int { 0 }
+
+  /// The record of the row, which is read now unless it was before.
+  @inline(__always)
+  final func record(_ reader: RowReader) throws -> UnsafeRawBufferPointer {
+    if let record { return record }
+    let found = try stored.map { try reader.open($0, id) } ?? reader.read(id)
+    record = found
+    return found
+  }
+}
+
+/// Reads records by id and asks the residue of a plan.
+final class RowReader {
+  let collection: CollectionHandle
+  let context: TransactionContext
+  let typed: TypedAccess
+  private let records: LMDBDatabase
+  private let transaction: LMDBTransaction
+  private let number: UInt32
+  private let residue: FilterProgram
+  /// Whether rows have to be read to know whether they are rows.
+  let isFiltering: Bool
+  @exclusivity(unchecked) private(set) var recordsExamined = 0
+
+  init(
+    _ collection: CollectionHandle, residue: [FilterNode], context: TransactionContext,
+    typed: TypedAccess
+  ) throws {
+    self.collection = collection
+    self.context = context
+    self.typed = typed
+    records = collection.records
+    transaction = try context.transaction()
+    number = collection.number
+    self.residue = try FilterProgram(residue, context: context, typed: typed)
+    isFiltering = !self.residue.isEmpty
+  }
+
+  /// The verified record of an id that an index gave.
+  func read(_ id: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
+    guard let stored = try records.get(id, in: transaction) else { throw missing(id) }
+    return try open(stored, id)
+  }
+
+  @inline(__always)
+  func open(
+    _ stored: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> UnsafeRawBufferPointer {
+    recordsExamined &+= 1
+    guard let record = RecordEnvelope.open(stored, id: id, collection: number) else {
+      throw RecordEnvelope.damaged(id, collection.stored)
+    }
+    return record
+  }
+
+  /// Whether the residue is true.
+  @inline(__always)
+  func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
+    if !isFiltering { return true }
+    return try matches(residue, record, id)
+  }
+
+  @inline(__always)
+  func matches(
+    _ program: FilterProgram, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    do {
+      return try program.matches(record, id: id)
+    } catch {
+      throw naming(error, id)
+    }
+  }
+
+  /// An error that came up with a record, with its name.
+  @inline(never)
+  func naming(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
+    guard let error = error as? LarchError, error.code != .invalidQuery else { return error }
+    return RecordEnvelope.naming(error, id, collection.stored)
+  }
+
+  private func missing(_ id: UnsafeRawBufferPointer) -> LarchError {
+    LarchError(
+      .corrupted, "An index has an entry for a record that is not there; verify the store."
+    ) {
+      $0.collection = collection.stored.name
+      $0.id = collection.stored.idKind.text(of: id)
+    }
+  }
+}

@@ -1,0 +1,337 @@
+/// Writes where a row stands in an order as bytes that sort as the rows do, the id at the end.
+///
+/// Unlike a key of an index it is complete: nothing is cut, each component is marked where it ends,
+/// and those that descend are turned. Nil comes first, NaN last of the numbers.
+final class SortKey {
+  private struct Term {
+    let field: FieldReference
+    /// Nil where only the decoded record tells, and for the id.
+    let path: FieldPath?
+    let isID: Bool
+    let primitive: KeyForm.Primitive
+    let isSimple: Bool
+    let isOptional: Bool
+    let descends: Bool
+    let foldsCase: Bool
+    /// The component of the keys of the index that holds it.
+    let component: Int?
+    let isFoldedComponent: Bool
+  }
+
+  private let terms: [Term]
+  let idsDescend: Bool
+  private let idWidth: Int?
+  private let shapes: ShapeTable
+  private let typed: TypedAccess
+  /// Every term can be told by the key of an index, unless it is cut.
+  let isInKeys: Bool
+  /// One number and an id of eight bytes: rows that sort as pairs of numbers.
+  let isNumber: Bool
+  // What the number of a record needs, not behind a term, whose references would be counted.
+  private let numberPath: FieldPath
+  private let hasNumberPath: Bool
+  private let numberKind: FieldKind
+  private let numberFlip: UInt64
+  /// What is added to a number to make room for nil.
+  private let numberShift: UInt64
+  private let numberMayBeNil: Bool
+  @exclusivity(unchecked) private var buffer = ByteBuffer()
+  @exclusivity(unchecked) private var normalizer = NFCBuffer()
+
+  init(
+    _ order: [OrderTerm], idsDescend: Bool, idKind: RecordIDKind, index: IndexSchema?,
+    context: TransactionContext, typed: TypedAccess
+  ) {
+    self.idsDescend = idsDescend
+    idWidth = idKind.width
+    shapes = context.shapes
+    self.typed = typed
+    terms = order.map { SortKey.term($0, index, context) }
+    isInKeys =
+      index != nil && terms.allSatisfy { $0.isID || ($0.component != nil && $0.isSimple) }
+    isNumber = idWidth == 8 && terms.count == 1 && SortKey.fitsNumber(terms[0])
+    let first = isNumber ? terms[0] : nil
+    numberPath = first?.path ?? context.path(["id"])
+    hasNumberPath = first?.path != nil
+    numberKind = first?.primitive.storedKind ?? .bool
+    numberFlip = first?.descends ?? false ? .max : 0
+    numberMayBeNil = first?.isOptional ?? false
+    // Floating point is never 0, so nil can be.
+    numberShift = numberMayBeNil && !(first?.primitive.isFloatingPoint ?? false) ? 1 : 0
+  }
+
+  private static func term(
+    _ term: OrderTerm, _ index: IndexSchema?, _ context: TransactionContext
+  ) -> Term {
+    let field = term.field
+    let simple = field.form.simple
+    let isID = field.identity == .id && simple != nil
+    let component = index?.fields.firstIndex {
+      $0.identity == field.identity && $0.form == field.form && !$0.isMultiple
+        && (!$0.isFolded || term.ignoresCase)
+    }
+    return Term(
+      field: field,
+      path: isID || simple == nil || field.isMultiple ? nil : field.storedPath.map(context.path),
+      isID: isID, primitive: simple?.primitive ?? .bool, isSimple: simple != nil,
+      isOptional: simple?.isOptional ?? false, descends: term.descends,
+      foldsCase: term.ignoresCase && simple?.primitive == .string, component: component,
+      isFoldedComponent: component.map { index?.fields[$0].isFolded ?? false } ?? false)
+  }
+
+  private static func fitsNumber(_ term: Term) -> Bool {
+    guard term.isSimple, term.primitive.isNumber else { return false }
+    // Nil needs a number of its own, which integers of eight bytes leave no room for.
+    return !term.isOptional || (term.primitive != .int64 && term.primitive != .uint64)
+  }
+
+  /// The bytes that were written last, valid until the next ones.
+  var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
+  // MARK: Numbers
+
+  /// The number that stands for the only term of a record.
+  @inline(__always)
+  func number(of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> UInt64 {
+    if hasNumberPath,
+      case .value(let kind, let bytes) = try numberPath.read(in: record, shapes: shapes),
+      kind == numberKind
+    {
+      return (ComparableNumber.of(kind, stored: bytes) &+ numberShift) ^ numberFlip
+    }
+    return try rareNumber(of: record, id: id)
+  }
+
+  @inline(never)
+  private func rareNumber(
+    of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+  ) throws -> UInt64 {
+    if terms[0].isID { return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))) }
+    if hasNumberPath, numberMayBeNil,
+      case .absent = try numberPath.read(in: record, shapes: shapes)
+    {
+      return number(nil)
+    }
+    let value = try typed.values(of: terms[0].field, in: record).first?.first ?? .null
+    return number(ComparableNumber.of(value, as: terms[0].primitive))
+  }
+
+  /// The number of a row by the key of an index; nil where that does not tell.
+  func number(of components: KeyComponents, id: UnsafeRawBufferPointer) throws -> UInt64? {
+    if terms[0].isID { return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))) }
+    guard let place = terms[0].component else { return nil }
+    switch try components.component(place) {
+    case .cut: return nil
+    case .null: return number(nil)
+    case .value(let bytes): return number(ComparableNumber.of(terms[0].primitive, key: bytes))
+    }
+  }
+
+  private func number(_ value: UInt64?) -> UInt64 {
+    (value.map { $0 &+ numberShift } ?? 0) ^ numberFlip
+  }
+
+  @inline(__always)
+  func number(ofID id: UnsafeRawBufferPointer) -> UInt64 {
+    let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
+    return idsDescend ? ~number : number
+  }
+
+  // MARK: Bytes
+
+  /// Writes the key of a record.
+  func write(record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {
+    buffer.removeAll()
+    for term in terms {
+      let start = buffer.count
+      if term.isID {
+        append(id: id, term)
+      } else if let path = term.path {
+        switch try path.read(in: record, shapes: shapes) {
+        case .absent where term.isOptional: buffer.append(0)
+        case .value(let kind, let bytes) where kind == term.primitive.storedKind:
+          if term.isOptional { buffer.append(1) }
+          append(stored: kind, bytes, term)
+        default: try append(decoded: record, term)
+        }
+      } else {
+        try append(decoded: record, term)
+      }
+      if term.descends { buffer.complement(from: start) }
+    }
+    append(rowID: id)
+  }
+
+  /// Writes the key of a row from the key of an index; false where that does not tell.
+  func write(components: KeyComponents, id: UnsafeRawBufferPointer) throws -> Bool {
+    buffer.removeAll()
+    for term in terms {
+      let start = buffer.count
+      if term.isID {
+        append(id: id, term)
+      } else {
+        guard let place = term.component else { return false }
+        switch try components.component(place) {
+        case .cut: return false
+        case .null: buffer.append(0)
+        case .value(let bytes):
+          if term.isOptional { buffer.append(1) }
+          if term.primitive.isNumber {
+            buffer.append(bigEndian: ComparableNumber.of(term.primitive, key: bytes))
+          } else {
+            append(bytes: bytes, term, isNormal: true, isFolded: term.isFoldedComponent)
+          }
+        }
+      }
+      if term.descends { buffer.complement(from: start) }
+    }
+    append(rowID: id)
+    return true
+  }
+
+  /// Writes the key of a token; false if the token is of another order.
+  func write(_ token: PageToken) -> Bool {
+    buffer.removeAll()
+    guard token.values.count == terms.count, !token.id.isEmpty,
+      idWidth == nil || token.id.count == idWidth
+    else { return false }
+    for (term, values) in zip(terms, token.values) {
+      let start = buffer.count
+      guard append(values, term) else { return false }
+      if term.descends { buffer.complement(from: start) }
+    }
+    token.id.withUnsafeBytes { append(rowID: $0) }
+    return true
+  }
+
+  /// The token as the pair of numbers that rows are told by.
+  func numbers(_ token: PageToken) -> (UInt64, UInt64)? {
+    guard token.values.count == 1, token.values[0].count == 1, token.id.count == 8 else {
+      return nil
+    }
+    let term = terms[0]
+    let id = token.id.withUnsafeBytes { number(ofID: $0) }
+    if case .null = token.values[0][0] { return term.isOptional ? (number(nil), id) : nil }
+    guard let value = ComparableNumber.of(token.values[0][0], as: term.primitive) else {
+      return nil
+    }
+    return (number(value), id)
+  }
+
+  private func append(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ term: Term) {
+    if term.primitive.isNumber {
+      buffer.append(bigEndian: ComparableNumber.of(kind, stored: bytes))
+    } else {
+      append(bytes: bytes, term, isNormal: false, isFolded: false)
+    }
+  }
+
+  private func append(
+    bytes: UnsafeRawBufferPointer, _ term: Term, isNormal: Bool, isFolded: Bool
+  ) {
+    if term.primitive == .uuid { return buffer.append(bytes) }
+    if term.foldsCase, !isFolded {
+      if bytes.allSatisfy({ $0 < 0x80 }) {
+        return buffer.append(terminated: bytes, foldsASCII: true)
+      }
+      var folded = NFC.foldedForIndex(String(decoding: bytes, as: UTF8.self))
+      return folded.withUTF8 { buffer.append(terminated: UnsafeRawBufferPointer($0)) }
+    }
+    let isReady = isNormal || !term.primitive.isText
+    buffer.append(terminated: isReady ? bytes : normalized(bytes, &normalizer))
+  }
+
+  /// The id as a term of its own, from the bytes that the record is stored under.
+  private func append(id: UnsafeRawBufferPointer, _ term: Term) {
+    if term.isOptional { buffer.append(1) }
+    if term.primitive == .string, id.count >= 1 {
+      append(
+        bytes: UnsafeRawBufferPointer(rebasing: id[1...]), term, isNormal: true, isFolded: false)
+    } else {
+      buffer.append(id)
+    }
+  }
+
+  private func append(decoded record: UnsafeRawBufferPointer, _ term: Term) throws {
+    let values = try typed.values(of: term.field, in: record).first ?? [.null]
+    guard append(values, term) else {
+      throw LarchError(
+        .decodingFailed, "A field has other values than its type tells; report this with the type."
+      ) { $0.field = term.field.name }
+    }
+  }
+
+  private func append(_ values: [KeyValue], _ term: Term) -> Bool {
+    var rest = values[...]
+    return append(&rest, term.field.form, term) && rest.isEmpty
+  }
+
+  private func append(
+    _ values: inout ArraySlice<KeyValue>, _ form: KeyForm, _ term: Term
+  ) -> Bool {
+    switch form.node {
+    case .composite(let parts): return parts.allSatisfy { append(&values, $0, term) }
+    case .optional(let wrapped):
+      if case .null? = values.first {
+        values.removeFirst()
+        buffer.append(0)
+        return true
+      }
+      buffer.append(1)
+      return append(&values, wrapped, term)
+    case .primitive(let primitive):
+      guard let value = values.popFirst() else { return false }
+      return append(value, primitive, term)
+    }
+  }
+
+  private func append(
+    _ value: KeyValue, _ primitive: KeyForm.Primitive, _ term: Term
+  ) -> Bool {
+    if let number = ComparableNumber.of(value, as: primitive) {
+      buffer.append(bigEndian: number)
+      return true
+    }
+    switch (primitive, value) {
+    case (.string, .string(let text)):
+      NFC.normalized(term.foldsCase ? NFC.foldedForIndex(text) : text).withUnsafeBytes {
+        buffer.append(terminated: $0)
+      }
+    case (.url, .url(let text)):
+      Array(text.utf8).withUnsafeBytes { buffer.append(terminated: $0) }
+    case (.data, .data(let bytes)): bytes.withUnsafeBytes { buffer.append(terminated: $0) }
+    case (.uuid, .uuid(let bytes)): bytes.withUnsafeBytes { buffer.append($0) }
+    default: return false
+    }
+    return true
+  }
+
+  // MARK: The id of the row
+
+  /// How many bytes the key has without the id that was written last.
+  @exclusivity(unchecked) private(set) var countBeforeID = 0
+
+  private func append(rowID id: UnsafeRawBufferPointer) {
+    countBeforeID = buffer.count
+    if !idsDescend { return buffer.append(id) }
+    // A complement turns the order only of what has one length or a marked end.
+    if idWidth == nil { buffer.append(terminated: id) } else { buffer.append(id) }
+    buffer.complement(from: countBeforeID)
+  }
+
+  /// The id from the end of a key, in `target`.
+  func readID(_ bytes: UnsafeRawBufferPointer, into target: inout ByteBuffer) {
+    target.removeAll()
+    if !idsDescend { return target.append(bytes) }
+    if idWidth != nil {
+      target.append(bytes)
+      return target.complement(from: 0)
+    }
+    var place = 0
+    while place + 2 < bytes.count {
+      let byte = ~bytes[place]
+      target.append(byte)
+      place += byte == 0 ? 2 : 1
+    }
+  }
+}

@@ -1,0 +1,227 @@
+/// How rows are sorted that do not come in order.
+struct SortSettings {
+  /// Bytes of rows in memory; more than these go through a temporary file.
+  var budget = 64 << 20
+  var makeSpillFile: () throws -> SpillFile = SpillFile.temporary
+}
+
+extension RowSorter {
+  convenience init(_ settings: SortSettings) {
+    self.init(budget: settings.budget, makeSpillFile: settings.makeSpillFile)
+  }
+}
+
+/// All rows of another source, sorted; or the first of them.
+final class SortedRows: RowSource {
+  private let source: RowSource
+  private let sortKey: SortKey
+  private let reader: RowReader
+  private let settings: SortSettings
+  /// So many rows are wanted at most.
+  private let limit: Int?
+  private let after: PageToken?
+  /// The components of the keys that tell the order; nil where records tell it.
+  private let components: KeyComponents?
+  /// The keys of the index come out with the rows.
+  private let keepsKeys: Bool
+
+  private enum Mode { case start, numbers, list, top, sorter, end }
+  @exclusivity(unchecked) private var mode = Mode.start
+  @exclusivity(unchecked) private var top: TopNumbers
+  private var numbers: [UInt128] = []
+  private var place = 0
+  /// The row of the token.
+  @exclusivity(unchecked) private var least: UInt128 = 0
+  @exclusivity(unchecked) private var hasLeast = false
+  private var topRows: TopRows?
+  private var sorter: RowSorter?
+  @exclusivity(unchecked) private var idBuffer = ByteBuffer()
+
+  init(
+    _ source: RowSource, _ sortKey: SortKey, limit: Int?, after: PageToken?,
+    components: KeyComponents?, keepsKeys: Bool, settings: SortSettings, _ reader: RowReader
+  ) {
+    self.source = source
+    self.sortKey = sortKey
+    self.limit = limit
+    self.after = after
+    self.components = components
+    self.keepsKeys = keepsKeys
+    self.settings = settings
+    self.reader = reader
+    top = TopNumbers(limit: limit ?? .max)
+  }
+
+  override func next() throws -> Bool {
+    if mode == .start { try sort() }
+    record = nil
+    switch mode {
+    case .numbers:
+      return take(number: top.next())
+    case .list:
+      guard place < numbers.count else { return false }
+      place += 1
+      return take(number: numbers[place - 1])
+    case .top: return take(topRows?.next())
+    case .sorter: return take(try sorter?.next())
+    case .start, .end: return false
+    }
+  }
+
+  private func take(number row: UInt128?) -> Bool {
+    guard let row else { return false }
+    idBuffer.removeAll()
+    idBuffer.append(bigEndian: UInt64(truncatingIfNeeded: row))
+    if sortKey.idsDescend { idBuffer.complement(from: 0) }
+    id = idBuffer.bytes
+    return true
+  }
+
+  private func take(_ row: RowSorter.Row?) -> Bool {
+    guard let row else { return false }
+    sortKey.readID(UnsafeRawBufferPointer(rebasing: row.key[row.idStart...]), into: &idBuffer)
+    id = idBuffer.bytes
+    key = keepsKeys ? row.payload : nil
+    return true
+  }
+
+  private func sort() throws {
+    mode = .end
+    if limit == 0 { return }
+    if sortKey.isNumber, !keepsKeys {
+      if let limit, limit <= settings.budget / 16 {
+        try sortTopNumbers()
+      } else {
+        try sortNumbers()
+      }
+    } else if let limit, limit <= settings.budget / 256 {
+      let rows = TopRows(limit: limit)
+      try forEachKey { rows.add(key: $0, idStart: $1, payload: $2) }
+      rows.finish()
+      topRows = rows
+      mode = .top
+    } else {
+      let rows = RowSorter(settings)
+      sorter = rows
+      try forEachKey { try rows.add(key: $0, idStart: $1, payload: $2) }
+      try rows.finish()
+      mode = .sorter
+    }
+    source.close()
+  }
+
+  private func sortTopNumbers() throws {
+    try forEachNumber { number in
+      if number > top.bound { return }
+      let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
+      if !hasLeast || row > least { top.add(row) }
+    }
+    top.finish()
+    mode = .numbers
+  }
+
+  private func sortNumbers() throws {
+    try forEachNumber { number in
+      let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
+      guard !hasLeast || row > least else { return }
+      if numbers.count >= settings.budget / 16, !numbers.isEmpty { try moveNumbers() }
+      numbers.append(row)
+    }
+    if sorter == nil {
+      numbers.sort()
+      mode = .list
+    } else {
+      try moveNumbers()
+      try sorter?.finish()
+      mode = .sorter
+    }
+  }
+
+  /// More numbers than there is memory for go the way of all other rows.
+  private func moveNumbers() throws {
+    let rows = sorter ?? RowSorter(settings)
+    sorter = rows
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    for row in numbers {
+      try withUnsafeBytes(of: row.bigEndian) { try rows.add(key: $0, idStart: 8, payload: nothing) }
+    }
+    numbers.removeAll()
+  }
+
+  /// Calls with the number of each row.
+  @inline(__always)
+  private func forEachNumber(_ body: (UInt64) throws -> Void) throws {
+    if let after {
+      guard let (number, id) = sortKey.numbers(after) else { throw SortedRows.foreignToken }
+      least = UInt128(number) << 64 | UInt128(id)
+      hasLeast = true
+    }
+    while try source.next() {
+      if let components, let number = try self.number(of: components) {
+        try body(number)
+        continue
+      }
+      let record = try source.record(reader)
+      let number: UInt64
+      do {
+        number = try sortKey.number(of: record, id: source.id)
+      } catch {
+        throw reader.naming(error, source.id)
+      }
+      try body(number)
+    }
+  }
+
+  private func number(of components: KeyComponents) throws -> UInt64? {
+    guard let key = source.key else { return nil }
+    components.open(key)
+    return try sortKey.number(of: components, id: source.id)
+  }
+
+  private func forEachKey(
+    _ body: (UnsafeRawBufferPointer, Int, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    var least: [UInt8]?
+    if let after {
+      guard sortKey.write(after) else { throw SortedRows.foreignToken }
+      least = [UInt8](sortKey.bytes)
+    }
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    while try source.next() {
+      try writeKey()
+      if let least, least.withUnsafeBytes({ compareBytes(sortKey.bytes, $0) }) <= 0 { continue }
+      try body(
+        sortKey.bytes, sortKey.countBeforeID, keepsKeys ? source.key ?? nothing : nothing)
+    }
+  }
+
+  private func writeKey() throws {
+    if let components, let key = source.key {
+      components.open(key)
+      if try sortKey.write(components: components, id: source.id) { return }
+    }
+    let record = try source.record(reader)
+    do {
+      try sortKey.write(record: record, id: source.id)
+    } catch {
+      throw reader.naming(error, source.id)
+    }
+  }
+
+  static var foreignToken: LarchError {
+    LarchError(
+      .invalidQuery,
+      "The token of a page belongs to another order; use it with the query that it came from.")
+  }
+
+  override func close() {
+    source.close()
+    mode = .end
+    numbers = []
+    topRows = nil
+    sorter = nil
+  }
+
+  override var entriesExamined: Int { source.entriesExamined }
+  override var spilledBytes: Int { sorter?.spilledBytes ?? 0 }
+}

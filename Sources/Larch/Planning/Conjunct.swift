@@ -1,0 +1,182 @@
+/// One of the filters that must all be true, and how it can bound the scan of an index.
+struct Conjunct {
+  let node: FilterNode
+  /// The field that it is about; nil if that is none, or several.
+  let field: FieldReference?
+  let shape: Shape
+
+  enum Shape {
+    /// No bound of any index.
+    case none
+    /// The constants that the field equals one of: how many.
+    case points(Int)
+    /// As one constant, if upper and lower case are the same.
+    case foldedPoint
+    /// Between constants.
+    case range
+    /// Not nil, and nothing else.
+    case present
+    /// Texts that begin with a constant, and perhaps others.
+    case prefix
+    case foldedPrefix
+    /// One of several of these.
+    case several
+  }
+
+  init(_ node: FilterNode) {
+    self.node = node
+    switch node {
+    case .field(let filter):
+      field = filter.field
+      shape = Conjunct.shape(of: filter.test)
+    case .not(.field(let filter)) where !filter.field.isMultiple:
+      field = filter.field
+      if case .equal(let values) = filter.test, KeyValue.isNil(values) {
+        shape = .present
+      } else {
+        shape = .none
+      }
+    case .any(let nodes):
+      field = Conjunct.commonField(of: nodes)
+      shape = field == nil ? .none : .several
+    default:
+      field = nil
+      shape = .none
+    }
+  }
+
+  private static func shape(of test: FieldTest) -> Shape {
+    switch test {
+    case .equal: .points(1)
+    case .oneOf(let list): .points(list.count)
+    case .within(nil, nil): .present
+    case .within: .range
+    case .text(let text):
+      switch text.kind {
+      case .equal: text.ignoresCase ? .foldedPoint : .points(1)
+      case .hasPrefix: text.ignoresCase ? .foldedPrefix : .prefix
+      case .like where text.pattern?.prefix.isEmpty == false:
+        text.ignoresCase ? .foldedPrefix : .prefix
+      case .hasSuffix, .contains, .like: .none
+      }
+    }
+  }
+
+  /// The field that each of the filters is about and can be a bound of, of one value and as it is.
+  private static func commonField(of nodes: [FilterNode]) -> FieldReference? {
+    var common: FieldReference?
+    for node in nodes {
+      let conjunct = Conjunct(node)
+      guard let field = conjunct.field, !field.isMultiple else { return nil }
+      switch conjunct.shape {
+      case .none, .foldedPoint, .foldedPrefix: return nil
+      case .points, .range, .present, .prefix, .several: break
+      }
+      if let common, !common.isSame(as: field) { return nil }
+      common = field
+    }
+    return common
+  }
+
+  /// How it bounds a component of an index.
+  enum Bound {
+    case none, range
+    case points(Int)
+  }
+
+  func bound(of component: IndexFieldSchema) -> Bound {
+    guard let field, component.holds(field) else { return .none }
+    switch shape {
+    case .none: return .none
+    case .points(let count): return .points(count)
+    case .foldedPoint: return component.isFolded ? .points(1) : .none
+    // The order of folded texts is not that of the texts.
+    case .range, .several: return component.isFolded ? .none : .range
+    case .present, .prefix: return .range
+    case .foldedPrefix: return component.isFolded ? .range : .none
+    }
+  }
+
+  /// Whether whatever lies in the bounds passes, as long as no constant is cut.
+  func isExact(for component: IndexFieldSchema) -> Bool {
+    Conjunct.isExact(node, for: component)
+  }
+
+  private static func isExact(_ node: FilterNode, for component: IndexFieldSchema) -> Bool {
+    switch node {
+    case .field(let filter):
+      switch filter.test {
+      case .equal(let values): !component.isFolded || KeyValue.isNil(values)
+      case .oneOf: !component.isFolded
+      case .within(let lower, let upper):
+        // Of several values one may be NaN, which no bound tells.
+        component.form.isSingle && (!component.isFolded || (lower == nil && upper == nil))
+      case .text(let text): text.kind == .equal && text.ignoresCase && component.isFolded
+      }
+    case .any(let nodes): nodes.allSatisfy { isExact($0, for: component) }
+    case .not: true
+    case .all, .pair, .record: false
+    }
+  }
+}
+
+extension IndexFieldSchema {
+  /// Whether the keys hold the values of the field.
+  func holds(_ field: FieldReference) -> Bool {
+    identity == field.identity && isMultiple == field.isMultiple && form == field.form
+  }
+}
+
+extension KeyForm {
+  /// One value, or nil.
+  var isSingle: Bool {
+    switch node {
+    case .primitive: true
+    case .optional(let wrapped):
+      if case .primitive = wrapped.node { true } else { false }
+    case .composite: false
+    }
+  }
+
+  /// Whether nil can be written in several ways, and so stands in several places.
+  var hasNestedOptionals: Bool {
+    switch node {
+    case .primitive: false
+    case .optional(let wrapped): wrapped.isOptional || wrapped.hasNestedOptionals
+    case .composite(let parts): parts.contains { $0.hasNestedOptionals }
+    }
+  }
+}
+
+extension IndexSchema {
+  /// The place of the field whose values in a key decide a filter, exactly unless the key is cut;
+  /// nil if there is none.
+  func component(for filter: FieldFilter) -> Int? {
+    fields.firstIndex { component in
+      component.form.isSingle && !component.isMultiple && component.holds(filter.field)
+        && (!component.isFolded || filter.test.ignoresCase)
+    }
+  }
+
+  /// Whether a key decides all tests of a filter.
+  func decides(_ node: FilterNode) -> Bool {
+    switch node {
+    case .all(let nodes), .any(let nodes): nodes.allSatisfy { decides($0) }
+    case .not(let node): decides(node)
+    case .field(let filter): component(for: filter) != nil
+    case .pair, .record: false
+    }
+  }
+}
+
+extension FieldTest {
+  /// Whether a text passes if it does in lower case.
+  fileprivate var ignoresCase: Bool {
+    switch self {
+    case .equal(let values): KeyValue.isNil(values)
+    case .within(nil, nil): true
+    case .text(let text): text.ignoresCase
+    case .oneOf, .within: false
+    }
+  }
+}

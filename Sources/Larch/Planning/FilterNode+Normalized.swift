@@ -1,0 +1,241 @@
+extension FilterNode {
+  /// The same filter, true for the same records, as planning wants it: `and` and `or` are flat,
+  /// `not` stands at single tests only, the tests of one field are one where they can be, and
+  /// what can never be true is `never`.
+  ///
+  /// - Throws: the error of a part that cannot be asked.
+  func normalized() throws -> FilterNode { try normalized(isNegated: false) }
+
+  private func normalized(isNegated: Bool) throws -> FilterNode {
+    switch self {
+    case .all(let nodes):
+      try isNegated
+        ? FilterNode.some(of: nodes, isNegated: true)
+        : FilterNode.every(of: nodes, isNegated: false)
+    case .any(let nodes):
+      try isNegated
+        ? FilterNode.every(of: nodes, isNegated: true)
+        : FilterNode.some(of: nodes, isNegated: false)
+    case .not(let node): try node.normalized(isNegated: !isNegated)
+    case .field(let filter):
+      isNegated ? filter.normalizedNegation(self) : filter.normalized(self)
+    case .pair: isNegated ? .not(self) : self
+    case .record(let filter):
+      if let error = filter.error { throw error } else if isNegated { .not(self) } else { self }
+    }
+  }
+
+  // MARK: And
+
+  private static func every(of nodes: [FilterNode], isNegated: Bool) throws -> FilterNode {
+    var list: [FilterNode] = []
+    list.reserveCapacity(nodes.count)
+    var isNever = false
+    for node in nodes {
+      // Even where the answer is known already: an error in the rest must be told.
+      switch try node.normalized(isNegated: isNegated) {
+      case .all(let parts): for part in parts { isNever = !add(part, to: &list) || isNever }
+      case let part: isNever = !add(part, to: &list) || isNever
+      }
+    }
+    if isNever { return .never }
+    return list.count == 1 ? list[0] : .all(list)
+  }
+
+  /// False where both together are never true.
+  private static func add(_ node: FilterNode, to list: inout [FilterNode]) -> Bool {
+    if node.isNever { return false }
+    guard let field = node.testedField, !field.isMultiple else {
+      list.append(node)
+      return true
+    }
+    var node = node
+    var place = 0
+    while place < list.count {
+      if let other = list[place].testedField, other.isSame(as: field),
+        let both = FilterNode.merged(list[place], node)
+      {
+        if both.isNever { return false }
+        // It may now merge with one that it did not merge with before.
+        list.remove(at: place)
+        node = both
+        place = 0
+      } else {
+        place += 1
+      }
+    }
+    list.append(node)
+    return true
+  }
+
+  /// The field of a single test, or of its negation.
+  private var testedField: FieldReference? {
+    switch self {
+    case .field(let filter): filter.field
+    case .not(.field(let filter)): filter.field
+    default: nil
+    }
+  }
+
+  /// Two tests of one field with one value, as one test; nil if they stay two.
+  private static func merged(_ first: FilterNode, _ second: FilterNode) -> FilterNode? {
+    switch (first, second) {
+    case (.field(let a), .field(let b)):
+      switch FieldTest.merged(a.test, b.test, form: a.field.form) {
+      case .two: nil
+      case .first: first
+      case .second: second
+      case .never: .never
+      case .one(let test): FieldFilter(a.field, test).normalized(nil)
+      }
+    case (.field(let a), .not(.field(let b))):
+      FieldTest.merged(a.test, without: b.test).map {
+        FieldFilter(a.field, $0).normalized(nil)
+      }
+    case (.not(.field(let b)), .field(let a)):
+      FieldTest.merged(a.test, without: b.test).map {
+        FieldFilter(a.field, $0).normalized(nil)
+      }
+    default: nil
+    }
+  }
+
+  // MARK: Or
+
+  private static func some(of nodes: [FilterNode], isNegated: Bool) throws -> FilterNode {
+    var list: [FilterNode] = []
+    list.reserveCapacity(nodes.count)
+    for node in nodes {
+      switch try node.normalized(isNegated: isNegated) {
+      case .any(let parts): list.append(contentsOf: parts)
+      case let part: list.append(part)
+      }
+    }
+    if list.contains(where: { $0.isAlways }) { return .always }
+    joinEqualities(&list)
+    return list.count == 1 ? list[0] : .any(list)
+  }
+
+  /// Equalities of one field become one test; right for several values too, since some element
+  /// must be one of the constants either way.
+  private static func joinEqualities(_ list: inout [FilterNode]) {
+    var place = 0
+    while place < list.count {
+      defer { place += 1 }
+      guard case .field(let filter) = list[place], let first = filter.test.constants else {
+        continue
+      }
+      var joined = first
+      var other = place + 1
+      while other < list.count {
+        if case .field(let second) = list[other], let constants = second.test.constants,
+          second.field.isSame(as: filter.field)
+        {
+          joined += constants
+          list.remove(at: other)
+        } else {
+          other += 1
+        }
+      }
+      if joined.count > first.count {
+        list[place] = FieldFilter(filter.field, .oneOf(anyOrder: joined)).normalized(nil)
+      }
+    }
+  }
+}
+
+extension FieldReference {
+  /// Whether both read the same values.
+  func isSame(as other: FieldReference) -> Bool {
+    self === other
+      || (identity == other.identity && isMultiple == other.isMultiple && form == other.form)
+  }
+}
+
+extension FieldFilter {
+  /// - Parameter node: the filter as a node, so that what is normal already is not made again.
+  fileprivate func normalized(_ node: FilterNode?) -> FilterNode {
+    var same: FilterNode { node ?? .field(self) }
+    switch test {
+    case .equal(let values):
+      if values.contains(where: \.isNaN) { return .never }
+      if KeyValue.isNil(values), !field.form.isOptional { return .never }
+      return same
+    case .oneOf(let list):
+      if list.isEmpty { return .never }
+      if list.count == 1 { return FieldFilter(field, .equal(list[0])).normalized(nil) }
+      return same
+    case .within(let lower, let upper):
+      if lower == nil, upper == nil {
+        return field.isAlwaysInSomeRange ? .always : same
+      }
+      // Several values have an order of their own; what is said here is about one.
+      guard lower.map({ $0.values.count == 1 }) ?? true, upper.map({ $0.values.count == 1 }) ?? true
+      else { return same }
+      if let lower, lower.values[0].isInNoRange { return .never }
+      if let upper, upper.values[0].isInNoRange { return .never }
+      guard let lower, let upper else { return same }
+      let order = KeyValue.compare(lower.values, upper.values)
+      if order > 0 { return .never }
+      guard order == 0 else { return same }
+      guard lower.isIncluded, upper.isIncluded else { return .never }
+      return .field(FieldFilter(field, .equal(lower.values)))
+    case .text(let text):
+      if text.kind == .equal, !text.ignoresCase {
+        return .field(FieldFilter(field, .equal([.string(text.text)])))
+      }
+      guard text.text.isEmpty, text.kind == .hasPrefix || text.kind == .hasSuffix else {
+        return same
+      }
+      return field.isAlwaysInSomeRange
+        ? .always : .field(FieldFilter(field, .within(lower: nil, upper: nil)))
+    }
+  }
+
+  /// Its negation. Most tests are false for nil and NaN, and so their negations are true for
+  /// them: no test of the other kind.
+  fileprivate func normalizedNegation(_ node: FilterNode) -> FilterNode {
+    let plain = normalized(node)
+    if plain.isNever { return .always }
+    if plain.isAlways { return .never }
+    guard case .field(let filter) = plain, !field.isMultiple else { return .not(plain) }
+    switch filter.test {
+    case .equal(let values):
+      guard values.count == 1, case .bool(let value) = values[0],
+        field.form.unwrapped == .primitive(.bool)
+      else { return .not(plain) }
+      let other = [KeyValue.bool(!value)]
+      return .field(
+        FieldFilter(
+          field, field.form.isOptional ? .oneOf([[.null], other]) : .equal(other)))
+    case .within(let lower?, nil) where field.isAlwaysInSomeRange:
+      return FieldFilter(field, .within(lower: nil, upper: lower.turned)).normalized(nil)
+    case .within(nil, let upper?) where field.isAlwaysInSomeRange:
+      return FieldFilter(field, .within(lower: upper.turned, upper: nil)).normalized(nil)
+    default: return .not(plain)
+    }
+  }
+}
+
+extension ValueBound {
+  /// The same place as the end of what lies at its other side.
+  fileprivate var turned: ValueBound { ValueBound(values: values, isIncluded: !isIncluded) }
+}
+
+extension FieldReference {
+  /// One value, never nil and never NaN: each is less than, equal to or greater than a constant.
+  fileprivate var isAlwaysInSomeRange: Bool {
+    guard !isMultiple, case .primitive(let primitive) = form.node else { return false }
+    switch primitive {
+    case .float, .double, .date: return false
+    default: return true
+    }
+  }
+}
+
+extension KeyValue {
+  fileprivate var isInNoRange: Bool {
+    if case .null = self { return true }
+    return isNaN
+  }
+}

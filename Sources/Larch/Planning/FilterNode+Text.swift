@@ -1,0 +1,136 @@
+extension FilterNode {
+  /// The filter as it would be written in Swift, on one line: `age != 20 && name.hasPrefix("A")`.
+  var text: String { text(isInside: false) }
+
+  /// - Parameter isInside: whether it stands beside an operator, and so needs brackets.
+  private func text(isInside: Bool) -> String {
+    switch self {
+    case .all(let nodes): FilterNode.text(nodes, " && ", ifEmpty: "true", isInside)
+    case .any(let nodes): FilterNode.text(nodes, " || ", ifEmpty: "false", isInside)
+    case .not(.field(let filter)): filter.text(isNegated: true)
+    case .not(.pair(let filter)):
+      if case .equal = filter.comparison {
+        "\(filter.left.name) != \(filter.right.name)"
+      } else {
+        "!(\(filter.text))"
+      }
+    case .not(.record(let filter)): "!\(filter.text)"
+    case .not(let node): "!(\(node.text))"
+    case .field(let filter): filter.text(isNegated: false)
+    case .pair(let filter): filter.text
+    case .record(let filter): filter.text
+    }
+  }
+
+  private static func text(
+    _ nodes: [FilterNode], _ separator: String, ifEmpty: String, _ isInside: Bool
+  ) -> String {
+    if nodes.isEmpty { return ifEmpty }
+    if nodes.count == 1 { return nodes[0].text(isInside: isInside) }
+    let text = nodes.map { $0.text(isInside: true) }.joined(separator: separator)
+    return isInside ? "(\(text))" : text
+  }
+}
+
+extension PairFilter {
+  fileprivate var text: String {
+    switch comparison {
+    case .equal: "\(left.name) == \(right.name)"
+    case .less: "\(left.name) < \(right.name)"
+    case .lessOrEqual: "\(left.name) <= \(right.name)"
+    }
+  }
+}
+
+extension FieldFilter {
+  fileprivate func text(isNegated: Bool) -> String {
+    let not = isNegated ? "!" : ""
+    if field.isMultiple { return not + elementText }
+    let name = field.name
+    switch test {
+    case .equal(let values):
+      if case .bool(let value)? = values.first, field.form == .primitive(.bool) {
+        return (value != isNegated ? "" : "!") + name
+      }
+      return "\(name) \(isNegated ? "!=" : "==") \(PlanText.value(values))"
+    case .oneOf(let list): return "\(not)\(name).isIn(\(PlanText.list(list)))"
+    case .within(nil, nil): return "\(name) \(isNegated ? "==" : "!=") nil"
+    case .within(let lower, let upper):
+      let text = [
+        lower.map { "\(name) \($0.isIncluded ? ">=" : ">") \(PlanText.value($0.values))" },
+        upper.map { "\(name) \($0.isIncluded ? "<=" : "<") \(PlanText.value($0.values))" },
+      ].compactMap { $0 }.joined(separator: " && ")
+      return isNegated ? "!(\(text))" : text
+    case .text(let text): return "\(not)\(text.text(of: name))"
+    }
+  }
+
+  /// For an array or a set: some element is so.
+  private var elementText: String {
+    let name = field.name
+    switch test {
+    case .equal(let values): return "\(name).contains(\(PlanText.value(values)))"
+    case .oneOf(let list): return "\(name).containsAny(of: \(PlanText.list(list)))"
+    case .within(nil, nil): return "\(name).contains { $0 != nil }"
+    case .within(let lower, let upper):
+      let text = [
+        lower.map { "$0 \($0.isIncluded ? ">=" : ">") \(PlanText.value($0.values))" },
+        upper.map { "$0 \($0.isIncluded ? "<=" : "<") \(PlanText.value($0.values))" },
+      ].compactMap { $0 }.joined(separator: " && ")
+      return "\(name).contains { \(text) }"
+    case .text(let text): return "\(name).contains { \(text.text(of: "$0")) }"
+    }
+  }
+}
+
+extension TextTest {
+  fileprivate func text(of name: String) -> String {
+    let call =
+      switch kind {
+      case .equal: "equals"
+      case .hasPrefix: "hasPrefix"
+      case .hasSuffix: "hasSuffix"
+      case .contains: "contains"
+      case .like: "like"
+      }
+    let option = ignoresCase ? ", .caseInsensitive" : ""
+    return "\(name).\(call)(\(PlanText.value(.string(text)))\(option))"
+  }
+}
+
+/// Constants as plans show them.
+enum PlanText {
+  /// Longer texts and data are shortened.
+  private static let lengthLimit = 40
+  /// Of longer lists only the first values are shown.
+  private static let listLimit = 8
+
+  static func value(_ value: KeyValue) -> String {
+    switch value {
+    case .string(let text), .url(let text):
+      text.count > lengthLimit
+        ? KeyValue.quoted(String(text.prefix(lengthLimit))) + "…" : KeyValue.quoted(text)
+    case .data(let bytes):
+      bytes.count > lengthLimit / 2
+        ? KeyValue.data([UInt8](bytes.prefix(lengthLimit / 2))).description + "…"
+        : value.description
+    default: value.description
+    }
+  }
+
+  /// A value of a field: one, or several in brackets.
+  static func value(_ values: [KeyValue]) -> String {
+    values.count == 1
+      ? value(values[0]) : "(" + values.map { value($0) }.joined(separator: ", ") + ")"
+  }
+
+  static func list(_ list: [[KeyValue]]) -> String {
+    "[" + shortened(list.map { value($0) }) + "]"
+  }
+
+  /// Some of many, and how many there are.
+  static func shortened(_ texts: [String]) -> String {
+    guard texts.count > listLimit else { return texts.joined(separator: ", ") }
+    return texts.prefix(listLimit).joined(separator: ", ") + ", … \(texts.count) in all"
+  }
+}

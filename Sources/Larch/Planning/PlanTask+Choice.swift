@@ -1,0 +1,179 @@
+extension PlanTask {
+  /// The plan of the cheapest way. Figures are asked for only where there is a choice that the
+  /// query alone does not settle.
+  func choose(_ statistics: some PlanStatistics) throws -> Plan {
+    let ids = boundsOfID()
+    if let ids {
+      if ids.ranges.isEmpty { return nothing }
+      if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
+    }
+    var matches = matches()
+    if matches.count > 1 { removeNeedless(&matches) }
+    if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
+      return plan(scan)
+    }
+    if matches.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
+    return plan(try cheapest(matches, ids, statistics))
+  }
+
+  // MARK: Ids
+
+  struct IDRanges {
+    var ranges: [KeyRange]
+    var used: UInt64
+    /// One id, or none.
+    var isPoint: Bool
+    /// Every range is one id.
+    var isPoints: Bool
+  }
+
+  /// What the filters of the id leave; nil if there are none.
+  func boundsOfID() -> IDRanges? {
+    var found: IDRanges?
+    for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
+      guard let field = conjunct.field, field.identity == .id,
+        let ranges = IDBounds.ranges(of: conjunct.node, schema.idKind)
+      else { continue }
+      var isPoints = false
+      if case .points = conjunct.shape { isPoints = true }
+      let both = found.map { KeyRange.intersection($0.ranges, ranges) } ?? ranges
+      var used = found?.used ?? 0
+      used.setBit(place)
+      isPoints = isPoints || found?.isPoints ?? false
+      found = IDRanges(
+        ranges: both, used: used, isPoint: isPoints && both.count <= 1, isPoints: isPoints)
+    }
+    return found
+  }
+
+  // MARK: Indexes
+
+  /// The indexes that bound something, that keep the order, or whose keys alone tell the answer.
+  func matches() -> [IndexMatch] {
+    var matches: [IndexMatch] = []
+    for (number, index) in schema.indexes.enumerated() where usable.hasBit(number) {
+      guard let match = IndexMatch(number, index, conjuncts, order) else { continue }
+      if match.isUnique { return [match] }
+      if match.used != 0 || isWorthwhileUnbounded(match, index) { matches.append(match) }
+      if index.hasMultiple { addOthers(match, index, to: &matches) }
+    }
+    return matches
+  }
+
+  /// Of several tests of elements only one bounds a scan, so each is tried.
+  private func addOthers(
+    _ match: IndexMatch, _ index: IndexSchema, to matches: inout [IndexMatch]
+  ) {
+    var last = match
+    var unused: UInt64 = 0
+    for _ in 0..<PlanTask.othersLimit {
+      let before = unused
+      for (place, conjunct) in conjuncts.enumerated()
+      where last.uses(place) && conjunct.field?.isMultiple == true {
+        unused.setBit(place)
+      }
+      guard unused != before,
+        let next = IndexMatch(last.index, index, conjuncts, order, without: unused)
+      else { return }
+      matches.append(next)
+      last = next
+    }
+  }
+
+  private static let othersLimit = 4
+
+  private func isWorthwhileUnbounded(_ match: IndexMatch, _ index: IndexSchema) -> Bool {
+    switch order {
+    case .terms: return match.servesOrder
+    case .any:
+      // Smaller than the records, if nothing but keys is read.
+      return !conjuncts.isEmpty && isAnswered(by: index)
+        && conjuncts.allSatisfy { index.decides($0.node) }
+    case .byID: return false
+    }
+  }
+
+  /// Leaves out indexes that another one is at least as good as, in everything that counts.
+  private func removeNeedless(_ matches: inout [IndexMatch]) {
+    var merits: [Merit] = []
+    for match in matches { merits.append(Merit(match, self)) }
+    var kept: [IndexMatch] = []
+    for (place, match) in matches.enumerated() {
+      let isNeedless = matches.indices.contains { other in
+        other != place && merits[other].isAsGood(as: merits[place])
+          && (!merits[place].isAsGood(as: merits[other])
+            || comesBefore(matches[other], match))
+      }
+      if !isNeedless { kept.append(match) }
+    }
+    matches = kept
+  }
+
+  private struct Merit {
+    let used: UInt64
+    let decided: UInt64
+    let servesOrder: Bool
+    let isCovering: Bool
+
+    init(_ match: IndexMatch, _ task: PlanTask) {
+      let index = task.schema.indexes[match.index]
+      used = match.used
+      var decided = match.used
+      for (place, conjunct) in task.conjuncts.enumerated()
+      where place < 64 && index.decides(conjunct.node) {
+        decided.setBit(place)
+      }
+      self.decided = decided
+      servesOrder = match.servesOrder
+      isCovering = task.isAnswered(by: index)
+    }
+
+    func isAsGood(as other: Merit) -> Bool {
+      used & other.used == other.used && decided & other.decided == other.decided
+        && (servesOrder || !other.servesOrder) && (isCovering || !other.isCovering)
+    }
+  }
+
+  /// Between indexes that are as good as each other.
+  private func comesBefore(_ a: IndexMatch, _ b: IndexMatch) -> Bool {
+    if a.rangeCount != b.rangeCount { return a.rangeCount < b.rangeCount }
+    let first = schema.indexes[a.index]
+    let second = schema.indexes[b.index]
+    if first.fields.count != second.fields.count { return first.fields.count < second.fields.count }
+    return first.name < second.name
+  }
+
+  /// Whether no figures could speak against the only index.
+  private func isSurelyGood(_ match: IndexMatch) -> Bool {
+    if match.isUnique { return true }
+    let index = schema.indexes[match.index]
+    // Half of all records may be true.
+    if match.pointCount > 0, match.rangeCount <= 16,
+      index.fields.prefix(match.pointCount).contains(where: {
+        $0.form.unwrapped != .primitive(.bool)
+      })
+    {
+      return true
+    }
+    guard match.servesOrder, !isByID || order.isAny else { return false }
+    if isAnswered(by: index), match.used != 0 { return true }
+    // The first rows are those wanted.
+    guard let wanted, wanted <= 1000 else { return false }
+    return conjuncts.indices.allSatisfy { match.uses($0) }
+  }
+
+  /// Whether a part of the filter could be a union.
+  private var hasBranches: Bool {
+    conjuncts.contains {
+      if case .any = $0.node { return true }
+      return false
+    }
+  }
+}
+
+extension WantedOrder {
+  var isAny: Bool {
+    if case .any = self { return true }
+    return false
+  }
+}

@@ -1,0 +1,95 @@
+extension PlanTask {
+  /// The rows of all branches of an `or`, where each branch is bounded; nil where none is so.
+  func union(_ total: Double, _ statistics: some PlanStatistics) throws -> Candidate? {
+    var best: Candidate?
+    for (place, conjunct) in conjuncts.enumerated() {
+      guard case .any(let branches) = conjunct.node else { continue }
+      var others = conjuncts
+      others.remove(at: place)
+      let rest = others.map(\.node)
+      guard let found = try union(of: branches, and: rest, total, statistics) else { continue }
+      if best.map({ found.rows < $0.rows }) ?? true { best = found }
+    }
+    return best
+  }
+
+  private func union(
+    of branches: [FilterNode], and rest: [FilterNode], _ total: Double,
+    _ statistics: some PlanStatistics
+  ) throws -> Candidate? {
+    var sources: [Plan.Source] = []
+    var isExact = true
+    var rows = 0.0
+    var rangeCount = 0
+    for branch in branches {
+      let filter = try FilterNode.all([branch] + rest).normalized()
+      if filter.isNever { continue }
+      let nodes: [FilterNode]
+      if case .all(let list) = filter { nodes = list } else { nodes = [filter] }
+      let task = PlanTask(partOf: self, nodes.map { Conjunct($0) })
+      guard let found = try task.fewest(total, statistics) else { return nil }
+      if case .nothing = found.source { continue }
+      sources.append(found.source)
+      isExact = isExact && found.residue.isEmpty
+      rows += found.rows
+      rangeCount += found.rangeCount
+    }
+    guard let first = sources.first else {
+      return Candidate(
+        source: .nothing, residue: [], order: .any, isCovering: true, isInOrder: true,
+        used: .max, checked: .max, rangeCount: 0)
+    }
+    let residue = isExact ? [] : conjuncts.map(\.node)
+    return Candidate(
+      source: sources.count == 1 ? first : .union(sources), residue: residue,
+      order: order(isInOrder: false),
+      isCovering: isExact && isByID && needsOnlyIDs, isInOrder: order.isAny, used: .max,
+      checked: isExact ? .max : 0,
+      rangeCount: rangeCount, rows: rows)
+  }
+
+  /// The bounded source with the fewest rows.
+  private func fewest(_ total: Double, _ statistics: some PlanStatistics) throws -> Candidate? {
+    var best: Candidate?
+    if let ids = boundsOfID() {
+      var candidate = records(ids.ranges, used: ids.used)
+      candidate.rows = ids.isPoints ? Double(ids.ranges.count) : total / 3
+      if ids.isPoints { return candidate }
+      best = candidate
+    }
+    for match in matches() where match.used != 0 {
+      guard var candidate = scan(match) else { continue }
+      if case .index(let scan) = candidate.source {
+        candidate.rows = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+      }
+      if best.map({ candidate.rows < $0.rows }) ?? true { best = candidate }
+    }
+    return best
+  }
+
+  /// The rows that two indexes both have, where neither alone leaves few.
+  func intersection(_ candidates: [Candidate], _ total: Double) -> Candidate? {
+    var scans: [Candidate] = []
+    for candidate in candidates {
+      if case .index = candidate.source, candidate.used != 0 { scans.append(candidate) }
+    }
+    guard scans.count > 1, total > 0 else { return nil }
+    scans.sort { $0.rows < $1.rows }
+    let first = scans[0]
+    guard let second = scans.dropFirst().first(where: { $0.used & ~first.used != 0 }) else {
+      return nil
+    }
+    let checked = first.checked | second.checked
+    var residue: [FilterNode] = []
+    for (place, conjunct) in conjuncts.enumerated() where !checked.hasBit(place) {
+      residue.append(conjunct.node)
+    }
+    return Candidate(
+      source: .intersection([first.source, second.source]), residue: residue,
+      order: order(isInOrder: false),
+      isCovering: residue.isEmpty && isByID && needsOnlyIDs,
+      isInOrder: isByID, used: first.used | second.used, checked: checked, rangeCount: 2,
+      rows: first.rows + second.rows,
+      shared: first.rows * second.rows / total)
+  }
+}

@@ -1,0 +1,164 @@
+internal import Foundation
+
+// Costs are told in steps from one key of an index to the next. The figures were measured on a
+// million records and rounded: only great differences decide.
+private enum Cost {
+  /// A look-up of a record by its id.
+  static let record = 10.0
+  /// A step to the next record of the collection.
+  static let nextRecord = 2.0
+  /// A check of a filter on a record.
+  static let check = 1.0
+  /// A look-up in an index.
+  static let range = 10.0
+  /// A step of a sort, taken n log n times.
+  static let sort = 0.3
+}
+
+extension PlanTask {
+  /// The cheapest of all ways, by figures.
+  func cheapest(
+    _ matches: [IndexMatch], _ ids: IDRanges?, _ statistics: some PlanStatistics
+  ) throws -> Candidate {
+    let total = Double(try statistics.recordCount())
+    var candidates: [Candidate] = []
+    if let ids {
+      var candidate = records(ids.ranges, used: ids.used)
+      candidate.rows =
+        ids.isPoints ? min(total, Double(ids.ranges.count)) : total * share(of: ids.used)
+      candidates.append(candidate)
+    } else {
+      var candidate = records(nil, used: 0)
+      candidate.rows = total
+      candidates.append(candidate)
+    }
+    for match in matches {
+      guard var candidate = scan(match) else { continue }
+      candidate.rows = try rows(of: candidate.source, total, statistics)
+      candidates.append(candidate)
+    }
+    let both = intersection(candidates, total)
+    if let union = try union(total, statistics) { candidates.append(union) }
+    // What the figures tell about a part of the filter holds for every way.
+    var results = total
+    for candidate in candidates {
+      results = min(results, candidate.rows * share(of: ~candidate.used))
+    }
+    var best = candidates[0]
+    var bestCost = cost(best, results)
+    for candidate in candidates.dropFirst() {
+      let cost = cost(candidate, results)
+      if cost < bestCost || (cost == bestCost && isPreferred(candidate, best)) {
+        best = candidate
+        bestCost = cost
+      }
+    }
+    // Guesses that are multiplied have to promise much.
+    if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
+      return both
+    }
+    return best
+  }
+
+  private func isPreferred(_ a: Candidate, _ b: Candidate) -> Bool {
+    if a.rangeCount != b.rangeCount { return a.rangeCount < b.rangeCount }
+    guard case .index(let first) = a.source, case .index(let second) = b.source else {
+      return false
+    }
+    return schema.indexes[first.index].name < schema.indexes[second.index].name
+  }
+
+  private func rows(
+    of source: Plan.Source, _ total: Double, _ statistics: some PlanStatistics
+  ) throws -> Double {
+    switch source {
+    case .nothing: 0
+    case .records: total
+    case .index(let scan):
+      scan.ranges.count == 1 && scan.ranges[0].isEverything
+        ? total : Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+    case .union(let parts):
+      try parts.reduce(0) { try $0 + rows(of: $1, total, statistics) }
+    case .intersection(let parts):
+      try parts.reduce(total) { try min($0, rows(of: $1, total, statistics)) }
+    }
+  }
+
+  /// - Parameter results: how many records the whole filter lets through.
+  private func cost(_ candidate: Candidate, _ results: Double) -> Double {
+    let wanted = wanted.map(Double.init) ?? .infinity
+    // Where rows come in order, the rest is not looked at when there are enough.
+    let part = candidate.isInOrder ? min(1, wanted / max(results, 0.5)) : 1
+    let read = candidate.rows * part
+    var cost = Double(candidate.rangeCount) * Cost.range
+    var keysLeft = read
+    switch candidate.source {
+    case .nothing: return 0
+    case .records(let ranges):
+      if candidate.isCovering, ranges.count == 1, ranges[0].isEverything, order.isAny { return 1 }
+      cost += read * Cost.nextRecord
+    case .index(let scan):
+      cost += read
+      keysLeft = max(results * part, read * share(of: scan.keyFilter))
+    case .union: cost += read
+    case .intersection(let parts):
+      // The ids of each are put in order, but for those of one whole key.
+      cost += candidate.rows * (parts.allSatisfy { $0.isPoint } ? 1 : 1 + Cost.sort * 16)
+      keysLeft = results
+    }
+    let found = results * part
+    if !candidate.residue.isEmpty { cost += keysLeft * Cost.check }
+    if case .records = candidate.source {
+      if !candidate.isInOrder { cost += min(found, wanted) * Cost.record }
+    } else if !candidate.isCovering {
+      let isReadLate = !candidate.isInOrder && candidate.residue.isEmpty && isByID
+      cost += (isReadLate ? min(keysLeft, wanted) : keysLeft) * Cost.record
+    }
+    if !candidate.isInOrder {
+      cost += found * log2(min(found, wanted) + 2) * Cost.sort
+    }
+    return cost
+  }
+
+  // MARK: Shares
+
+  /// The share of records that the conjuncts let through, guessed from their kind alone.
+  private func share(of places: UInt64) -> Double {
+    var share = 1.0
+    for (place, conjunct) in conjuncts.enumerated() where places.hasBit(place) {
+      share *= PlanTask.share(of: conjunct.node)
+    }
+    return share
+  }
+
+  private func share(of nodes: [FilterNode]) -> Double {
+    nodes.reduce(1) { $0 * PlanTask.share(of: $1) }
+  }
+
+  private static func share(of node: FilterNode) -> Double {
+    switch node {
+    case .all(let nodes): nodes.reduce(1) { $0 * share(of: $1) }
+    case .any(let nodes): 1 - nodes.reduce(1) { $0 * (1 - share(of: $1)) }
+    case .not(let node): 1 - share(of: node)
+    case .field(let filter):
+      switch filter.test {
+      case .equal(let values):
+        if case .bool? = values.first { 0.5 } else { 0.1 }
+      case .oneOf(let list): min(0.5, 0.1 * Double(list.count))
+      case .within(let lower, let upper):
+        lower == nil && upper == nil ? 0.9 : lower == nil || upper == nil ? 0.33 : 0.1
+      case .text: 0.1
+      }
+    case .pair(let filter):
+      if case .equal = filter.comparison { 0.1 } else { 0.33 }
+    case .record: 0.33
+    }
+  }
+}
+
+extension Plan.Source {
+  /// One whole key, whose ids are in order.
+  fileprivate var isPoint: Bool {
+    if case .index(let scan) = self { scan.isPoints && scan.ranges.count == 1 } else { false }
+  }
+}

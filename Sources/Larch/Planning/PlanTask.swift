@@ -1,0 +1,332 @@
+/// One query on its way to a plan: its conjuncts, and the order that is left to keep.
+struct PlanTask {
+  let schema: CollectionSchema
+  /// The indexes that can answer, by bit.
+  let usable: UInt64
+  let conjuncts: [Conjunct]
+  let need: QueryNeed
+  let order: WantedOrder
+  let after: PageToken?
+  let offset: Int
+  let limit: Int?
+
+  init(_ planner: Planner, _ conjuncts: [Conjunct], _ query: QueryDescription, _ need: QueryNeed) {
+    schema = planner.schema
+    usable = planner.usable
+    self.conjuncts = conjuncts
+    self.need = need
+    offset = query.offset
+    limit = query.limit
+    if query.after == nil, need.isAnyOrder {
+      order = .any
+      after = nil
+    } else if query.order.isEmpty {
+      order = .byID(descends: query.idsDescend)
+      after = query.after
+    } else {
+      (order, after) = PlanTask.order(of: query, conjuncts)
+    }
+  }
+
+  /// A part of another task: rows in any order, whose ids are needed.
+  init(partOf task: PlanTask, _ conjuncts: [Conjunct]) {
+    schema = task.schema
+    usable = task.usable
+    self.conjuncts = conjuncts
+    need = .ids
+    order = .any
+    after = nil
+    offset = 0
+    limit = nil
+  }
+
+  /// The order without the terms that cannot tell two rows apart, and the token without their
+  /// values.
+  private static func order(
+    of query: QueryDescription, _ conjuncts: [Conjunct]
+  ) -> (WantedOrder, PageToken?) {
+    var idsDescend = query.idsDescend
+    var kept: [Int] = []
+    for (place, term) in query.order.enumerated() {
+      if term.field.identity == .id, !term.ignoresCase {
+        // No two records have one id, so nothing behind it matters.
+        idsDescend = term.descends
+        break
+      }
+      let isRepeated = kept.contains {
+        query.order[$0].ignoresCase == term.ignoresCase
+          && query.order[$0].field.isSame(as: term.field)
+      }
+      if isRepeated { continue }
+      if let value = constant(of: term.field, conjuncts) {
+        guard let after = query.after else { continue }
+        // A token of another query may hold another value, which then decides.
+        if place < after.values.count, KeyValue.compare(after.values[place], value) == 0 {
+          continue
+        }
+      }
+      kept.append(place)
+    }
+    if kept.count == query.order.count {
+      return (.terms(query.order, idsDescend: idsDescend), query.after)
+    }
+    var after = query.after
+    if let token = query.after {
+      after?.values = kept.compactMap { $0 < token.values.count ? token.values[$0] : nil }
+    }
+    if kept.isEmpty { return (.byID(descends: idsDescend), after) }
+    return (.terms(kept.map { query.order[$0] }, idsDescend: idsDescend), after)
+  }
+
+  /// The one value that every row has in the field.
+  private static func constant(
+    of field: FieldReference, _ conjuncts: [Conjunct]
+  ) -> [KeyValue]? {
+    if field.isMultiple { return nil }
+    for conjunct in conjuncts {
+      if case .field(let filter) = conjunct.node, case .equal(let values) = filter.test,
+        filter.field.isSame(as: field)
+      {
+        return values
+      }
+    }
+    return nil
+  }
+
+  /// How many rows are enough; nil for all.
+  var wanted: Int? {
+    if case .exists = need { return 1 + offset }
+    guard let limit else { return nil }
+    let (sum, isTooGreat) = limit.addingReportingOverflow(offset)
+    return isTooGreat ? nil : sum
+  }
+
+  /// Rows of ranges of ids come as they are wanted.
+  var isByID: Bool {
+    switch order {
+    case .any, .byID: true
+    case .terms: false
+    }
+  }
+}
+
+extension QueryNeed {
+  var isAnyOrder: Bool {
+    switch self {
+    case .count, .exists: true
+    case .records, .ids, .fields: false
+    }
+  }
+}
+
+/// A way to answer, ready to be a plan.
+struct Candidate {
+  var source: Plan.Source
+  /// What its rows are still to be checked for.
+  var residue: [FilterNode]
+  var order: Plan.RowOrder
+  var isCovering: Bool
+  /// Rows come in the wanted order by themselves.
+  var isInOrder: Bool
+  /// The conjuncts that bound the source, by bit.
+  var used: UInt64
+  /// The conjuncts that its rows need not be checked for any more, by bit.
+  var checked: UInt64
+  var rangeCount: Int
+  /// How many rows the source has, if that was asked for.
+  var rows = 0.0
+  /// Of an intersection: how many rows are likely to be in all.
+  var shared = Double.infinity
+}
+
+// MARK: - Building
+
+extension PlanTask {
+  func plan(_ candidate: Candidate) -> Plan {
+    if case .nothing = candidate.source { return nothing }
+    return Plan(
+      source: candidate.source, residue: candidate.residue, order: candidate.order,
+      isCovering: candidate.isCovering, after: after, offset: offset, limit: limit)
+  }
+
+  var nothing: Plan {
+    Plan(
+      source: .nothing, residue: [], order: .any, isCovering: true, after: nil, offset: offset,
+      limit: limit)
+  }
+
+  /// Every record, or those of some ranges of ids.
+  ///
+  /// - Parameters:
+  ///   - ranges: the ranges; nil for all records.
+  ///   - used: the conjuncts that the ranges were made from.
+  func records(_ ranges: [KeyRange]?, used: UInt64) -> Candidate {
+    var residue: [FilterNode] = []
+    var checked: UInt64 = 0
+    for (place, conjunct) in conjuncts.enumerated() {
+      if used.hasBit(place), IDBounds.isExact(conjunct.node) {
+        checked.setBit(place)
+      } else {
+        residue.append(conjunct.node)
+      }
+    }
+    var ranges = ranges ?? [.everything]
+    let rangeCount = ranges.count
+    if case .byID(let descends) = order, let after { narrow(&ranges, after.id, descends) }
+    return Candidate(
+      source: ranges.isEmpty ? .nothing : .records(ranges), residue: residue,
+      order: order(isInOrder: isByID), isCovering: residue.isEmpty && isByID && needsOnlyIDs,
+      isInOrder: isByID, used: used, checked: checked, rangeCount: rangeCount)
+  }
+
+  private func narrow(_ ranges: inout [KeyRange], _ id: [UInt8], _ descends: Bool) {
+    let rest =
+      descends
+      ? KeyRange(lower: [], upper: id, needsCheck: false)
+      : KeyRange(lower: id + [0], upper: nil, needsCheck: false)
+    ranges = KeyRange.intersection(ranges, [rest])
+  }
+
+  /// A scan of an index; nil where a constant does not fit it.
+  func scan(_ match: IndexMatch) -> Candidate? {
+    let index = schema.indexes[match.index]
+    var points: [FilterNode] = []
+    points.reserveCapacity(match.pointCount)
+    var checked: UInt64 = 0
+    for place in 0..<match.pointCount {
+      let component = index.fields[place]
+      guard let found = usedConjunct(of: component, match) else { return nil }
+      points.append(conjuncts[found].node)
+      if conjuncts[found].isExact(for: component) { checked.setBit(found) }
+    }
+    var bounds: [FilterNode] = []
+    if match.hasRange {
+      let component = index.fields[match.pointCount]
+      for (place, conjunct) in conjuncts.enumerated() where match.uses(place) {
+        guard case .range = conjunct.bound(of: component) else { continue }
+        bounds.append(conjunct.node)
+        if conjunct.isExact(for: component) { checked.setBit(place) }
+      }
+    }
+    var maker = ScanBounds(index, points: points, bounds: bounds)
+    maker.make()
+    if maker.isUnwritable { return nil }
+    if maker.isCut { checked = 0 }
+    var keyFilter: [FilterNode] = []
+    var residue: [FilterNode] = []
+    for (place, conjunct) in conjuncts.enumerated() where !checked.hasBit(place) {
+      if index.decides(conjunct.node) {
+        keyFilter.append(conjunct.node)
+        if place < 64 { checked.setBit(place) }
+      } else {
+        residue.append(conjunct.node)
+      }
+    }
+    let isInOrder = match.servesOrder && !maker.endsEarly
+    var ranges = maker.ranges
+    let rangeCount = ranges.count
+    let rowOrder = order(of: match, isInOrder: isInOrder)
+    if isInOrder, let after, case .byIndex(_, let descends, _) = rowOrder,
+      let rest = KeyRange.behind(
+        after.values, index, points: points.prefix(match.singleCount), descends: descends)
+    {
+      ranges = KeyRange.intersection(ranges, [rest])
+    }
+    let scan = Plan.IndexScan(
+      index: match.index, ranges: ranges, bounds: points + bounds, keyFilter: keyFilter,
+      mayRepeat: match.mayRepeat, isPoints: match.pointCount == index.fields.count)
+    return Candidate(
+      source: ranges.isEmpty ? .nothing : .index(scan), residue: residue, order: rowOrder,
+      isCovering: residue.isEmpty && (isInOrder || isByID) && isAnswered(by: index),
+      isInOrder: isInOrder, used: match.used, checked: checked, rangeCount: rangeCount)
+  }
+
+  private func usedConjunct(of component: IndexFieldSchema, _ match: IndexMatch) -> Int? {
+    var best: (place: Int, count: Int)?
+    for place in conjuncts.indices where match.uses(place) {
+      if case .points(let count) = conjuncts[place].bound(of: component),
+        best.map({ count < $0.count }) ?? true
+      {
+        best = (place, count)
+      }
+    }
+    return best?.place
+  }
+
+  func order(isInOrder: Bool) -> Plan.RowOrder {
+    switch order {
+    case .any: .any
+    case .byID(let descends): .byID(descends: descends)
+    case .terms(let terms, let idsDescend): .sorted(terms, idsDescend: idsDescend)
+    }
+  }
+
+  private func order(
+    of match: IndexMatch, isInOrder: Bool
+  ) -> Plan.RowOrder {
+    guard isInOrder, case .terms(let terms, let idsDescend) = order else {
+      return order(isInOrder: isInOrder)
+    }
+    return .byIndex(
+      components: match.singleCount + terms.count, descends: terms[0].descends,
+      idsDescend: idsDescend)
+  }
+
+  // MARK: Covering
+
+  var needsOnlyIDs: Bool {
+    switch need {
+    case .records: false
+    case .ids, .count, .exists: true
+    case .fields(let fields): fields.allSatisfy { $0.identity == .id }
+    }
+  }
+
+  /// Whether the keys and ids tell what is needed.
+  func isAnswered(by index: IndexSchema) -> Bool {
+    guard case .fields(let fields) = need else { return needsOnlyIDs }
+    return fields.allSatisfy { field in
+      if field.identity == .id { return true }
+      guard field.isStandard else { return false }
+      return index.fields.contains {
+        $0.form.isSingle && !$0.isMultiple && !$0.isFolded && $0.holds(field)
+      }
+    }
+  }
+}
+
+extension KeyRange {
+  /// Keys that may be behind those with these values, which stand behind constants.
+  fileprivate static func behind(
+    _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
+  ) -> KeyRange? {
+    var writer = KeyWriter()
+    var place = 0
+    func append(_ values: [KeyValue], _ writer: inout KeyWriter) -> Bool {
+      guard place < index.fields.count else { return false }
+      let component = index.fields[place]
+      writer.foldsCase = component.isFolded
+      place += 1
+      return writer.append(values, as: component.form, isLast: place == index.fields.count)
+    }
+    for node in points {
+      guard case .field(let filter) = node else { return nil }
+      switch filter.test {
+      case .equal(let values): if !append(values, &writer) { return nil }
+      case .text(let text): if !append([.string(text.wanted)], &writer) { return nil }
+      case .oneOf, .within: return nil
+      }
+    }
+    for list in values where !append(list, &writer) { return nil }
+    let range = KeyRange.equal(to: KeyPrefix(writer), isComplete: place == index.fields.count)
+    return descends
+      ? KeyRange(lower: [], upper: range.upper, needsCheck: false)
+      : KeyRange(lower: range.lower, upper: nil, needsCheck: false)
+  }
+}
+
+extension UInt64 {
+  func hasBit(_ place: Int) -> Bool { place < 64 && self & (1 &<< UInt64(place)) != 0 }
+
+  mutating func setBit(_ place: Int) { self |= 1 &<< UInt64(place) }
+}

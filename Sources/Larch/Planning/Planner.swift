@@ -1,0 +1,64 @@
+/// Chooses how a query is answered. Plans depend on nothing but what is given here, so the same
+/// query over the same figures has the same plan.
+struct Planner {
+  let schema: CollectionSchema
+  /// The indexes that can answer, by bit: the compiler of schemas allows 64.
+  let usable: UInt64
+
+  /// - Parameter isReadable: whether an index is complete.
+  init(schema: CollectionSchema, isReadable: (Int) -> Bool) {
+    self.schema = schema
+    var usable: UInt64 = 0
+    for (number, index) in schema.indexes.enumerated()
+    where number < UInt64.bitWidth && !index.isPartial && isReadable(number) {
+      usable |= 1 << UInt64(number)
+    }
+    self.usable = usable
+  }
+
+  /// The way that is expected to be the cheapest.
+  ///
+  /// - Throws: `.invalidQuery` for a negative limit or offset, the error of a filter that cannot
+  ///   be asked, and whatever the statistics throw.
+  func plan(
+    _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics
+  ) throws -> Plan {
+    try Planner.check(query)
+    let filter = try query.filter.normalized()
+    if filter.isNever || query.limit == 0 {
+      return Plan(
+        source: .nothing, residue: [], order: .any, isCovering: true, offset: query.offset,
+        limit: query.limit)
+    }
+    var conjuncts: [Conjunct] = []
+    if case .all(let nodes) = filter {
+      conjuncts.reserveCapacity(nodes.count)
+      for node in nodes { conjuncts.append(Conjunct(node)) }
+    } else {
+      conjuncts.append(Conjunct(filter))
+    }
+    let task = PlanTask(self, conjuncts, query, need)
+    return try task.choose(statistics)
+  }
+
+  /// A look at every record with the filter as it was written: what other plans are checked by.
+  ///
+  /// - Throws: `.invalidQuery` for a negative limit or offset.
+  func fullScan(_ query: QueryDescription, for need: QueryNeed) throws -> Plan {
+    try Planner.check(query)
+    _ = try query.filter.normalized()
+    let order: Plan.RowOrder =
+      query.order.isEmpty
+      ? .byID(descends: query.idsDescend) : .sorted(query.order, idsDescend: query.idsDescend)
+    return Plan(
+      source: .records([.everything]), residue: [query.filter], order: order, isCovering: false,
+      after: query.after, offset: query.offset, limit: query.limit)
+  }
+
+  private static func check(_ query: QueryDescription) throws {
+    guard query.offset >= 0, query.limit.map({ $0 >= 0 }) ?? true else {
+      throw LarchError(
+        .invalidQuery, "A limit or an offset is negative; give 0 or more.")
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// Constants come as the type of the field, so that literals and enum cases need no more words.
+// Each overload is paid for by the type checker in every filter: Tests/check-refusals.sh measures.
+
+extension Field where Value: Equatable & Sendable {
+  /// The field equals a value: nil equals nil, NaN equals nothing.
+  public static func == (field: Self, value: Value) -> Filter<Root> { field.equals(value) }
+
+  /// The field does not equal a value; true for nil, unless the value is nil.
+  public static func != (field: Self, value: Value) -> Filter<Root> { !field.equals(value) }
+
+  /// The field equals a value: nil equals nil, NaN equals nothing.
+  public static func == (value: Value, field: Self) -> Filter<Root> { field.equals(value) }
+
+  /// The field does not equal a value; true for nil, unless the value is nil.
+  public static func != (value: Value, field: Self) -> Filter<Root> { !field.equals(value) }
+
+  /// Two fields of a record are equal: nil equals nil, NaN equals nothing.
+  public static func == (left: Self, right: Self) -> Filter<Root> {
+    left.isEqual(to: right) { $0 == $1 }
+  }
+
+  /// Two fields of a record are not equal; true where one of them is nil.
+  public static func != (left: Self, right: Self) -> Filter<Root> {
+    !left.isEqual(to: right) { $0 == $1 }
+  }
+
+  /// Two fields of a record are equal; false where the optional one is nil.
+  public static func == (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
+    left.isEqual(to: right) { $0 == $1 }
+  }
+
+  /// Two fields of a record are not equal; true where the optional one is nil.
+  public static func != (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
+    !left.isEqual(to: right) { $0 == $1 }
+  }
+
+  /// Two fields of a record are equal; false where the optional one is nil.
+  public static func == (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
+    left.isEqual(to: right) { $0 == $1 }
+  }
+
+  /// Two fields of a record are not equal; true where the optional one is nil.
+  public static func != (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
+    !left.isEqual(to: right) { $0 == $1 }
+  }
+
+  private func equals(_ value: Value) -> Filter<Root> {
+    filter("== …", { $0.filter(.equal($0.values(value))) }, orElse: { $0 == value })
+  }
+}
+
+extension Field where Value: Comparable & Sendable {
+  /// The field is less than a value.
+  public static func < (field: Self, value: Value) -> Filter<Root> {
+    field.isWithin(nil, (value, false))
+  }
+
+  /// The field is less than a value, or equal.
+  public static func <= (field: Self, value: Value) -> Filter<Root> {
+    field.isWithin(nil, (value, true))
+  }
+
+  /// The field is greater than a value.
+  public static func > (field: Self, value: Value) -> Filter<Root> {
+    field.isWithin((value, false), nil)
+  }
+
+  /// The field is greater than a value, or equal.
+  public static func >= (field: Self, value: Value) -> Filter<Root> {
+    field.isWithin((value, true), nil)
+  }
+
+  /// The field is greater than a value.
+  public static func < (value: Value, field: Self) -> Filter<Root> { field > value }
+
+  /// The field is greater than a value, or equal.
+  public static func <= (value: Value, field: Self) -> Filter<Root> { field >= value }
+
+  /// The field is less than a value.
+  public static func > (value: Value, field: Self) -> Filter<Root> { field < value }
+
+  /// The field is less than a value, or equal.
+  public static func >= (value: Value, field: Self) -> Filter<Root> { field <= value }
+}
+
+extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable {
+  /// The field is less than a value; false for nil.
+  public static func < (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin(nil, (value, false))
+  }
+
+  /// The field is less than a value, or equal; false for nil.
+  public static func <= (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin(nil, (value, true))
+  }
+
+  /// The field is greater than a value; false for nil.
+  public static func > (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin((value, false), nil)
+  }
+
+  /// The field is greater than a value, or equal; false for nil.
+  public static func >= (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin((value, true), nil)
+  }
+
+  /// The field is greater than a value; false for nil.
+  public static func < (value: Value.Wrapped, field: Self) -> Filter<Root> { field > value }
+
+  /// The field is greater than a value, or equal; false for nil.
+  public static func <= (value: Value.Wrapped, field: Self) -> Filter<Root> {
+    field >= value
+  }
+
+  /// The field is less than a value; false for nil.
+  public static func > (value: Value.Wrapped, field: Self) -> Filter<Root> { field < value }
+
+  /// The field is less than a value, or equal; false for nil.
+  public static func >= (value: Value.Wrapped, field: Self) -> Filter<Root> {
+    field <= value
+  }
+}
+
+// MARK: - Two fields
+
+extension Field where Value: Comparable & Sendable {
+  /// The one field is less than the other.
+  public static func < (left: Self, right: Self) -> Filter<Root> {
+    left.compare(.less, right) { $0 < $1 }
+  }
+
+  /// The one field is less than the other, or equal.
+  public static func <= (left: Self, right: Self) -> Filter<Root> {
+    left.compare(.lessOrEqual, right) { $0 <= $1 }
+  }
+
+  /// The one field is greater than the other.
+  public static func > (left: Self, right: Self) -> Filter<Root> { right < left }
+
+  /// The one field is greater than the other, or equal.
+  public static func >= (left: Self, right: Self) -> Filter<Root> { right <= left }
+
+  /// The one field is less than the other; false for nil.
+  public static func < (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
+    left.compare(.less, right) { left, right in right.map { left < $0 } ?? false }
+  }
+
+  /// The one field is less than the other, or equal; false for nil.
+  public static func <= (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
+    left.compare(.lessOrEqual, right) { left, right in right.map { left <= $0 } ?? false }
+  }
+
+  /// The one field is greater than the other; false for nil.
+  public static func > (left: Self, right: Field<Root, Value?>) -> Filter<Root> { right < left }
+
+  /// The one field is greater than the other, or equal; false for nil.
+  public static func >= (left: Self, right: Field<Root, Value?>) -> Filter<Root> { right <= left }
+
+  /// The one field is less than the other; false for nil.
+  public static func < (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
+    left.compare(.less, right) { left, right in left.map { $0 < right } ?? false }
+  }
+
+  /// The one field is less than the other, or equal; false for nil.
+  public static func <= (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
+    left.compare(.lessOrEqual, right) { left, right in left.map { $0 <= right } ?? false }
+  }
+
+  /// The one field is greater than the other; false for nil.
+  public static func > (left: Field<Root, Value?>, right: Self) -> Filter<Root> { right < left }
+
+  /// The one field is greater than the other, or equal; false for nil.
+  public static func >= (left: Field<Root, Value?>, right: Self) -> Filter<Root> { right <= left }
+}

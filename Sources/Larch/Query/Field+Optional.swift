@@ -1,0 +1,43 @@
+/// An optional as a field in a filter. You never need to conform to it.
+public protocol OptionalField: SendableMetatype {
+  /// What is in it.
+  associatedtype Wrapped
+
+  /// The value as an optional. Met by Larch.
+  var _optional: Wrapped? { get }
+
+  /// From an optional. Met by Larch.
+  init(_optional: Wrapped?)
+}
+
+extension Optional: OptionalField {
+  /// The value itself.
+  public var _optional: Wrapped? { self }
+
+  /// The value itself.
+  public init(_optional: Wrapped?) { self = _optional }
+}
+
+extension Field where Value: OptionalField {
+  /// The field has no value.
+  public var isNil: Filter<Root> {
+    filter(
+      "== nil", { $0.filter(.equal($0.values(Value(_optional: nil)))) },
+      orElse: { $0._optional == nil })
+  }
+
+  /// The field has a value, be it NaN.
+  public var isNotNil: Filter<Root> { !isNil }
+
+  /// The field has no value, of whatever type.
+  @_disfavoredOverload
+  public static func == (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
+    field.isNil
+  }
+
+  /// The field has a value, of whatever type.
+  @_disfavoredOverload
+  public static func != (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
+    field.isNotNil
+  }
+}

@@ -1,0 +1,77 @@
+extension Field where Value: TextField {
+  /// A regular expression matches somewhere in the text; false for nil.
+  ///
+  /// ```swift
+  /// Person.where { $0.email.contains(/@acme\..+/) }
+  /// ```
+  ///
+  /// Records are decoded for it, and threads that run the same query take turns at matching.
+  public func contains(_ regex: sending some RegexComponent) -> Filter<Root> {
+    let regex = SharedRegex(regex)
+    return filter("contains /…/", decoded: { $0._text.map { regex.isFound(in: $0) } ?? false })
+  }
+
+  /// A regular expression matches the whole text; false for nil.
+  ///
+  /// Records are decoded for it, and threads that run the same query take turns at matching.
+  public func wholeMatch(of regex: sending some RegexComponent) -> Filter<Root> {
+    let regex = SharedRegex(regex)
+    return filter("whole match of /…/", decoded: { $0._text.map { regex.matches($0) } ?? false })
+  }
+
+  /// A regular expression, written as text, matches somewhere in the text; false for nil.
+  ///
+  /// Running the query throws `.invalidQuery` if the pattern is none.
+  public func contains(pattern: String) -> Filter<Root> {
+    patternFilter("contains a pattern", pattern) { $0.isFound(in: $1) }
+  }
+
+  /// A regular expression, written as text, matches the whole text; false for nil.
+  ///
+  /// Running the query throws `.invalidQuery` if the pattern is none.
+  public func wholeMatch(ofPattern pattern: String) -> Filter<Root> {
+    patternFilter("whole match of a pattern", pattern) { $0.matches($1) }
+  }
+
+  private func patternFilter(
+    _ operation: StaticString, _ pattern: String,
+    _ test: @escaping @Sendable (SharedRegex, String) -> Bool
+  ) -> Filter<Root> {
+    do {
+      let regex = SharedRegex(try Regex(pattern))
+      return filter(operation, decoded: { $0._text.map { test(regex, $0) } ?? false })
+    } catch {
+      let failure = LarchError(
+        .invalidQuery, "A pattern is not a regular expression; correct it.", underlying: error
+      ) { $0.field = node.name }
+      return filter(operation, error: failure, decoded: { _ in false })
+    }
+  }
+}
+
+/// A regular expression may hold closures of the program, so one thread at a time may use it.
+private final class SharedRegex: Sendable {
+  private let body: Locked<any Matcher>
+
+  init(_ component: sending some RegexComponent) {
+    body = Locked(RegexMatcher(regex: component.regex))
+  }
+
+  func isFound(in text: String) -> Bool { body.withLock { $0.isFound(in: text) } }
+
+  func matches(_ text: String) -> Bool { body.withLock { $0.matches(text) } }
+}
+
+private protocol Matcher {
+  func isFound(in text: String) -> Bool
+  func matches(_ text: String) -> Bool
+}
+
+private struct RegexMatcher<Output>: Matcher {
+  let regex: Regex<Output>
+
+  // A match that throws is none, as in Swift's own `contains`.
+  func isFound(in text: String) -> Bool { (try? regex.firstMatch(in: text)) != nil }
+
+  func matches(_ text: String) -> Bool { (try? regex.wholeMatch(in: text)) != nil }
+}

@@ -1,0 +1,50 @@
+/// A text, or an optional one, as a field in a filter. You never need to conform to it.
+public protocol TextField: IndexKey, Sendable {
+  /// The text. Met by Larch.
+  var _text: String? { get }
+}
+
+extension String: TextField {
+  /// The text itself.
+  public var _text: String? { self }
+}
+
+extension Optional: TextField where Wrapped == String {
+  /// The text, if there is one.
+  public var _text: String? { self }
+}
+
+extension Field where Value: TextField {
+  /// The text equals another one when upper and lower case are the same; false for nil.
+  public func equals(_ text: String, _ option: TextIndexOption) -> Filter<Root> {
+    textFilter(.equal, text, option)
+  }
+
+  /// The text begins with another one, by characters as in Swift; false for nil.
+  public func hasPrefix(_ prefix: String, _ option: TextIndexOption? = nil) -> Filter<Root> {
+    textFilter(.hasPrefix, prefix, option)
+  }
+
+  /// The text ends with another one, by characters as in Swift; false for nil.
+  public func hasSuffix(_ suffix: String, _ option: TextIndexOption? = nil) -> Filter<Root> {
+    textFilter(.hasSuffix, suffix, option)
+  }
+
+  /// The text has another one in it, by characters as in Swift; false for nil.
+  public func contains(_ text: String, _ option: TextIndexOption? = nil) -> Filter<Root> {
+    textFilter(.contains, text, option)
+  }
+
+  /// The whole text is as a pattern says: `%` stands for any text, `_` for one character, `\`
+  /// before one of these or itself makes it plain. False for nil.
+  public func like(_ pattern: String, _ option: TextIndexOption? = nil) -> Filter<Root> {
+    textFilter(.like, pattern, option)
+  }
+
+  private func textFilter(
+    _ kind: TextTest.Kind, _ text: String, _ option: TextIndexOption?
+  ) -> Filter<Root> {
+    let test = TextTest(kind: kind, text: text, ignoresCase: option == .caseInsensitive)
+    return Filter(node.indexKey().filter(.text(test)))
+  }
+}

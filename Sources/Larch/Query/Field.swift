@@ -1,0 +1,53 @@
+/// The properties of a record type, as a filter names them: `$0` in `Person.where { $0.age >= 18 }`.
+///
+/// Every property of the record is there under its own name, as a ``Field``.
+@dynamicMemberLookup
+public struct Fields<Root: Record>: Sendable {
+  init() {}
+
+  /// The property that a key path reads.
+  public subscript<Value>(
+    dynamicMember keyPath: any KeyPath<Root, Value> & Sendable
+  ) -> Field<Root, Value> { Field(node: .of(keyPath)) }
+
+  /// The property that a key path reads, for key paths that are values of the program.
+  public subscript<Value>(
+    _ keyPath: any KeyPath<Root, Value> & Sendable
+  ) -> Field<Root, Value> { Field(node: .of(keyPath)) }
+
+  /// Asks any closure over the whole record: what the operators cannot say.
+  ///
+  /// Every record that all other conditions leave is decoded for it. Write what can be written
+  /// with fields that way, and only the rest so.
+  public func satisfies(_ condition: @escaping @Sendable (Root) -> Bool) -> Filter<Root> {
+    Filter(.record(RecordTest(text: "a closure", matches: condition)))
+  }
+}
+
+/// A property of a record in a filter, to be compared with a value or with another field.
+///
+/// Properties of its value are fields too: `$0.address.city`, also where `address` is optional,
+/// and computed ones as `$0.name.count`.
+@dynamicMemberLookup
+public struct Field<Root, Value>: Sendable {
+  let node: FieldNode<Root, Value>
+
+  /// A property of the value.
+  public subscript<Member>(
+    dynamicMember keyPath: any KeyPath<Value, Member> & Sendable
+  ) -> Field<Root, Member> { Field<Root, Member>(node: node.member(keyPath)) }
+
+  /// A property of the value in an optional; nil where there is none.
+  public subscript<Wrapped, Member>(
+    dynamicMember keyPath: any KeyPath<Wrapped, Member> & Sendable
+  ) -> Field<Root, Member?> where Value == Wrapped? {
+    Field<Root, Member?>(node: node.optionalMember(keyPath))
+  }
+
+  /// An optional property of the value in an optional; nil where either is nil.
+  public subscript<Wrapped, Member>(
+    dynamicMember keyPath: any KeyPath<Wrapped, Member?> & Sendable
+  ) -> Field<Root, Member?> where Value == Wrapped? {
+    Field<Root, Member?>(node: node.flatMember(keyPath))
+  }
+}

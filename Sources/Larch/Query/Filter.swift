@@ -1,0 +1,85 @@
+/// A condition on records: what the operators of ``Field`` give, and what `where` takes.
+///
+/// It is two-valued as in Swift: `$0.age != 10` is true for nil, `$0.age < 10` is false for it.
+public struct Filter<Root>: Sendable {
+  let node: FilterNode
+
+  init(_ node: FilterNode) { self.node = node }
+}
+
+/// What can stand as a condition: a ``Filter``, or a field that is a `Bool`.
+public protocol FilterExpression<Root>: Sendable {
+  /// What the condition is about.
+  associatedtype Root
+
+  /// The condition. Met by Larch; never called by you.
+  var _filter: Filter<Root> { get }
+}
+
+extension Filter: FilterExpression {
+  /// The condition itself.
+  public var _filter: Filter<Root> { self }
+}
+
+extension Field: FilterExpression where Value == Bool {
+  /// The field is true.
+  public var _filter: Filter<Root> { self == true }
+}
+
+extension FilterExpression {
+  /// Both are true.
+  public static func && <Other: FilterExpression>(left: Self, right: Other) -> Filter<Root>
+  where Other.Root == Root {
+    Filter(left._filter.node.and(right._filter.node))
+  }
+
+  /// One of the two is true, or both.
+  public static func || <Other: FilterExpression>(left: Self, right: Other) -> Filter<Root>
+  where Other.Root == Root {
+    Filter(left._filter.node.or(right._filter.node))
+  }
+
+  /// The condition is not true.
+  public static prefix func ! (condition: Self) -> Filter<Root> {
+    Filter(condition._filter.node.negated)
+  }
+}
+
+extension FilterNode {
+  func and(_ other: FilterNode) -> FilterNode {
+    switch (self, other) {
+    case _ where isAlways: other
+    case _ where other.isAlways: self
+    case (.all(let left), .all(let right)): .all(left + right)
+    case (.all(let left), _): .all(left + [other])
+    case (_, .all(let right)): .all([self] + right)
+    default: .all([self, other])
+    }
+  }
+
+  func or(_ other: FilterNode) -> FilterNode {
+    switch (self, other) {
+    case (.any(let left), _) where left.isEmpty: other
+    case (.any(let left), .any(let right)): .any(left + right)
+    case (.any(let left), _): .any(left + [other])
+    case (_, .any(let right)): .any([self] + right)
+    default: .any([self, other])
+    }
+  }
+
+  /// The opposite; of a field that is true or false, equality with the other of the two, which an
+  /// index can answer.
+  var negated: FilterNode {
+    switch self {
+    case .not(let node): return node
+    case .field(let filter):
+      if !filter.field.isMultiple, filter.field.form == .primitive(.bool),
+        case .equal(let values) = filter.test, case .bool(let value)? = values.first
+      {
+        return .field(FieldFilter(filter.field, .equal([.bool(!value)])))
+      }
+      return .not(self)
+    default: return .not(self)
+    }
+  }
+}

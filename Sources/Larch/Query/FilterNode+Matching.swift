@@ -1,0 +1,46 @@
+extension FilterNode {
+  /// Whether the filter is true for a decoded record. It must be a filter of this type.
+  func matches<R>(_ record: R) -> Bool {
+    switch self {
+    case .all(let nodes): return nodes.allSatisfy { $0.matches(record) }
+    case .any(let nodes): return nodes.contains { $0.matches(record) }
+    case .not(let node): return !node.matches(record)
+    case .field(let filter):
+      let field = unsafeDowncast(filter.field, to: TypedField<R>.self)
+      var isMatch = false
+      field.forEachValue(record) { values in
+        isMatch = filter.test.matches(values.list)
+        return !isMatch
+      }
+      return isMatch
+    case .pair(let filter):
+      let left = unsafeDowncast(filter.left, to: TypedField<R>.self).value(of: record)
+      let right = unsafeDowncast(filter.right, to: TypedField<R>.self).value(of: record)
+      return filter.matches(left, right)
+    case .record(let filter): return unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
+    }
+  }
+}
+
+extension PairFilter {
+  /// Whether the values of two fields compare so.
+  func matches(_ left: [KeyValue], _ right: [KeyValue]) -> Bool {
+    switch comparison {
+    case .equal: KeyValue.areEqual(left, right)
+    case .less: KeyValue.compareInFilter(left, right).map { $0 < 0 } ?? false
+    case .lessOrEqual: KeyValue.compareInFilter(left, right).map { $0 <= 0 } ?? false
+    }
+  }
+}
+
+extension TypedField {
+  /// The values of a field that has one value.
+  func value(of record: R) -> [KeyValue] {
+    var list: [KeyValue] = []
+    forEachValue(record) { values in
+      list = values.list
+      return false
+    }
+    return list
+  }
+}
