@@ -27,12 +27,11 @@ extension Operation {
       name: "R10", unit: "query", stage: .read, limit: .ratio(must: 1.8, aim: 1.4),
       memberwise: ("R10m", .ratio(must: 1.8, aim: 1.4))
     ) { session in
-      guard let engine = session.engine as? any QueryEngine else { return nil }
       let count = WorkloadPerson.companies(size: session.size)
       var stream = RandomStream(operation: 110)
       let companies = (0..<1_000).map { _ in 1 + Int64(stream.below(count)) }
       return try query("R10", operations: companies.count, session) {
-        try engine.find(companies: companies)
+        try session.engine.find(companies: companies)
       }
     },
   ]
@@ -46,9 +45,8 @@ extension Operation {
       name: name, unit: unit, stage: .read, limit: .ratio(must: must, aim: aim),
       memberwise: (name + "m", .ratio(must: must, aim: aim))
     ) { session in
-      guard let engine = session.engine as? any QueryEngine else { return nil }
       let asked = texts(session.size)
-      let (nanoseconds, result) = try engine.time(query, asked, session.stopwatch)
+      let (nanoseconds, result) = try session.engine.time(query, asked, session.stopwatch)
       return Measurement(
         operation: name, nanoseconds: nanoseconds, operations: asked.count,
         rows: result.rows / UInt64(asked.count), checksum: result.checksum)
@@ -58,15 +56,14 @@ extension Operation {
   /// A query over a large part of the store: a few runs, each a read of its own.
   private static func repeated(
     _ name: String, must: Double, aim: Double, readsRecords: Bool = true,
-    _ body: @escaping @Sendable (any QueryEngine) throws -> QueryResult
+    _ body: @escaping @Sendable (any Engine) throws -> QueryResult
   ) -> Operation {
     let limit = Limit.ratio(must: must, aim: aim)
     return Operation(
       name: name, unit: "query", stage: .read, limit: limit,
       memberwise: readsRecords ? (name + "m", limit) : nil
     ) { session in
-      guard let engine = session.engine as? any QueryEngine else { return nil }
-      return try repeatedQuery(name, session) { try body(engine) }
+      try repeatedQuery(name, session) { try body(session.engine) }
     }
   }
 }

@@ -1,8 +1,8 @@
 import Workload
 
-/// An engine that answers queries. Every call is one read; those that take many texts or companies
-/// run a query for each.
-protocol QueryEngine: Engine {
+/// The queries of an engine. Every call is one read; those that take many texts or companies run a
+/// query for each.
+protocol QueryEngine: AnyObject {
   /// Texts in the peer's own form, made outside the timed region.
   associatedtype Texts
 

@@ -73,7 +73,7 @@ final class RawLMDBEngine: Engine {
   }
 }
 
-extension RawLMDBEngine: QueryEngine {
+extension RawLMDBEngine {
   func prepare(_ texts: [String]) -> NativeTexts {
     NativeTexts(texts)
   }

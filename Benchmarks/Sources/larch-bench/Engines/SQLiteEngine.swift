@@ -72,7 +72,7 @@ final class SQLiteEngine: Engine {
   }
 }
 
-extension SQLiteEngine: QueryEngine {
+extension SQLiteEngine {
   func prepare(_ texts: [String]) -> NativeTexts {
     NativeTexts(texts)
   }
