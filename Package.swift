@@ -32,7 +32,10 @@ let package = Package(
     .testTarget(name: "LarchExecutionTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),

@@ -2,16 +2,22 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// `build-indexes <store> <beacon> <batch> <number>`: opens the books with the new declarations
-/// and so builds what is missing; the beacon counts the steps that were done.
+/// `build-indexes <store> <beacon> <batch> <number> [<steps>]`: opens the books with the new
+/// declarations and so builds what is missing; the beacon counts the steps that were done. After
+/// so many steps it waits to be killed.
 func buildIndexes(_ arguments: [String]) throws {
-  guard arguments.count == 4, let batch = Int(arguments[2]), let number = Int(arguments[3])
+  guard (4...5).contains(arguments.count), let batch = Int(arguments[2]),
+    let number = Int(arguments[3])
   else { throw UsageError() }
+  let pause = arguments.count == 5 ? Int(arguments[4]) : nil
   limitLifetime()
   let beacon = try Beacon(path: arguments[1])
   var options = Store.Options()
   options.indexBatchSize = batch
-  options.indexProgress = { _ in beacon[.acknowledged(number)] += 1 }
+  options.indexProgress = { _ in
+    beacon[.acknowledged(number)] += 1
+    while beacon[.acknowledged(number)] == pause { sleep(1) }
+  }
   beacon[.started(number)] = Int(getpid())
   try Store(at: arguments[0], for: IndexedBook.self, options: options).close()
 }

@@ -14,6 +14,9 @@ final class TransactionContext {
   /// The bytes of the id that is being worked on.
   @exclusivity(unchecked) var idWriter = KeyWriter()
 
+  /// The indexes that look-ups by a field go through.
+  let points = PointIndexes()
+
   /// Set while a record is taken in: code of the record type may run then, and must not use the
   /// transaction that is in the middle of it.
   @exclusivity(unchecked) var isTakingIn = false
@@ -25,11 +28,17 @@ final class TransactionContext {
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?
 
+  /// Each query is compared with a look at every record.
+  let checksQueries: Bool
+
   /// The first storage error of the transaction: LMDB may have left it half-done.
   private(set) var failure: (any Error)?
 
-  init(_ catalog: Catalog, of environment: LMDBEnvironment) throws {
+  init(
+    _ catalog: Catalog, of environment: LMDBEnvironment, checksQueries: Bool = false
+  ) throws {
     self.environment = environment
+    self.checksQueries = checksQueries
     self.catalog = catalog
     shapes = ShapeTable()
     coder = RecordCoder(shapes: shapes)
@@ -72,7 +81,7 @@ final class TransactionContext {
   static var reentered: LarchError {
     LarchError(
       .nestedWrite,
-      "The coding or a computed property of a record used the transaction that was saving a record; it may only use the record itself."
+      "The coding or a computed property of a record, or the closure of a filter, used the transaction that was calling it; it may only use the record itself."
     )
   }
 
@@ -158,6 +167,20 @@ enum RecordEnvelope {
     return error
   }
 
+  /// An index names a record that is not there.
+  static func missing(
+    _ id: UnsafeRawBufferPointer, index: String, _ collection: StoredCollection
+  ) -> LarchError {
+    LarchError(
+      .corrupted,
+      "An index names a record that is not there; call `rebuild()` to make the indexes anew."
+    ) {
+      $0.collection = collection.name
+      $0.index = index
+      $0.id = collection.idKind.text(of: id)
+    }
+  }
+
   static func damaged(
     _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
   ) -> LarchError {
@@ -168,27 +191,5 @@ enum RecordEnvelope {
       $0.collection = collection.name
       $0.id = collection.idKind.text(of: id)
     }
-  }
-}
-
-extension RecordIDKind {
-  /// An id as a reader would write it, from its bytes.
-  package func text(of id: UnsafeRawBufferPointer) -> String {
-    switch self {
-    case .assigned, .integer:
-      guard id.count == 8 else { break }
-      let raw = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)) ^ (1 << 63)
-      return String(Int64(bitPattern: raw))
-    case .unsigned:
-      guard id.count == 8 else { break }
-      return String(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)))
-    case .uuid:
-      guard id.count == 16 else { break }
-      return UUID(uuid: id.loadUnaligned(as: uuid_t.self)).uuidString
-    case .string:
-      guard id.count >= 1, id[0] == 1 else { break }
-      return String(decoding: id.dropFirst(), as: UTF8.self)
-    }
-    return "0x" + id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

@@ -82,6 +82,12 @@ final class IndexMaintainer {
     gathered = 0
   }
 
+  /// Writes what was gathered for one index, which is about to be read.
+  func flush(_ index: IndexHandle) throws {
+    guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
+    try pending.flush(in: try context.transaction())
+  }
+
   /// Forgets what was gathered: the transaction, or a savepoint, was undone.
   func discard() {
     for index in pending { index?.discard() }

@@ -129,23 +129,12 @@ extension IndexFieldSchema {
 
 extension KeyForm {
   /// One value, or nil.
-  var isSingle: Bool { valueCount == 1 }
-
-  /// How many values a key of this form has; nil if that differs from key to key, or if nil can
-  /// be written in several ways.
-  var valueCount: Int? {
+  var isSingle: Bool {
     switch node {
-    case .primitive: return 1
+    case .primitive: true
     case .optional(let wrapped):
-      if case .primitive = wrapped.node { return 1 }
-      return nil
-    case .composite(let parts):
-      var count = 0
-      for part in parts {
-        guard let next = part.valueCount else { return nil }
-        count += next
-      }
-      return count
+      if case .primitive = wrapped.node { true } else { false }
+    case .composite: false
     }
   }
 
@@ -160,19 +149,13 @@ extension KeyForm {
 }
 
 extension IndexSchema {
-  /// Which value of a key decides a filter, exactly unless the key is cut; nil if none does.
+  /// The place of the field whose values in a key decide a filter, exactly unless the key is cut;
+  /// nil if there is none.
   func component(for filter: FieldFilter) -> Int? {
-    var place = 0
-    for component in fields {
-      guard let count = component.form.valueCount else { return nil }
-      if count == 1, !component.isMultiple, component.holds(filter.field),
-        !component.isFolded || filter.test.ignoresCase
-      {
-        return place
-      }
-      place += count
+    fields.firstIndex { component in
+      component.form.isSingle && !component.isMultiple && component.holds(filter.field)
+        && (!component.isFolded || filter.test.ignoresCase)
     }
-    return nil
   }
 
   /// Whether a key decides all tests of a filter.

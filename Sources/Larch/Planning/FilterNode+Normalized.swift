@@ -25,16 +25,6 @@ extension FilterNode {
     }
   }
 
-  var isNever: Bool {
-    if case .any(let nodes) = self { return nodes.isEmpty }
-    return false
-  }
-
-  var isAlways: Bool {
-    if case .all(let nodes) = self { return nodes.isEmpty }
-    return false
-  }
-
   // MARK: And
 
   private static func every(of nodes: [FilterNode], isNegated: Bool) throws -> FilterNode {

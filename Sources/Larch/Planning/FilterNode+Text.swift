@@ -49,6 +49,9 @@ extension FieldFilter {
     let name = field.name
     switch test {
     case .equal(let values):
+      if case .bool(let value)? = values.first, field.form == .primitive(.bool) {
+        return (value != isNegated ? "" : "!") + name
+      }
       return "\(name) \(isNegated ? "!=" : "==") \(PlanText.value(values))"
     case .oneOf(let list): return "\(not)\(name).isIn(\(PlanText.list(list)))"
     case .within(nil, nil): return "\(name) \(isNegated ? "==" : "!=") nil"

@@ -27,7 +27,12 @@ struct IndexMatch {
   static let conjunctLimit = 64
 
   /// nil where the index cannot answer: some records have no entry in it.
-  init?(_ number: Int, _ index: IndexSchema, _ conjuncts: [Conjunct], _ order: WantedOrder) {
+  ///
+  /// - Parameter unused: conjuncts that shall not be bounds, by bit.
+  init?(
+    _ number: Int, _ index: IndexSchema, _ conjuncts: [Conjunct], _ order: WantedOrder,
+    without unused: UInt64 = 0
+  ) {
     self.index = number
     var isSingle = true
     var hasNil = false
@@ -35,7 +40,8 @@ struct IndexMatch {
       if component.form.hasNestedOptionals { break }
       var best: (place: Int, count: Int)?
       var ranges: UInt64 = 0
-      for place in 0..<min(conjuncts.count, IndexMatch.conjunctLimit) {
+      for place in 0..<min(conjuncts.count, IndexMatch.conjunctLimit)
+      where !unused.hasBit(place) {
         switch conjuncts[place].bound(of: component) {
         case .none: continue
         case .points(let count): if best.map({ count < $0.count }) ?? true { best = (place, count) }
@@ -78,26 +84,15 @@ struct IndexMatch {
       for (place, term) in terms.enumerated() {
         let component = index.fields[singleCount + place]
         guard term.descends == terms[0].descends, component.holds(term.field),
-          component.isFolded == term.ignoresCase, component.form.valueCount != nil
+          component.isFolded == term.ignoresCase, !component.form.hasNestedOptionals
         else { return false }
       }
-      return index.hasMultiple
-        ? !index.fields.dropFirst(singleCount).contains(where: \.isMultiple)
-          && hasPlainForms(index) : hasPlainForms(index)
+      return !index.hasMultiple
+        || !index.fields.dropFirst(singleCount).contains(where: \.isMultiple)
     }
   }
 
-  /// Whether each component with a constant has as many values in every key.
-  private func hasPlainForms(_ index: IndexSchema) -> Bool {
-    index.fields.prefix(singleCount).allSatisfy { $0.form.valueCount != nil }
-  }
-
   func uses(_ place: Int) -> Bool { used.hasBit(place) }
-
-  /// Whether its scan has no row that the other one has not, and serves as well.
-  func makesNeedless(_ other: IndexMatch) -> Bool {
-    used & other.used == other.used && (servesOrder || !other.servesOrder)
-  }
 }
 
 /// The order that rows are wanted in.

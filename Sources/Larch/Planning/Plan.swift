@@ -38,7 +38,7 @@ extension Plan {
     /// The filters that the ranges were made from, for the text of the plan.
     var bounds: [FilterNode]
     /// Checked on the values of each key before its records are looked at; on the record where
-    /// the key is cut. `IndexSchema.component(for:)` tells which value a filter is about.
+    /// the key is cut. `IndexSchema.component(for:)` tells which field a filter is about.
     var keyFilter: [FilterNode]
     /// A record may have several entries in the ranges.
     var mayRepeat: Bool
@@ -51,7 +51,7 @@ extension Plan {
     case any
     /// By id, as records are kept.
     case byID(descends: Bool)
-    /// As the single index scan gives them: by the first `components` values of the key, and by
+    /// As the single index scan gives them: by the first `components` fields of the index, and by
     /// id where those are the same. The values of `after`, if any, are those of the last of them.
     case byIndex(components: Int, descends: Bool, idsDescend: Bool)
     /// By a sort of all rows; the best few are kept where there is a limit.

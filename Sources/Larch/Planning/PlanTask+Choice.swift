@@ -2,18 +2,18 @@ extension PlanTask {
   /// The plan of the cheapest way. Figures are asked for only where there is a choice that the
   /// query alone does not settle.
   func choose(_ statistics: some PlanStatistics) throws -> Plan {
-    if let ids = boundsOfID() {
+    let ids = boundsOfID()
+    if let ids {
       if ids.ranges.isEmpty { return nothing }
       if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
-      return plan(try cheapest(matches(), ids, statistics))
     }
     var matches = matches()
     if matches.count > 1 { removeNeedless(&matches) }
-    if matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
+    if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
       return plan(scan)
     }
-    if matches.isEmpty, !hasBranches { return plan(records(nil, used: 0)) }
-    return plan(try cheapest(matches, nil, statistics))
+    if matches.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
+    return plan(try cheapest(matches, ids, statistics))
   }
 
   // MARK: Ids
@@ -55,9 +55,32 @@ extension PlanTask {
       guard let match = IndexMatch(number, index, conjuncts, order) else { continue }
       if match.isUnique { return [match] }
       if match.used != 0 || isWorthwhileUnbounded(match, index) { matches.append(match) }
+      if index.hasMultiple { addOthers(match, index, to: &matches) }
     }
     return matches
   }
+
+  /// Of several tests of elements only one bounds a scan, so each is tried.
+  private func addOthers(
+    _ match: IndexMatch, _ index: IndexSchema, to matches: inout [IndexMatch]
+  ) {
+    var last = match
+    var unused: UInt64 = 0
+    for _ in 0..<PlanTask.othersLimit {
+      let before = unused
+      for (place, conjunct) in conjuncts.enumerated()
+      where last.uses(place) && conjunct.field?.isMultiple == true {
+        unused.setBit(place)
+      }
+      guard unused != before,
+        let next = IndexMatch(last.index, index, conjuncts, order, without: unused)
+      else { return }
+      matches.append(next)
+      last = next
+    }
+  }
+
+  private static let othersLimit = 4
 
   private func isWorthwhileUnbounded(_ match: IndexMatch, _ index: IndexSchema) -> Bool {
     switch order {
@@ -125,8 +148,8 @@ extension PlanTask {
     if match.isUnique { return true }
     let index = schema.indexes[match.index]
     // Half of all records may be true.
-    if match.singleCount > 0,
-      index.fields.prefix(match.singleCount).contains(where: {
+    if match.pointCount > 0, match.rangeCount <= 16,
+      index.fields.prefix(match.pointCount).contains(where: {
         $0.form.unwrapped != .primitive(.bool)
       })
     {

@@ -44,7 +44,7 @@ extension PlanTask {
       source: sources.count == 1 ? first : .union(sources), residue: residue,
       order: order(isInOrder: false),
       isCovering: isExact && isByID && needsOnlyIDs, isInOrder: order.isAny, used: .max,
-      checked: .max,
+      checked: isExact ? .max : 0,
       rangeCount: rangeCount, rows: rows)
   }
 
@@ -71,19 +71,14 @@ extension PlanTask {
   func intersection(_ candidates: [Candidate], _ total: Double) -> Candidate? {
     var scans: [Candidate] = []
     for candidate in candidates {
-      // Only whole keys have their ids in order.
-      if case .index(let scan) = candidate.source, scan.isPoints, scan.ranges.count == 1,
-        candidate.used != 0
-      {
-        scans.append(candidate)
-      }
+      if case .index = candidate.source, candidate.used != 0 { scans.append(candidate) }
     }
     guard scans.count > 1, total > 0 else { return nil }
     scans.sort { $0.rows < $1.rows }
     let first = scans[0]
-    guard let second = scans.dropFirst().first(where: { $0.used & ~first.used != 0 }),
-      case .index(let a) = first.source, case .index(let b) = second.source
-    else { return nil }
+    guard let second = scans.dropFirst().first(where: { $0.used & ~first.used != 0 }) else {
+      return nil
+    }
     let checked = first.checked | second.checked
     var residue: [FilterNode] = []
     for (place, conjunct) in conjuncts.enumerated() where !checked.hasBit(place) {

@@ -37,6 +37,7 @@ extension PlanTask {
       candidate.rows = try rows(of: candidate.source, total, statistics)
       candidates.append(candidate)
     }
+    let both = intersection(candidates, total)
     if let union = try union(total, statistics) { candidates.append(union) }
     // What the figures tell about a part of the filter holds for every way.
     var results = total
@@ -52,8 +53,8 @@ extension PlanTask {
         bestCost = cost
       }
     }
-    if let both = intersection(candidates, total), cost(both, min(results, both.shared)) < bestCost
-    {
+    // Guesses that are multiplied have to promise much.
+    if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
       return both
     }
     return best
@@ -101,8 +102,8 @@ extension PlanTask {
       keysLeft = max(results * part, read * share(of: scan.keyFilter))
     case .union: cost += read
     case .intersection(let parts):
-      // What each of them reads was counted when it was made.
-      cost += candidate.rows + Double(parts.count) * Cost.range
+      // The ids of each are put in order, but for those of one whole key.
+      cost += candidate.rows * (parts.allSatisfy { $0.isPoint } ? 1 : 1 + Cost.sort * 16)
       keysLeft = results
     }
     let found = results * part
@@ -152,5 +153,12 @@ extension PlanTask {
       if case .equal = filter.comparison { 0.1 } else { 0.33 }
     case .record: 0.33
     }
+  }
+}
+
+extension Plan.Source {
+  /// One whole key, whose ids are in order.
+  fileprivate var isPoint: Bool {
+    if case .index(let scan) = self { scan.isPoints && scan.ranges.count == 1 } else { false }
   }
 }

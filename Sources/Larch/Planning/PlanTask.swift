@@ -143,7 +143,8 @@ struct Candidate {
 
 extension PlanTask {
   func plan(_ candidate: Candidate) -> Plan {
-    Plan(
+    if case .nothing = candidate.source { return nothing }
+    return Plan(
       source: candidate.source, residue: candidate.residue, order: candidate.order,
       isCovering: candidate.isCovering, after: after, offset: offset, limit: limit)
   }
@@ -224,7 +225,7 @@ extension PlanTask {
     let isInOrder = match.servesOrder && !maker.endsEarly
     var ranges = maker.ranges
     let rangeCount = ranges.count
-    let rowOrder = order(of: match, index, isInOrder: isInOrder)
+    let rowOrder = order(of: match, isInOrder: isInOrder)
     if isInOrder, let after, case .byIndex(_, let descends, _) = rowOrder,
       let rest = KeyRange.behind(
         after.values, index, points: points.prefix(match.singleCount), descends: descends)
@@ -261,16 +262,14 @@ extension PlanTask {
   }
 
   private func order(
-    of match: IndexMatch, _ index: IndexSchema, isInOrder: Bool
+    of match: IndexMatch, isInOrder: Bool
   ) -> Plan.RowOrder {
     guard isInOrder, case .terms(let terms, let idsDescend) = order else {
       return order(isInOrder: isInOrder)
     }
-    var components = 0
-    for field in index.fields.prefix(match.singleCount + terms.count) {
-      components += field.form.valueCount ?? 1
-    }
-    return .byIndex(components: components, descends: terms[0].descends, idsDescend: idsDescend)
+    return .byIndex(
+      components: match.singleCount + terms.count, descends: terms[0].descends,
+      idsDescend: idsDescend)
   }
 
   // MARK: Covering
@@ -289,13 +288,9 @@ extension PlanTask {
     return fields.allSatisfy { field in
       if field.identity == .id { return true }
       guard field.isStandard else { return false }
-      for component in index.fields {
-        guard let count = component.form.valueCount else { return false }
-        if count == 1, !component.isMultiple, !component.isFolded, component.holds(field) {
-          return true
-        }
+      return index.fields.contains {
+        $0.form.isSingle && !$0.isMultiple && !$0.isFolded && $0.holds(field)
       }
-      return false
     }
   }
 }

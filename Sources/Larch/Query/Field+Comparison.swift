@@ -70,26 +70,6 @@ extension Field where Value: Comparable & Sendable {
     field.isWithin((value, true), nil)
   }
 
-  /// The field is less than a value; false for nil.
-  public static func < (field: Field<Root, Value?>, value: Value) -> Filter<Root> {
-    field.isWithin(nil, (value, false))
-  }
-
-  /// The field is less than a value, or equal; false for nil.
-  public static func <= (field: Field<Root, Value?>, value: Value) -> Filter<Root> {
-    field.isWithin(nil, (value, true))
-  }
-
-  /// The field is greater than a value; false for nil.
-  public static func > (field: Field<Root, Value?>, value: Value) -> Filter<Root> {
-    field.isWithin((value, false), nil)
-  }
-
-  /// The field is greater than a value, or equal; false for nil.
-  public static func >= (field: Field<Root, Value?>, value: Value) -> Filter<Root> {
-    field.isWithin((value, true), nil)
-  }
-
   /// The field is greater than a value.
   public static func < (value: Value, field: Self) -> Filter<Root> { field > value }
 
@@ -101,20 +81,42 @@ extension Field where Value: Comparable & Sendable {
 
   /// The field is less than a value, or equal.
   public static func >= (value: Value, field: Self) -> Filter<Root> { field <= value }
+}
+
+extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable {
+  /// The field is less than a value; false for nil.
+  public static func < (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin(nil, (value, false))
+  }
+
+  /// The field is less than a value, or equal; false for nil.
+  public static func <= (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin(nil, (value, true))
+  }
 
   /// The field is greater than a value; false for nil.
-  public static func < (value: Value, field: Field<Root, Value?>) -> Filter<Root> { field > value }
+  public static func > (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin((value, false), nil)
+  }
 
   /// The field is greater than a value, or equal; false for nil.
-  public static func <= (value: Value, field: Field<Root, Value?>) -> Filter<Root> {
+  public static func >= (field: Self, value: Value.Wrapped) -> Filter<Root> {
+    field.isWithin((value, true), nil)
+  }
+
+  /// The field is greater than a value; false for nil.
+  public static func < (value: Value.Wrapped, field: Self) -> Filter<Root> { field > value }
+
+  /// The field is greater than a value, or equal; false for nil.
+  public static func <= (value: Value.Wrapped, field: Self) -> Filter<Root> {
     field >= value
   }
 
   /// The field is less than a value; false for nil.
-  public static func > (value: Value, field: Field<Root, Value?>) -> Filter<Root> { field < value }
+  public static func > (value: Value.Wrapped, field: Self) -> Filter<Root> { field < value }
 
   /// The field is less than a value, or equal; false for nil.
-  public static func >= (value: Value, field: Field<Root, Value?>) -> Filter<Root> {
+  public static func >= (value: Value.Wrapped, field: Self) -> Filter<Root> {
     field <= value
   }
 }

@@ -60,6 +60,7 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
       return (nodes.reduce(.always) { $0.and(split($1, key).node) }, false)
     case .any(let nodes):
       let parts = nodes.map { split($0, key) }
+      if parts.contains(where: { $0.node.isAlways }) { return (.always, false) }
       return (.any(parts.map(\.node)), parts.allSatisfy(\.isExact))
     case .not, .field, .pair, .record: return (.always, false)
     }

@@ -1,24 +1,29 @@
 /// An optional as a field in a filter. You never need to conform to it.
 public protocol OptionalField: SendableMetatype {
-  /// Whether there is no value. Met by Larch.
-  var _isNil: Bool { get }
+  /// What is in it.
+  associatedtype Wrapped
 
-  /// No value. Met by Larch.
-  static var _nil: Self { get }
+  /// The value as an optional. Met by Larch.
+  var _optional: Wrapped? { get }
+
+  /// From an optional. Met by Larch.
+  init(_optional: Wrapped?)
 }
 
 extension Optional: OptionalField {
-  /// Whether there is no value.
-  public var _isNil: Bool { self == nil }
+  /// The value itself.
+  public var _optional: Wrapped? { self }
 
-  /// No value.
-  public static var _nil: Self { nil }
+  /// The value itself.
+  public init(_optional: Wrapped?) { self = _optional }
 }
 
 extension Field where Value: OptionalField {
   /// The field has no value.
   public var isNil: Filter<Root> {
-    filter("== nil", { $0.filter(.equal($0.values(Value._nil))) }, orElse: { $0._isNil })
+    filter(
+      "== nil", { $0.filter(.equal($0.values(Value(_optional: nil)))) },
+      orElse: { $0._optional == nil })
   }
 
   /// The field has a value, be it NaN.

@@ -71,14 +71,14 @@ extension Field where Value: Comparable & Sendable {
   }
 }
 
-extension Field {
-  func isWithin<Wrapped: Comparable & Sendable>(
-    _ lower: (value: Wrapped, isIncluded: Bool)?, _ upper: (value: Wrapped, isIncluded: Bool)?
-  ) -> Filter<Root> where Value == Wrapped? {
+extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable {
+  typealias WrappedBound = (value: Value.Wrapped, isIncluded: Bool)
+
+  func isWithin(_ lower: WrappedBound?, _ upper: WrappedBound?) -> Filter<Root> {
     filter(
-      "in …", { $0.within(lower, upper) { $0 } },
+      "in …", { $0.within(lower, upper) { Value(_optional: $0) } },
       orElse: { value in
-        value.map { Field<Root, Wrapped>.lies($0, lower, upper) } ?? false
+        value._optional.map { Field<Root, Value.Wrapped>.lies($0, lower, upper) } ?? false
       })
   }
 }

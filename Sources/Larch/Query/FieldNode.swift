@@ -52,15 +52,15 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   private func makeKey<Key: IndexKey>(_ type: Key.Type) -> FieldKey<Root, Value> {
     let read = read
     let key = FieldKey<Root, Value>(
-      field: TypedField(
+      type,
+      TypedField(
         form: Key._fieldForm, isMultiple: false, isStandard: Key._isStandardField, name: name,
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()
           Key._appendValues(unsafeBitCast(read(record), to: Key.self), to: &values)
           _ = body(values)
-        }),
-      values: { Key.values(of: unsafeBitCast($0, to: Key.self)) })
+        }))
     keys.withLock { $0.ofValue = key }
     return key
   }
@@ -81,7 +81,8 @@ extension FieldNode where Value: ElementSequence, Value.Element: Sendable {
   ) -> FieldKey<Root, Value.Element> {
     let read = read
     let key = FieldKey<Root, Value.Element>(
-      field: TypedField(
+      type,
+      TypedField(
         form: Key._fieldForm, isMultiple: true, isStandard: Key._isStandardField, name: name,
         identity: identity,
         forEachValue: { record, body in
@@ -90,8 +91,7 @@ extension FieldNode where Value: ElementSequence, Value.Element: Sendable {
             Key._appendValues(unsafeBitCast(element, to: Key.self), to: &values)
             return body(values)
           }
-        }),
-      values: { Key.values(of: unsafeBitCast($0, to: Key.self)) })
+        }))
     keys.withLock { $0.ofElements = key }
     return key
   }
@@ -109,10 +109,18 @@ private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
 final class FieldKey<Root, Value>: Sendable {
   let field: TypedField<Root>
   let values: @Sendable (Value) -> [KeyValue]
+  /// The value that these stand for; nil where only the record tells it.
+  let read: @Sendable ([KeyValue]) -> Value?
 
-  init(field: TypedField<Root>, values: @escaping @Sendable (Value) -> [KeyValue]) {
+  init<Key: IndexKey>(_ type: Key.Type, _ field: TypedField<Root>) {
     self.field = field
-    self.values = values
+    // The type is `Value`, which only the run time knows to be a key.
+    values = { Key.values(of: unsafeBitCast($0, to: Key.self)) }
+    read = { list in
+      var values = KeyValues(list)
+      guard let key = Key._read(from: &values), values.place == list.count else { return nil }
+      return unsafeBitCast(key, to: Value.self)
+    }
   }
 
   func filter(_ test: FieldTest) -> FilterNode { .field(FieldFilter(field, test)) }

@@ -48,7 +48,8 @@ extension FilterExpression {
 extension FilterNode {
   func and(_ other: FilterNode) -> FilterNode {
     switch (self, other) {
-    case (.all(let left), _) where left.isEmpty: other
+    case _ where isAlways: other
+    case _ where other.isAlways: self
     case (.all(let left), .all(let right)): .all(left + right)
     case (.all(let left), _): .all(left + [other])
     case (_, .all(let right)): .all([self] + right)

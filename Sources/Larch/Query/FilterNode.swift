@@ -14,6 +14,16 @@ indirect enum FilterNode: Sendable {
 
   static var always: FilterNode { .all([]) }
   static var never: FilterNode { .any([]) }
+
+  var isAlways: Bool {
+    if case .all(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
+
+  var isNever: Bool {
+    if case .any(let nodes) = self { return nodes.isEmpty }
+    return false
+  }
 }
 
 /// One field against constants; for an array or a set, some element of it.

@@ -57,3 +57,12 @@ enum QueryNeed: Sendable {
   /// The values of these fields, in the order of the query.
   case fields([FieldReference])
 }
+
+extension QueryDescription {
+  /// The first row alone.
+  var limitedToOne: QueryDescription {
+    var query = self
+    query.limit = min(query.limit ?? 1, 1)
+    return query
+  }
+}

@@ -9,9 +9,8 @@
 public struct Selection<R: Record, each Value: Sendable>: Sendable {
   let query: Query<R>
   let fields: (repeat SelectedField<R, each Value>)
-  /// Makes what tells, for one run, whether a result comes for the first time; nil if equal
-  /// results may come repeatedly.
-  var makeDistinct: (@Sendable () -> (repeat each Value) -> Bool)?
+  /// Equal results come once.
+  var isDistinct = false
 
   init(query: Query<R>, fields: repeat SelectedField<R, each Value>) {
     self.query = query
@@ -37,35 +36,8 @@ extension Selection where repeat each Value: Hashable {
   /// Running it keeps each different result in memory.
   public func distinct() -> Selection {
     var selection = self
-    selection.makeDistinct = {
-      let seen = SeenValues<repeat each Value>()
-      return { (values: repeat each Value) in seen.insert(repeat each values) }
-    }
+    selection.isDistinct = true
     return selection
-  }
-}
-
-/// The results of a distinct selection so far.
-private final class SeenValues<each Value: Hashable> {
-  private struct Row: Hashable {
-    let values: (repeat each Value)
-
-    static func == (left: Row, right: Row) -> Bool {
-      for (left, right) in repeat (each left.values, each right.values) {
-        if left != right { return false }
-      }
-      return true
-    }
-
-    func hash(into hasher: inout Hasher) {
-      for value in repeat each values { hasher.combine(value) }
-    }
-  }
-
-  private var rows: Set<Row> = []
-
-  func insert(_ values: repeat each Value) -> Bool {
-    rows.insert(Row(values: (repeat each values))).inserted
   }
 }
 

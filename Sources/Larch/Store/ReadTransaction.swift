@@ -11,7 +11,7 @@ public class ReadTransaction {
   /// Rises with every change, so that a running sequence looks for its place again.
   final var changeCount = 0
   /// Cursors of running sequences: LMDB wants them closed before the transaction ends.
-  private final var cursors: [Unmanaged<RecordCursor>] = []
+  private final var cursors: [Unmanaged<OpenCursor>] = []
 
   init(_ context: TransactionContext) { self.context = context }
 
@@ -41,14 +41,17 @@ public class ReadTransaction {
 
   /// Takes note of a cursor that has an LMDB cursor open. Not by a weak reference: those make
   /// every later count of references slow.
-  final func register(_ cursor: RecordCursor) {
+  final func register(_ cursor: OpenCursor) {
     cursors.append(Unmanaged.passUnretained(cursor))
   }
 
   /// Forgets a cursor, before it is gone.
-  final func unregister(_ cursor: RecordCursor) {
+  final func unregister(_ cursor: OpenCursor) {
     cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
+
+  /// Writes what is still gathered for an index that is about to be read; a read gathers nothing.
+  func writeGathered(for index: IndexHandle) throws {}
 
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
   @inline(__always)

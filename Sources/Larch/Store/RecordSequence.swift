@@ -29,8 +29,13 @@ public struct RecordSequence<R: Record>: Sequence {
 @available(*, unavailable)
 extension RecordSequence: Sendable {}
 
+/// What has cursors of LMDB open, and can give them back.
+class OpenCursor {
+  func close() {}
+}
+
 /// A position in the records of a collection that survives changes of its transaction.
-final class RecordCursor {
+final class RecordCursor: OpenCursor {
   let transaction: ReadTransaction
   let context: TransactionContext
   let collection: CollectionHandle
@@ -61,7 +66,7 @@ final class RecordCursor {
   deinit { if cursor != nil { transaction.unregister(self) } }
 
   /// Gives the LMDB cursor back. The next step opens another one, behind the last key.
-  func close() { cursor = nil }
+  override func close() { cursor = nil }
 
   /// The next record; nil at the end, and after an error, which the transaction keeps.
   @inline(__always)

@@ -29,6 +29,13 @@ extension Store {
   public static func temporary(
     for types: any Record.Type..., options: Options = Options()
   ) throws -> Store {
+    try temporary(types: types, options: options)
+  }
+
+  /// The list form of ``temporary(for:options:)``.
+  package static func temporary(
+    types: [any Record.Type], options: Options
+  ) throws -> Store {
     var options = options
     options.durability = .none
     return try Store(
@@ -77,7 +84,7 @@ extension Store {
     let loader = CatalogLoader(environment, schemas)
     let generation = environment.generation
     if options.isReadOnly {
-      return try OpenCatalog(try loader.loadReadOnly(), of: environment, generation: generation)
+      return try OpenCatalog(try loader.loadReadOnly(), of: environment, generation: generation, options: options)
     }
     var catalog = try loader.load()
     if catalog == nil {
@@ -95,7 +102,7 @@ extension Store {
       guard let built = try loader.load() else { throw changed(environment) }
       catalog = built
     }
-    return try OpenCatalog(catalog, of: environment, generation: generation)
+    return try OpenCatalog(catalog, of: environment, generation: generation, options: options)
   }
 
   private static func changed(_ environment: LMDBEnvironment) -> LarchError {

@@ -77,10 +77,15 @@ final class OpenCatalog: Sendable {
   /// Only used by the thread whose turn it is to write.
   let writer: UncheckedWriter
 
-  init(_ catalog: Catalog, of environment: LMDBEnvironment, generation: Int) throws {
+  init(
+    _ catalog: Catalog, of environment: LMDBEnvironment, generation: Int, options: Store.Options
+  ) throws {
     self.catalog = catalog
     environmentGeneration = generation
-    writer = UncheckedWriter(WriteContext(try TransactionContext(catalog, of: environment)))
+    writer = UncheckedWriter(
+      WriteContext(
+        try TransactionContext(
+          catalog, of: environment, checksQueries: options.checksQueries)))
   }
 
   /// `Sendable` because the writer gate lets one thread at a time use it.
@@ -106,7 +111,8 @@ extension Store {
     if let kept = reader.attachment as? TransactionContext, kept.catalog === open.catalog {
       context = kept
     } else {
-      context = try TransactionContext(open.catalog, of: environment)
+      context = try TransactionContext(
+        open.catalog, of: environment, checksQueries: options.checksQueries)
     }
     reader.attachment = context
     context.begin(reader.transaction)
@@ -248,6 +254,6 @@ extension Store {
         "Another program or store opened the file with other declarations; close this store and open it again."
       ) { $0.path = path }
     }
-    replaceCatalog(try OpenCatalog(catalog, of: environment, generation: generation))
+    replaceCatalog(try OpenCatalog(catalog, of: environment, generation: generation, options: options))
   }
 }

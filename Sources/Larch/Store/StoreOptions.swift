@@ -37,6 +37,9 @@ extension Store {
     /// Runs every write closure twice, undoing the first run: shows side effects of a closure
     /// that must not be there, since a write may have to run again when the map grows.
     public var runsWritesTwice = false
+    /// Runs every query a second time as a look at every record, and throws `.wrongAnswer` with
+    /// both plans where the answers differ: for tests. Each query then costs a scan.
+    public var checksQueries = false
     /// Called while an index is built at opening, with the records done and the records in all.
     public var indexProgress: (@Sendable (IndexProgress) -> Void)?
     /// How many records one step of an index build covers.

@@ -13,6 +13,10 @@ public final class WriteTransaction: ReadTransaction {
     super.init(writer.context)
   }
 
+  override func writeGathered(for index: IndexHandle) throws {
+    try writer.maintainer.flush(index)
+  }
+
   func takeAfterCommitWork() -> [() -> Void] {
     defer { afterCommitWork = [] }
     return afterCommitWork
@@ -106,16 +110,23 @@ extension WriteTransaction {
   public func delete<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     try storage { transaction in
       let collection = try context.collection(of: type)
-      let key = try context.key(of: id)
-      guard let stored = try collection.records.get(key, in: transaction) else { return false }
-      let before = try RecordEnvelope.open(stored, id: key, in: collection)
-      try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
-        _ = try collection.records.delete(key, in: transaction)
-      }
-      writer.noteDeleted(key, in: collection)
-      changeCount &+= 1
-      return true
+      return try remove(key: try context.key(of: id), in: collection, transaction)
     }
+  }
+
+  /// Deletes the record that is stored under a key; false when there is none.
+  @discardableResult
+  func remove(
+    key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> Bool {
+    guard let stored = try collection.records.get(key, in: transaction) else { return false }
+    let before = try RecordEnvelope.open(stored, id: key, in: collection)
+    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
+      _ = try collection.records.delete(key, in: transaction)
+    }
+    writer.noteDeleted(key, in: collection)
+    changeCount &+= 1
+    return true
   }
 
   /// Deletes all records of the type at once, without looking at any.

@@ -1,0 +1,102 @@
+/// A query that is planned for the catalog of one transaction, and can be run there.
+struct PreparedQuery {
+  let collection: CollectionHandle
+  let query: QueryDescription
+  let need: QueryNeed
+  let plan: Plan
+  /// Fields whose values are wanted beside the rows.
+  var selecting: [FieldReference] = []
+}
+
+extension ReadTransaction {
+  /// Plans a query, runs it, and closes its cursors when `body` is done.
+  ///
+  /// No code of the user runs in `body`, but for closures of the filter and computed properties,
+  /// which must not use the transaction.
+  func run<R: Record, T>(
+    _ query: QueryDescription, of type: R.Type = R.self, for need: QueryNeed,
+    selecting: [FieldReference] = [], _ body: (PlanRun, RecordAccess<R>) throws -> T
+  ) throws -> T {
+    try storage { _ in
+      let collection = try context.collection(of: type)
+      var prepared = try prepare(query, for: need, in: collection)
+      prepared.selecting = selecting
+      let access = RecordAccess<R>(context, collection)
+      if context.checksQueries {
+        try QueryCheck.check(prepared, access, context)
+      }
+      return try run(prepared, access, body)
+    }
+  }
+
+  func run<R: Record, T>(
+    _ prepared: PreparedQuery, _ access: RecordAccess<R>,
+    _ body: (PlanRun, RecordAccess<R>) throws -> T
+  ) throws -> T {
+    let run = try PlanRun(
+      prepared.plan, in: prepared.collection, context: context, typed: access,
+      selecting: prepared.selecting)
+    defer { run.close() }
+    let wasBusy = context.isTakingIn
+    // Cursors of a write do not survive its changes, so a closure that changes something is told.
+    context.isTakingIn = self is WriteTransaction
+    defer { context.isTakingIn = wasBusy }
+    return try body(run, access)
+  }
+
+  /// Chooses the plan, and writes what it reads, where that is still gathered.
+  func prepare(
+    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle
+  ) throws -> PreparedQuery {
+    try checkToken(of: query, in: collection)
+    let planner = Planner(schema: collection.schema) { collection.isReadable($0) }
+    let statistics = IndexStatistics(collection, context)
+    let plan: Plan
+    do {
+      plan = try planner.plan(query, for: need, statistics: statistics)
+    } catch var error as LarchError {
+      error.context.collection = collection.stored.name
+      throw error
+    }
+    try writeGathered(for: plan, in: collection)
+    return PreparedQuery(collection: collection, query: query, need: need, plan: plan)
+  }
+
+  private func checkToken(of query: QueryDescription, in collection: CollectionHandle) throws {
+    if let token = query.after, !token.fits(query, in: collection) {
+      throw LarchError(
+        .invalidQuery,
+        "The page token belongs to another order or collection; begin again at the first page."
+      ) { $0.collection = collection.stored.name }
+    }
+  }
+}
+
+extension ReadTransaction {
+  private func writeGathered(for plan: Plan, in collection: CollectionHandle) throws {
+    try writeGathered(for: plan.source, in: collection)
+  }
+
+  private func writeGathered(for source: Plan.Source, in collection: CollectionHandle) throws {
+    switch source {
+    case .nothing, .records: break
+    case .index(let scan):
+      if let index = collection.readyIndex(scan.index) { try writeGathered(for: index) }
+    case .union(let parts), .intersection(let parts):
+      for part in parts { try writeGathered(for: part, in: collection) }
+    }
+  }
+}
+
+extension CollectionHandle {
+  /// The index that was declared at this place, if its entries are complete.
+  func readyIndex(_ position: Int) -> IndexHandle? {
+    // Declarations and handles differ only in a read-only file that lacks an index.
+    if position < indexes.count, indexes[position].position == position {
+      return indexes[position].isReady ? indexes[position] : nil
+    }
+    return indexes.first { $0.position == position && $0.isReady }
+  }
+
+  func isReadable(_ position: Int) -> Bool { readyIndex(position) != nil }
+}

@@ -1,0 +1,58 @@
+extension RecordReading {
+  /// The record whose field has this value; the first by id if there are several.
+  ///
+  /// ```swift
+  /// let ada = try store.find(Person.self, by: \.email, "ada@acme.example")
+  /// ```
+  ///
+  /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
+  /// - Complexity: two searches, O(log n), where an index is declared over this field alone;
+  ///   without one, all records up to the first that has the value.
+  public func find<R: Record, Value: IndexKey>(
+    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value
+  ) throws -> R? {
+    try _reading { tx in try tx.find(type, value, through: keyPath) }
+  }
+}
+
+extension ReadTransaction {
+  fileprivate final func find<R: Record, Value: IndexKey>(
+    _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
+  ) throws -> R? {
+    // Written out like `find(_:_:)`: look-ups of this kind are what stores are measured by.
+    let context = context
+    let transaction = try live()
+    if context.isTakingIn { throw TransactionContext.reentered }
+    let collection = try context.collection(of: type)
+    guard
+      let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
+      !context.checksQueries
+    else { return try first(TypedField.of(keyPath), is: value) }
+    context.idWriter.clear()
+    Value._writeKey(value, to: &context.idWriter, isLast: true)
+    // A cut key has to be checked, and NaN equals nothing: the query knows how.
+    if context.idWriter.isCut || context.idWriter.hasNil {
+      return try first(TypedField.of(keyPath), is: value)
+    }
+    do {
+      try writeGathered(for: index)
+      guard let id = try index.database.get(context.idWriter.bytes, in: transaction) else {
+        return nil
+      }
+      guard let stored = try collection.records.get(id, in: transaction) else {
+        throw RecordEnvelope.missing(id, index: index.stored.name, collection.stored)
+      }
+      return try context.decode(type, stored, id: id, in: collection)
+    } catch let error as LMDBError {
+      throw context.note(error)
+    }
+  }
+
+  private func first<R: Record, Value: IndexKey>(
+    _ field: TypedField<R>, is value: Value
+  ) throws -> R? {
+    var query = R.all
+    query.details.filter = .field(FieldFilter(field, .equal(Value.values(of: value))))
+    return try first(query)
+  }
+}

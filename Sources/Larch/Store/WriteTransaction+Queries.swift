@@ -1,0 +1,121 @@
+extension RecordWriting {
+  /// Deletes the records that the query describes.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: as ``RecordReading/fetch(_:)``; nothing is deleted then.
+  /// - Complexity: the query, and O(log n) for each record and index entry; 8 to 16 bytes of
+  ///   memory a record.
+  @discardableResult
+  public func delete<R: Record>(_ query: Query<R>) throws -> Int {
+    try _writing { tx in
+      try tx.savepointForBatch { try tx.deleteAll(query) }
+    }
+  }
+
+  /// Changes each record that the query describes, and saves it.
+  ///
+  /// ```swift
+  /// let grown = try store.update(Person.where { $0.birthday == today }) { $0.age += 1 }
+  /// ```
+  ///
+  /// The records are chosen before the first is changed, so none is changed twice. The id must
+  /// stay as it is.
+  ///
+  /// - Returns: how many records were given to the closure.
+  /// - Throws: what `change` throws, `.uniqueConflict` and what ``WriteTransaction/update(_:)``
+  ///   throws, `.invalidQuery` for a changed id; nothing is changed then.
+  /// - Complexity: the query, and for each record reading, saving and the index entries that
+  ///   differ.
+  @discardableResult
+  public func update<R: Record>(
+    _ query: Query<R>, _ change: (inout R) throws -> Void
+  ) throws -> Int {
+    try _writing { tx in
+      try tx.savepointForBatch { try tx.updateAll(query, change) }
+    }
+  }
+
+  /// The record whose field has this value, or a new one that is inserted.
+  ///
+  /// ```swift
+  /// let tag = try store.findOrCreate(by: \.name, "swift") { Tag(name: "swift") }
+  /// ```
+  ///
+  /// - Returns: the record that was found, the first by id if there are several; else the new one
+  ///   with its id.
+  /// - Throws: `.invalidQuery` when the new record does not have the value; what
+  ///   ``WriteTransaction/insert(_:)`` throws.
+  /// - Complexity: as ``RecordReading/find(_:by:_:)``, and an insert.
+  public func findOrCreate<R: Record, Value: IndexKey>(
+    by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, create: () throws -> R
+  ) throws -> R {
+    try _writing { tx in
+      if let found = try tx.find(R.self, by: keyPath, value) { return found }
+      var record = try create()
+      guard KeyValue.areEqual(Value.values(of: record[keyPath: keyPath]), Value.values(of: value))
+      else {
+        throw LarchError(
+          .invalidQuery,
+          "The new record does not have the value that was looked for; set it in the closure."
+        ) { $0.collection = R.collectionName }
+      }
+      try tx.insert(&record)
+      return record
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// In the middle of a batch an error must undo what came before it, and only that.
+  fileprivate func savepointForBatch<T>(_ body: () throws -> T) throws -> T {
+    try savepoint(body)
+  }
+
+  fileprivate func deleteAll<R: Record>(_ query: Query<R>) throws -> Int {
+    var ids = try matchingIDs(query)
+    while let id = ids.next() {
+      try storage { transaction in
+        let collection = try context.collection(of: R.self)
+        _ = try id.withUnsafeBytes { try remove(key: $0, in: collection, transaction) }
+      }
+    }
+    return ids.count
+  }
+
+  fileprivate func updateAll<R: Record>(
+    _ query: Query<R>, _ change: (inout R) throws -> Void
+  ) throws -> Int {
+    var ids = try matchingIDs(query)
+    while let id = ids.next() {
+      let record: R? = try storage { transaction in
+        let collection = try context.collection(of: R.self)
+        return try id.withUnsafeBytes { id in
+          guard let stored = try collection.records.get(id, in: transaction) else { return nil }
+          return try context.decode(R.self, stored, id: id, in: collection)
+        }
+      }
+      guard var record else { continue }
+      let before = record.id
+      try change(&record)
+      guard record.id == before else {
+        throw LarchError(
+          .invalidQuery,
+          "An update changed the id of a record; insert a new record and delete the old one instead."
+        ) {
+          $0.collection = R.collectionName
+          $0.id = "\(before)"
+        }
+      }
+      try update(record)
+    }
+    return ids.count
+  }
+
+  private func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
+    try run(query.details, of: R.self, for: .ids) { run, access in
+      var ids = VisitedIDs(width: access.collection.stored.idKind.width)
+      while let row = try run.next() { ids.append(row.id) }
+      return ids
+    }
+  }
+}

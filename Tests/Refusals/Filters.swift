@@ -1,0 +1,61 @@
+import Foundation
+import Larch
+
+struct Company: Record {
+  var id = RecordID<Company>()
+}
+
+struct Address: Codable, Sendable {
+  var city: String
+}
+
+struct Person: Record {
+  var id = RecordID<Person>()
+  var name: String
+  var email: String?
+  var age: Int
+  var rank: Int?
+  var isActive: Bool
+  var isHidden: Bool?
+  var price: Decimal
+  var address: Address
+  var tags: [String]
+  var companyID: Company.ID?
+}
+
+func misspelt() {
+  _ = Person.where { $0.agee >= 18 }  // error: 'Fields<Person>' has no dynamic member 'agee'
+  _ = Person.where { $0.isActive && $0.agee >= 18 }  // error: has no dynamic member 'agee'
+  _ = Person.where { $0.address.town == "x" }  // error: has no dynamic member 'town'
+  _ = Person.where { $0.name.hasPrefx("a") }  // error: has no dynamic member 'hasPrefx'
+  _ = Person.all.sorted(by: \.agee)  // error: value of type 'Person' has no member 'agee'
+  _ = Person.all.select(\.name, \.agee)  // error: 'Person' has no member 'agee'
+}
+
+func wrongType(person: Person, text: String) {
+  _ = Person.where { $0.age == "x" }  // error: of type 'Field<Person, Int>' and 'String'
+  _ = Person.where { $0.age >= text }  // error: of type 'Field<Person, Int>' and 'String'
+  _ = Person.where { $0.isActive && $0.age > "x" }  // error: 'Field<Person, Int>' and 'String'
+  _ = Person.where { $0.rank > text }  // error: of type 'Field<Person, Int?>' and 'String'
+  _ = Person.where { 18 < $0.name }  // error: of type 'Int' and 'Field<Person, String>'
+  _ = Person.where { $0.name == $0.age }  // error: 'Field<Person, String>' and 'Field<Person, Int>'
+  _ = Person.where { $0.companyID == person.id }  // error: expected argument type 'Company.ID'
+  _ = Person.where { $0.age.isIn(["a"]) }  // error: 'String' to expected element type 'Int'
+  _ = Person.where { $0.tags.contains(5) }  // error: cannot convert value of type 'Int'
+  _ = Person.where { $0.age.hasPrefix("1") }  // error: has no dynamic member 'hasPrefix'
+  _ = Person.where { $0.age < nil }  // error: '<' cannot be applied
+  _ = Person.where { $0.address == person.address }  // error: 'Address' conform to 'Equatable'
+}
+
+func noCondition() {
+  _ = Person.where { $0.name }  // error: requires the types 'String' and 'Bool' be equivalent
+  _ = Person.where { $0.isHidden }  // error: the types 'Bool?' and 'Bool' be equivalent
+  _ = Person.where { $0.name && $0.isActive }  // error: 'String' and 'Bool' be equivalent
+}
+
+func noOrder() {
+  _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
+  _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
+  _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextField'
+  _ = Person.all.select(\.address).distinct()  // error: 'Address' conform to 'Hashable'
+}
