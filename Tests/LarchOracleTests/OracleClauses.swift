@@ -126,6 +126,8 @@ final class OracleClause<K: OracleIndexes> {
     _ query: Query<Thing>, _ expected: [Thing], _ tx: ReadTransaction, _ text: String
   ) throws {
     let ids = expected.map(\.id)
+    let ran = try tx.explain(query, running: true)
+    #expect(ran.contains("returned \(ids.count)"), "\(ran), \(text)")
     let fetched = try tx.fetch(query)
     guard fetched.map(\.fingerprint) == expected.map(\.fingerprint) else {
       let plan = try tx.explain(query)

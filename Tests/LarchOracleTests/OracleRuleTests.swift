@@ -166,9 +166,9 @@ struct OracleRuleTests {
     for text in [
       "", "garbage", "A", "AAAA", "////", byName.text + "A", String(byName.text.dropLast()),
       String(byName.text.dropFirst()), "\u{E9}", String(repeating: "A", count: 10_000), "=", " ",
-      byName.text + "=", "AQ", "_____w",
+      "AQ", "_____w",
     ] {
-      #expect(Self.code { _ = try PageToken(text) } == .invalidQuery, "\(text.prefix(20))")
+      #expect(Self.code { _ = try PageToken(text) } == .invalidQuery, "\(text)")
     }
   }
 
