@@ -18,10 +18,10 @@ struct AggregateTests {
     typealias Thing = OracleThing<K>
     var options = Store.Options()
     options.checksQueries = isChecked
-    for seed in UInt64(0)..<(isChecked ? 3 : 8) {
+    for seed in UInt64(0)..<(isChecked ? 2 : 6) {
       var random = SeededGenerator(seed: seed &+ 4000)
       let clause = try OracleClause<K>((0..<40).map { _ in random.thing(K.self) }, options: options)
-      for number in 0..<40 {
+      for number in 0..<24 {
         let filter =
           number < 2
           ? OracleFilter<K>("all", { $0.id > 0 }, { _ in true })
@@ -142,7 +142,7 @@ struct AggregateTests {
 
   private static func otherTypes<K: OracleIndexes>(_ kind: K.Type) throws {
     typealias Thing = OracleThing<K>
-    let long = String(repeating: "z\u{301}", count: 400)
+    let long = String(repeating: "q\u{301}", count: 400)
     let clause = try OracleClause<K>.of([0, 1, 2, 3]) {
       $0.text = ["b", long + "a", long + "b", "e\u{301}"][$1]
       $0.note = $1 == 0 ? nil : $0.text
@@ -153,9 +153,9 @@ struct AggregateTests {
       $0.key = OracleValues.keys[$1]
     }
     let store = clause.store
-    // A composed é is two bytes from 0xC3, behind the z with its accent.
+    // A composed é is two bytes from 0xC3, behind the q, whose accent stays apart.
     #expect(try store.max(\.text, of: Thing.all) == "\u{E9}")
-    #expect(try store.max(\.text, of: Thing.where { $0.text.hasPrefix("z\u{301}") }) == long + "b")
+    #expect(try store.max(\.text, of: Thing.where { $0.text.hasPrefix("q\u{301}") }) == long + "b")
     #expect(try store.min(\.note, of: Thing.all) == long + "a")
     #expect(try store.max(\.grade, of: Thing.all) == .silver)
     #expect(try store.min(\.grade, of: Thing.where { $0.grade != .bronze }) == .gold)
