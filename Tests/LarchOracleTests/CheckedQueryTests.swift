@@ -25,7 +25,7 @@ struct CheckedQueryTests {
     options.checksQueries = checks
     let store = try Store.temporary(for: Item.self, options: options)
     try store.write { tx throws in
-      for number in 0..<12 {
+      for number in 0..<200 {
         var item = Item(name: "n\(number % 4)", size: number)
         try tx.insert(&item)
       }
@@ -97,30 +97,27 @@ struct CheckedQueryTests {
   func bites() throws {
     for damage in Damage.allCases {
       let store = try Self.filled(checks: true)
-      let query = Item.where { $0.size >= 4 && $0.size < 10 }
+      let query =
+        damage == .added
+        ? Item.where { $0.size >= 7 && $0.size < 10 } : Item.where { $0.size >= 4 && $0.size < 7 }
       #expect(Self.failures(store, of: Item.where { $0.size.isIn(4..<10) && $0.name == "" }).isEmpty)
       try Self.breakIndex(store, damage)
       let found = Self.failures(store, of: query)
-      // A moved entry changes no count.
-      let wanted: Set<String> =
-        damage == .missing
-        ? [
-          "fetch", "ids", "count", "select", "forEach", "page", "sum", "counts", "delete",
-          "update",
-        ] : Set(found.keys)
+      let wanted: Set<String> = [
+        "fetch", "ids", "count", "select", "forEach", "page", "sum", "counts", "delete", "update",
+      ]
       #expect(Set(found.keys) == wanted, "\(damage)")
-      #expect(!found.isEmpty, "\(damage)")
       for (name, error) in found {
         #expect(error.code == .wrongAnswer, "\(damage), \(name): \(error)")
         let detail = try #require(error.context.detail, "\(damage), \(name)")
         #expect(detail.contains("instead of"), "\(detail)")
-        #expect(detail.contains("index size [4"), "\(detail)")
+        #expect(detail.contains("index size "), "\(detail)")
         #expect(detail.contains("all records"), "\(detail)")
         #expect(error.context.collection == "CheckedItem")
       }
       // Nothing was changed, and what does not read the index is right as ever.
-      #expect(try store.count(Item.all) == 12)
-      #expect(try store.ids(Item.where { $0.name == "n1" }).count == 3)
+      #expect(try store.count(Item.all) == 200)
+      #expect(try store.ids(Item.where { $0.name == "n1" }).count == 50)
       #expect(try !store.verify().isClean)
     }
   }
