@@ -135,7 +135,7 @@ enum SampleField {
   static let link = TypedField.of(\Sample.link)
   static let mood = TypedField.of(\Sample.mood)
   static let shout = TypedField.of(\Sample.shout)
-  static let street = TypedField.of(\Sample.home?.street)
+  static let street = FieldNode.of(\Sample.home).flatMember(\Home.street).indexKey().field
   static let tags = FieldNode.of(\Sample.tags).elementKey!.field
 
   static let single = [

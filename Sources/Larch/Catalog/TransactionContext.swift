@@ -23,6 +23,7 @@ final class TransactionContext {
 
   /// Where queries found the fields of records; a path is for one thread, as the context is.
   @exclusivity(unchecked) private var fieldPaths: [[String]: FieldPath] = [:]
+  let idPath = FieldPath(["id"])
 
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?

@@ -53,7 +53,7 @@ final class FilterProgram {
     leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
     let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil
     isNumberRange = single != nil
-    numberPath = context.path(single?.names ?? ["id"])
+    numberPath = single.map { context.path($0.names) } ?? context.idPath
     numberKind = single?.test.kind ?? .bool
     least = single?.test.bounds?.least ?? 0
     greatest = single?.test.bounds?.greatest ?? 0
@@ -65,7 +65,12 @@ final class FilterProgram {
 
   deinit { leaves.deallocate() }
 
-  var isEmpty: Bool { conditions.isEmpty }
+  /// Nil for no conditions, which most scans of an index leave.
+  static func of(
+    _ filters: [FilterNode], context: TransactionContext, typed: TypedAccess
+  ) throws -> FilterProgram? {
+    filters.isEmpty ? nil : try FilterProgram(filters, context: context, typed: typed)
+  }
 
   // MARK: Asking
 
@@ -273,7 +278,7 @@ extension FilterProgram {
     }
     let isID = field.identity == .id
     let test = ValueTest(filter.test, primitive, isOptional: isOptional)
-    let path = context.path(isID ? ["id"] : field.storedPath ?? ["id"])
+    let path = isID ? context.idPath : field.storedPath.map(context.path) ?? context.idPath
     kept.append(test)
     kept.append(path)
     return Leaf(

@@ -36,10 +36,11 @@ final class IDCollector {
 
   private func append(_ scan: Plan.IndexScan, to list: inout IDList) throws {
     let scanner = try IndexScanner(scan, in: reader.collection, context: reader.context)
-    let filter = try FilterProgram(scan.keyFilter, context: reader.context, typed: reader.typed)
+    let filter = try FilterProgram.of(
+      scan.keyFilter, context: reader.context, typed: reader.typed)
     while try scanner.nextKey() {
       while try scanner.nextID() {
-        if scanner.isUndecided {
+        if scanner.isUndecided, let filter {
           let record = try reader.read(scanner.id)
           guard try reader.matches(filter, record, scanner.id) else { continue }
         }

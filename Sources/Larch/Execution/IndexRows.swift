@@ -4,7 +4,7 @@ final class IndexRows: RowSource {
   private let reader: RowReader
   private let isFiltering: Bool
   /// Asked of the record where the key does not tell.
-  private let keyFilter: FilterProgram
+  private let keyFilter: FilterProgram?
   private let mayRepeat: Bool
   @exclusivity(unchecked) private var given: IDSet
 
@@ -16,7 +16,8 @@ final class IndexRows: RowSource {
     scanner = try IndexScanner(
       scan, in: reader.collection, descends: descends, idsDescend: idsDescend,
       context: reader.context)
-    keyFilter = try FilterProgram(scan.keyFilter, context: reader.context, typed: reader.typed)
+    keyFilter = try FilterProgram.of(
+      scan.keyFilter, context: reader.context, typed: reader.typed)
     mayRepeat = scan.mayRepeat
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
@@ -44,7 +45,9 @@ final class IndexRows: RowSource {
 
   private func matches() throws -> Bool {
     let record = try reader.read(id)
-    if scanner.isUndecided, try !reader.matches(keyFilter, record, id) { return false }
+    if scanner.isUndecided, let keyFilter, try !reader.matches(keyFilter, record, id) {
+      return false
+    }
     guard try reader.matches(record, id) else { return false }
     self.record = record
     return true

@@ -4,9 +4,12 @@
 /// Key filters are asked once for a key, not for each of its ids.
 final class IndexScanner {
   let schema: IndexSchema
-  let components: KeyComponents
+  /// Takes the key apart that the scan is at.
+  private(set) lazy var components = KeyComponents(schema)
   private let ranges: [KeyRange]
-  private let filter: KeyFilterProgram
+  private var filter: KeyFilterProgram?
+  /// Every range is one key, so that behind it nothing has to be looked at.
+  private let isPoints: Bool
   private let descends: Bool
   private let idsDescend: Bool
   /// Ids of one size, which LMDB gives a page at a time.
@@ -37,13 +40,17 @@ final class IndexScanner {
   ) throws {
     let index = try collection.index(at: scan.index)
     schema = index.schema
-    components = KeyComponents(index.schema)
-    ranges = scan.ranges.filter { !$0.isEmpty }
-    filter = KeyFilterProgram(scan.keyFilter, index.schema, components)
+    ranges =
+      scan.ranges.contains(where: \.isEmpty)
+      ? scan.ranges.filter { !$0.isEmpty } : scan.ranges
+    isPoints = scan.isPoints
     self.descends = descends
     self.idsDescend = idsDescend
     width = collection.stored.idKind.width
     cursor = try LMDBCursor(index.database, in: try context.transaction())
+    if !scan.keyFilter.isEmpty {
+      filter = KeyFilterProgram(scan.keyFilter, index.schema, components)
+    }
   }
 
   func close() {
@@ -57,9 +64,7 @@ final class IndexScanner {
   func nextKey() throws -> Bool {
     while try step() {
       entriesExamined += 1
-      if filter.isEmpty {
-        isUndecided = false
-      } else {
+      if let filter {
         components.open(key)
         let outcome = try filter.test()
         if outcome == .no { continue }
@@ -96,7 +101,7 @@ final class IndexScanner {
     } else if let upper = bounds.upper {
       guard upper.withUnsafeBytes({ compareBytes(entry.key, $0) }) < 0 else { return false }
     }
-    isInRange = true
+    isInRange = !isPoints
     self.entry = entry
     key = entry.key
     id = entry.value

@@ -78,10 +78,10 @@ extension PlanRun {
   private func count(_ scan: Plan.IndexScan, upTo most: Int) throws -> Int {
     let scanner = try IndexScanner(scan, in: collection, context: context)
     defer { add(entriesExamined: scanner.entriesExamined) }
-    let filter = try FilterProgram(scan.keyFilter, context: context, typed: typed)
+    let filter = try FilterProgram.of(scan.keyFilter, context: context, typed: typed)
     var count = 0
     while count < most, try scanner.nextKey() {
-      if !scanner.isUndecided {
+      guard scanner.isUndecided, let filter else {
         count += try scanner.idCount()
         continue
       }

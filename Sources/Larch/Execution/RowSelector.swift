@@ -51,7 +51,7 @@ final class RowSelector {
       case .cut: break
       case .null: return [.null]
       case .value(let bytes):
-        if let value = RowSelector.value(ofKey: bytes, simple.primitive) { return [value] }
+        if let value = KeyValue(exactly: simple.primitive, key: bytes) { return [value] }
       }
     }
     guard let path = field.path else { return nil }
@@ -65,41 +65,14 @@ final class RowSelector {
     }
   }
 
-  /// Nil where the key does not tell all bits.
-  private static func value(
-    ofKey bytes: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
-  ) -> KeyValue? {
-    switch primitive {
-    case .double, .date, .float:
-      let number = ComparableNumber.of(primitive, key: bytes)
-      guard number != ComparableNumber.nan, number != ComparableNumber.of(0.0) else { return nil }
-      let value = Double(bitPattern: number >> 63 == 1 ? number ^ 1 << 63 : ~number)
-      return primitive == .double
-        ? .double(value) : primitive == .date ? .date(value) : .float(Float(value))
-    case .string:
-      return ascii(bytes).map { .string($0) }
-    case .url: return ascii(bytes).map { .url($0) }
-    case .data: return .data([UInt8](bytes))
-    case .uuid: return .uuid([UInt8](bytes))
-    case .bool: return .bool(bytes[0] != 0)
-    case .int8, .int16, .int32, .int64:
-      return .signed(Int64(bitPattern: ComparableNumber.of(primitive, key: bytes) ^ 1 << 63))
-    case .uint8, .uint16, .uint32, .uint64:
-      return .unsigned(ComparableNumber.of(primitive, key: bytes))
-    }
-  }
-
-  private static func ascii(_ bytes: UnsafeRawBufferPointer) -> String? {
-    bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
-  }
-
   static func values(
     ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
   ) -> [KeyValue]? {
     if primitive == .uuid { return id.count == 16 ? [.uuid([UInt8](id))] : nil }
     if primitive == .string {
       guard id.count >= 1 else { return nil }
-      return ascii(UnsafeRawBufferPointer(rebasing: id[1...])).map { [.string($0)] }
+      let text = UnsafeRawBufferPointer(rebasing: id[1...])
+      return KeyValue(exactly: .string, key: text).map { [$0] }
     }
     guard id.count == 8 else { return nil }
     let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))

@@ -37,7 +37,7 @@ final class RowReader {
   private let records: LMDBDatabase
   private let transaction: LMDBTransaction
   private let number: UInt32
-  private let residue: FilterProgram
+  private let residue: FilterProgram?
   /// Whether rows have to be read to know whether they are rows.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
@@ -52,8 +52,8 @@ final class RowReader {
     records = collection.records
     transaction = try context.transaction()
     number = collection.number
-    self.residue = try FilterProgram(residue, context: context, typed: typed)
-    isFiltering = !self.residue.isEmpty
+    self.residue = try FilterProgram.of(residue, context: context, typed: typed)
+    isFiltering = self.residue != nil
   }
 
   /// The verified record of an id that an index gave.
@@ -76,7 +76,7 @@ final class RowReader {
   /// Whether the residue is true.
   @inline(__always)
   func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
-    if !isFiltering { return true }
+    guard let residue else { return true }
     return try matches(residue, record, id)
   }
 

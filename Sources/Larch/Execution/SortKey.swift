@@ -51,7 +51,7 @@ final class SortKey {
       index != nil && terms.allSatisfy { $0.isID || ($0.component != nil && $0.isSimple) }
     isNumber = idWidth == 8 && terms.count == 1 && SortKey.fitsNumber(terms[0])
     let first = isNumber ? terms[0] : nil
-    numberPath = first?.path ?? context.path(["id"])
+    numberPath = first?.path ?? context.idPath
     hasNumberPath = first?.path != nil
     numberKind = first?.primitive.storedKind ?? .bool
     numberFlip = first?.descends ?? false ? .max : 0

@@ -1,0 +1,89 @@
+extension PlanRun {
+  /// Calls with the values of a selected field and how many rows have them, without a look at each
+  /// row: once for each key of the index that the rows come from, so the same values may come
+  /// several times. Uses the run up.
+  ///
+  /// Text is in normal form, zero is 0.0 and there is one NaN, as in keys.
+  ///
+  /// - Returns: false, without a call, where the plan has to be followed row by row.
+  func forEachGroup(
+    of place: Int, _ body: (_ values: [KeyValue], _ count: Int) throws -> Void
+  ) throws -> Bool {
+    guard case .index(let scan) = plan.source, plan.residue.isEmpty, plan.after == nil,
+      plan.offset == 0, plan.limit == nil, !scan.mayRepeat, selection.indices.contains(place)
+    else { return false }
+    let field = selection[place]
+    let schema = try collection.index(at: scan.index).schema
+    let component = schema.fields.firstIndex {
+      $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
+    }
+    guard let component, field.isStandard, let (primitive, _) = field.form.simple else {
+      return false
+    }
+    defer { close() }
+    do {
+      let scanner = try IndexScanner(scan, in: collection, context: context)
+      defer { add(entriesExamined: scanner.entriesExamined) }
+      let filter = try FilterProgram.of(scan.keyFilter, context: context, typed: typed)
+      while try scanner.nextKey() {
+        scanner.components.open(scanner.key)
+        let found = try scanner.components.component(component)
+        switch found {
+        case .null where !scanner.isUndecided: try body([.null], try scanner.idCount())
+        case .value(let bytes) where !scanner.isUndecided:
+          try body([KeyValue(primitive, key: bytes)], try scanner.idCount())
+        default:
+          while try scanner.nextID() {
+            let record = try reader.read(scanner.id)
+            if let filter, scanner.isUndecided,
+              try !reader.matches(filter, record, scanner.id)
+            {
+              continue
+            }
+            for values in try typed.values(of: field, in: record) { try body(values, 1) }
+          }
+        }
+      }
+      return true
+    } catch {
+      throw noted(error)
+    }
+  }
+}
+
+extension KeyValue {
+  /// The value that stands in a key.
+  init(_ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) {
+    switch primitive {
+    case .double, .date, .float:
+      let number = ComparableNumber.of(primitive, key: bytes)
+      let value =
+        number == ComparableNumber.nan
+        ? Double.nan : Double(bitPattern: number >> 63 == 1 ? number ^ 1 << 63 : ~number)
+      self =
+        primitive == .double
+        ? .double(value) : primitive == .date ? .date(value) : .float(Float(value))
+    case .string: self = .string(String(decoding: bytes, as: UTF8.self))
+    case .url: self = .url(String(decoding: bytes, as: UTF8.self))
+    case .data: self = .data([UInt8](bytes))
+    case .uuid: self = .uuid([UInt8](bytes))
+    case .bool: self = .bool(bytes[0] != 0)
+    case .int8, .int16, .int32, .int64:
+      self = .signed(Int64(bitPattern: ComparableNumber.of(primitive, key: bytes) ^ 1 << 63))
+    case .uint8, .uint16, .uint32, .uint64:
+      self = .unsigned(ComparableNumber.of(primitive, key: bytes))
+    }
+  }
+
+  /// The value that stands in a key; nil where the key does not tell it to the last bit.
+  init?(exactly primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) {
+    switch primitive {
+    case .double, .date, .float:
+      let number = ComparableNumber.of(primitive, key: bytes)
+      if number == ComparableNumber.nan || number == ComparableNumber.of(0.0) { return nil }
+    case .string, .url: if !bytes.allSatisfy({ $0 < 0x80 }) { return nil }
+    default: break
+    }
+    self.init(primitive, key: bytes)
+  }
+}
