@@ -24,6 +24,11 @@ extension QueryGuide {
       #expect(howMany == 3)
       #expect(isAny)
       #expect(ids == [1, 6, 2])
+
+      // snippet: query-in
+      let londoners = try Person.where { $0.city == "London" }.fetch(in: store)
+      // end snippet
+      #expect(londoners.map(\.id) == [1, 2, 6])
     }
 
     @Test("Some fields instead of records")

@@ -227,6 +227,23 @@ extension QueryGuide {
       try expect(queries, expected, all, store)
     }
 
+    @Test("Conditions that are put together at run time")
+    func dynamic() throws {
+      let (store, _) = try filled()
+      // snippet: query-dynamic
+      func search(_ words: [String], in city: String?) throws -> [Person] {
+        var query = Person.where { person in
+          words.map { person.tags.contains($0) }.reduce(Filter.never) { $0 || $1 }
+        }
+        if let city { query = query.where { $0.city == city } }
+        return try store.fetch(query)
+      }
+      // end snippet
+      #expect(try search(["swift", "engine"], in: nil).map(\.name) == ["Ada", "Bo", "Émile"])
+      #expect(try search(["swift", "engine"], in: "Oslo").map(\.name) == ["Bo"])
+      #expect(try search([], in: nil).isEmpty)
+    }
+
     @Test("Key paths that are values of the program")
     func keyPaths() throws {
       let (store, _) = try filled()

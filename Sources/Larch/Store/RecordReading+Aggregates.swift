@@ -95,8 +95,11 @@ extension RecordReading {
   /// Whole numbers are summed exactly. Floating-point numbers are added in the order of the query,
   /// so that the sum is the same with every index and without.
   ///
+  /// Nil is passed over; with a NaN the sum is NaN.
+  ///
   /// - Throws: `.overflow` when the type of the field cannot hold the sum; as ``fetch(_:)``.
-  /// - Complexity: the records of the query; none is decoded.
+  /// - Complexity: the records of the query, of which none is decoded for a stored field; no record
+  ///   is read where an index answers the filter and holds the field.
   public func sum<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Value.Sum {
@@ -113,7 +116,7 @@ extension RecordReading {
   /// The mean of a field over the records of the query; nil when none has a value.
   ///
   /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: the records of the query; none is decoded.
+  /// - Complexity: as ``sum(_:of:)``.
   public func average<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Double? {

@@ -39,7 +39,8 @@ extension RecordReading {
   /// How many records ``fetch(_:)`` would return. Reads none where an index tells.
   ///
   /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: the distinct keys in the range of an index that answers the whole filter.
+  /// - Complexity: the distinct keys of the range where one index answers the whole filter; else
+  ///   that of ``fetch(_:)``, but nothing is decoded that the filter need not decode.
   public func count<R: Record>(_ query: Query<R>) throws -> Int {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .count) { run, _ in try run.count() }
@@ -49,7 +50,8 @@ extension RecordReading {
   /// Whether ``fetch(_:)`` would return any record.
   ///
   /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: stops at the first match.
+  /// - Complexity: stops at the first match, unless indexes are intersected: then their ids come
+  ///   first.
   public func exists<R: Record>(_ query: Query<R>) throws -> Bool {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .exists) { run, _ in try run.exists() }
@@ -77,8 +79,9 @@ extension RecordReading {
   /// comes, without those that were deleted meanwhile.
   ///
   /// - Throws: what `body` throws, and as ``fetch(_:)``.
-  /// - Complexity: constant memory where rows come in the order of the query, else 8 to 16 bytes
-  ///   a record; a sort that is larger than 64 MiB goes through a temporary file.
+  /// - Complexity: constant memory where rows come in the order of the query; else, and in every
+  ///   write transaction, the ids, which are 8 to 16 bytes a record for assigned and integer ones.
+  ///   A sort that is larger than 64 MiB goes through a temporary file.
   public func forEach<R: Record>(_ query: Query<R>, _ body: (R) throws -> Void) throws {
     try _reading { tx in
       let cursor = try tx.cursor(query)
@@ -101,7 +104,7 @@ extension RecordReading {
   ///
   /// - Throws: as ``fetch(_:)``; `.invalidQuery` for a token of another order.
   /// - Complexity: with an index for the order, the records of the page; it does not grow with
-  ///   the number of pages before.
+  ///   the number of pages before. Without one, each page costs the whole query.
   public func page<R: Record>(_ query: Query<R>) throws -> Page<R> {
     try _reading { tx in
       var description = query.details
@@ -132,8 +135,10 @@ extension RecordReading {
   ///
   /// - Parameter running: runs the query, and tells how many index entries and records were
   ///   looked at, and how many returned.
+  /// The plan is that of ``fetch(_:)``; ``count(_:)`` and the others may have one that reads less.
+  ///
   /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: O(1) without running.
+  /// - Complexity: a few searches in the indexes, without running.
   public func explain<R: Record>(_ query: Query<R>, running: Bool = false) throws -> String {
     try explain(query, for: .records, running: running)
   }
