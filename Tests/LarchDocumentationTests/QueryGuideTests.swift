@@ -259,7 +259,7 @@ extension QueryGuide {
     }
 
     /// Each query gives what the closure beside it gives, and some but not all records.
-    private func expect(
+    fileprivate func expect(
       _ queries: [Query<Person>], _ closures: [(Person) -> Bool], _ all: [Person], _ store: Store
     ) throws {
       #expect(queries.count == closures.count)
@@ -349,5 +349,26 @@ extension QueryGuide {
       let other = Person.all.sorted(by: \.age).after(try #require(page.next))
       #expect(throws: LarchError.self) { try store.page(other) }
     }
+  }
+}
+
+extension QueryGuide.Filters {
+  @Test("What is written in another way than for an array")
+  func translations() throws {
+    let (store, all) = try QueryGuide.filled()
+    let limit = 36
+    let closures: [(QueryGuide.Person) -> Bool] = [
+      { $0.address?.zip == "SW1" }, { $0.height != nil && $0.height! > 1.6 },
+      { $0.name.lowercased() == "ada" }, { $0.tags.allSatisfy { $0.hasPrefix("m") } },
+      { $0.age + 1 > limit },
+    ]
+    let queries = [
+      QueryGuide.Person.where { $0.address.zip == "SW1" },
+      QueryGuide.Person.where { $0.height > 1.6 },
+      QueryGuide.Person.where { $0.name.equals("ada", .caseInsensitive) },
+      QueryGuide.Person.where { !$0.tags.contains { !$0.hasPrefix("m") } },
+      QueryGuide.Person.where { $0.age > limit - 1 },
+    ]
+    try expect(queries, closures, all, store)
   }
 }
