@@ -33,11 +33,11 @@ extension Field {
 }
 
 extension Sequence where Element: Equatable & Sendable {
-  /// The field equals one of these values; see ``Field/isIn(_:)``.
+  /// The field equals one of these values, as with `isIn`.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element>) -> Filter<Root> { field.isIn(self) }
 
-  /// The field equals one of these values; false for nil. See ``Field/isIn(_:)``.
+  /// The field equals one of these values; false for nil.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element?>) -> Filter<Root> { field.isIn(self) }
 }

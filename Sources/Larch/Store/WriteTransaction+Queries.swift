@@ -2,7 +2,7 @@ extension RecordWriting {
   /// Deletes the records that the query describes.
   ///
   /// - Returns: how many there were.
-  /// - Throws: as ``RecordReading/fetch(_:)``; nothing is deleted then.
+  /// - Throws: as ``RecordReading/fetch(_:)-(Query<R>)``; nothing is deleted then.
   /// - Complexity: the query, and O(log n) for each record and index entry; 8 to 16 bytes of
   ///   memory a record.
   @discardableResult
