@@ -33,6 +33,7 @@ struct Demo {
     print("Larch: an address book in \(path)")
     try tour()
     try bulk()
+    try queries()
     try reopen()
   }
 
@@ -100,13 +101,6 @@ struct Demo {
         }
       }
     }
-    let inLondon = try narrator.step("Read all of them, counted those in London") {
-      try store.read { tx in
-        try tx.all(Contact.self).reduce(0) { $0 + ($1.address.city == "London" ? 1 : 0) }
-      }
-    }
-    let count = try store.read { tx in try tx.count(Contact.self) }
-    narrator.say("→ \(inLondon) of \(count)")
     try narrator.step("Proved the file: pages, checksums, indexes") {
       let report = try store.verify()
       guard report.isClean else { throw Surprise("the file is not sound: \(report)") }
@@ -114,6 +108,31 @@ struct Demo {
     guard sum == contacts.reduce(0, { $0 + $1.name.utf8.count }) else {
       throw Surprise("a contact came back with another name")
     }
+  }
+
+  private func queries() throws {
+    narrator.title("Queries in plain Swift")
+    let store = try Store(at: path, for: Contact.self)
+    defer { store.close() }
+    let all = try narrator.step("Read all contacts into an array") {
+      try store.fetch(Contact.all)
+    }
+    let wanted = narrator.step("Filtered and sorted the array") {
+      all.filter { $0.address.city == "London" && $0.tags.contains("sample") }
+        .sorted { $0.name < $1.name }
+    }
+    let query = Contact.where { $0.address.city == "London" && $0.tags.contains("sample") }
+      .sorted(by: \.name)
+    let found = try narrator.step("The same as a query") { try store.fetch(query) }
+    let first = try narrator.step("Its first ten") { try store.fetch(query.limit(10)) }
+    let count = try narrator.step("Counted all in London, without reading one") {
+      try store.count(Contact.where { $0.address.city == "London" })
+    }
+    narrator.say("→ \(count) in London, \(found.count) of them samples. How the ten were found:")
+    narrator.show(try store.explain(query.limit(10), running: true))
+    guard found.map(\.id) == wanted.map(\.id), first.map(\.id) == found.prefix(10).map(\.id),
+      count == all.count(where: { $0.address.city == "London" })
+    else { throw Surprise("a query and an array differ") }
   }
 
   private func reopen() throws {

@@ -11,11 +11,12 @@ extension RecordReading {
   ///
   /// ```swift
   /// try store.expectPlan(
-  ///   of: Person.where { $0.city == "London" }.limit(2),
+  ///   of: Person.where { $0.city == "London" }.sorted(by: \.age).limit(2),
   ///   """
   ///   index city_age ["London"]
+  ///     order served by the index
   ///     limit 2
-  ///   examined 2 entries, 2 records; returned 2
+  ///   examined 2 index entries, 2 records; returned 2
   ///   """)
   /// ```
   ///

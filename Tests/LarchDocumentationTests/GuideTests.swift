@@ -209,6 +209,34 @@ struct SchemaGuideTests {
   }
 }
 
+// MARK: - Queries
+
+@Suite("guide.md: queries")
+struct QueriesGuideTests {
+  @Test("A filter, a look-up by a field and a count")
+  func queries() throws {
+    let store = try Store.checked(for: Member.self)
+    try store.write { tx in
+      for (number, name) in ["Bo", "Ada", "Cy", "Alan"].enumerated() {
+        var member = Member(
+          name: name, email: nil, role: number == 2 ? .guest : .member,
+          address: Place(city: "London", zip: ""), joined: .distantPast,
+          left: number == 0 ? .distantFuture : nil)
+        try tx.insert(&member)
+      }
+    }
+    // snippet: guide-queries
+    let members = try store.fetch(
+      Member.where { $0.address.city == "London" && $0.role != .guest }.sorted(by: \.name))
+    let ada = try store.find(Member.self, by: \.initial, "A")
+    let left = try store.count(Member.where { $0.left != nil })
+    // end snippet
+    #expect(members.map(\.name) == ["Ada", "Alan", "Bo"])
+    #expect(ada?.name == "Ada")
+    #expect(left == 1)
+  }
+}
+
 // MARK: - Transactions
 
 @Suite("guide.md: transactions")

@@ -46,13 +46,51 @@ struct ReadmeTests {
       try tx.update(bo)
       try tx.delete(ada)
     }
-
-    let everyone = try store.read { tx in Array(try tx.all(Person.self)) }
     // end snippet
 
     #expect(found?.name == "Ada")
+    let everyone = try store.read { tx in Array(try tx.all(Person.self)) }
     #expect(everyone.map(\.name) == ["Bo"])
     #expect(everyone.map(\.age) == [42])
     #expect(try store.verify().isClean)
+  }
+
+  @Test("The queries do what they say, and the plan is the one that is shown")
+  func queries() throws {
+    let store = try Store.checked(for: Person.self)
+    try store.write { tx in
+      for number in 0..<100 {
+        var person = Person(
+          name: number % 2 == 0 ? "Ada \(number)" : "Bo \(number)",
+          email: number == 0 ? "ada@acme.example" : nil, age: number,
+          city: number % 4 == 0 ? "London" : "Oslo", tags: number % 50 == 0 ? ["birthday"] : [])
+        try tx.insert(&person)
+      }
+    }
+    var printed = ""
+    func print(_ text: String) { printed = text }
+
+    // snippet: readme-query
+    let query = Person.where { $0.city == "London" && $0.age >= 18 && $0.name.hasPrefix("A") }
+      .sorted(by: \.age, .descending)
+      .limit(20)
+
+    let people = try store.fetch(query)  // [Person]
+    let howMany = try store.count(query)
+    let cities = try store.counts(by: \.city, of: Person.all)
+    let grown = try store.update(Person.where { $0.tags.contains("birthday") }) { $0.age += 1 }
+    let known = try store.find(Person.self, by: \.email, "ada@acme.example")
+
+    print(try store.explain(query))
+    // end snippet
+
+    #expect(people.map(\.age) == (5..<25).reversed().map { $0 * 4 })
+    #expect(howMany == 20)
+    #expect(cities.map(\.value) == ["London", "Oslo"])
+    #expect(cities.map(\.count) == [25, 75])
+    #expect(grown == 2)
+    #expect(known?.age == 1)
+    let readme = try SnippetTests.lines(of: "README.md").joined(separator: "\n")
+    #expect(readme.contains("```text\n" + printed + "\n```"))
   }
 }

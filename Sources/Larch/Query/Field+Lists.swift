@@ -3,7 +3,7 @@
 extension Field where Value: Equatable & Sendable {
   /// The field equals one of the values; none does if there are none.
   ///
-  /// Complexity: *n* log *n* in the number of values, to put them in order.
+  /// - Complexity: *n* log *n* in the number of values, to put them in order.
   @_disfavoredOverload
   public func isIn<Values: Sequence>(_ values: Values) -> Filter<Root>
   where Values.Element == Value {
@@ -14,7 +14,7 @@ extension Field where Value: Equatable & Sendable {
 extension Field {
   /// The field equals one of the values; false for nil.
   ///
-  /// Complexity: *n* log *n* in the number of values, to put them in order.
+  /// - Complexity: *n* log *n* in the number of values, to put them in order.
   @_disfavoredOverload
   public func isIn<Values: Sequence>(_ values: Values) -> Filter<Root>
   where Value == Values.Element?, Values.Element: Equatable & Sendable {
@@ -33,11 +33,11 @@ extension Field {
 }
 
 extension Sequence where Element: Equatable & Sendable {
-  /// The field equals one of these values; see ``Field/isIn(_:)``.
+  /// The field equals one of these values, as with `isIn`.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element>) -> Filter<Root> { field.isIn(self) }
 
-  /// The field equals one of these values; false for nil. See ``Field/isIn(_:)``.
+  /// The field equals one of these values; false for nil.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element?>) -> Filter<Root> { field.isIn(self) }
 }

@@ -21,14 +21,14 @@ extension Field where Value: TextField {
 
   /// A regular expression, written as text, matches somewhere in the text; false for nil.
   ///
-  /// Running the query throws `.invalidQuery` if the pattern is none.
+  /// Records are decoded for it. Running the query throws `.invalidQuery` if the pattern is none.
   public func contains(pattern: String) -> Filter<Root> {
     patternFilter("contains a pattern", pattern) { $0.isFound(in: $1) }
   }
 
   /// A regular expression, written as text, matches the whole text; false for nil.
   ///
-  /// Running the query throws `.invalidQuery` if the pattern is none.
+  /// Records are decoded for it. Running the query throws `.invalidQuery` if the pattern is none.
   public func wholeMatch(ofPattern pattern: String) -> Filter<Root> {
     patternFilter("whole match of a pattern", pattern) { $0.matches($1) }
   }

@@ -10,7 +10,7 @@ extension Query {
     sorted(by: OrderTerm(field, direction, ignoresCase: false))
   }
 
-  /// In the order of a text, with upper and lower case the same.
+  /// In the order of a text, with upper and lower case the same; else as ``sorted(by:_:)``.
   public func sorted<Value: TextField>(
     by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending

@@ -41,9 +41,10 @@ public struct Query<R: Record>: Sendable {
   /// Each record left out costs as much as one returned; ``after(_:)`` does not.
   public func offset(_ count: Int) -> Query { with { $0.offset = count } }
 
-  /// Only the records behind a place in the order: the next page.
+  /// Only the records behind a place in the order: the next page. Replaces an earlier one.
   ///
-  /// The token must come from a query of the same order, else running it is an `.invalidQuery`.
+  /// The token must come from a query of the same order, else running this one is an
+  /// `.invalidQuery`; the condition may be another one.
   public func after(_ token: PageToken) -> Query { with { $0.after = token } }
 
   func with(_ change: (inout QueryDescription) -> Void) -> Query {

@@ -46,7 +46,7 @@ extension Query {
   /// How the query would be answered. See ``RecordReading/explain(_:running:)``.
   ///
   /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: O(1) without running.
+  /// - Complexity: a few searches in the indexes, without running.
   public func explain(in reader: some RecordReading, running: Bool = false) throws -> String {
     try reader.explain(self, running: running)
   }

@@ -5,7 +5,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
@@ -17,7 +17,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
@@ -121,8 +121,12 @@ extension RecordReading {
   /// Whole numbers are summed exactly. Floating-point numbers are added in the order of the query,
   /// so that the sum is the same with every index and without.
   ///
-  /// - Throws: `.overflow` when the type of the field cannot hold the sum; as ``fetch(_:)``.
-  /// - Complexity: the records of the query; none is decoded.
+  /// Nil is passed over; with a NaN the sum is NaN.
+  ///
+  /// - Throws: `.overflow` when the type of the field cannot hold the sum; as
+  ///   ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: the records of the query, of which none is decoded for a stored field; no record
+  ///   is read where an index answers the filter and holds the field.
   public func sum<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Value.Sum {
@@ -138,8 +142,8 @@ extension RecordReading {
 
   /// The mean of a field over the records of the query; nil when none has a value.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: the records of the query; none is decoded.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: as ``sum(_:of:)``.
   public func average<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> Double? {
@@ -182,7 +186,7 @@ extension RecordReading {
   ///
   /// Nil is a value here, and all NaN are one.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: the distinct keys of an index over the field, where the query is all records;
   ///   else the records of the query.
   public func counts<R: Record, Value: IndexKey>(

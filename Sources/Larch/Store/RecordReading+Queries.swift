@@ -25,7 +25,7 @@ extension RecordReading {
 
   /// The first record in the order of the query, or nil.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: stops at the first record, where no sort is needed.
   public func first<R: Record>(_ query: Query<R>) throws -> R? {
     try _reading { tx in
@@ -36,29 +36,31 @@ extension RecordReading {
     }
   }
 
-  /// How many records ``fetch(_:)`` would return. Reads none where an index tells.
+  /// How many records ``fetch(_:)-(Query<R>)`` would return. Reads none where an index tells.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: the distinct keys in the range of an index that answers the whole filter.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: the distinct keys of the range where one index answers the whole filter; else
+  ///   that of ``fetch(_:)-(Query<R>)``, but nothing is decoded that the filter need not decode.
   public func count<R: Record>(_ query: Query<R>) throws -> Int {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .count) { run, _ in try run.count() }
     }
   }
 
-  /// Whether ``fetch(_:)`` would return any record.
+  /// Whether ``fetch(_:)-(Query<R>)`` would return any record.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: stops at the first match.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: stops at the first match, unless indexes are intersected: then their ids come
+  ///   first.
   public func exists<R: Record>(_ query: Query<R>) throws -> Bool {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .exists) { run, _ in try run.exists() }
     }
   }
 
-  /// The ids of the records that ``fetch(_:)`` would return, in the same order.
+  /// The ids of the records that ``fetch(_:)-(Query<R>)`` would return, in the same order.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: reads no record where an index answers the whole filter.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
@@ -76,9 +78,10 @@ extension RecordReading {
   /// that are visited are the ones that matched when the loop began, as they are when their turn
   /// comes, without those that were deleted meanwhile.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)``.
-  /// - Complexity: constant memory where rows come in the order of the query, else 8 to 16 bytes
-  ///   a record; a sort that is larger than 64 MiB goes through a temporary file.
+  /// - Throws: what `body` throws, and as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: constant memory where rows come in the order of the query; else, and in every
+  ///   write transaction, the ids, which are 8 to 16 bytes a record for assigned and integer ones.
+  ///   A sort that is larger than 64 MiB goes through a temporary file.
   public func forEach<R: Record>(_ query: Query<R>, _ body: (R) throws -> Void) throws {
     try _reading { tx in
       let cursor = try tx.cursor(query)
@@ -99,9 +102,9 @@ extension RecordReading {
   /// Pages neither skip nor repeat a record that stays as it is, whatever is inserted or deleted
   /// between them.
   ///
-  /// - Throws: as ``fetch(_:)``; `.invalidQuery` for a token of another order.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``; `.invalidQuery` for a token of another order.
   /// - Complexity: with an index for the order, the records of the page; it does not grow with
-  ///   the number of pages before.
+  ///   the number of pages before. Without one, each page costs the whole query.
   public func page<R: Record>(_ query: Query<R>) throws -> Page<R> {
     try _reading { tx in
       var description = query.details
@@ -130,10 +133,15 @@ extension RecordReading {
   /// print(try store.explain(query))
   /// ```
   ///
-  /// - Parameter running: runs the query, and tells how many index entries and records were
-  ///   looked at, and how many returned.
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: O(1) without running.
+  /// The plan is that of ``fetch(_:)-(Query<R>)``; a count or a selection may have one that reads
+  /// less.
+  ///
+  /// - Parameters:
+  ///   - query: what is asked.
+  ///   - running: runs the query, and tells how many index entries and records were looked at, and
+  ///     how many returned.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: a few searches in the indexes, without running.
   public func explain<R: Record>(_ query: Query<R>, running: Bool = false) throws -> String {
     try explain(query, for: .records, running: running)
   }

@@ -30,7 +30,7 @@ extension Store {
   ///
   /// Done in batches: when the process is killed, the next opening goes on.
   ///
-  /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:)`` then),
+  /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
   ///   `.uniqueConflict` when two records share a unique value, and what ``write(_:)`` throws.
   /// - Complexity: O(n log n) for each index.
   public func rebuild() throws {

@@ -2,7 +2,7 @@ extension RecordWriting {
   /// Deletes the records that the query describes.
   ///
   /// - Returns: how many there were.
-  /// - Throws: as ``RecordReading/fetch(_:)``; nothing is deleted then.
+  /// - Throws: as ``RecordReading/fetch(_:)-(Query<R>)``; nothing is deleted then.
   /// - Complexity: the query, and O(log n) for each record and index entry; 8 to 16 bytes of
   ///   memory a record.
   @discardableResult
@@ -43,8 +43,8 @@ extension RecordWriting {
   ///
   /// - Returns: the record that was found, the first by id if there are several; else the new one
   ///   with its id.
-  /// - Throws: `.invalidQuery` when the new record does not have the value; what
-  ///   ``WriteTransaction/insert(_:)`` throws.
+  /// - Throws: what `create` throws; `.invalidQuery` when the new record does not have the value;
+  ///   what ``WriteTransaction/insert(_:)`` throws.
   /// - Complexity: as ``RecordReading/find(_:by:_:)``, and an insert.
   public func findOrCreate<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, create: () throws -> R
