@@ -10,7 +10,7 @@ struct OracleTests {
   /// Queries of a run of the suite, over all kinds of indexes; more by hand.
   static let count =
     ProcessInfo.processInfo.environment["LARCH_QUERIES"].flatMap(Int.init) ?? 100_000
-  static let storeSize = 44
+  static let storeSize = 32
   static let queriesAStore = 500
 
   @Test("Random queries over unindexed records equal the array", arguments: 0..<4)

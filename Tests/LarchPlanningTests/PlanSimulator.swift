@@ -88,9 +88,9 @@ final class PlanSimulator<R: Record>: PlanStatistics {
       }
     case .byIndex(let components, let descends, let idsDescend):
       let index = schema.indexes[scan(plan)!.index]
-      let terms = index.fields[..<components].map {
-        OrderTerm(
-          field: field(of: $0), descends: descends, ignoresCase: $0.isFolded)
+      // Of a field with several values one was asked for, which is the same in all rows.
+      let terms = index.fields[..<components].filter { !$0.isMultiple }.map {
+        OrderTerm(field: field(of: $0), descends: descends, ignoresCase: $0.isFolded)
       }
       rows = inOrderOfIndex(rows, terms, idsDescend: idsDescend)
       if let after = plan.after {

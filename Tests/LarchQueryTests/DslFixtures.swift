@@ -73,6 +73,7 @@ struct DslRow: Record, Equatable {
   var tags: [String] = []
   var maybeTags: [String]?
   var marks: Set<Int> = []
+  var flags: [Bool] = []
   var reals: [Double?] = []
   var prices: [Decimal] = []
   var places: [DslPlace] = []
@@ -89,7 +90,8 @@ struct DslRow: Record, Equatable {
 
 extension DslRow {
   static let texts = [
-    "", "a", "A", "ab", "Ab", "abc", "b", "cafe\u{301}", "café", "cafe", "CAFÉ", "a\r\nb", "\r\n",
+    "", "a", "A", "aab", "aaaab", "ab", "Ab", "abc", "b", "cafe\u{301}", "café", "cafe", "CAFÉ",
+    "a\r\nb", "\r\n",
     "\n", "x\ny", "😀", "👨‍👩‍👧", "👨", "e\u{301}", "é", "e", "\u{212B}", "Å", "ß", "SS", "İ", "%", "_",
     "100%", "a_b", "\\", "a\\b", "swift", "swiftly", "Σας", "ΣΑΣ", "i\u{307}",
     String(repeating: "long ", count: 110), String(repeating: "long ", count: 110) + "é",
@@ -157,6 +159,7 @@ extension DslRow {
       row.tags = several { pick(texts) }
       row.maybeTags = perhaps(several { pick(texts) })
       row.marks = Set(several { pick(numbers) })
+      row.flags = several { random.next() % 2 == 0 }
       row.reals = several { perhaps(pick(reals)) }
       row.prices = several { pick(decimals) }
       row.places = several { place() }

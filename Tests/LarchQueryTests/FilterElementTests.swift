@@ -18,6 +18,8 @@ struct FilterElementTests {
     for value in DslRow.reals {
       dslCheck({ $0.reals.contains(value) }, { $0.reals.contains(value) })
     }
+    dslCheck({ $0.flags.contains(true) }, { $0.flags.contains(true) })
+    dslCheck({ !$0.flags.contains(true) }, { !$0.flags.contains(true) })
     dslCheck({ $0.reals.contains(nil) }, { $0.reals.contains(nil) })
     dslCheck({ $0.prices.contains(1) }, { $0.prices.contains(1) })
     let several = ["a", "é", "swift", "a"]

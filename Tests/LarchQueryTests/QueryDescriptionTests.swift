@@ -69,6 +69,10 @@ struct QueryDescriptionTests {
     }
     #expect(schema.indexes.count == named.count)
     #expect(fields.id.node.identity == .id)
+    #expect(Fields<DslBook>().id.node.identity == .id)
+    #expect(Fields<DslBook>().isbn.node.identity == .stored(["isbn"]))
+    let book = DslBook(isbn: "1", number: 2)
+    #expect((Fields<DslBook>().id == "1").node.matches(book))
     #expect(fields.surname.node.identity == .stored(["last_name"]))
     #expect(fields.home.place.zip.node.identity == .stored(["home", "place", "zip"]))
     #expect(fields.address.city.node.identity == .stored(["address", "town"]))
@@ -190,6 +194,14 @@ struct QueryDescriptionTests {
       $0.flag || $0.number > 1 || !$0.flag && $0.other == 1
     }
     expect("!(flag = [true] | number = [1])") { !($0.flag || $0.number == 1) }
+    let words = ["a", "b"]
+    expect("(text contains a | text contains b)") { row in
+      words.map { row.text.contains($0) }.reduce(Filter.never) { $0 || $1 }
+    }
+    expect("(text contains a & text contains b)") { row in
+      words.map { row.text.contains($0) }.reduce(Filter.always) { $0 && $1 }
+    }
+    expect("()") { _ in Filter.always }
     let query = DslRow.where { $0.flag }.where { $0.number > 1 && $0.other > 1 }
       .filter { $0.number > $0.other }
     #expect(
@@ -300,5 +312,41 @@ struct QueryDescriptionTests {
   func distinct() {
     #expect(DslRow.all.select(\.text).distinct().isDistinct)
     #expect(!DslRow.all.select(\.text).isDistinct)
+  }
+}
+
+/// An id that is no stored property of its own.
+private struct DslBook: Record {
+  enum CodingKeys: CodingKey { case isbn, number }
+  var isbn: String
+  var number: Int
+  var id: String {
+    get { isbn }
+    set { isbn = newValue }
+  }
+}
+
+/// Key path literals of generic code are made anew each time they are met.
+private func dslGenericField<R: Record>(_ type: R.Type) -> FieldReference {
+  Fields<R>()[\R.id].node.indexKey().field
+}
+
+extension QueryDescriptionTests {
+  @Test("Fields that generic code names are the same objects too, from many threads")
+  func genericFields() async {
+    let first = dslGenericField(DslRow.self)
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          (0..<1000).allSatisfy { _ in dslGenericField(DslRow.self) === first }
+        }
+      }
+      for await isSame in group { #expect(isSame) }
+    }
+    #expect(dslGenericField(DslIndexed.self) !== first)
+    for number in 0..<5 {
+      let node = Fields<DslRow>()[\.tags[number]].node
+      #expect(node.identity == Fields<DslRow>()[\.tags[number]].node.identity)
+    }
   }
 }

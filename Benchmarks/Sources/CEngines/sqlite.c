@@ -6,7 +6,9 @@
 #include "person.h"
 
 enum {
-  BEGIN_WRITE, BEGIN_READ, COMMIT, ROLLBACK, INSERT, SET_AGE, DELETE, GET, SCAN, STATEMENT_COUNT
+  BEGIN_WRITE, BEGIN_READ, COMMIT, ROLLBACK, INSERT, SET_AGE, DELETE, GET, SCAN,
+  FIND_EMAIL, FIND_AGES, FIND_CITY, FIND_COMPANY, EMAIL_RANGE, CITY_RANGE, COUNT_AGES, FIND_SCORES,
+  TOP_SCORES, STATEMENT_COUNT
 };
 
 #define COLUMNS "id, name, email, age, score, active, createdAt, city, companyID"
@@ -18,7 +20,16 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
   "UPDATE person SET age = ? WHERE id = ?",
   "DELETE FROM person WHERE id = ?",
   "SELECT " COLUMNS " FROM person WHERE id = ?",
-  "SELECT " COLUMNS " FROM person ORDER BY id"};
+  "SELECT " COLUMNS " FROM person ORDER BY id",
+  "SELECT " COLUMNS " FROM person WHERE email = ?",
+  "SELECT " COLUMNS " FROM person WHERE age BETWEEN ? AND ?",
+  "SELECT " COLUMNS " FROM person WHERE city = ? ORDER BY age, id LIMIT ?",
+  "SELECT " COLUMNS " FROM person WHERE companyID = ?",
+  "SELECT " COLUMNS " FROM person WHERE email >= ? AND email < ?",
+  "SELECT " COLUMNS " FROM person WHERE city >= ? AND city < ?",
+  "SELECT count(*) FROM person WHERE age >= ?",
+  "SELECT " COLUMNS " FROM person WHERE score > ?",
+  "SELECT " COLUMNS " FROM person ORDER BY score DESC LIMIT ?"};
 
 static const char schema[] =
   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
@@ -180,17 +191,16 @@ int bench_sqlite_get(bench_sqlite *store, const int64_t *ids, size_t count, benc
   return finish(store, bench_sqlite_get_each(store, ids, count, result));
 }
 
-static int each_row(
-  bench_sqlite *store, bench_result *result, uint64_t (*add)(uint64_t, const bench_person *)) {
-  sqlite3_stmt *scan = store->statements[SCAN];
-  while (sqlite3_step(scan) == SQLITE_ROW) {
+static inline int each_row(
+  sqlite3_stmt *query, bench_result *result, uint64_t (*add)(uint64_t, const bench_person *)) {
+  while (sqlite3_step(query) == SQLITE_ROW) {
     bench_person person;
-    materialise(scan, &person);
+    materialise(query, &person);
     result->rows += 1;
     result->checksum = add(result->checksum, &person);
     person_free(&person);
   }
-  return sqlite3_reset(scan);
+  return sqlite3_reset(query);
 }
 
 static uint64_t add_checksum(uint64_t sum, const bench_person *person) {
@@ -199,12 +209,113 @@ static uint64_t add_checksum(uint64_t sum, const bench_person *person) {
 
 int bench_sqlite_scan(bench_sqlite *store, bench_result *result) {
   *result = (bench_result){0, 0};
-  return each_row(store, result, add_checksum);
+  return each_row(store->statements[SCAN], result, add_checksum);
 }
 
 int bench_sqlite_fingerprint(bench_sqlite *store, bench_result *result) {
   *result = (bench_result){0, FNV_START};
-  return each_row(store, result, fnv_person);
+  return each_row(store->statements[SCAN], result, fnv_person);
+}
+
+// MARK: Queries
+
+static void bind_text(sqlite3_stmt *query, int parameter, bench_text text) {
+  sqlite3_bind_text(query, parameter, text.bytes, (int)text.length, SQLITE_STATIC);
+}
+
+// Runs one statement for each text, in one read.
+static int find_texts(
+  bench_sqlite *store, sqlite3_stmt *query, const bench_text *texts, size_t count,
+  bench_result *result) {
+  *result = (bench_result){0, 0};
+  int code = run(store->statements[BEGIN_READ]);
+  if (code != SQLITE_OK) return code;
+  for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
+    bind_text(query, 1, texts[index]);
+    code = each_row(query, result, add_checksum);
+  }
+  return finish(store, code);
+}
+
+int bench_sqlite_find_emails(
+  bench_sqlite *store, const bench_text *emails, size_t count, bench_result *result) {
+  return find_texts(store, store->statements[FIND_EMAIL], emails, count, result);
+}
+
+int bench_sqlite_find_cities(
+  bench_sqlite *store, const bench_text *cities, size_t count, size_t limit,
+  bench_result *result) {
+  sqlite3_bind_int64(store->statements[FIND_CITY], 2, (sqlite3_int64)limit);
+  return find_texts(store, store->statements[FIND_CITY], cities, count, result);
+}
+
+int bench_sqlite_find_companies(
+  bench_sqlite *store, const int64_t *companies, size_t count, bench_result *result) {
+  sqlite3_stmt *query = store->statements[FIND_COMPANY];
+  *result = (bench_result){0, 0};
+  int code = run(store->statements[BEGIN_READ]);
+  if (code != SQLITE_OK) return code;
+  for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
+    sqlite3_bind_int64(query, 1, companies[index]);
+    code = each_row(query, result, add_checksum);
+  }
+  return finish(store, code);
+}
+
+int bench_sqlite_find_ages(
+  bench_sqlite *store, int64_t from, int64_t through, bench_result *result) {
+  sqlite3_stmt *query = store->statements[FIND_AGES];
+  *result = (bench_result){0, 0};
+  sqlite3_bind_int64(query, 1, from);
+  sqlite3_bind_int64(query, 2, through);
+  return each_row(query, result, add_checksum);
+}
+
+// A prefix as a range, which unlike LIKE uses the index for every collation; it ends below the
+// prefix with its last byte one greater.
+static int find_prefix(sqlite3_stmt *query, bench_text prefix, bench_result *result) {
+  char end[256];
+  *result = (bench_result){0, 0};
+  if (prefix.length == 0 || prefix.length > sizeof end) return SQLITE_TOOBIG;
+  memcpy(end, prefix.bytes, prefix.length);
+  end[prefix.length - 1] += 1;
+  bind_text(query, 1, prefix);
+  bind_text(query, 2, (bench_text){end, prefix.length});
+  return each_row(query, result, add_checksum);
+}
+
+int bench_sqlite_find_email_prefix(
+  bench_sqlite *store, bench_text prefix, bench_result *result) {
+  return find_prefix(store->statements[EMAIL_RANGE], prefix, result);
+}
+
+int bench_sqlite_find_city_prefix(bench_sqlite *store, bench_text prefix, bench_result *result) {
+  return find_prefix(store->statements[CITY_RANGE], prefix, result);
+}
+
+int bench_sqlite_count_ages(bench_sqlite *store, int64_t from, bench_result *result) {
+  sqlite3_stmt *query = store->statements[COUNT_AGES];
+  *result = (bench_result){0, 0};
+  sqlite3_bind_int64(query, 1, from);
+  if (sqlite3_step(query) == SQLITE_ROW) {
+    result->rows = (uint64_t)sqlite3_column_int64(query, 0);
+    result->checksum = result->rows;
+  }
+  return sqlite3_reset(query);
+}
+
+int bench_sqlite_find_scores(bench_sqlite *store, double above, bench_result *result) {
+  sqlite3_stmt *query = store->statements[FIND_SCORES];
+  *result = (bench_result){0, 0};
+  sqlite3_bind_double(query, 1, above);
+  return each_row(query, result, add_checksum);
+}
+
+int bench_sqlite_top_scores(bench_sqlite *store, size_t limit, bench_result *result) {
+  sqlite3_stmt *query = store->statements[TOP_SCORES];
+  *result = (bench_result){0, 0};
+  sqlite3_bind_int64(query, 1, (sqlite3_int64)limit);
+  return each_row(query, result, add_checksum);
 }
 
 int bench_sqlite_checkpoint(bench_sqlite *store) {

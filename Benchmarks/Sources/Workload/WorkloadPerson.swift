@@ -59,6 +59,9 @@ public struct WorkloadPerson: Equatable, Sendable {
     max(1, size / 50)
   }
 
+  /// The cities, the most common ones first.
+  public static var cities: [String] { Vocabulary.cities }
+
   /// The records of a range of indexes.
   public static func records(_ indexes: ClosedRange<Int>, size: Int) -> [WorkloadPerson] {
     indexes.map { WorkloadPerson(index: $0, size: size) }

@@ -10,7 +10,7 @@ struct QueryResult: Equatable {
 ///
 /// The harness times the calls; whatever turns workload values into a peer's own form happens in
 /// `prepare`, outside the timed region.
-protocol Engine: AnyObject {
+protocol Engine: QueryEngine {
   associatedtype Batch
 
   static var peer: String { get }

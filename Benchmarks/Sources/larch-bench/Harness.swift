@@ -6,9 +6,9 @@ struct Harness {
   var arguments: Arguments
   var report: Report
 
-  init(arguments: Arguments) throws {
+  init(arguments: Arguments, file: FileHandle?) {
     self.arguments = arguments
-    report = try Report(arguments: arguments)
+    report = Report(arguments: arguments, file: file)
   }
 
   mutating func run() throws {

@@ -25,7 +25,7 @@ struct Operation: Sendable {
 
   /// All that are known; a later issue adds a row here and a method to `Engine`.
   static var all: [Operation] {
-    writes + reads + [
+    writes + reads + queries + [
       Operation(
         name: "open", unit: "open+find", stage: .open,
         limit: .nanoseconds(must: 800_000, aim: 300_000), run: runOpen),
@@ -94,16 +94,7 @@ struct Operation: Sendable {
       name: "R8", unit: "query", stage: .read, limit: .ratio(must: 8, aim: 5),
       memberwise: ("R8m", .ratio(must: 3.0, aim: 1.9))
     ) { session in
-      let times = scanRepetitions(session)
-      return try query("R8", operations: times, session) {
-        var sum = QueryResult(rows: 0, checksum: 0)
-        for _ in 0..<times {
-          let result = try session.engine.scan()
-          sum.rows += result.rows
-          sum.checksum &+= result.checksum
-        }
-        return sum
-      }
+      try repeatedQuery("R8", session) { try session.engine.scan() }
     },
   ]
 
@@ -112,6 +103,21 @@ struct Operation: Sendable {
   private static func lookUps(_ session: Session) -> [Int64] {
     var stream = RandomStream(operation: 101)
     return (0..<100_000).map { _ in 1 + Int64(stream.below(session.size)) }
+  }
+
+  static func repeatedQuery(
+    _ name: String, _ session: Session, _ body: () throws -> QueryResult
+  ) throws -> Measurement {
+    let times = scanRepetitions(session)
+    return try query(name, operations: times, session) {
+      var sum = QueryResult(rows: 0, checksum: 0)
+      for _ in 0..<times {
+        let result = try body()
+        sum.rows += result.rows
+        sum.checksum &+= result.checksum
+      }
+      return sum
+    }
   }
 
   private static func scanRepetitions(_ session: Session) -> Int {
@@ -141,7 +147,7 @@ struct Operation: Sendable {
       operation: name, nanoseconds: nanoseconds, operations: ids.count, rows: 1, checksum: done)
   }
 
-  private static func query(
+  static func query(
     _ name: String, operations: Int, _ session: Session, _ body: () throws -> QueryResult
   ) throws -> Measurement {
     var result = QueryResult(rows: 0, checksum: 0)

@@ -5,19 +5,21 @@ struct Report {
   private let arguments: Arguments
   private let file: FileHandle?
   /// Figures by operation, then peer, one a round.
-  private var figures: [String: [String: [Double]]] = [:]
+  private(set) var figures: [String: [String: [Double]]] = [:]
   private(set) var differences: [String] = []
 
-  init(arguments: Arguments) throws {
+  /// JSON lines go to the file where there is one.
+  init(arguments: Arguments, file: FileHandle?) {
     self.arguments = arguments
-    guard let path = arguments.json else {
-      file = nil
-      return
-    }
+    self.file = file
+  }
+
+  static func createFile(_ arguments: Arguments) throws -> FileHandle? {
+    guard let path = arguments.json else { return nil }
     guard FileManager.default.createFile(atPath: path, contents: nil),
       let handle = FileHandle(forWritingAtPath: path)
     else { throw BenchmarkError("cannot write \(path)") }
-    file = handle
+    return handle
   }
 
   mutating func add(
@@ -118,17 +120,18 @@ struct Report {
     return text + (reached > must ? "  MISSED" : reached > aim ? "  ok" : "  ok, aim reached")
   }
 
-  private func ratio(_ figures: [Double]?, _ base: [Double]?) -> Double? {
-    guard let figures, let base, figures.count == base.count else { return nil }
-    return medianRatio(figures, base)
-  }
+}
 
-  private func figure(_ value: Double, _ unit: String) -> String {
-    if unit == "bytes" { return format(value / 1e6, 2) + " MB" }
-    if value >= 1e6 { return format(value / 1e6, 2) + " ms" }
-    if value >= 1e4 { return format(value / 1e3, 1) + " us" }
-    return format(value, 1) + " ns"
-  }
+func ratio(_ figures: [Double]?, _ base: [Double]?) -> Double? {
+  guard let figures, let base, figures.count == base.count else { return nil }
+  return medianRatio(figures, base)
+}
+
+func figure(_ value: Double, _ unit: String) -> String {
+  if unit == "bytes" { return format(value / 1e6, 2) + " MB" }
+  if value >= 1e6 { return format(value / 1e6, 2) + " ms" }
+  if value >= 1e4 { return format(value / 1e3, 1) + " us" }
+  return format(value, 1) + " ns"
 }
 
 func format(_ value: Double, _ digits: Int) -> String {

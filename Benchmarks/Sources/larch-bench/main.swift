@@ -15,12 +15,22 @@ do {
   } else if let operation = arguments.profile {
     try runProfile(operation, arguments)
   } else {
-    var harness = try Harness(arguments: arguments)
-    try harness.run()
-    print("\(arguments.size) records, median of \(arguments.rounds) rounds, ratios to raw LMDB")
-    print(harness.report.table())
-    guard harness.report.differences.isEmpty else {
-      for difference in harness.report.differences { print("DIFFERENT: \(difference)") }
+    let file = try Report.createFile(arguments)
+    let differences: [String]
+    if arguments.growth {
+      let growth = try GrowthReport(arguments, file: file)
+      print("median of \(arguments.rounds) rounds, growth beside that of raw LMDB")
+      print(growth.table())
+      differences = growth.differences
+    } else {
+      var harness = Harness(arguments: arguments, file: file)
+      try harness.run()
+      print("\(arguments.size) records, median of \(arguments.rounds) rounds, ratios to raw LMDB")
+      print(harness.report.table())
+      differences = harness.report.differences
+    }
+    guard differences.isEmpty else {
+      for difference in differences { print("DIFFERENT: \(difference)") }
       exit(1)
     }
     print("checksums of all peers are equal")

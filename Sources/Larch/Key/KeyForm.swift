@@ -46,6 +46,15 @@ public struct KeyForm: Hashable, Sendable {
     if case .optional(let wrapped) = node { return wrapped.unwrapped }
     return self
   }
+
+  /// Whether nil can be written in several ways.
+  var hasNestedOptionals: Bool {
+    switch node {
+    case .primitive: false
+    case .optional(let wrapped): wrapped.isOptional || wrapped.hasNestedOptionals
+    case .composite(let parts): parts.contains { $0.hasNestedOptionals }
+    }
+  }
 }
 
 extension KeyForm: CustomStringConvertible {

@@ -10,6 +10,10 @@ final class IndexFieldSchema: Sendable {
   let isFolded: Bool
   /// Which field it is: how a filter finds the index.
   let identity: FieldIdentity
+  /// Of the identity, so that most of those that differ need not be compared.
+  let identityHash: Int
+  /// Nil can be written in several ways, and so stands in several places of an index.
+  let hasNestedOptionals: Bool
 
   init(
     storedPath: [String]?, identity: FieldIdentity, form: KeyForm, isMultiple: Bool,
@@ -17,6 +21,8 @@ final class IndexFieldSchema: Sendable {
   ) {
     self.storedPath = storedPath
     self.identity = identity
+    identityHash = identity.hashValue
+    hasNestedOptionals = form.hasNestedOptionals
     self.form = form
     self.isMultiple = isMultiple
     self.isFolded = isFolded
@@ -70,6 +76,8 @@ final class CollectionSchema: Sendable {
   let typeID: ObjectIdentifier
   let idKind: RecordIDKind
   let indexes: [IndexSchema]
+  /// The `identityHash` of the first field of each index, side by side.
+  let leadingFields: [Int]
   /// Whether any index needs the decoded record.
   let hasDecodedIndexes: Bool
   /// The way from stored bytes to the keys of a decoded record: the type is known only here.
@@ -89,6 +97,7 @@ final class CollectionSchema: Sendable {
     self.typeID = typeID
     self.idKind = idKind
     self.indexes = indexes
+    leadingFields = indexes.map { $0.fields.first?.identityHash ?? 0 }
     self.decodedKeys = decodedKeys
     self.declareDefaults = declareDefaults
     self.typed = typed

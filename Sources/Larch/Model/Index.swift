@@ -76,7 +76,7 @@ public struct Unique<R: Record>: Sendable {
   }
 }
 
-/// How the text of an index is compared.
+/// How texts are compared, in an index, a filter or an order.
 public enum TextIndexOption: Sendable {
   /// Upper and lower case are the same, as `lowercased()` says.
   case caseInsensitive

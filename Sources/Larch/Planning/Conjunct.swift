@@ -4,6 +4,8 @@ struct Conjunct {
   /// The field that it is about; nil if that is none, or several.
   let field: FieldReference?
   let shape: Shape
+  /// Of the identity of the field.
+  let identityHash: Int
 
   enum Shape {
     /// No bound of any index.
@@ -43,6 +45,7 @@ struct Conjunct {
       field = nil
       shape = .none
     }
+    identityHash = field?.identityHash ?? 0
   }
 
   private static func shape(of test: FieldTest) -> Shape {
@@ -123,7 +126,8 @@ struct Conjunct {
 extension IndexFieldSchema {
   /// Whether the keys hold the values of the field.
   func holds(_ field: FieldReference) -> Bool {
-    identity == field.identity && isMultiple == field.isMultiple && form == field.form
+    identityHash == field.identityHash && identity == field.identity
+      && isMultiple == field.isMultiple && form == field.form
   }
 }
 
@@ -135,15 +139,6 @@ extension KeyForm {
     case .optional(let wrapped):
       if case .primitive = wrapped.node { true } else { false }
     case .composite: false
-    }
-  }
-
-  /// Whether nil can be written in several ways, and so stands in several places.
-  var hasNestedOptionals: Bool {
-    switch node {
-    case .primitive: false
-    case .optional(let wrapped): wrapped.isOptional || wrapped.hasNestedOptionals
-    case .composite(let parts): parts.contains { $0.hasNestedOptionals }
     }
   }
 }

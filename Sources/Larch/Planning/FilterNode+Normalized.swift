@@ -7,22 +7,36 @@ extension FilterNode {
   func normalized() throws -> FilterNode { try normalized(isNegated: false) }
 
   private func normalized(isNegated: Bool) throws -> FilterNode {
+    if !isNegated, isPlainlyNormal { return self }
     switch self {
     case .all(let nodes):
-      try isNegated
+      return try isNegated
         ? FilterNode.some(of: nodes, isNegated: true)
         : FilterNode.every(of: nodes, isNegated: false)
     case .any(let nodes):
-      try isNegated
+      return try isNegated
         ? FilterNode.every(of: nodes, isNegated: true)
         : FilterNode.some(of: nodes, isNegated: false)
-    case .not(let node): try node.normalized(isNegated: !isNegated)
+    case .not(let node): return try node.normalized(isNegated: !isNegated)
     case .field(let filter):
-      isNegated ? filter.normalizedNegation(self) : filter.normalized(self)
-    case .pair: isNegated ? .not(self) : self
+      return isNegated ? filter.normalizedNegation(self) : filter.normalized(self)
+    case .pair: return isNegated ? .not(self) : self
     case .record(let filter):
-      if let error = filter.error { throw error } else if isNegated { .not(self) } else { self }
+      if let error = filter.error { throw error }
+      return isNegated ? .not(self) : self
     }
+  }
+
+  /// Whether it is a few usual tests of different fields: not worth being made again.
+  private var isPlainlyNormal: Bool {
+    guard case .all(let nodes) = self, (2...4).contains(nodes.count) else { return false }
+    for (place, node) in nodes.enumerated() {
+      guard case .field(let filter) = node, filter.isPlainlyNormal else { return false }
+      for other in nodes[..<place] {
+        if case .field(let second) = other, second.field.isSame(as: filter.field) { return false }
+      }
+    }
+    return true
   }
 
   // MARK: And
@@ -148,11 +162,25 @@ extension FieldReference {
   /// Whether both read the same values.
   func isSame(as other: FieldReference) -> Bool {
     self === other
-      || (identity == other.identity && isMultiple == other.isMultiple && form == other.form)
+      || (identityHash == other.identityHash && identity == other.identity
+        && isMultiple == other.isMultiple && form == other.form)
   }
 }
 
 extension FieldFilter {
+  fileprivate var isPlainlyNormal: Bool {
+    switch test {
+    case .equal(let values):
+      guard values.count == 1 else { return false }
+      if case .null = values[0] { return field.form.isOptional }
+      return !values[0].isNaN
+    case .within(let bound?, nil), .within(nil, let bound?):
+      return bound.values.count == 1 && !bound.values[0].isInNoRange
+    case .text(let text): return text.kind != .equal && !text.text.isEmpty
+    case .oneOf, .within: return false
+    }
+  }
+
   /// - Parameter node: the filter as a node, so that what is normal already is not made again.
   fileprivate func normalized(_ node: FilterNode?) -> FilterNode {
     var same: FilterNode { node ?? .field(self) }

@@ -37,7 +37,7 @@ struct IndexMatch {
     var isSingle = true
     var hasNil = false
     scan: for component in index.fields {
-      if component.form.hasNestedOptionals { break }
+      if component.hasNestedOptionals { break }
       var best: (place: Int, count: Int)?
       var ranges: UInt64 = 0
       for place in 0..<min(conjuncts.count, IndexMatch.conjunctLimit)
@@ -84,7 +84,7 @@ struct IndexMatch {
       for (place, term) in terms.enumerated() {
         let component = index.fields[singleCount + place]
         guard term.descends == terms[0].descends, component.holds(term.field),
-          component.isFolded == term.ignoresCase, !component.form.hasNestedOptionals
+          component.isFolded == term.ignoresCase, !component.hasNestedOptionals
         else { return false }
       }
       return !index.hasMultiple

@@ -8,6 +8,7 @@ extension PlanTask {
       if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
     }
     var matches = matches()
+    if ids == nil, let best = perfect(matches), let scan = scan(best) { return plan(scan) }
     if matches.count > 1 { removeNeedless(&matches) }
     if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
       return plan(scan)
@@ -50,14 +51,36 @@ extension PlanTask {
 
   /// The indexes that bound something, that keep the order, or whose keys alone tell the answer.
   func matches() -> [IndexMatch] {
+    if conjuncts.isEmpty, isByID { return [] }
     var matches: [IndexMatch] = []
-    for (number, index) in schema.indexes.enumerated() where usable.hasBit(number) {
+    var rest = usable & (order.isAny ? .max : promising)
+    while rest != 0 {
+      let number = rest.trailingZeroBitCount
+      rest &= rest &- 1
+      let index = schema.indexes[number]
       guard let match = IndexMatch(number, index, conjuncts, order) else { continue }
       if match.isUnique { return [match] }
       if match.used != 0 || isWorthwhileUnbounded(match, index) { matches.append(match) }
       if index.hasMultiple { addOthers(match, index, to: &matches) }
     }
     return matches
+  }
+
+  /// The indexes whose first field is asked for, by bit.
+  private var promising: UInt64 {
+    var found: UInt64 = 0
+    for conjunct in conjuncts where conjunct.field != nil {
+      add(conjunct.identityHash, to: &found)
+    }
+    if case .terms(let terms, _) = order { add(terms[0].field.identityHash, to: &found) }
+    return found
+  }
+
+  private func add(_ identityHash: Int, to found: inout UInt64) {
+    for place in 0..<min(schema.leadingFields.count, UInt64.bitWidth)
+    where schema.leadingFields[place] == identityHash {
+      found.setBit(place)
+    }
   }
 
   /// Of several tests of elements only one bounds a scan, so each is tried.
@@ -91,6 +114,23 @@ extension PlanTask {
         && conjuncts.allSatisfy { index.decides($0.node) }
     case .byID: return false
     }
+  }
+
+  /// The index that bounds a scan by every conjunct and keeps the order, if one does.
+  private func perfect(_ matches: [IndexMatch]) -> IndexMatch? {
+    var best: IndexMatch?
+    for match in matches {
+      guard match.used.nonzeroBitCount == conjuncts.count, match.servesOrder || isByID,
+        isSurelyGood(match)
+      else { continue }
+      if let other = best {
+        let isCovering = isAnswered(by: schema.indexes[match.index])
+        let isOtherCovering = isAnswered(by: schema.indexes[other.index])
+        if isCovering != isOtherCovering ? isOtherCovering : comesBefore(other, match) { continue }
+      }
+      best = match
+    }
+    return best
   }
 
   /// Leaves out indexes that another one is at least as good as, in everything that counts.

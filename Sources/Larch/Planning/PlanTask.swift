@@ -190,16 +190,15 @@ extension PlanTask {
   /// A scan of an index; nil where a constant does not fit it.
   func scan(_ match: IndexMatch) -> Candidate? {
     let index = schema.indexes[match.index]
-    var points: [FilterNode] = []
-    points.reserveCapacity(match.pointCount)
+    var bounds: [FilterNode] = []
+    bounds.reserveCapacity(match.pointCount + 1)
     var checked: UInt64 = 0
     for place in 0..<match.pointCount {
       let component = index.fields[place]
       guard let found = usedConjunct(of: component, match) else { return nil }
-      points.append(conjuncts[found].node)
+      bounds.append(conjuncts[found].node)
       if conjuncts[found].isExact(for: component) { checked.setBit(found) }
     }
-    var bounds: [FilterNode] = []
     if match.hasRange {
       let component = index.fields[match.pointCount]
       for (place, conjunct) in conjuncts.enumerated() where match.uses(place) {
@@ -208,7 +207,7 @@ extension PlanTask {
         if conjunct.isExact(for: component) { checked.setBit(place) }
       }
     }
-    var maker = ScanBounds(index, points: points, bounds: bounds)
+    var maker = ScanBounds(index, bounds, pointCount: match.pointCount)
     maker.make()
     if maker.isUnwritable { return nil }
     if maker.isCut { checked = 0 }
@@ -228,12 +227,12 @@ extension PlanTask {
     let rowOrder = order(of: match, isInOrder: isInOrder)
     if isInOrder, let after, case .byIndex(_, let descends, _) = rowOrder,
       let rest = KeyRange.behind(
-        after.values, index, points: points.prefix(match.singleCount), descends: descends)
+        after.values, index, points: bounds.prefix(match.singleCount), descends: descends)
     {
       ranges = KeyRange.intersection(ranges, [rest])
     }
     let scan = Plan.IndexScan(
-      index: match.index, ranges: ranges, bounds: points + bounds, keyFilter: keyFilter,
+      index: match.index, ranges: ranges, bounds: bounds, keyFilter: keyFilter,
       mayRepeat: match.mayRepeat, isPoints: match.pointCount == index.fields.count)
     return Candidate(
       source: ranges.isEmpty ? .nothing : .index(scan), residue: residue, order: rowOrder,

@@ -2,10 +2,10 @@
 /// components, and bounds of the next one.
 struct ScanBounds: ~Copyable {
   private let index: IndexSchema
-  /// For each component with constants, the filter that gives them.
-  private let points: [FilterNode]
-  /// What bounds the component behind them, all of it.
+  /// For each component with constants the filter that gives them, then what bounds the component
+  /// behind them.
   private let bounds: [FilterNode]
+  private let pointCount: Int
   private var writer = KeyWriter()
 
   private(set) var ranges: [KeyRange] = []
@@ -16,10 +16,10 @@ struct ScanBounds: ~Copyable {
   /// A constant is not of the form of the component.
   private(set) var isUnwritable = false
 
-  init(_ index: IndexSchema, points: [FilterNode], bounds: [FilterNode]) {
+  init(_ index: IndexSchema, _ bounds: [FilterNode], pointCount: Int) {
     self.index = index
-    self.points = points
     self.bounds = bounds
+    self.pointCount = pointCount
   }
 
   mutating func make() {
@@ -28,8 +28,8 @@ struct ScanBounds: ~Copyable {
   }
 
   private mutating func write(from place: Int) {
-    guard place < points.count else { return writeEnd() }
-    guard case .field(let filter) = points[place] else {
+    guard place < pointCount else { return writeEnd() }
+    guard case .field(let filter) = bounds[place] else {
       isUnwritable = true
       return
     }
@@ -63,14 +63,14 @@ struct ScanBounds: ~Copyable {
   }
 
   private mutating func writeEnd() {
-    let place = points.count
-    guard let first = bounds.first else {
+    let place = pointCount
+    guard place < bounds.count else {
       let isComplete = place == index.fields.count
       ranges.append(.equal(to: KeyPrefix(writer), isComplete: isComplete))
       return
     }
-    var found = ranges(of: first, at: place)
-    for other in bounds.dropFirst() {
+    var found = ranges(of: bounds[place], at: place)
+    for other in bounds.dropFirst(place + 1) {
       found = KeyRange.intersection(found, ranges(of: other, at: place))
     }
     ranges += found

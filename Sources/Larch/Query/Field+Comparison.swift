@@ -45,29 +45,30 @@ extension Field where Value: Equatable & Sendable {
   }
 
   private func equals(_ value: Value) -> Filter<Root> {
-    filter("== …", { $0.filter(.equal($0.values(value))) }, orElse: { $0 == value })
+    if let key = node.key { return Filter(key.filter(.equal(key.values(value)))) }
+    return filter("== …", decoded: { $0 == value })
   }
 }
 
 extension Field where Value: Comparable & Sendable {
   /// The field is less than a value.
   public static func < (field: Self, value: Value) -> Filter<Root> {
-    field.isWithin(nil, (value, false))
+    field.isBelow(value, isIncluded: false)
   }
 
   /// The field is less than a value, or equal.
   public static func <= (field: Self, value: Value) -> Filter<Root> {
-    field.isWithin(nil, (value, true))
+    field.isBelow(value, isIncluded: true)
   }
 
   /// The field is greater than a value.
   public static func > (field: Self, value: Value) -> Filter<Root> {
-    field.isWithin((value, false), nil)
+    field.isAbove(value, isIncluded: false)
   }
 
   /// The field is greater than a value, or equal.
   public static func >= (field: Self, value: Value) -> Filter<Root> {
-    field.isWithin((value, true), nil)
+    field.isAbove(value, isIncluded: true)
   }
 
   /// The field is greater than a value.
@@ -86,22 +87,22 @@ extension Field where Value: Comparable & Sendable {
 extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable {
   /// The field is less than a value; false for nil.
   public static func < (field: Self, value: Value.Wrapped) -> Filter<Root> {
-    field.isWithin(nil, (value, false))
+    field.isBelow(value, isIncluded: false)
   }
 
   /// The field is less than a value, or equal; false for nil.
   public static func <= (field: Self, value: Value.Wrapped) -> Filter<Root> {
-    field.isWithin(nil, (value, true))
+    field.isBelow(value, isIncluded: true)
   }
 
   /// The field is greater than a value; false for nil.
   public static func > (field: Self, value: Value.Wrapped) -> Filter<Root> {
-    field.isWithin((value, false), nil)
+    field.isAbove(value, isIncluded: false)
   }
 
   /// The field is greater than a value, or equal; false for nil.
   public static func >= (field: Self, value: Value.Wrapped) -> Filter<Root> {
-    field.isWithin((value, true), nil)
+    field.isAbove(value, isIncluded: true)
   }
 
   /// The field is greater than a value; false for nil.

@@ -38,28 +38,29 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
   public func contains<Condition: FilterExpression>(
     where condition: (Field<Value.Element, Value.Element>) -> Condition
   ) -> Filter<Root> where Condition.Root == Value.Element {
-    let node = condition(Field<Value.Element, Value.Element>(node: .itself()))._filter.node
+    let element = FieldNode<Value.Element, Value.Element>.itself()
+    let node = condition(Field<Value.Element, Value.Element>(node: element))._filter.node
     let whole = filter(
       "contains where …", decoded: { $0.hasElement { node.matches($0) } }
     ).node
     guard let key = self.node.elementKey else { return Filter(whole) }
-    let parts = Self.split(node, key)
+    let parts = Self.split(node, element.key?.field, key)
     return Filter(parts.isExact ? parts.node : parts.node.and(whole))
   }
 
   /// What can be told of single elements, one test at a time: exactly the condition, or more
   /// records than it is true for.
   private static func split(
-    _ node: FilterNode, _ key: FieldKey<Root, Value.Element>
+    _ node: FilterNode, _ element: FieldReference?, _ key: FieldKey<Root, Value.Element>
   ) -> (node: FilterNode, isExact: Bool) {
     switch node {
-    case .field(let filter) where filter.field.identity == .computed(\Value.Element.self):
+    case .field(let filter) where filter.field === element:
       return (key.filter(filter.test), true)
-    case .all(let nodes) where nodes.count == 1: return split(nodes[0], key)
+    case .all(let nodes) where nodes.count == 1: return split(nodes[0], element, key)
     case .all(let nodes):
-      return (nodes.reduce(.always) { $0.and(split($1, key).node) }, false)
+      return (nodes.reduce(.always) { $0.and(split($1, element, key).node) }, false)
     case .any(let nodes):
-      let parts = nodes.map { split($0, key) }
+      let parts = nodes.map { split($0, element, key) }
       if parts.contains(where: { $0.node.isAlways }) { return (.always, false) }
       return (.any(parts.map(\.node)), parts.allSatisfy(\.isExact))
     case .not, .field, .pair, .record: return (.always, false)

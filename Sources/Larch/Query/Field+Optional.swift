@@ -21,9 +21,10 @@ extension Optional: OptionalField {
 extension Field where Value: OptionalField {
   /// The field has no value.
   public var isNil: Filter<Root> {
-    filter(
-      "== nil", { $0.filter(.equal($0.values(Value(_optional: nil)))) },
-      orElse: { $0._optional == nil })
+    if let key = node.key {
+      return Filter(key.filter(.equal(key.values(Value(_optional: nil)))))
+    }
+    return filter("== nil", decoded: { $0._optional == nil })
   }
 
   /// The field has a value, be it NaN.

@@ -2,17 +2,6 @@
 // where it has not.
 
 extension Field {
-  /// A test of the field.
-  ///
-  /// - Parameter operation: what plans print behind the name, for a test of the decoded record.
-  func filter(
-    _ operation: StaticString, _ test: (FieldKey<Root, Value>) -> FilterNode,
-    orElse matches: @escaping @Sendable (Value) -> Bool
-  ) -> Filter<Root> {
-    if let key = node.key { return Filter(test(key)) }
-    return filter(operation, decoded: matches)
-  }
-
   /// A test of the value in the decoded record.
   func filter(
     _ operation: StaticString, error: LarchError? = nil,
@@ -57,40 +46,33 @@ extension Field {
 }
 
 extension Field where Value: Comparable & Sendable {
-  typealias Bound = (value: Value, isIncluded: Bool)
-
-  func isWithin(_ lower: Bound?, _ upper: Bound?) -> Filter<Root> {
-    filter(
-      "in …", { $0.within(lower, upper) { $0 } }, orElse: { Self.lies($0, lower, upper) })
+  func isAbove(_ bound: Value, isIncluded: Bool) -> Filter<Root> {
+    if let key = node.key { return Filter(key.isAbove(bound, isIncluded: isIncluded)) }
+    return filter("> …", decoded: { isIncluded ? $0 >= bound : $0 > bound })
   }
 
-  fileprivate static func lies(_ value: Value, _ lower: Bound?, _ upper: Bound?) -> Bool {
-    if let lower, !(lower.isIncluded ? lower.value <= value : lower.value < value) { return false }
-    if let upper, !(upper.isIncluded ? value <= upper.value : value < upper.value) { return false }
-    return true
+  func isBelow(_ bound: Value, isIncluded: Bool) -> Filter<Root> {
+    if let key = node.key { return Filter(key.isBelow(bound, isIncluded: isIncluded)) }
+    return filter("< …", decoded: { isIncluded ? $0 <= bound : $0 < bound })
   }
 }
 
 extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable {
-  typealias WrappedBound = (value: Value.Wrapped, isIncluded: Bool)
-
-  func isWithin(_ lower: WrappedBound?, _ upper: WrappedBound?) -> Filter<Root> {
-    filter(
-      "in …", { $0.within(lower, upper) { Value(_optional: $0) } },
-      orElse: { value in
-        value._optional.map { Field<Root, Value.Wrapped>.lies($0, lower, upper) } ?? false
-      })
-  }
-}
-
-extension FieldKey {
-  fileprivate func within<Bound>(
-    _ lower: (value: Bound, isIncluded: Bool)?, _ upper: (value: Bound, isIncluded: Bool)?,
-    _ value: (Bound) -> Value
-  ) -> FilterNode {
-    func bound(_ bound: (value: Bound, isIncluded: Bool)) -> ValueBound {
-      ValueBound(values: values(value(bound.value)), isIncluded: bound.isIncluded)
+  func isAbove(_ bound: Value.Wrapped, isIncluded: Bool) -> Filter<Root> {
+    if let key = node.key {
+      return Filter(key.isAbove(Value(_optional: bound), isIncluded: isIncluded))
     }
-    return filter(.within(lower: lower.map(bound), upper: upper.map(bound)))
+    return filter("> …") { value in
+      value._optional.map { isIncluded ? $0 >= bound : $0 > bound } ?? false
+    }
+  }
+
+  func isBelow(_ bound: Value.Wrapped, isIncluded: Bool) -> Filter<Root> {
+    if let key = node.key {
+      return Filter(key.isBelow(Value(_optional: bound), isIncluded: isIncluded))
+    }
+    return filter("< …") { value in
+      value._optional.map { isIncluded ? $0 <= bound : $0 < bound } ?? false
+    }
   }
 }

@@ -5,12 +5,16 @@
 public struct Fields<Root: Record>: Sendable {
   init() {}
 
+  /// The id, which records are stored under and found by first of all.
+  public var id: Field<Root, Root.ID> { Field(node: .id()) }
+
   /// The property that a key path reads.
   public subscript<Value>(
     dynamicMember keyPath: any KeyPath<Root, Value> & Sendable
   ) -> Field<Root, Value> { Field(node: .of(keyPath)) }
 
-  /// The property that a key path reads, for key paths that are values of the program.
+  /// The property that a key path reads: for key paths that are values of the program, and to
+  /// name a computed property behind an optional (`$0[\.home?.label]`) as an index over it does.
   public subscript<Value>(
     _ keyPath: any KeyPath<Root, Value> & Sendable
   ) -> Field<Root, Value> { Field(node: .of(keyPath)) }
@@ -25,6 +29,10 @@ public struct Fields<Root: Record>: Sendable {
 }
 
 /// A property of a record in a filter, to be compared with a value or with another field.
+///
+/// The operators say what Swift's say about the values; for strings, `<` is the order of their
+/// NFC bytes. A type of your own that is an ``IndexKey`` is compared by its index value; another
+/// one is read from the decoded record.
 ///
 /// Properties of its value are fields too: `$0.address.city`, also where `address` is optional,
 /// and computed ones as `$0.name.count`.

@@ -10,11 +10,18 @@ extension FieldNode {
     }
   }
 
+  /// The id, which records are stored under, be it a stored property or not.
+  static func id() -> FieldNode where Root: Record, Value == Root.ID {
+    FieldNodes.find(.id, of: Root.self) {
+      FieldNode(keyPath: \Root.id, name: "id", identity: .id, read: { $0.id })
+    }
+  }
+
   /// The value itself: what is asked of an element.
   static func itself() -> FieldNode where Root == Value {
-    let keyPath: any KeyPath<Value, Value> & Sendable = \Value.self
-    return FieldNodes.find(base: nil, member: keyPath) {
-      FieldNode(keyPath: keyPath, name: "$0", identity: .computed(keyPath), read: { $0 })
+    FieldNodes.find(.itself, of: Value.self) {
+      FieldNode(
+        keyPath: \Value.self, name: "$0", identity: .computed(\Value.self), read: { $0 })
     }
   }
 
@@ -112,20 +119,37 @@ extension FieldNaming.Resolution {
 
 /// All nodes of the process.
 private enum FieldNodes {
-  /// The objects are kept by the nodes, so no address is given to another one.
   private struct Key: Hashable {
     let base: ObjectIdentifier?
     let member: ObjectIdentifier
     let isFlattened: Bool
   }
 
-  private struct Entry {
-    let node: AnyObject
+  /// Finds the key paths that generic code makes anew each time.
+  private struct ValueKey: Hashable {
+    let base: ObjectIdentifier?
     let member: AnyKeyPath
+    let isFlattened: Bool
   }
 
+  /// What every type has one of, found without a key path: in generic code those are made anew
+  /// each time.
+  enum OfType { case id, itself }
+
   private struct Entries: @unchecked Sendable {
-    var nodes: [Key: Entry] = [:]
+    var ids: [ObjectIdentifier: AnyObject] = [:]
+    var elements: [ObjectIdentifier: AnyObject] = [:]
+    var byIdentity: [Key: AnyObject] = [:]
+    var byValue: [ValueKey: AnyObject] = [:]
+    /// The objects of the keys, so that their addresses are not given to others.
+    var kept: [AnyObject] = []
+
+    mutating func insert(_ node: AnyObject, _ key: Key, _ base: AnyObject?, _ member: AnyKeyPath) {
+      guard byIdentity.count < limit else { return }
+      byIdentity[key] = node
+      kept.append(member)
+      if let base { kept.append(base) }
+    }
   }
 
   /// Key paths with run-time arguments (`\.tags[i]`) must not fill the memory.
@@ -139,14 +163,47 @@ private enum FieldNodes {
     let key = Key(
       base: base.map { ObjectIdentifier($0) }, member: ObjectIdentifier(member),
       isFlattened: isFlattened)
-    if let known = entries.withLock({ $0.nodes[key]?.node }) {
-      return unsafeDowncast(known, to: FieldNode<Root, Value>.self)
-    }
+    let node = find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
+    return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
+  }
+
+  static func find<Root, Value>(
+    _ kind: OfType, of type: Any.Type, _ make: () -> FieldNode<Root, Value>
+  ) -> FieldNode<Root, Value> {
+    let type = ObjectIdentifier(type)
+    let known = entries.withLock { kind == .id ? $0.ids[type] : $0.elements[type] }
+    if let known { return unsafeDowncast(known, to: FieldNode<Root, Value>.self) }
     let node = make()
-    let entry = Entry(node: node, member: member)
     entries.withLock { entries in
-      if entries.nodes.count < limit { entries.nodes[key] = entry }
+      if kind == .id { entries.ids[type] = node } else { entries.elements[type] = node }
     }
     return node
+  }
+
+  private static func find(_ key: Key) -> AnyObject? { entries.withLock { $0.byIdentity[key] } }
+
+  private static func find(_ key: Key, _ base: AnyObject?, _ member: AnyKeyPath) -> AnyObject? {
+    let valueKey = ValueKey(base: key.base, member: member, isFlattened: key.isFlattened)
+    return entries.withLock { entries in
+      guard let known = entries.byValue[valueKey] else { return nil }
+      entries.insert(known, key, base, member)
+      return known
+    }
+  }
+
+  private static func keep(
+    _ node: AnyObject, _ key: Key, _ base: AnyObject?, _ member: AnyKeyPath
+  ) -> AnyObject {
+    let valueKey = ValueKey(base: key.base, member: member, isFlattened: key.isFlattened)
+    return entries.withLock { entries in
+      // Another thread may have been faster.
+      if let known = entries.byValue[valueKey] { return known }
+      if entries.byValue.count < limit {
+        entries.byValue[valueKey] = node
+        if let base { entries.kept.append(base) }
+      }
+      entries.insert(node, key, base, member)
+      return node
+    }
   }
 }

@@ -12,15 +12,11 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   let name: String
   let identity: FieldIdentity
   let read: @Sendable (Root) -> Value
-  /// Made at the first use: most fields are used as one of the two.
-  private let keys = Locked(Keys())
-
-  private struct Keys {
-    var ofValue: FieldKey<Root, Value>?
-    var isWithoutKey = false
-    /// `FieldKey<Root, Value.Element>`.
-    var ofElements: AnyObject?
-  }
+  /// The field as a key; nil where its type is no `IndexKey`.
+  let key: FieldKey<Root, Value>?
+  /// `FieldKey<Root, Value.Element>`: the field as a key of each of its elements; nil where it
+  /// has none, or where their type is no `IndexKey`.
+  private let anyElementKey: AnyObject?
 
   init(
     keyPath: KeyPath<Root, Value>?, name: String, identity: FieldIdentity,
@@ -30,70 +26,44 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     self.name = name
     self.identity = identity
     self.read = read
-  }
-
-  /// The field as a key; nil where its type is no `IndexKey`.
-  var key: FieldKey<Root, Value>? {
-    let (known, isWithoutKey) = keys.withLock { ($0.ofValue, $0.isWithoutKey) }
-    if known != nil || isWithoutKey { return known }
-    guard let type = keyType(Value.self) else {
-      keys.withLock { $0.isWithoutKey = true }
-      return nil
+    key = keyType(Value.self).map { FieldKey($0, name: name, identity: identity, read: read) }
+    anyElementKey = (Value.self as? any ElementSequence.Type).flatMap {
+      Self.elementKey($0, name: name, identity: identity, read: read)
     }
-    return makeKey(type)
   }
 
   /// The field as a key, where the compiler knows that its type is one.
   func indexKey() -> FieldKey<Root, Value> where Value: IndexKey {
-    if let known = keys.withLock({ $0.ofValue }) { return known }
-    return makeKey(Value.self)
+    key ?? FieldKey(Value.self, name: name, identity: identity, read: read)
   }
 
-  private func makeKey<Key: IndexKey>(_ type: Key.Type) -> FieldKey<Root, Value> {
-    let read = read
-    let key = FieldKey<Root, Value>(
-      type,
-      TypedField(
-        form: Key._fieldForm, isMultiple: false, isStandard: Key._isStandardField, name: name,
-        identity: identity,
-        forEachValue: { record, body in
-          var values = KeyValues()
-          Key._appendValues(unsafeBitCast(read(record), to: Key.self), to: &values)
-          _ = body(values)
-        }))
-    keys.withLock { $0.ofValue = key }
-    return key
+  private static func elementKey<Elements: ElementSequence>(
+    _: Elements.Type, name: String, identity: FieldIdentity,
+    read: @escaping @Sendable (Root) -> Value
+  ) -> AnyObject? {
+    func key<Key: IndexKey>(_ type: Key.Type) -> AnyObject {
+      FieldKey<Root, Elements.Element>(
+        type,
+        TypedField(
+          form: Key._fieldForm, isMultiple: true, isStandard: Key._isStandardField, name: name,
+          identity: identity,
+          forEachValue: { record, body in
+            // The type is `Value`, which only the run time knows to have elements.
+            unsafeBitCast(read(record), to: Elements.self)._forEachElement { element in
+              var values = KeyValues()
+              Key._appendValues(unsafeBitCast(element, to: Key.self), to: &values)
+              return body(values)
+            }
+          }))
+    }
+    return keyType(Elements.Element.self).map { key($0) }
   }
 }
 
-extension FieldNode where Value: ElementSequence, Value.Element: Sendable {
+extension FieldNode where Value: ElementSequence {
   /// The field as a key of each of its elements; nil where their type is no `IndexKey`.
   var elementKey: FieldKey<Root, Value.Element>? {
-    if let known = keys.withLock({ $0.ofElements }) {
-      return unsafeDowncast(known, to: FieldKey<Root, Value.Element>.self)
-    }
-    guard let type = keyType(Value.Element.self) else { return nil }
-    return makeElementKey(type)
-  }
-
-  private func makeElementKey<Key: IndexKey>(
-    _ type: Key.Type
-  ) -> FieldKey<Root, Value.Element> {
-    let read = read
-    let key = FieldKey<Root, Value.Element>(
-      type,
-      TypedField(
-        form: Key._fieldForm, isMultiple: true, isStandard: Key._isStandardField, name: name,
-        identity: identity,
-        forEachValue: { record, body in
-          read(record)._forEachElement { element in
-            var values = KeyValues()
-            Key._appendValues(unsafeBitCast(element, to: Key.self), to: &values)
-            return body(values)
-          }
-        }))
-    keys.withLock { $0.ofElements = key }
-    return key
+    anyElementKey.map { unsafeDowncast($0, to: FieldKey<Root, Value.Element>.self) }
   }
 }
 
@@ -123,5 +93,35 @@ final class FieldKey<Root, Value>: Sendable {
     }
   }
 
+  convenience init<Key: IndexKey>(
+    _ type: Key.Type, name: String, identity: FieldIdentity,
+    read: @escaping @Sendable (Root) -> Value
+  ) {
+    self.init(
+      type,
+      TypedField(
+        form: Key._fieldForm, isMultiple: false, isStandard: Key._isStandardField, name: name,
+        identity: identity,
+        forEachValue: { record, body in
+          var values = KeyValues()
+          Key._appendValues(unsafeBitCast(read(record), to: Key.self), to: &values)
+          _ = body(values)
+        }))
+  }
+
   func filter(_ test: FieldTest) -> FilterNode { .field(FieldFilter(field, test)) }
+
+  /// Greater than the value of the bound, or equal if it is included.
+  func isAbove(_ bound: Value, isIncluded: Bool) -> FilterNode {
+    filter(.within(lower: self.bound(bound, isIncluded), upper: nil))
+  }
+
+  /// Less than the value of the bound, or equal if it is included.
+  func isBelow(_ bound: Value, isIncluded: Bool) -> FilterNode {
+    filter(.within(lower: nil, upper: self.bound(bound, isIncluded)))
+  }
+
+  func bound(_ value: Value, _ isIncluded: Bool) -> ValueBound {
+    ValueBound(values: values(value), isIncluded: isIncluded)
+  }
 }

@@ -10,39 +10,53 @@ public protocol FieldRange<Bound> {
 
 /// The bounds of a range in a filter. You never need one.
 public struct FieldBounds<Bound: Comparable> {
-  typealias End = (value: Bound, isIncluded: Bool)
+  let lower: Bound?
+  let upper: Bound?
+  let includesUpper: Bool
 
-  let lower: End?
-  let upper: End?
+  /// The lower one is in every range.
+  func contains(_ value: Bound) -> Bool {
+    if let lower, !(lower <= value) { return false }
+    if let upper, !(includesUpper ? value <= upper : value < upper) { return false }
+    return true
+  }
 }
+
+extension FieldBounds: Sendable where Bound: Sendable {}
 
 extension ClosedRange: FieldRange {
   /// Both are in it.
   public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: (lowerBound, true), upper: (upperBound, true))
+    FieldBounds(lower: lowerBound, upper: upperBound, includesUpper: true)
   }
 }
 
 extension Range: FieldRange {
   /// The upper one is not in it.
   public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: (lowerBound, true), upper: (upperBound, false))
+    FieldBounds(lower: lowerBound, upper: upperBound, includesUpper: false)
   }
 }
 
 extension PartialRangeFrom: FieldRange {
   /// The lower one, which is in it.
-  public var _bounds: FieldBounds<Bound> { FieldBounds(lower: (lowerBound, true), upper: nil) }
+  public var _bounds: FieldBounds<Bound> {
+    FieldBounds(lower: lowerBound, upper: nil, includesUpper: false)
+  }
 }
 
 extension PartialRangeThrough: FieldRange {
   /// The upper one, which is in it.
-  public var _bounds: FieldBounds<Bound> { FieldBounds(lower: nil, upper: (upperBound, true)) }
+  public var _bounds: FieldBounds<Bound> {
+    FieldBounds(lower: nil, upper: upperBound, includesUpper: true)
+  }
 }
 
 extension PartialRangeUpTo: FieldRange {
   /// The upper one, which is not in it.
-  public var _bounds: FieldBounds<Bound> { FieldBounds(lower: nil, upper: (upperBound, false)) }
+  public var _bounds: FieldBounds<Bound> {
+    FieldBounds(lower: nil, upper: upperBound, includesUpper: false)
+  }
 }
 
 extension Field {
@@ -50,14 +64,26 @@ extension Field {
   public func isIn<R: FieldRange>(_ range: R) -> Filter<Root>
   where R.Bound == Value, Value: Sendable {
     let bounds = range._bounds
-    return isWithin(bounds.lower, bounds.upper)
+    guard let key = node.key else { return filter("in …", decoded: { bounds.contains($0) }) }
+    return Filter(
+      key.filter(
+        .within(
+          lower: bounds.lower.map { key.bound($0, true) },
+          upper: bounds.upper.map { key.bound($0, bounds.includesUpper) })))
   }
 
   /// The field lies in a range; false for nil, and for NaN.
   public func isIn<R: FieldRange>(_ range: R) -> Filter<Root>
   where Value == R.Bound?, R.Bound: Sendable {
     let bounds = range._bounds
-    return isWithin(bounds.lower, bounds.upper)
+    guard let key = node.key else {
+      return filter("in …", decoded: { $0.map { bounds.contains($0) } ?? false })
+    }
+    return Filter(
+      key.filter(
+        .within(
+          lower: bounds.lower.map { key.bound($0, true) },
+          upper: bounds.upper.map { key.bound($0, bounds.includesUpper) })))
   }
 }
 

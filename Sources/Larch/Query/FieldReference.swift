@@ -13,6 +13,8 @@ class FieldReference: @unchecked Sendable {
   /// What `\.city` is called in plans.
   let name: String
   let identity: FieldIdentity
+  /// Of the identity, so that most of those that differ need not be compared.
+  let identityHash: Int
 
   init(
     form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity
@@ -22,6 +24,7 @@ class FieldReference: @unchecked Sendable {
     self.isStandard = isStandard
     self.name = name
     self.identity = identity
+    identityHash = identity.hashValue
   }
 
   /// The coding names of a field that can be tested on stored bytes; nil for all others. The id

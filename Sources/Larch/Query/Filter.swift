@@ -5,6 +5,18 @@ public struct Filter<Root>: Sendable {
   let node: FilterNode
 
   init(_ node: FilterNode) { self.node = node }
+
+  /// True for every record: to begin joining conditions with `&&`.
+  public static var always: Filter { Filter(.always) }
+
+  /// True for no record: to begin joining conditions with `||`.
+  ///
+  /// ```swift
+  /// Person.where { person in
+  ///   words.map { person.name.contains($0) }.reduce(Filter.never) { $0 || $1 }
+  /// }
+  /// ```
+  public static var never: Filter { Filter(.never) }
 }
 
 /// What can stand as a condition: a ``Filter``, or a field that is a `Bool`.

@@ -1,10 +1,10 @@
 /// A filter as a tree, without the record type.
-indirect enum FilterNode: Sendable {
+enum FilterNode: Sendable {
   /// True where all are; without any, always.
   case all([FilterNode])
   /// True where one is; without any, never.
   case any([FilterNode])
-  case not(FilterNode)
+  indirect case not(FilterNode)
   /// A field against constants.
   case field(FieldFilter)
   /// A field against another field.

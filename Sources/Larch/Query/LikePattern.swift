@@ -11,7 +11,7 @@ struct LikePattern: Sendable {
   /// The tokens as bytes, where matching by bytes is matching by characters.
   private let bytes: [UInt8]?
 
-  // No byte of ASCII text; CR is not among the bytes either, since CR and LF are one character.
+  // No bytes of ASCII text.
   private static let oneByte: UInt8 = 0x80
   private static let anyByte: UInt8 = 0x81
 
@@ -40,7 +40,7 @@ struct LikePattern: Sendable {
       case .any: bytes?.append(Self.anyByte)
       case .text(let character):
         // `asciiValue` of CR LF is that of LF.
-        if let byte = character.asciiValue, character.utf8.count == 1, byte != 0x0D {
+        if let byte = character.asciiValue, character.utf8.count == 1 {
           bytes?.append(byte)
         } else {
           bytes = nil

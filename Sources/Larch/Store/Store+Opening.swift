@@ -84,7 +84,8 @@ extension Store {
     let loader = CatalogLoader(environment, schemas)
     let generation = environment.generation
     if options.isReadOnly {
-      return try OpenCatalog(try loader.loadReadOnly(), of: environment, generation: generation, options: options)
+      return try OpenCatalog(
+        try loader.loadReadOnly(), of: environment, generation: generation, options: options)
     }
     var catalog = try loader.load()
     if catalog == nil {

@@ -254,6 +254,7 @@ extension Store {
         "Another program or store opened the file with other declarations; close this store and open it again."
       ) { $0.path = path }
     }
-    replaceCatalog(try OpenCatalog(catalog, of: environment, generation: generation, options: options))
+    replaceCatalog(
+      try OpenCatalog(catalog, of: environment, generation: generation, options: options))
   }
 }

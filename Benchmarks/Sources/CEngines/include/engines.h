@@ -28,6 +28,12 @@ typedef struct {
   uint64_t checksum;
 } bench_result;
 
+// A string that a query asks for; borrowed, not terminated by zero.
+typedef struct {
+  const char *bytes;
+  uint32_t length;
+} bench_text;
+
 typedef struct bench_lmdb bench_lmdb;
 
 const char *bench_lmdb_message(int code);
@@ -44,6 +50,21 @@ int bench_lmdb_get_each(
 int bench_lmdb_scan(bench_lmdb *store, bench_result *result);
 // FNV-1a-64 over all records in id order; also checks that every index has one entry a record.
 int bench_lmdb_fingerprint(bench_lmdb *store, bench_result *result);
+// Each of these is one read: a query for every text or company given, or one query.
+int bench_lmdb_find_emails(
+  bench_lmdb *store, const bench_text *emails, size_t count, bench_result *result);
+int bench_lmdb_find_ages(bench_lmdb *store, int64_t from, int64_t through, bench_result *result);
+// The first `limit` people of each city by age and id.
+int bench_lmdb_find_cities(
+  bench_lmdb *store, const bench_text *cities, size_t count, size_t limit, bench_result *result);
+int bench_lmdb_find_companies(
+  bench_lmdb *store, const int64_t *companies, size_t count, bench_result *result);
+int bench_lmdb_find_email_prefix(bench_lmdb *store, bench_text prefix, bench_result *result);
+int bench_lmdb_find_city_prefix(bench_lmdb *store, bench_text prefix, bench_result *result);
+// How many are at least as old, as rows and as checksum.
+int bench_lmdb_count_ages(bench_lmdb *store, int64_t from, bench_result *result);
+int bench_lmdb_find_scores(bench_lmdb *store, double above, bench_result *result);
+int bench_lmdb_top_scores(bench_lmdb *store, size_t limit, bench_result *result);
 
 typedef struct bench_sqlite bench_sqlite;
 
@@ -59,6 +80,21 @@ int bench_sqlite_get_each(
   bench_sqlite *store, const int64_t *ids, size_t count, bench_result *result);
 int bench_sqlite_scan(bench_sqlite *store, bench_result *result);
 int bench_sqlite_fingerprint(bench_sqlite *store, bench_result *result);
+// Each of these is one read: a query for every text or company given, or one query.
+int bench_sqlite_find_emails(
+  bench_sqlite *store, const bench_text *emails, size_t count, bench_result *result);
+int bench_sqlite_find_ages(bench_sqlite *store, int64_t from, int64_t through, bench_result *result);
+// The first `limit` people of each city by age and id.
+int bench_sqlite_find_cities(
+  bench_sqlite *store, const bench_text *cities, size_t count, size_t limit, bench_result *result);
+int bench_sqlite_find_companies(
+  bench_sqlite *store, const int64_t *companies, size_t count, bench_result *result);
+int bench_sqlite_find_email_prefix(bench_sqlite *store, bench_text prefix, bench_result *result);
+int bench_sqlite_find_city_prefix(bench_sqlite *store, bench_text prefix, bench_result *result);
+// How many are at least as old, as rows and as checksum.
+int bench_sqlite_count_ages(bench_sqlite *store, int64_t from, bench_result *result);
+int bench_sqlite_find_scores(bench_sqlite *store, double above, bench_result *result);
+int bench_sqlite_top_scores(bench_sqlite *store, size_t limit, bench_result *result);
 // Moves the write-ahead log into the file, so that the size on disk is the size of the data.
 int bench_sqlite_checkpoint(bench_sqlite *store);
 

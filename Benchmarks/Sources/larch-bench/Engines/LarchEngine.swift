@@ -7,7 +7,7 @@ var larchPeers: [any Engine.Type] { [LarchEngine.self, MemberwiseLarchEngine.sel
 final class LarchEngine: Engine {
   static let peer = "larch"
 
-  private let store: Store
+  fileprivate let store: Store
 
   init(path: String) throws {
     store = try Store(at: path, for: Person.self)
@@ -54,7 +54,7 @@ final class LarchEngine: Engine {
 final class MemberwiseLarchEngine: Engine {
   static let peer = "larch-m"
 
-  private let store: Store
+  fileprivate let store: Store
 
   init(path: String) throws {
     store = try Store(at: path, for: MemberwisePerson.self)
@@ -94,5 +94,89 @@ final class MemberwiseLarchEngine: Engine {
 
   func fingerprint() throws -> QueryResult {
     try LarchRun.fingerprint(MemberwisePerson.self, store)
+  }
+}
+
+extension LarchEngine {
+  func prepare(_ texts: [String]) -> [String] {
+    texts
+  }
+
+  func find(emails: [String]) throws -> QueryResult {
+    try LarchRun.find(Person.self, emails: emails, in: store)
+  }
+
+  func find(ages: ClosedRange<Int>) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { Person.with(ages: ages) }
+  }
+
+  func find(cities: [String], limit: Int) throws -> QueryResult {
+    try LarchRun.fetch(cities, in: store) { Person.youngest(in: $0, limit: limit) }
+  }
+
+  func find(companies: [Int64]) throws -> QueryResult {
+    try LarchRun.fetch(companies, in: store) { Person.of(company: $0) }
+  }
+
+  func find(emailPrefix: String) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { Person.with(emailPrefix: emailPrefix) }
+  }
+
+  func find(cityPrefix: String) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { Person.with(cityPrefix: cityPrefix) }
+  }
+
+  func count(from age: Int) throws -> QueryResult {
+    try LarchRun.count(in: store) { Person.from(age: age) }
+  }
+
+  func find(scoreAbove: Double) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { Person.above(score: scoreAbove) }
+  }
+
+  func top(scores limit: Int) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { Person.best(limit: limit) }
+  }
+}
+
+extension MemberwiseLarchEngine {
+  func prepare(_ texts: [String]) -> [String] {
+    texts
+  }
+
+  func find(emails: [String]) throws -> QueryResult {
+    try LarchRun.find(MemberwisePerson.self, emails: emails, in: store)
+  }
+
+  func find(ages: ClosedRange<Int>) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { MemberwisePerson.with(ages: ages) }
+  }
+
+  func find(cities: [String], limit: Int) throws -> QueryResult {
+    try LarchRun.fetch(cities, in: store) { MemberwisePerson.youngest(in: $0, limit: limit) }
+  }
+
+  func find(companies: [Int64]) throws -> QueryResult {
+    try LarchRun.fetch(companies, in: store) { MemberwisePerson.of(company: $0) }
+  }
+
+  func find(emailPrefix: String) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { MemberwisePerson.with(emailPrefix: emailPrefix) }
+  }
+
+  func find(cityPrefix: String) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { MemberwisePerson.with(cityPrefix: cityPrefix) }
+  }
+
+  func count(from age: Int) throws -> QueryResult {
+    try LarchRun.count(in: store) { MemberwisePerson.from(age: age) }
+  }
+
+  func find(scoreAbove: Double) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { MemberwisePerson.above(score: scoreAbove) }
+  }
+
+  func top(scores limit: Int) throws -> QueryResult {
+    try LarchRun.fetch(in: store) { MemberwisePerson.best(limit: limit) }
   }
 }

@@ -88,7 +88,7 @@ enum LarchRun {
 
 extension QueryResult {
   @inline(__always)
-  fileprivate mutating func add<R: BenchmarkRecord>(_ person: R) {
+  mutating func add<R: BenchmarkRecord>(_ person: R) {
     rows += 1
     checksum &+= person.checksum
   }

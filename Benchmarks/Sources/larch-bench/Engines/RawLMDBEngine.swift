@@ -5,7 +5,7 @@ import Workload
 final class RawLMDBEngine: Engine {
   static let peer = "lmdb"
 
-  private let store: OpaquePointer
+  fileprivate let store: OpaquePointer
 
   init(path: String) throws {
     var opened: OpaquePointer?
@@ -61,7 +61,7 @@ final class RawLMDBEngine: Engine {
     try result { bench_lmdb_fingerprint(store, &$0) }
   }
 
-  private func result(_ body: (inout bench_result) -> Int32) throws -> QueryResult {
+  fileprivate func result(_ body: (inout bench_result) -> Int32) throws -> QueryResult {
     var result = bench_result()
     try RawLMDBEngine.check(body(&result))
     return QueryResult(rows: result.rows, checksum: result.checksum)
@@ -70,5 +70,55 @@ final class RawLMDBEngine: Engine {
   private static func check(_ code: Int32) throws {
     guard code != 0 else { return }
     throw BenchmarkError("lmdb: \(String(cString: bench_lmdb_message(code)))")
+  }
+}
+
+extension RawLMDBEngine {
+  func prepare(_ texts: [String]) -> NativeTexts {
+    NativeTexts(texts)
+  }
+
+  func find(emails: NativeTexts) throws -> QueryResult {
+    try result { bench_lmdb_find_emails(store, emails.texts, emails.texts.count, &$0) }
+  }
+
+  func find(ages: ClosedRange<Int>) throws -> QueryResult {
+    try result {
+      bench_lmdb_find_ages(store, Int64(ages.lowerBound), Int64(ages.upperBound), &$0)
+    }
+  }
+
+  func find(cities: NativeTexts, limit: Int) throws -> QueryResult {
+    try result {
+      bench_lmdb_find_cities(store, cities.texts, cities.texts.count, limit, &$0)
+    }
+  }
+
+  func find(companies: [Int64]) throws -> QueryResult {
+    try result { bench_lmdb_find_companies(store, companies, companies.count, &$0) }
+  }
+
+  func find(emailPrefix: String) throws -> QueryResult {
+    try NativeTexts.with(emailPrefix) { prefix in
+      try result { bench_lmdb_find_email_prefix(store, prefix, &$0) }
+    }
+  }
+
+  func find(cityPrefix: String) throws -> QueryResult {
+    try NativeTexts.with(cityPrefix) { prefix in
+      try result { bench_lmdb_find_city_prefix(store, prefix, &$0) }
+    }
+  }
+
+  func count(from age: Int) throws -> QueryResult {
+    try result { bench_lmdb_count_ages(store, Int64(age), &$0) }
+  }
+
+  func find(scoreAbove: Double) throws -> QueryResult {
+    try result { bench_lmdb_find_scores(store, scoreAbove, &$0) }
+  }
+
+  func top(scores limit: Int) throws -> QueryResult {
+    try result { bench_lmdb_top_scores(store, limit, &$0) }
   }
 }
