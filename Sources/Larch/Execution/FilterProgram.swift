@@ -31,11 +31,11 @@ final class FilterProgram {
   /// All conditions, and those of them that bytes alone can never decide.
   private let conditions: [FilterNode]
   private let undecidable: [FilterNode]
-  private var nodes: [Node] = []
-  private var roots: [Int] = []
+  @exclusivity(unchecked) private var nodes: [Node] = []
+  @exclusivity(unchecked) private var roots: [Int] = []
   @exclusivity(unchecked) private var leaves: UnsafeMutablePointer<Leaf>
   private var leafCount = 0
-  private var pairs: [PairTest] = []
+  @exclusivity(unchecked) private var pairs: [PairTest] = []
   private var kept: [AnyObject] = []
   /// The only condition is a field of the record against bounds that are numbers: the rest of
   /// what it needs lies here, without a step in between.

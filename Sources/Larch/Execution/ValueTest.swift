@@ -23,6 +23,8 @@ final class ValueTest {
   private let list: [UInt64]
   private let lower: ByteBound?
   private let upper: ByteBound?
+  /// Both bounds are the same bytes.
+  private let isEquality: Bool
   private let byteList: [[UInt8]]
   private let text: CompiledTextTest?
   @exclusivity(unchecked) private var buffer = NFCBuffer()
@@ -46,6 +48,9 @@ final class ValueTest {
     lower = draft.lower
     upper = draft.upper
     byteList = draft.byteList
+    isEquality =
+      lower?.isIncluded == true && upper?.isIncluded == true
+      && lower?.bytes == upper?.bytes
     text = draft.text
   }
 
@@ -101,6 +106,7 @@ final class ValueTest {
   }
 
   private func isBetween(_ value: UnsafeRawBufferPointer) -> Bool {
+    if isEquality, let lower { return lower.bytes.withUnsafeBytes { $0.equals(value) } }
     if let lower {
       let order = lower.bytes.withUnsafeBytes { compareBytes(value, $0) }
       if order < 0 || (order == 0 && !lower.isIncluded) { return false }
