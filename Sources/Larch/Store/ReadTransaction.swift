@@ -57,6 +57,7 @@ public class ReadTransaction {
   @inline(__always)
   final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {
     let transaction = try live()
+    if context.isTakingIn { throw TransactionContext.reentered }
     do {
       return try work(transaction)
     } catch let error as LMDBError {
