@@ -95,9 +95,9 @@ struct PlanTask {
 
   /// How many rows are enough; nil for all.
   var wanted: Int? {
-    if case .exists = need { return 1 + offset }
-    guard let limit else { return nil }
-    let (sum, isTooGreat) = limit.addingReportingOverflow(offset)
+    let count: Int? = if case .exists = need { 1 } else { limit }
+    guard let count else { return nil }
+    let (sum, isTooGreat) = count.addingReportingOverflow(offset)
     return isTooGreat ? nil : sum
   }
 

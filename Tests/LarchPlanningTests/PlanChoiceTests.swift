@@ -1,0 +1,172 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// What choices rest on, and what they must never do.
+struct PlanChoiceTests {
+  private let table: PlanTable
+
+  init() throws { table = try PlanTable() }
+
+  @Test func `Simple queries are planned without figures`() throws {
+    let queries = [
+      PlanPerson.all,
+      PlanPerson.where { $0.id == 3 },
+      PlanPerson.where { $0.email == "e7@x" },
+      PlanPerson.where { $0.company == 3 },
+      PlanPerson.where { $0.city == "London" && $0.age == 3 },
+      PlanPerson.where { $0.city == "London" }.sorted(by: \.age).limit(20),
+      PlanPerson.where { $0.score > 3 }.sorted(by: \.score).limit(20),
+      PlanPerson.where { $0.note == "n" },
+      PlanPerson.all.sorted(by: \.note),
+    ]
+    for query in queries { _ = try table.simulator.plan(query) }
+    _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 }, for: .count)
+    #expect(table.simulator.questions == 0)
+    _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 })
+    #expect(table.simulator.questions > 0)
+  }
+
+  @Test func `An index that is not complete, or not over all records, is not used`() throws {
+    let simulator = try PlanSimulator([PlanPerson](), unreadable: ["city_age"])
+    #expect(
+      try simulator.text(PlanPerson.where { $0.city == "a" })
+        == "all records\n  filter city == \"a\"")
+    #expect(
+      try simulator.text(PlanPerson.where { $0.isActive && $0.age == 3 }).contains("activeAge")
+        == false)
+  }
+
+  @Test func `Whatever a constant that is cut finds is checked`() throws {
+    let long = String(repeating: "x", count: 200)
+    let first = try table.simulator.plan(
+      PlanPerson.where { $0.city == long && $0.age == 3 }.sorted(by: \.name))
+    guard case .index(let scan) = first.source else {
+      Issue.record("no index: \(first)")
+      return
+    }
+    #expect(scan.keyFilter.map(\.text).count == 2)
+    #expect(scan.ranges.allSatisfy { $0.needsCheck })
+    // The age is not in the key, so its order is not either.
+    let second = try table.simulator.text(
+      PlanPerson.where { $0.city == long }.sorted(by: \.age))
+    #expect(second.contains("sort by age"))
+  }
+
+  @Test func `Of indexes that are as good the first by name is taken`() throws {
+    let simulator = try PlanSimulator([PlanTwins]())
+    #expect(
+      try simulator.text(PlanTwins.where { $0.a == 1 }) == "index alpha [1]")
+    #expect(
+      try simulator.text(PlanTwins.where { $0.a == 1 && $0.b > 2 })
+        == "index beta [1, 2] <.. [1]\n  sort by id")
+  }
+
+  @Test func `A negative limit or offset is an error`() throws {
+    for query in [PlanPerson.all.limit(-1), PlanPerson.all.offset(-1)] {
+      #expect(throws: LarchError.self) { try table.simulator.plan(query) }
+      #expect(throws: LarchError.self) {
+        try table.simulator.planner.fullScan(query.details, for: .records)
+      }
+    }
+  }
+
+  @Test func `The greatest limit and offset are no trap`() throws {
+    let query = PlanPerson.all.sorted(by: \.note).limit(.max).offset(.max)
+    #expect(try table.simulator.text(query).contains("sort by note\n"))
+    _ = try table.simulator.plan(query, for: .exists)
+    _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 }.offset(.max), for: .exists)
+  }
+
+  @Test func `A full scan has the filter as it was written`() throws {
+    let query = PlanPerson.where { $0.city == "London" && !($0.age < 3) }.sorted(by: \.age)
+    let plan = try table.simulator.planner.fullScan(query.details, for: .records)
+    #expect(
+      plan.text(in: table.simulator.schema) == """
+        all records
+          filter city == "London" && !(age < 3)
+          sort by age
+        """)
+    #expect(try table.simulator.rows(plan) == table.simulator.expected(query.details))
+  }
+
+  @Test func `The least and the greatest are one entry at the end of an index`() throws {
+    for query in [
+      PlanPerson.where { $0.company != nil }.sorted(by: \.company).limit(1),
+      PlanPerson.where { $0.age.isIn(0...) }.sorted(by: \.score, .descending).limit(1),
+    ] {
+      let plan = try table.simulator.plan(query, for: .fields(table.company))
+      guard case .byIndex = plan.order else {
+        Issue.record("not by an index: \(plan)")
+        return
+      }
+    }
+    let present = FilterNode.field(FieldFilter(table.score[0], .within(lower: nil, upper: nil)))
+    var query = QueryDescription()
+    query.filter = present
+    query.order = [OrderTerm(field: table.score[0], descends: true, ignoresCase: false)]
+    query.limit = 1
+    let plan = try table.simulator.planner.plan(
+      query, for: .fields(table.score), statistics: table.simulator)
+    #expect(
+      plan.text(in: table.simulator.schema) == """
+        index score [score != nil] descending
+          order served by the index
+          limit 1
+          answered from the index alone
+        """)
+  }
+
+  // MARK: Pages
+
+  @Test(arguments: [false, true])
+  func `A page costs what is on it, and no row is lost`(isReversed: Bool) throws {
+    let queries: [Query<PlanPerson>] = [
+      PlanPerson.all,
+      PlanPerson.where { $0.id > 100 && $0.id < 1500 },
+      PlanPerson.where { $0.city == "London" }.sorted(by: \.age),
+      PlanPerson.all.sorted(by: \.score),
+      PlanPerson.all.sorted(by: \.city, \.age),
+      PlanPerson.all.sorted(by: \.version),
+      PlanPerson.all.sorted(by: \.name, .caseInsensitive),
+    ]
+    let simulator = table.simulator
+    for query in queries {
+      let query = isReversed ? query.reversed() : query
+      let whole = simulator.expected(query.details)
+      var details = query.details
+      details.limit = 61
+      var rows: [[UInt8]] = []
+      simulator.examined = 0
+      var lengths = 0
+      while true {
+        let plan = try simulator.planner.plan(details, for: .records, statistics: simulator)
+        // What is before the page is out of the bounds of the scan, but for at most 67 equal keys.
+        let before = simulator.examined
+        let page = try simulator.rows(plan)
+        lengths += simulator.examined - before
+        #expect(simulator.examined - before <= whole.count - rows.count + 80)
+        rows += page
+        guard page.count == 61, let last = page.last else { break }
+        details.after = simulator.token(last, details.order)
+      }
+      #expect(rows == whole, "\(query)")
+      #expect(lengths > 0)
+    }
+  }
+}
+
+/// Two indexes that begin the same.
+private struct PlanTwins: Record {
+  var id = RecordID<PlanTwins>()
+  var a = 0
+  var b = 0
+
+  static let schema = Schema<PlanTwins> {
+    Index(\.a, \.b, name: "beta")
+    Index(\.a, \.b, name: "delta")
+    Index(\.a, name: "gamma")
+    Index(\.a, name: "alpha")
+  }
+}
