@@ -30,6 +30,15 @@ import Testing
       #expect(count == rows.count, comment)
       let exists = try samples.run(plan, settings: settings) { run, _ in try run.exists() }
       #expect(exists == !rows.isEmpty, comment)
+      plan.order = .any
+      plan.after = nil
+      plan.offset = 0
+      plan.limit = nil
+      let whole = expected.rows(samples.records).map(\.id.rawValue).sorted()
+      #expect(try samples.ids(plan).sorted() == whole, comment)
+      plan.limit = 1
+      let any = try samples.run(plan) { run, _ in try run.exists() }
+      #expect(any == !whole.isEmpty, comment)
     }
   }
 }

@@ -146,7 +146,8 @@ extension SeededGenerator {
 
   /// All keys, or some of them by a filter on the keys.
   private mutating func wholeIndex() -> SourceSample {
-    let (index, fields) = pick(Self.singles)
+    let (index, fields) =
+      chance(6) ? (Sample.Place.name, [SampleField.name]) : pick(Self.singles)
     var filters: [FilterNode] = []
     for _ in 0..<below(3) {
       let field = pick(fields)
@@ -247,6 +248,13 @@ extension SeededGenerator {
   /// An order that a plan can have over the source, with the terms that say the same.
   mutating func order(of source: SourceSample) -> (Plan.RowOrder, [OrderTerm], Bool) {
     let descends = chance(2)
+    if let (index, _) = source.ordered, index == Sample.Place.name, chance(2) {
+      let idsDescend = chance(2)
+      return (
+        .byIndex(components: 1, descends: descends, idsDescend: idsDescend),
+        [OrderTerm(field: SampleField.name, descends: descends, ignoresCase: true)], idsDescend
+      )
+    }
     if let (index, fixed) = source.ordered, chance(2),
       let fields = Self.singles.first(where: { $0.index == index })?.fields
     {

@@ -55,6 +55,7 @@ import Testing
     let orders: [Plan.RowOrder] = [
       .any, .byID(descends: true), .sorted([age], idsDescend: false),
       .byIndex(components: 2, descends: true, idsDescend: false),
+      .byIndex(components: 1, descends: false, idsDescend: true),
     ]
     for order in orders {
       let plan = Plan(

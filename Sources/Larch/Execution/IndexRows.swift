@@ -72,6 +72,8 @@ final class OrderedIndexRows: RowSource {
   private let descends: Bool
   private let reader: RowReader
   private let settings: SortSettings
+  /// The keys of the index come out with the rows.
+  private let keepsKeys: Bool
   private let order: [OrderTerm]
   private let wholeValues: TypedAccess
 
@@ -88,7 +90,7 @@ final class OrderedIndexRows: RowSource {
 
   init(
     _ scan: Plan.IndexScan, components count: Int, descends: Bool, idsDescend: Bool,
-    settings: SortSettings, _ reader: RowReader
+    keepsKeys: Bool, settings: SortSettings, _ reader: RowReader
   ) throws {
     rows = try IndexRows(scan, descends: descends, idsDescend: idsDescend, reader)
     components = rows.scanner.components
@@ -98,6 +100,7 @@ final class OrderedIndexRows: RowSource {
     self.idsDescend = idsDescend
     self.reader = reader
     self.settings = settings
+    self.keepsKeys = keepsKeys
     list = IDList(width: reader.collection.stored.idKind.width)
     order = OrderedIndexRows.terms(
       rows.scanner.schema.fields.prefix(count).filter { !$0.isMultiple }, descends: descends)
@@ -134,6 +137,7 @@ final class OrderedIndexRows: RowSource {
           let id = UnsafeRawBufferPointer(rebasing: row.key[row.idStart...])
           sortKey?.readID(id, into: &idBuffer)
           take(idBuffer.bytes, nil)
+          key = row.payload.isEmpty ? nil : row.payload
           return true
         }
         spilled += sorter?.spilledBytes ?? 0
@@ -162,41 +166,62 @@ final class OrderedIndexRows: RowSource {
     guard let prefix = try components.prefix(count) else { return try sortCutKey() }
     if isWhole {
       mode = .key
+    } else if keepsKeys {
+      try sortGroup(prefix)
     } else {
-      try collectGroup(prefix)
+      list.removeAll()
+      try forEachRowOfGroup(prefix) { list.append(rows.id) }
+      list.finish()
+      place = 0
+      mode = .list
     }
   }
 
-  private func collectGroup(_ prefix: UnsafeRawBufferPointer) throws {
-    list.removeAll()
-    place = 0
-    mode = .list
+  private func forEachRowOfGroup(
+    _ prefix: UnsafeRawBufferPointer, _ body: () throws -> Void
+  ) throws {
     while true {
-      while try rows.nextInKey() { list.append(rows.id) }
-      guard try rows.scanner.nextKey() else { break }
+      while try rows.nextInKey() { try body() }
+      guard try rows.scanner.nextKey() else { return }
       components.open(rows.scanner.key)
       isAtKey = true
-      guard let other = try components.prefix(count), other.equals(prefix) else { break }
+      guard let other = try components.prefix(count), other.equals(prefix) else { return }
       isAtKey = false
     }
-    list.finish()
+  }
+
+  /// By the ids alone, each with its key.
+  private func sortGroup(_ prefix: UnsafeRawBufferPointer) throws {
+    let key = makeSortKey([])
+    let sorter = RowSorter(settings)
+    try forEachRowOfGroup(prefix) {
+      _ = try key.write(components: components, id: rows.id)
+      try sorter.add(key: key.bytes, idStart: key.countBeforeID, payload: rows.scanner.key)
+    }
+    try begin(sorter, key)
   }
 
   private func sortCutKey() throws {
-    let key =
-      sortKey
-      ?? SortKey(
-        order, idsDescend: idsDescend, idKind: reader.collection.stored.idKind, index: nil,
-        context: reader.context, typed: wholeValues)
-    sortKey = key
+    let key = makeSortKey(order)
     let sorter = RowSorter(settings)
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     while try rows.nextInKey() {
       try key.write(record: try rows.record(reader), id: rows.id)
       try sorter.add(key: key.bytes, idStart: key.countBeforeID, payload: nothing)
     }
+    try begin(sorter, key)
+  }
+
+  private func makeSortKey(_ order: [OrderTerm]) -> SortKey {
+    SortKey(
+      order, idsDescend: idsDescend, idKind: reader.collection.stored.idKind, index: nil,
+      context: reader.context, typed: wholeValues)
+  }
+
+  private func begin(_ sorter: RowSorter, _ key: SortKey) throws {
     try sorter.finish()
     self.sorter = sorter
+    sortKey = key
     mode = .sorted
   }
 

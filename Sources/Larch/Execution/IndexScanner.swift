@@ -173,8 +173,12 @@ final class IndexScanner {
   private func firstID() throws -> Bool {
     // A step forward ends at the first id of a key, a step back at the last one.
     var entry = self.entry
-    if descends != idsDescend {
-      entry = idsDescend ? try cursor?.lastDuplicate() : try cursor?.firstDuplicate()
+    if idsDescend, !descends {
+      entry = try cursor?.lastDuplicate()
+    } else if descends, !idsDescend {
+      // Not `firstDuplicate`: a cursor that came to the last key by `last` keeps a mark that it is
+      // at the end, and then LMDB gives no further value of this key.
+      entry = try cursor?.seek(exactly: key)
     }
     guard let entry else {
       state = .none

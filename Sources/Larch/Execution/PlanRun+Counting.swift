@@ -17,7 +17,8 @@ extension PlanRun {
     defer { close() }
     if plan.limit == 0 { return false }
     do {
-      return try countAll(upTo: plan.offset + 1) > plan.offset
+      // No collection has so many records that the last number is reached.
+      return try plan.offset < .max && countAll(upTo: plan.offset + 1) > plan.offset
     } catch {
       throw noted(error)
     }
@@ -67,6 +68,9 @@ extension PlanRun {
         return try collection.index(at: scan.index).database.statistics(in: transaction).entries
       }
       return try count(scan, upTo: most)
+    case .union where most == 1:
+      // The first row of any part will do, and rows come without the others being looked at.
+      return nil
     case .union, .intersection:
       let collector = IDCollector(reader)
       let list = try collector.collect(plan.source)

@@ -4,7 +4,9 @@ extension PlanRun {
   /// - Parameter limit: so many are asked for at most.
   func makeRows(limit: Int?) throws -> RowSource {
     switch plan.order {
-    case .any: return try unorderedRows(plan.source)
+    case .any:
+      if case .union(let parts) = plan.source { return UnionRows(parts, self) }
+      return try unorderedRows(plan.source)
     case .byID(let descends): return try rowsByID(descends: descends)
     case .byIndex(let components, let descends, let idsDescend):
       return try rowsByIndex(components, descends: descends, idsDescend: idsDescend)
@@ -15,13 +17,14 @@ extension PlanRun {
 
   private var keepsKeys: Bool { plan.isCovering && !selection.isEmpty }
 
-  private func unorderedRows(_ source: Plan.Source) throws -> RowSource {
+  /// The rows of a source in whatever order is cheapest.
+  func unorderedRows(_ source: Plan.Source) throws -> RowSource {
     switch source {
     case .nothing: return RowSource()
     case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
     case .index(let scan):
       return try IndexRows(scan, descends: false, idsDescend: false, reader)
-    case .union, .intersection: return try listedRows(descends: false, after: nil)
+    case .union, .intersection: return try listedRows(source, descends: false, after: nil)
     }
   }
 
@@ -38,14 +41,17 @@ extension PlanRun {
         let rows = try IndexRows(scan, descends: false, idsDescend: descends, reader)
         return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
       }
-      return try listedRows(descends: descends, after: after)
-    case .union, .intersection: return try listedRows(descends: descends, after: after)
+      return try listedRows(plan.source, descends: descends, after: after)
+    case .union, .intersection:
+      return try listedRows(plan.source, descends: descends, after: after)
     }
   }
 
-  private func listedRows(descends: Bool, after: [UInt8]?) throws -> RowSource {
+  private func listedRows(
+    _ source: Plan.Source, descends: Bool, after: [UInt8]?
+  ) throws -> RowSource {
     let collector = IDCollector(reader)
-    let list = try collector.collect(plan.source)
+    let list = try collector.collect(source)
     return IDRows(
       list, descends: descends, after: after,
       entriesExamined: collector.entriesExamined, reader)
@@ -59,7 +65,7 @@ extension PlanRun {
     }
     let rows = try OrderedIndexRows(
       scan, components: components, descends: descends, idsDescend: idsDescend,
-      settings: settings, reader)
+      keepsKeys: keepsKeys, settings: settings, reader)
     guard let after = plan.after else { return rows }
     return try RowsBehindToken(
       rows, after, scan, components: components, descends: descends, idsDescend: idsDescend,
@@ -94,6 +100,52 @@ extension PlanRun {
       return range.isEmpty ? nil : range
     }
   }
+}
+
+/// The rows of several sources, each once, as they come.
+final class UnionRows: RowSource {
+  private let run: Unmanaged<PlanRun>
+  private let parts: [Plan.Source]
+  private var place = 0
+  private var rows: RowSource?
+  @exclusivity(unchecked) private var given: IDSet
+  private var examined = 0
+
+  /// The run owns its rows, and so outlives them.
+  init(_ parts: [Plan.Source], _ run: PlanRun) {
+    self.parts = parts
+    self.run = .passUnretained(run)
+    given = IDSet(width: run.collection.stored.idKind.width)
+  }
+
+  override func next() throws -> Bool {
+    while true {
+      if let rows {
+        while try rows.next() {
+          guard given.insert(rows.id) else { continue }
+          id = rows.id
+          record = rows.record
+          stored = rows.stored
+          return true
+        }
+        examined += rows.entriesExamined
+        self.rows = nil
+        rows.close()
+      }
+      guard place < parts.count else { return false }
+      place += 1
+      rows = try run._withUnsafeGuaranteedRef { try $0.unorderedRows(parts[place - 1]) }
+    }
+  }
+
+  override func close() {
+    examined += rows?.entriesExamined ?? 0
+    rows?.close()
+    rows = nil
+    place = parts.count
+  }
+
+  override var entriesExamined: Int { examined + (rows?.entriesExamined ?? 0) }
 }
 
 /// Rows in the order of their ids, from behind an id on.
