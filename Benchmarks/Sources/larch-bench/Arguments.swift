@@ -11,6 +11,7 @@ struct Arguments {
       --json FILE      write JSON lines too
       --dir DIR        where the stores are made; must be on a real disk (temporary directory)
       --seed N         order of peers in each round
+      --cpu            processor time instead of time, for a busy machine; commits then wait for free
       --growth         run at 10000, 100000 and 1000000 and show how each operation grows
       --coding         measure coding alone, per field, against a hand-written coder
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
@@ -30,6 +31,7 @@ struct Arguments {
   var json: String?
   var directory = FileManager.default.temporaryDirectory.path
   var seed: UInt64 = 1
+  var countsProcessorTime = false
   var growth = false
   var coding = false
   var profile: String?
@@ -42,6 +44,7 @@ struct Arguments {
     var words = words[...]
     while let word = words.popFirst() {
       switch word {
+      case "--cpu": countsProcessorTime = true
       case "--growth": growth = true
       case "--coding": coding = true
       case "--list": list = true

@@ -26,6 +26,9 @@ struct Harness {
     let sessions = try arguments.peers.map {
       try Session($0, size: arguments.size, parent: directory)
     }
+    for session in sessions {
+      session.stopwatch.countsProcessorTime = arguments.countsProcessorTime
+    }
     defer { for session in sessions { try? session.finish() } }
     for stage in Operation.Stage.allCases {
       if stage == .read {
