@@ -54,7 +54,7 @@ extension QueryGuide {
       // snippet: query-figures
       let london = Person.where { $0.city == "London" }
       let youngest = try store.min(\.age, of: london)  // Int?
-      let tallest = try store.max(\.height, of: london)  // Double??: of an optional field
+      let tallest = try store.max(\.height, of: london)  // Double?: nil and NaN count for nothing
       let years = try store.sum(\.age, of: london)  // Int, or the error .overflow
       let mean = try store.average(\.age, of: london)  // Double?
       let sizes = try store.counts(by: \.city, of: Person.all)  // ascending by city

@@ -29,7 +29,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R>
@@ -42,7 +42,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R>
@@ -187,8 +187,7 @@ extension RecordReading {
   /// Nil is a value here, and all NaN are one.
   ///
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
-  /// - Complexity: the distinct keys of an index over the field, where the query is all records;
-  ///   else the records of the query.
+  /// - Complexity: as ``sum(_:of:)``; each different value is in memory.
   public func counts<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
   ) throws -> [(value: Value, count: Int)] {

@@ -7,8 +7,8 @@ extension RecordReading {
   ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: two searches, O(log n), where an index is declared over this field alone; else
-  ///   that of ``first(_:)-(Query<R>)`` with `==`, which without any index for the field looks at all records
-  ///   up to the first that has the value.
+  ///   that of ``first(_:)-(Query<R>)`` with `==`: without any index that begins with the field,
+  ///   all records up to the first that has the value.
   public func find<R: Record, Value: IndexKey>(
     _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value
   ) throws -> R? {
