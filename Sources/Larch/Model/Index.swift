@@ -9,9 +9,9 @@
 /// Index(\.fullName, name: "fullName")        // a computed property, with a name
 /// ```
 ///
-/// An index answers filters on its first fields, and keeps records in its order. Each costs about
-/// half a microsecond a record when records are saved in bulk. A field may be any ``IndexKey``,
-/// or an array or set of them.
+/// An index answers filters on its first fields, and keeps records in its order; one over a part of
+/// the records answers none. Each costs about half a microsecond a record when records are saved in
+/// bulk. A field may be any ``IndexKey``, or an array or set of them.
 public struct Index<R: Record>: Sendable {
   let declaration: IndexDeclaration<R>
 
