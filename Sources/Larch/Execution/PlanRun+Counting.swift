@@ -15,7 +15,8 @@ extension PlanRun {
   /// Whether there is a row, within offset and limit. Uses the run up.
   func exists() throws -> Bool {
     defer { close() }
-    if plan.limit == 0 { return false }
+    // No collection has more rows than `Int.max`, and one more could not be counted.
+    if plan.limit == 0 || plan.offset == .max { return false }
     do {
       return try countAll(upTo: plan.offset + 1) > plan.offset
     } catch {

@@ -39,7 +39,10 @@ extension Plan {
     case (.sorted(let terms, let idsDescend), _):
       var text = "sort by " + terms.map(\.text).joined(separator: ", ")
       if idsDescend { text += ", ids descending" }
-      if let limit { text += ", keeping \(limit + offset)" }
+      if let limit {
+        let (kept, isTooGreat) = limit.addingReportingOverflow(offset)
+        if !isTooGreat { text += ", keeping \(kept)" }
+      }
       lines.add(text)
     }
   }

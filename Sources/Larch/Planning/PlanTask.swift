@@ -95,7 +95,8 @@ struct PlanTask {
 
   /// How many rows are enough; nil for all.
   var wanted: Int? {
-    if case .exists = need { return 1 + offset }
+    var limit = limit
+    if case .exists = need { limit = 1 }
     guard let limit else { return nil }
     let (sum, isTooGreat) = limit.addingReportingOverflow(offset)
     return isTooGreat ? nil : sum
