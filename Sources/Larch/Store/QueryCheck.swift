@@ -49,8 +49,11 @@ enum QueryCheck {
     var rows: [AnswerRow] = []
     while let row = try run.next() {
       var answer = AnswerRow(id: [UInt8](row.id))
-      for place in fields.indices {
-        answer.values.append(try run.values(of: place).map { $0.map(\.description) })
+      for (place, field) in fields.enumerated() {
+        // Where only one of the plans has an index that tells the value, the record tells it.
+        let values =
+          try run.values(of: place) ?? access.values(of: field, in: try run.record()).first
+        answer.values.append(values?.map(\.description))
       }
       rows.append(answer)
     }
