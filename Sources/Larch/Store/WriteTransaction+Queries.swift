@@ -86,6 +86,8 @@ extension WriteTransaction {
     _ query: Query<R>, _ change: (inout R) throws -> Void
   ) throws -> Int {
     var ids = try matchingIDs(query)
+    // The closure may delete records whose turn has not come.
+    var count = 0
     while let id = ids.next() {
       let record: R? = try storage { transaction in
         let collection = try context.collection(of: R.self)
@@ -95,6 +97,7 @@ extension WriteTransaction {
         }
       }
       guard var record else { continue }
+      count += 1
       let before = record.id
       try change(&record)
       guard record.id == before else {
@@ -108,7 +111,7 @@ extension WriteTransaction {
       }
       try update(record)
     }
-    return ids.count
+    return count
   }
 
   private func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
