@@ -25,6 +25,32 @@ extension RecordReading {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
   }
 
+  /// The least value of an optional field, or nil when no record of the query has one.
+  ///
+  /// Nil and NaN are passed over.
+  ///
+  /// - Throws: as ``fetch(_:)``.
+  /// - Complexity: one search where an index over the field answers the query; else its records.
+  public func min<R: Record, Wrapped: IndexKey>(
+    _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R>
+  ) throws -> Wrapped? {
+    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
+      ?? nil
+  }
+
+  /// The greatest value of an optional field, or nil when no record of the query has one.
+  ///
+  /// Nil and NaN are passed over.
+  ///
+  /// - Throws: as ``fetch(_:)``.
+  /// - Complexity: one search where an index over the field answers the query; else its records.
+  public func max<R: Record, Wrapped: IndexKey>(
+    _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R>
+  ) throws -> Wrapped? {
+    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
+      ?? nil
+  }
+
   private func extreme<R: Record, Value: IndexKey>(
     _ reference: FieldReference, _ read: (R) -> Value, of query: Query<R>, descends: Bool
   ) throws -> Value? {
