@@ -183,16 +183,16 @@ struct OracleFilter<K: OracleIndexes> {
     }
   }
 
-  private static func escaped(_ text: String) -> String {
+  static func escaped(_ text: String) -> String {
     text.map { "%_\\".contains($0) ? "\\\($0)" : String($0) }.joined()
   }
 
   /// Swift's `contains`, by `Character`; Foundation puts one of its own in front of it.
-  private static func holds(_ text: String, _ part: String) -> Bool {
+  static func holds(_ text: String, _ part: String) -> Bool {
     Array(text).contains(Array(part))
   }
 
-  private static func fold(_ text: String) -> String {
+  static func fold(_ text: String) -> String {
     text.precomposedStringWithCanonicalMapping.lowercased()
       .precomposedStringWithCanonicalMapping
   }

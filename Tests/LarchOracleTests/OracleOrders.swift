@@ -39,15 +39,15 @@ struct OracleOrder<K: OracleIndexes> {
   private mutating func add(_ random: inout SeededGenerator, isFirst: Bool) {
     let direction: SortDirection = random.chance(1, in: 2) ? .ascending : .descending
     switch random.below(13) {
-    case 0: add(\.number, direction, isFirst) { order($0.number, $1.number) }
-    case 1: add(\.maybe, direction, isFirst) { nilFirst($0.maybe, $1.maybe, order) }
-    case 2: add(\.small, direction, isFirst) { order($0.small, $1.small) }
+    case 0: add(\.number, direction, isFirst) { ordered($0.number, $1.number) }
+    case 1: add(\.maybe, direction, isFirst) { nilFirst($0.maybe, $1.maybe, ordered) }
+    case 2: add(\.small, direction, isFirst) { ordered($0.small, $1.small) }
     case 3: add(\.real, direction, isFirst) { nanLast($0.real, $1.real) }
     case 4: add(\.maybeReal, direction, isFirst) { nilFirst($0.maybeReal, $1.maybeReal, nanLast) }
     case 5, 6: add(\.text, direction, isFirst) { compareText($0.text, $1.text) }
     case 7: add(\.note, direction, isFirst) { nilFirst($0.note, $1.note, compareText) }
-    case 8: add(\.flag, direction, isFirst) { order($0.flag ? 1 : 0, $1.flag ? 1 : 0) }
-    case 9: add(\.day, direction, isFirst) { order($0.day, $1.day) }
+    case 8: add(\.flag, direction, isFirst) { ordered($0.flag ? 1 : 0, $1.flag ? 1 : 0) }
+    case 9: add(\.day, direction, isFirst) { ordered($0.day, $1.day) }
     case 10: add(\.place.city, direction, isFirst) { compareText($0.place.city, $1.place.city) }
     case 11: add(\.grade, direction, isFirst) { compareText($0.grade.rawValue, $1.grade.rawValue) }
     default:
@@ -57,8 +57,28 @@ struct OracleOrder<K: OracleIndexes> {
           ? before($0).sorted(by: \.text, .caseInsensitive, direction)
           : before($0).then(by: \.text, .caseInsensitive, direction)
       }
-      add("~text", direction) { compareText(folded($0.text), folded($1.text)) }
+      add("~text", direction) { compareText(foldedText($0.text), foldedText($1.text)) }
     }
+  }
+
+  /// In the order of one field, and of its own `comparison` in the array.
+  static func by<Value: IndexKey>(
+    _ field: any KeyPath<Thing, Value> & Sendable, _ direction: SortDirection = .ascending,
+    _ comparison: @escaping (Thing, Thing) -> Int
+  ) -> Self {
+    var result = Self()
+    result.add(field, direction, true, comparison)
+    return result
+  }
+
+  /// The other way round, ids included.
+  func reversed() -> Self {
+    var result = self
+    let apply = apply
+    result.apply = { apply($0).reversed() }
+    result.isReversed.toggle()
+    result.text += " reversed"
+    return result
   }
 
   private mutating func add<Value: IndexKey>(
@@ -85,18 +105,18 @@ struct OracleOrder<K: OracleIndexes> {
   }
 }
 
-private func folded(_ text: String) -> String {
+func foldedText(_ text: String) -> String {
   text.precomposedStringWithCanonicalMapping.lowercased().precomposedStringWithCanonicalMapping
 }
 
-private func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
+func ordered<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
 
-private func nanLast(_ a: Double, _ b: Double) -> Int {
-  if a.isNaN || b.isNaN { return order(a.isNaN ? 1 : 0, b.isNaN ? 1 : 0) }
-  return order(a, b)
+func nanLast(_ a: Double, _ b: Double) -> Int {
+  if a.isNaN || b.isNaN { return ordered(a.isNaN ? 1 : 0, b.isNaN ? 1 : 0) }
+  return ordered(a, b)
 }
 
-private func nilFirst<T>(_ a: T?, _ b: T?, _ compare: (T, T) -> Int) -> Int {
-  guard let a, let b else { return order(a == nil ? 0 : 1, b == nil ? 0 : 1) }
+func nilFirst<T>(_ a: T?, _ b: T?, _ compare: (T, T) -> Int) -> Int {
+  guard let a, let b else { return ordered(a == nil ? 0 : 1, b == nil ? 0 : 1) }
   return compare(a, b)
 }
