@@ -34,7 +34,8 @@ let package = Package(
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"]),
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(

@@ -23,6 +23,7 @@ do {
   case "full-disk": try fullDisk(Array(arguments.dropFirst()))
   case "resources": try resources(Array(arguments.dropFirst()))
   case "reader-slots": try readerSlots(Array(arguments.dropFirst()))
+  case "stream-queries": try streamQueries(Array(arguments.dropFirst()))
   case "bank-writer": try bankWriter(Array(arguments.dropFirst()))
   case "bank-reader": try bankReader(Array(arguments.dropFirst()))
   default:

@@ -52,7 +52,9 @@ struct AggregateTests {
     } catch { return (error as? LarchError)?.code }
   }
 
-  @Test("A sum that its type cannot hold is an overflow, an average is not", arguments: OracleKind.allCases)
+  @Test(
+    "A sum that its type cannot hold is an overflow, an average is not",
+    arguments: OracleKind.allCases)
   func overflow(kind: OracleKind) throws { try Self.overflow(kind.indexes) }
 
   private static func overflow<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -111,7 +113,9 @@ struct AggregateTests {
     #expect(try store.counts(by: \.number, of: Thing.all).isEmpty)
   }
 
-  @Test("NaN and nil have no place in min, max and average; a sum with NaN is NaN", arguments: OracleKind.allCases)
+  @Test(
+    "NaN and nil have no place in min, max and average; a sum with NaN is NaN",
+    arguments: OracleKind.allCases)
   func nanAndNil(kind: OracleKind) throws { try Self.nanAndNil(kind.indexes) }
 
   private static func nanAndNil<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -137,7 +141,9 @@ struct AggregateTests {
     #expect(try store.count(nans) == 4)
   }
 
-  @Test("Longest strings, far dates, enums and types of the user's have a least and a greatest", arguments: OracleKind.allCases)
+  @Test(
+    "Longest strings, far dates, enums and types of the user's have a least and a greatest",
+    arguments: OracleKind.allCases)
   func otherTypes(kind: OracleKind) throws { try Self.otherTypes(kind.indexes) }
 
   private static func otherTypes<K: OracleIndexes>(_ kind: K.Type) throws {

@@ -100,7 +100,8 @@ struct CheckedQueryTests {
       let query =
         damage == .added
         ? Item.where { $0.size >= 7 && $0.size < 10 } : Item.where { $0.size >= 4 && $0.size < 7 }
-      #expect(Self.failures(store, of: Item.where { $0.size.isIn(4..<10) && $0.name == "" }).isEmpty)
+      #expect(
+        Self.failures(store, of: Item.where { $0.size.isIn(4..<10) && $0.name == "" }).isEmpty)
       try Self.breakIndex(store, damage)
       let found = Self.failures(store, of: query)
       let wanted: Set<String> = [

@@ -48,7 +48,10 @@ struct OracleRuleTests {
     #expect(try store.ids(Member.where { $0.score == nil }) == [ids[0], ids[2], ids[4]])
     #expect(try store.ids(Member.where { $0.score == .nan }) == [])
     #expect(try store.ids(Member.where { $0.score != .nan }) == ids)
-    #expect(try store.ids(Member.where { $0.score.isNotNil && $0.email.isNil }) == [ids[1], ids[3], ids[5]])
+    #expect(
+      try store.ids(Member.where { $0.score.isNotNil && $0.email.isNil }) == [
+        ids[1], ids[3], ids[5],
+      ])
     let sorted = try store.ids(Member.all.sorted(by: \.score))
     #expect(sorted == [ids[0], ids[2], ids[4], ids[6], ids[1], ids[3], ids[5]])
     #expect(try store.find(Member.self, by: \.email, nil)?.id == ids[0])
@@ -190,7 +193,8 @@ struct OracleRuleTests {
       for _ in 0..<(1 + random.below(3)) {
         switch random.below(4) {
         case 0: bytes[random.below(bytes.count)] = UInt8(truncatingIfNeeded: random.next())
-        case 1: bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: random.below(bytes.count))
+        case 1:
+          bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: random.below(bytes.count))
         case 2: if bytes.count > 1 { bytes.remove(at: random.below(bytes.count)) }
         default: bytes[random.below(bytes.count)] ^= 1 << UInt8(random.below(8))
         }

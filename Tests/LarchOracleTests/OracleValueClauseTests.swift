@@ -14,7 +14,8 @@ struct OracleValueClauseTests {
   private static func zeroAndNaN<K: OracleIndexes>(_: K.Type) throws {
     let values: [Double?] =
       OracleValues.reals + [
-        nil, -Double.nan, Double.signalingNaN, Double(nan: 5, signaling: false), -Double.leastNonzeroMagnitude,
+        nil, -Double.nan, Double.signalingNaN, Double(nan: 5, signaling: false),
+        -Double.leastNonzeroMagnitude,
         -Double.greatestFiniteMagnitude, Double.leastNormalMagnitude, 0.1 + 0.2, 0.3,
       ]
     let clause = try OracleClause<K>.of(values) {
@@ -106,7 +107,8 @@ struct OracleValueClauseTests {
     #expect(try clause.store.count(Thing.where { $0.maybe < 10 }) == 8)
   }
 
-  @Test("nil comes first ascending and last descending; ties go by id", arguments: OracleKind.allCases)
+  @Test(
+    "nil comes first ascending and last descending; ties go by id", arguments: OracleKind.allCases)
   func nilsAndTies(kind: OracleKind) throws { try Self.nilsAndTies(kind.indexes) }
 
   private static func nilsAndTies<K: OracleIndexes>(_: K.Type) throws {
@@ -225,8 +227,9 @@ struct OracleValueClauseTests {
     let c = Test("small < 6", { $0.small < 6 }, { $0.small < 6 })
     let d = Test("tags contains 1", { $0.tags.contains("1") }, { $0.tags.contains("1") })
     let bySmall = OracleOrder<K>.by(\.small, .descending) { ordered($0.small, $1.small) }
-    for test in [a || b, a || a, a || b || c, a || d, d || d, (a && c) || (b && c), a || !a, a && b]
-    {
+    for test in [
+      a || b, a || a, a || b || c, a || d, d || d, (a && c) || (b && c), a || !a, a && b,
+    ] {
       try clause.check(test)
       try clause.check(test, bySmall)
       try clause.ask(test, bySmall, limit: 3, offset: 2)
@@ -240,7 +243,8 @@ struct OracleValueClauseTests {
 
   private static func extremes<K: OracleIndexes>(_: K.Type) throws {
     let seconds: [Double] = [
-      -1e18, -1e9, -978_307_200, -978_307_200.5, -978_307_201, -0.5, -0.0, 0, .leastNonzeroMagnitude, 0.1,
+      -1e18, -1e9, -978_307_200, -978_307_200.5, -978_307_201, -0.5, -0.0, 0,
+      .leastNonzeroMagnitude, 0.1,
       700_000_000.123_456_789, 1e12, 1e18, .greatestFiniteMagnitude, -.greatestFiniteMagnitude,
       Date.distantPast.timeIntervalSinceReferenceDate,
       Date.distantFuture.timeIntervalSinceReferenceDate,

@@ -112,7 +112,8 @@ struct PagingTests {
     }
   }
 
-  @Test("Behind a token, every way of asking gives the same records", arguments: OracleKind.allCases)
+  @Test(
+    "Behind a token, every way of asking gives the same records", arguments: OracleKind.allCases)
   func ways(kind: OracleKind) throws { try Self.ways(kind.indexes) }
 
   private static func ways<K: OracleIndexes>(_ kind: K.Type) throws {

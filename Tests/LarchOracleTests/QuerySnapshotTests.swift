@@ -122,12 +122,18 @@ struct QuerySnapshotTests {
   }
 
   @Test(
-    "A filter closure that uses the write that runs it gets an error", arguments: OracleKind.allCases)
-  func reentered(kind: OracleKind) throws { try Self.reentered(kind.indexes) }
+    "A filter closure that uses the write that runs it gets an error",
+    arguments: OracleKind.allCases, [false, true])
+  func reentered(kind: OracleKind, isChecked: Bool) throws {
+    try Self.reentered(kind.indexes, isChecked)
+  }
 
-  private static func reentered<K: OracleIndexes>(_ kind: K.Type) throws {
+  private static func reentered<K: OracleIndexes>(_ kind: K.Type, _ isChecked: Bool) throws {
     typealias Thing = OracleThing<K>
-    let clause = try OracleClause<K>.of(Array(0..<6)) { $0.number = $1 }
+    var options = Store.Options()
+    options.checksQueries = isChecked
+    let made = (0..<12).map { Thing(plain: $0) }
+    let clause = try OracleClause<K>(made, options: options)
     let store = clause.store
     let first = try #require(clause.things.first)
     try store.write { tx throws in
@@ -148,6 +154,10 @@ struct QuerySnapshotTests {
         ("erase", { try open.erase(Thing.self) }),
         ("delete query", { try open.delete(Thing.where { $0.number < 3 }) }),
         ("update query", { try open.update(Thing.all) { $0.number += 1 } }),
+        ("fetch", { _ = try open.fetch(Thing.where { $0.number < 3 }) }),
+        ("count", { _ = try open.count(Thing.all) }),
+        ("explain", { _ = try open.explain(Thing.where { $0.text == "t1" }) }),
+        ("cursor", { _ = try open.cursor(Thing.all) }),
         ("savepoint", { try open.savepoint { _ = try open.delete(first) } }),
       ]
       for (name, use) in uses {

@@ -23,7 +23,7 @@ extension ReadTransaction {
       prepared.selecting = selecting
       let access = RecordAccess<R>(context, collection)
       if context.checksQueries {
-        try QueryCheck.check(prepared, access, context)
+        try guarded { try QueryCheck.check(prepared, access, context) }
       }
       return try run(prepared, access, body)
     }
@@ -37,17 +37,22 @@ extension ReadTransaction {
       prepared.plan, in: prepared.collection, context: context, typed: access,
       selecting: prepared.selecting)
     defer { run.close() }
+    return try guarded { try body(run, access) }
+  }
+
+  /// Cursors of a write do not survive its changes, so a closure that uses it meanwhile is told.
+  func guarded<T>(_ work: () throws -> T) rethrows -> T {
     let wasBusy = context.isTakingIn
-    // Cursors of a write do not survive its changes, so a closure that changes something is told.
     context.isTakingIn = self is WriteTransaction
     defer { context.isTakingIn = wasBusy }
-    return try body(run, access)
+    return try work()
   }
 
   /// Chooses the plan, and writes what it reads, where that is still gathered.
   func prepare(
     _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle
   ) throws -> PreparedQuery {
+    if context.isTakingIn { throw TransactionContext.reentered }
     try checkToken(of: query, in: collection)
     let planner = Planner(schema: collection.schema) { collection.isReadable($0) }
     let statistics = IndexStatistics(collection, context)

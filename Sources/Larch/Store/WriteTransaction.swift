@@ -43,6 +43,7 @@ public final class WriteTransaction: ReadTransaction {
   ///   microsecond beside that.
   public func savepoint<T>(_ body: () throws -> T) throws -> T {
     let savepoint = try storage { _ in
+      if context.isTakingIn { throw TransactionContext.reentered }
       closeCursors()
       return try writer.beginSavepoint()
     }
@@ -139,6 +140,7 @@ extension WriteTransaction {
   @discardableResult
   public func erase<R: Record>(_ type: R.Type) throws -> Int {
     try storage { transaction in
+      if context.isTakingIn { throw TransactionContext.reentered }
       let collection = try context.collection(of: type)
       let count = try collection.records.statistics(in: transaction).entries
       var last = try LMDBCursor(collection.records, in: transaction)
