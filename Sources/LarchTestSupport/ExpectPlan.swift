@@ -4,6 +4,11 @@ public import Larch
 public struct PlanDifference: Error, Sendable, CustomStringConvertible {
   /// The lines that differ: `-` expected, `+` found.
   public let description: String
+
+  fileprivate static func check(_ expected: String, _ found: String) throws {
+    guard let difference = TextDifference.between(expected: expected, actual: found) else { return }
+    throw PlanDifference(description: "the plan differs\n" + difference)
+  }
 }
 
 extension RecordReading {
@@ -28,9 +33,17 @@ extension RecordReading {
   public func expectPlan<R: Record>(
     of query: Query<R>, _ expected: String, running: Bool = true
   ) throws {
-    let found = try explain(query, running: running)
-    guard let difference = TextDifference.between(expected: expected, actual: found) else { return }
-    throw PlanDifference(description: "the plan differs\n" + difference)
+    try PlanDifference.check(expected, try explain(query, running: running))
+  }
+
+  /// Makes sure that a query is counted as expected, and looks at no more than expected.
+  ///
+  /// - Throws: ``PlanDifference`` where it differs; what the query throws.
+  /// - Complexity: that of the query.
+  public func expectPlan<R: Record>(
+    counting query: Query<R>, _ expected: String, running: Bool = true
+  ) throws {
+    try PlanDifference.check(expected, try explain(counting: query, running: running))
   }
 }
 

@@ -8,7 +8,7 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<R: Record, Value: IndexKey>(
-    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
+    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value? {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
   }
@@ -20,7 +20,7 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<R: Record, Value: IndexKey>(
-    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
+    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value? {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
   }
@@ -32,7 +32,7 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<R: Record, Wrapped: IndexKey>(
-    _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R>
+    _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
   ) throws -> Wrapped? {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
       ?? nil
@@ -45,7 +45,7 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<R: Record, Wrapped: IndexKey>(
-    _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R>
+    _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
   ) throws -> Wrapped? {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
       ?? nil
@@ -128,7 +128,7 @@ extension RecordReading {
   /// - Complexity: the records of the query, of which none is decoded for a stored field; no record
   ///   is read where an index answers the filter and holds the field.
   public func sum<R: Record, Value: SummableKey>(
-    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
+    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value.Sum {
     let total = try total(TypedField.of(keyPath), of: query)
     guard let sum = Value._sum(total) else {
@@ -145,7 +145,7 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: as ``sum(_:of:)``.
   public func average<R: Record, Value: SummableKey>(
-    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
+    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Double? {
     let total = try total(TypedField.of(keyPath), of: query)
     guard total.count > 0 else { return nil }
@@ -154,7 +154,7 @@ extension RecordReading {
   }
 
   private func total<R: Record>(
-    _ reference: FieldReference, of query: Query<R>
+    _ reference: FieldReference, of query: Query<R> = R.all
   ) throws -> KeyTotal {
     try _reading { tx in
       try tx.run(
@@ -175,120 +175,4 @@ extension RecordReading {
       }
     }
   }
-}
-
-extension RecordReading {
-  /// How many records of the query have each value of a field, ascending by value.
-  ///
-  /// ```swift
-  /// for city in try store.counts(by: \.city, of: Person.all) { print(city.value, city.count) }
-  /// ```
-  ///
-  /// Nil is a value here, and all NaN are one.
-  ///
-  /// - Throws: as ``fetch(_:)-(Query<R>)``.
-  /// - Complexity: as ``sum(_:of:)``; each different value is in memory.
-  public func counts<R: Record, Value: IndexKey>(
-    by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>
-  ) throws -> [(value: Value, count: Int)] {
-    let reference = TypedField.of(keyPath)
-    return try _reading { tx in
-      try tx.run(
-        query.details, of: R.self, for: .fields([reference]), selecting: [reference]
-      ) { run, access in
-        var groups: [[UInt8]: (value: Value, values: [KeyValue], count: Int)] = [:]
-        var writer = KeyWriter(keepsWhole: true)
-        while let row = try run.next() {
-          let known = try run.values(of: 0)
-          let values: [KeyValue]
-          var decoded: Value?
-          if let known {
-            values = known
-          } else {
-            let value = try access.decode(row, of: run)[keyPath: keyPath]
-            decoded = value
-            values = Value.values(of: value)
-          }
-          writer.clear()
-          _ = writer.append(values, as: reference.form)
-          // Nil and a value differ in their mark, which is not among the whole values.
-          let key = [UInt8](writer.bytes) + writer.withWhole { [UInt8]($0) }
-          if groups[key]?.count == nil {
-            var list = KeyValues(values)
-            let value =
-              try decoded ?? Value._read(from: &list)
-              ?? access.decode(row, of: run)[keyPath: keyPath]
-            groups[key] = (value, values, 1)
-          } else {
-            groups[key]?.count += 1
-          }
-        }
-        return groups.values.sorted { KeyValue.compare($0.values, $1.values) < 0 }
-          .map { ($0.value, $0.count) }
-      }
-    }
-  }
-}
-
-/// A number, or an optional number, that can be summed up.
-public protocol SummableKey: IndexKey {
-  /// The type of a sum.
-  associatedtype Sum
-
-  /// The sum as this type tells it; nil where it cannot hold it. Met by Larch.
-  static func _sum(_ total: KeyTotal) -> Sum?
-}
-
-/// A sum that is being made. You never need one.
-public struct KeyTotal {
-  var whole: Int128 = 0
-  var real = 0.0
-  var isWhole = true
-  var count = 0
-
-  mutating func add(_ value: KeyValue) {
-    switch value {
-    case .signed(let value): whole += Int128(value)
-    case .unsigned(let value): whole += Int128(value)
-    case .float(let value):
-      isWhole = false
-      real += Double(value)
-    case .double(let value):
-      isWhole = false
-      real += value
-    case .null, .bool, .date, .string, .data, .uuid, .url: return
-    }
-    count += 1
-  }
-}
-
-extension SummableKey where Self: FixedWidthInteger {
-  /// Exact, where the type can hold it.
-  public static func _sum(_ total: KeyTotal) -> Self? { Self(exactly: total.whole) }
-}
-
-extension Int: SummableKey {}
-extension Int8: SummableKey {}
-extension Int16: SummableKey {}
-extension Int32: SummableKey {}
-extension Int64: SummableKey {}
-extension UInt: SummableKey {}
-extension UInt8: SummableKey {}
-extension UInt16: SummableKey {}
-extension UInt32: SummableKey {}
-extension UInt64: SummableKey {}
-
-extension Double: SummableKey {
-  /// The sum in the order of the query.
-  public static func _sum(_ total: KeyTotal) -> Double? { total.real }
-}
-
-extension Float: SummableKey {
-  /// Summed as Double, then rounded.
-  public static func _sum(_ total: KeyTotal) -> Float? { Float(total.real) }
-}
-
-extension Optional: SummableKey where Wrapped: SummableKey {
-  /// As the value in it; nil is passed over.
-  public static func _sum(_ total: KeyTotal) -> Wrapped.Sum? { Wrapped._sum(total) }
 }

@@ -146,13 +146,36 @@ extension RecordReading {
     try explain(query, for: .records, running: running)
   }
 
-  func explain<R: Record>(
+  /// How the query would be counted, as text: often from an index alone.
+  ///
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: as ``explain(_:running:)-(Query<R>,_)``.
+  public func explain<R: Record>(
+    counting query: Query<R>, running: Bool = false
+  ) throws -> String {
+    try explain(query, for: .count, running: running)
+  }
+
+  /// How the selection would be answered, as text.
+  ///
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: as ``explain(_:running:)-(Query<R>,_)``.
+  public func explain<R: Record, each Value: Sendable>(
+    _ selection: Selection<R, repeat each Value>, running: Bool = false
+  ) throws -> String {
+    let fields = selection.references
+    return try explain(
+      selection.query, for: fields.map { .fields($0) } ?? .records, running: running)
+  }
+
+  private func explain<R: Record>(
     _ query: Query<R>, for need: QueryNeed, running: Bool
   ) throws -> String {
     try _reading { tx in
       try tx.storage { _ in
         let collection = try tx.context.collection(of: R.self)
-        let prepared = try tx.prepare(query.details, for: need, in: collection)
+        var prepared = try tx.prepare(query.details, for: need, in: collection)
+        if case .fields(let fields) = need { prepared.selecting = fields }
         var text = prepared.plan.text(in: collection.schema)
         guard running else { return text }
         let access = RecordAccess<R>(tx.context, collection)

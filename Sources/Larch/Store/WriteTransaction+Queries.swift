@@ -47,7 +47,8 @@ extension RecordWriting {
   ///   what ``WriteTransaction/insert(_:)`` throws.
   /// - Complexity: as ``RecordReading/find(_:by:_:)``, and an insert.
   public func findOrCreate<R: Record, Value: IndexKey>(
-    by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, create: () throws -> R
+    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value,
+    create: () throws -> R
   ) throws -> R {
     try _writing { tx in
       if let found = try tx.find(R.self, by: keyPath, value) { return found }

@@ -1,0 +1,97 @@
+extension RecordReading {
+  /// How many records of the query have each value of a field, ascending by value.
+  ///
+  /// ```swift
+  /// for city in try store.counts(by: \.city, of: Person.all) { print(city.value, city.count) }
+  /// ```
+  ///
+  /// Nil is a value here, and all NaN are one.
+  ///
+  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: for all records, the distinct keys of an index that begins with the field;
+  ///   else as ``sum(_:of:)``. Each different value is in memory.
+  public func counts<R: Record, Value: IndexKey>(
+    by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
+  ) throws -> [(value: Value, count: Int)] {
+    let reference = TypedField.of(keyPath)
+    return try _reading { tx in
+      var details = query.details
+      let isAll = details.filter.isAlways && details.after == nil && details.offset == 0
+      if isAll, details.limit == nil, try tx.hasIndex(beginningWith: reference, of: R.self) {
+        // In the order of the index, which has each value once.
+        details.order = [OrderTerm(field: reference, descends: false, ignoresCase: false)]
+        details.idsDescend = false
+      }
+      return try tx.run(
+        details, of: R.self, for: .fields([reference]), selecting: [reference]
+      ) { run, access in
+        var groups = ValueGroups<Value>(reference.form)
+        let isGrouped = try run.forEachGroup(of: 0) { values, count in
+          try groups.add(values, count) {
+            var list = KeyValues(values)
+            return Value._read(from: &list)
+          }
+        }
+        if isGrouped { return groups.sorted }
+        while let row = try run.next() {
+          if let values = try run.values(of: 0) {
+            try groups.add(values, 1) {
+              var list = KeyValues(values)
+              return try Value._read(from: &list)
+                ?? access.decode(row, of: run)[keyPath: keyPath]
+            }
+          } else {
+            let value = try access.decode(row, of: run)[keyPath: keyPath]
+            try groups.add(Value.values(of: value), 1) { value }
+          }
+        }
+        return groups.sorted
+      }
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// Whether the values of a field can be read from an index of its own order. Key types of the
+  /// user's are left out: no value can be made from their keys.
+  fileprivate func hasIndex<R: Record>(
+    beginningWith field: FieldReference, of type: R.Type
+  ) throws -> Bool {
+    guard field.isStandard else { return false }
+    return try context.collection(of: type).indexes.contains { index in
+      guard index.isReady, !index.schema.isPartial, !index.schema.hasMultiple else { return false }
+      let first = index.schema.fields[0]
+      return first.identity == field.identity && first.form == field.form && !first.isFolded
+    }
+  }
+}
+
+/// How often each value came.
+private struct ValueGroups<Value>: ~Copyable {
+  private let form: KeyForm
+  private var groups: [[UInt8]: (value: Value, values: [KeyValue], count: Int)] = [:]
+  private var writer = KeyWriter(keepsWhole: true)
+
+  init(_ form: KeyForm) { self.form = form }
+
+  /// - Parameter make: gives the value, when it comes for the first time.
+  mutating func add(
+    _ values: [KeyValue], _ count: Int, _ make: () throws -> Value?
+  ) throws {
+    writer.clear()
+    _ = writer.append(values, as: form)
+    // Nil and a value differ in their mark, which is not among the whole values.
+    let key = [UInt8](writer.bytes) + writer.withWhole { [UInt8]($0) }
+    if let place = groups.index(forKey: key) {
+      groups.values[place].count += count
+    } else if let value = try make() {
+      groups[key] = (value, values, count)
+    }
+  }
+
+  /// Ascending by value.
+  var sorted: [(value: Value, count: Int)] {
+    groups.values.sorted { KeyValue.compare($0.values, $1.values) < 0 }
+      .map { ($0.value, $0.count) }
+  }
+}

@@ -1,0 +1,98 @@
+/// A number, or an optional number, that can be summed up.
+public protocol SummableKey: IndexKey {
+  /// The type of a sum.
+  associatedtype Sum
+
+  /// The sum as this type tells it; nil where it cannot hold it. Met by Larch.
+  static func _sum(_ total: KeyTotal) -> Sum?
+}
+
+/// A sum that is being made. You never need one.
+public struct KeyTotal {
+  var whole: Int128 = 0
+  var real = 0.0
+  var isWhole = true
+  var count = 0
+
+  mutating func add(_ value: KeyValue) {
+    switch value {
+    case .signed(let value): whole += Int128(value)
+    case .unsigned(let value): whole += Int128(value)
+    case .float(let value):
+      isWhole = false
+      real += Double(value)
+    case .double(let value):
+      isWhole = false
+      real += value
+    case .null, .bool, .date, .string, .data, .uuid, .url: return
+    }
+    count += 1
+  }
+}
+
+extension SummableKey where Self: FixedWidthInteger, Sum == Self {
+  /// Exact, where the type can hold it.
+  public static func _sum(_ total: KeyTotal) -> Self? { Self(exactly: total.whole) }
+}
+
+extension Int: SummableKey {
+  /// Itself.
+  public typealias Sum = Int
+}
+extension Int64: SummableKey {
+  /// Itself.
+  public typealias Sum = Int64
+}
+extension UInt: SummableKey {
+  /// Itself.
+  public typealias Sum = UInt
+}
+extension UInt64: SummableKey {
+  /// Itself.
+  public typealias Sum = UInt64
+}
+
+extension Int8: SummableKey {
+  /// A few values are more than the type itself can hold.
+  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+}
+
+extension Int16: SummableKey {
+  /// A few values are more than the type itself can hold.
+  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+}
+
+extension Int32: SummableKey {
+  /// A few values are more than the type itself can hold.
+  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+}
+
+extension UInt8: SummableKey {
+  /// A few values are more than the type itself can hold.
+  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+}
+
+extension UInt16: SummableKey {
+  /// A few values are more than the type itself can hold.
+  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+}
+
+extension UInt32: SummableKey {
+  /// A few values are more than the type itself can hold.
+  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+}
+
+extension Double: SummableKey {
+  /// The sum in the order of the query.
+  public static func _sum(_ total: KeyTotal) -> Double? { total.real }
+}
+
+extension Float: SummableKey {
+  /// Summed as Double, then rounded.
+  public static func _sum(_ total: KeyTotal) -> Float? { Float(total.real) }
+}
+
+extension Optional: SummableKey where Wrapped: SummableKey {
+  /// As the value in it; nil is passed over.
+  public static func _sum(_ total: KeyTotal) -> Wrapped.Sum? { Wrapped._sum(total) }
+}
