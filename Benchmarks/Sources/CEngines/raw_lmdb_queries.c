@@ -159,25 +159,29 @@ static inline void add_id(id_list *list, const void *id) {
   list->ids[list->count++] = (uint64_t)load_key_int(id);
 }
 
-// Radix sort; as many rounds as the largest id, which the store assigned, has digits.
+// Radix sort; as many rounds as the largest id, which the store assigned, has digits. Few ids have
+// small digits, since every round goes through all values of one.
 static void sort_ids(id_list *list) {
-  enum { DIGIT = 11, VALUES = 1 << DIGIT };
+  enum { MOST_VALUES = 1 << 11 };
+  const int digit = list->count < 1024 ? 8 : 11;
+  const size_t values = (size_t)1 << digit;
+  size_t places[MOST_VALUES];
   uint64_t bits = 0;
   for (size_t index = 0; index < list->count; index++) bits |= list->ids[index];
   uint64_t *from = list->ids, *to = allocate_ids(list->count);
-  for (int shift = 0; shift < 64 && bits >> shift != 0; shift += DIGIT) {
-    size_t places[VALUES] = {0};
+  for (int shift = 0; shift < 64 && bits >> shift != 0; shift += digit) {
+    memset(places, 0, values * sizeof *places);
     for (size_t index = 0; index < list->count; index++) {
-      places[from[index] >> shift & (VALUES - 1)]++;
+      places[from[index] >> shift & (values - 1)]++;
     }
     size_t next = 0;
-    for (size_t value = 0; value < VALUES; value++) {
+    for (size_t value = 0; value < values; value++) {
       size_t held = places[value];
       places[value] = next;
       next += held;
     }
     for (size_t index = 0; index < list->count; index++) {
-      to[places[from[index] >> shift & (VALUES - 1)]++] = from[index];
+      to[places[from[index] >> shift & (values - 1)]++] = from[index];
     }
     uint64_t *sorted = to;
     to = from;
