@@ -14,11 +14,12 @@ extension RecordReading {
   public func fetch<R: Record>(_ query: Query<R>) throws -> [R] {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .records) { run, access in
-        var records: [R] = []
+        var records = RecordBuffer<R>()
         while let row = try run.next() {
-          records.append(try access.decode(row, of: run))
+          records.next().initialize(to: try access.decode(row, of: run))
+          records.filled()
         }
-        return records
+        return records.takeArray()
       }
     }
   }

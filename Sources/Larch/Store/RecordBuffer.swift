@@ -1,0 +1,49 @@
+/// Records that become an array.
+///
+/// In code that is compiled once for all record types, each `append` to an array asks the runtime
+/// for the type of the array and copies the record, which costs half as much as decoding it.
+struct RecordBuffer<R>: ~Copyable {
+  private var start: UnsafeMutablePointer<R>?
+  private var capacity = 0
+  private var count = 0
+
+  init() {}
+
+  deinit {
+    start?.deinitialize(count: count)
+    start?.deallocate()
+  }
+
+  /// Where the next record is to be made; `filled()` tells that it was.
+  @inline(__always)
+  mutating func next() -> UnsafeMutablePointer<R> {
+    if count < capacity, let start { return start + count }
+    return grow()
+  }
+
+  @inline(__always)
+  mutating func filled() { count &+= 1 }
+
+  @inline(never)
+  private mutating func grow() -> UnsafeMutablePointer<R> {
+    capacity = max(4, capacity * 2)
+    let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
+    if let start {
+      larger.moveInitialize(from: start, count: count)
+      start.deallocate()
+    }
+    start = larger
+    return larger + count
+  }
+
+  /// Moves the records out.
+  mutating func takeArray() -> [R] {
+    guard let start, count > 0 else { return [] }
+    let count = count
+    self.count = 0
+    return Array(unsafeUninitializedCapacity: count) { buffer, initialized in
+      buffer.baseAddress?.moveInitialize(from: start, count: count)
+      initialized = count
+    }
+  }
+}
