@@ -120,6 +120,37 @@ final class IndexScanner {
     return entry == nil ? try cursor?.last() : try cursor?.previousKey()
   }
 
+  /// How many ids there are, counted key by key; may stop at `most`. Uses the scan up.
+  ///
+  /// Nothing but this is done for a key, since a count may pass all keys of an index.
+  func countIDs(upTo most: Int) throws -> Int {
+    var count = 0
+    for bounds in ranges {
+      guard count < most else { break }
+      let lower = bounds.lower
+      var entry =
+        lower.isEmpty
+        ? try cursor?.first() : try lower.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
+      if let upper = bounds.upper {
+        try upper.withUnsafeBytes { upper in
+          while let found = entry, count < most, compareBytes(found.key, upper) < 0 {
+            count += try cursor?.duplicateCount() ?? 0
+            entriesExamined += 1
+            entry = try cursor?.nextKey()
+          }
+        }
+      } else {
+        while entry != nil, count < most {
+          count += try cursor?.duplicateCount() ?? 0
+          entriesExamined += 1
+          entry = try cursor?.nextKey()
+        }
+      }
+    }
+    close()
+    return count
+  }
+
   // MARK: The ids of a key
 
   /// How many ids the key has, without reading them.

@@ -83,6 +83,7 @@ extension PlanRun {
   private func count(_ scan: Plan.IndexScan, upTo most: Int) throws -> Int {
     let scanner = try IndexScanner(scan, in: collection, context: context)
     defer { add(entriesExamined: scanner.entriesExamined) }
+    if scan.keyFilter.isEmpty { return try scanner.countIDs(upTo: most) }
     let filter = try FilterProgram.of(scan.keyFilter, context: context, typed: typed)
     var count = 0
     while count < most, try scanner.nextKey() {
