@@ -76,8 +76,12 @@ final class RowReader {
   /// Whether the residue is true.
   @inline(__always)
   func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
-    guard let residue else { return true }
-    return try matches(residue, record, id)
+    // Not bound to a name: that would count a reference up and down for every record.
+    do {
+      return try residue?.matches(record, id: id) ?? true
+    } catch {
+      throw naming(error, id)
+    }
   }
 
   @inline(__always)
