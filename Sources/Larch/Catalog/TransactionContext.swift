@@ -157,6 +157,13 @@ enum RecordEnvelope {
     return record
   }
 
+  /// The bytes of a record before its checksum is looked at; none where there is no room for one.
+  @inline(__always)
+  static func unverified(_ stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      start: stored.baseAddress, count: max(0, stored.count - checksumSize))
+  }
+
   /// An error that came up with a record, with the name of the record in it.
   static func naming(
     _ error: LarchError, _ id: UnsafeRawBufferPointer, _ collection: StoredCollection

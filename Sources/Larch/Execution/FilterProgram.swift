@@ -87,6 +87,27 @@ final class FilterProgram {
     return try matchesAll(record, id)
   }
 
+  /// Whether bytes that are not verified yet surely are no row's. What they cannot tell, because
+  /// they are damaged or for any other reason, is not refused.
+  @inline(__always)
+  func refuses(_ unverified: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) -> Bool {
+    if isNumberRange,
+      case .value(let kind, let bytes)? = try? numberPath.read(in: unverified, shapes: shapes),
+      kind == numberKind
+    {
+      let number = ComparableNumber.of(kind, stored: bytes)
+      return number < least || number > greatest
+    }
+    return refusesByAny(unverified, id)
+  }
+
+  private func refusesByAny(
+    _ unverified: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) -> Bool {
+    for root in roots where (try? evaluate(root, unverified, id)) == .no { return true }
+    return false
+  }
+
   private func matchesAll(
     _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
   ) throws -> Bool {

@@ -14,8 +14,7 @@ final class RecordRows: RowSource {
   override func next() throws -> Bool {
     while let entry = try scanner.next() {
       if isFiltering {
-        let record = try reader.open(entry.value, entry.key)
-        guard try reader.matches(record, entry.key) else { continue }
+        guard let record = try reader.admit(entry.value, entry.key) else { continue }
         self.record = record
       } else {
         record = nil

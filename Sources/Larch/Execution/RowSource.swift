@@ -73,6 +73,23 @@ final class RowReader {
     return record
   }
 
+  /// The verified record of a stored value, or nil where the residue is not true.
+  ///
+  /// Most records that a scan passes are refused, and to verify one costs more than to ask it: so
+  /// only those are verified that their bytes do not refuse.
+  @inline(__always)
+  func admit(
+    _ stored: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> UnsafeRawBufferPointer? {
+    // Not bound to a name: that would count a reference up and down for every record.
+    if residue?.refuses(RecordEnvelope.unverified(stored), id: id) == true {
+      recordsExamined &+= 1
+      return nil
+    }
+    let record = try open(stored, id)
+    return try matches(record, id) ? record : nil
+  }
+
   /// Whether the residue is true.
   @inline(__always)
   func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {

@@ -111,8 +111,7 @@ final class SortedRows: RowSource {
   }
 
   private func sortTopNumbers() throws {
-    try forEachNumber { number in
-      if number > top.bound { return }
+    try forEachNumber(isWanted: { $0 <= top.bound }) { number in
       let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
       if !hasLeast || row > least { top.add(row) }
     }
@@ -121,7 +120,7 @@ final class SortedRows: RowSource {
   }
 
   private func sortNumbers() throws {
-    try forEachNumber { number in
+    try forEachNumber(isWanted: { _ in true }) { number in
       let row = UInt128(number) << 64 | UInt128(sortKey.number(ofID: source.id))
       guard !hasLeast || row > least else { return }
       if numbers.count >= settings.budget / 16, !numbers.isEmpty { try moveNumbers() }
@@ -148,9 +147,12 @@ final class SortedRows: RowSource {
     numbers.removeAll()
   }
 
-  /// Calls with the number of each row.
+  /// Calls with the number of each row that is wanted. Records whose bytes tell that they are not
+  /// wanted, which are most where a few are, are not verified: that costs more than to ask them.
   @inline(__always)
-  private func forEachNumber(_ body: (UInt64) throws -> Void) throws {
+  private func forEachNumber(
+    isWanted: (UInt64) -> Bool, _ body: (UInt64) throws -> Void
+  ) throws {
     if let after {
       guard let (number, id) = sortKey.numbers(after) else { throw SortedRows.foreignToken }
       least = UInt128(number) << 64 | UInt128(id)
@@ -158,7 +160,13 @@ final class SortedRows: RowSource {
     }
     while try source.next() {
       if let components, let number = try self.number(of: components) {
-        try body(number)
+        if isWanted(number) { try body(number) }
+        continue
+      }
+      if source.record == nil, let stored = source.stored,
+        let number = sortKey.number(ofUnverified: RecordEnvelope.unverified(stored)),
+        !isWanted(number)
+      {
         continue
       }
       let record = try source.record(reader)
@@ -168,7 +176,7 @@ final class SortedRows: RowSource {
       } catch {
         throw reader.naming(error, source.id)
       }
-      try body(number)
+      if isWanted(number) { try body(number) }
     }
   }
 
