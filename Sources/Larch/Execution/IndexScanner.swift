@@ -6,7 +6,13 @@ final class IndexScanner {
   let schema: IndexSchema
   /// Takes the key apart that the scan is at.
   private(set) lazy var components = KeyComponents(schema)
-  private let ranges: [KeyRange]
+  /// The bounds of all ranges, as plain memory: arrays would be counted for every key.
+  private let ranges: UnsafeMutablePointer<Bounds>
+  private let rangeCount: Int
+  private let boundBytes: UnsafeMutableRawPointer
+  /// The only filter is a beginning of a text that the range consists of: so many bytes, of ASCII
+  /// alone. What stands behind them tells whether a character ends there.
+  private let prefixCount: Int
   private var filter: KeyFilterProgram?
   /// Every range is one key, so that behind it nothing has to be looked at.
   private let isPoints: Bool
@@ -40,9 +46,12 @@ final class IndexScanner {
   ) throws {
     let index = try collection.index(at: scan.index)
     schema = index.schema
-    ranges =
+    let wanted =
       scan.ranges.contains(where: \.isEmpty)
       ? scan.ranges.filter { !$0.isEmpty } : scan.ranges
+    (ranges, boundBytes) = Bounds.memory(of: wanted)
+    rangeCount = wanted.count
+    prefixCount = scan.prefixCount
     isPoints = scan.isPoints
     self.descends = descends
     self.idsDescend = idsDescend
@@ -53,10 +62,15 @@ final class IndexScanner {
     }
   }
 
+  deinit {
+    ranges.deallocate()
+    boundBytes.deallocate()
+  }
+
   func close() {
     cursor = nil
     state = .none
-    range = ranges.count
+    range = rangeCount
     isInRange = false
   }
 
@@ -64,7 +78,9 @@ final class IndexScanner {
   func nextKey() throws -> Bool {
     while try step() {
       entriesExamined += 1
-      if let filter {
+      if prefixCount > 0, key.count == prefixCount || key[prefixCount] < 0x80 {
+        isUndecided = false
+      } else if let filter {
         components.open(key)
         let outcome = try filter.test()
         if outcome == .no { continue }
@@ -84,7 +100,7 @@ final class IndexScanner {
         if accept(entry) { return true }
       }
       range += 1
-      guard range < ranges.count else {
+      guard range < rangeCount else {
         isInRange = false
         return false
       }
@@ -95,11 +111,11 @@ final class IndexScanner {
   private func accept(_ entry: LMDBEntry?) -> Bool {
     isInRange = false
     guard let entry else { return false }
-    let bounds = descends ? ranges[ranges.count - 1 - range] : ranges[range]
+    let bounds = ranges + (descends ? rangeCount - 1 - range : range)
     if descends {
-      guard bounds.lower.withUnsafeBytes({ compareBytes($0, entry.key) }) <= 0 else { return false }
-    } else if let upper = bounds.upper {
-      guard upper.withUnsafeBytes({ compareBytes(entry.key, $0) }) < 0 else { return false }
+      guard compareBytes(bounds.pointee.lower, entry.key) <= 0 else { return false }
+    } else if let upper = bounds.pointee.upper {
+      guard compareBytes(entry.key, upper) < 0 else { return false }
     }
     isInRange = !isPoints
     self.entry = entry
@@ -112,11 +128,11 @@ final class IndexScanner {
     if !descends {
       let lower = ranges[range].lower
       if lower.isEmpty { return try cursor?.first() }
-      return try lower.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
+      return try cursor?.seek(atOrAfter: lower)
     }
-    guard let upper = ranges[ranges.count - 1 - range].upper else { return try cursor?.last() }
+    guard let upper = ranges[rangeCount - 1 - range].upper else { return try cursor?.last() }
     if upper.isEmpty { return nil }
-    let entry = try upper.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
+    let entry = try cursor?.seek(atOrAfter: upper)
     return entry == nil ? try cursor?.last() : try cursor?.previousKey()
   }
 
@@ -125,19 +141,15 @@ final class IndexScanner {
   /// Nothing but this is done for a key, since a count may pass all keys of an index.
   func countIDs(upTo most: Int) throws -> Int {
     var count = 0
-    for bounds in ranges {
+    for place in 0..<rangeCount {
       guard count < most else { break }
-      let lower = bounds.lower
-      var entry =
-        lower.isEmpty
-        ? try cursor?.first() : try lower.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }
-      if let upper = bounds.upper {
-        try upper.withUnsafeBytes { upper in
-          while let found = entry, count < most, compareBytes(found.key, upper) < 0 {
-            count += try cursor?.duplicateCount() ?? 0
-            entriesExamined += 1
-            entry = try cursor?.nextKey()
-          }
+      let lower = ranges[place].lower
+      var entry = lower.isEmpty ? try cursor?.first() : try cursor?.seek(atOrAfter: lower)
+      if let upper = ranges[place].upper {
+        while let found = entry, count < most, compareBytes(found.key, upper) < 0 {
+          count += try cursor?.duplicateCount() ?? 0
+          entriesExamined += 1
+          entry = try cursor?.nextKey()
         }
       } else {
         while entry != nil, count < most {
@@ -224,6 +236,53 @@ final class IndexScanner {
     begin(run)
     if let width { runPosition += width }
     return true
+  }
+}
+
+extension IndexScanner {
+  /// The bounds of a range, in memory that the scanner owns.
+  fileprivate struct Bounds {
+    var lower: UnsafeRawBufferPointer
+    var upper: UnsafeRawBufferPointer?
+
+    static func memory(
+      of ranges: [KeyRange]
+    ) -> (UnsafeMutablePointer<Bounds>, UnsafeMutableRawPointer) {
+      var size = 0
+      for range in ranges { size += range.lower.count + (range.upper?.count ?? 0) }
+      let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(1, size), alignment: 8)
+      let bounds = UnsafeMutablePointer<Bounds>.allocate(capacity: max(1, ranges.count))
+      var free = bytes
+      func keep(_ list: [UInt8]) -> UnsafeRawBufferPointer {
+        list.withUnsafeBytes { source in
+          if let start = source.baseAddress { free.copyMemory(from: start, byteCount: list.count) }
+        }
+        defer { free += list.count }
+        return UnsafeRawBufferPointer(start: free, count: list.count)
+      }
+      for (place, range) in ranges.enumerated() {
+        (bounds + place).initialize(
+          to: Bounds(lower: keep(range.lower), upper: range.upper.map(keep)))
+      }
+      return (bounds, bytes)
+    }
+  }
+}
+
+extension Plan.IndexScan {
+  /// How many bytes the only range consists of, where it is made of the beginning of a text and
+  /// nothing else is asked of the key; else 0.
+  fileprivate var prefixCount: Int {
+    guard keyFilter.count == 1, ranges.count == 1, case .field(let filter) = keyFilter[0],
+      case .text(let text) = filter.test, text.kind == .hasPrefix,
+      case .field(let bound)? = bounds.last, bound === filter
+    else { return 0 }
+    let wanted = text.wanted.utf8
+    guard wanted.allSatisfy({ $0 < 0x80 && $0 != 0x0D }),
+      ranges[0].lower.suffix(wanted.count).elementsEqual(wanted),
+      ranges[0].upper == KeyRange.successor(ofPrefix: ranges[0].lower)
+    else { return 0 }
+    return ranges[0].lower.count
   }
 }
 

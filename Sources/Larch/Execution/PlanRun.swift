@@ -28,6 +28,7 @@ final class PlanRun {
   private var recordsExaminedElsewhere = 0
   private var spilledBytes = 0
   private var isClosed = false
+  private let isCovering: Bool
   private lazy var selector = RowSelector(self)
 
   init(
@@ -39,6 +40,7 @@ final class PlanRun {
     self.context = context
     self.typed = typed
     self.selection = selection
+    isCovering = plan.isCovering
     left = plan.limit ?? .max
     toSkip = plan.offset
     reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
@@ -47,16 +49,17 @@ final class PlanRun {
   /// The next row; nil behind the last one.
   func next() throws -> QueryRow? {
     do {
-      guard left > 0, let source = try source ?? begin() else { return nil }
+      guard left > 0 else { return nil }
+      if source == nil, try begin() == nil { return nil }
       while toSkip > 0 {
-        guard try source.next() else { return end() }
+        guard try source?.next() == true else { return end() }
         toSkip -= 1
       }
-      guard try source.next() else { return end() }
+      // The source is not bound to a name: that would count a reference for every row.
+      guard try source?.next() == true, let id = source?.id else { return end() }
       left -= 1
       rowsReturned += 1
-      let record = plan.isCovering ? source.record : try source.record(reader)
-      return QueryRow(id: source.id, record: record)
+      return QueryRow(id: id, record: isCovering ? source?.record : try source?.record(reader))
     } catch {
       throw noted(error)
     }
