@@ -28,7 +28,8 @@ struct OracleTextClauseTests {
     return [
       long, long + "a", long + "b", long + "ba", composed, precomposed, precomposed + "x",
       String(repeating: "a", count: 127), String(repeating: "a", count: 128),
-      String(repeating: "a", count: 511), String(repeating: "a", count: 512), String(repeating: "a", count: 5000),
+      String(repeating: "a", count: 511), String(repeating: "a", count: 512),
+      String(repeating: "a", count: 5000),
       String(repeating: "a", count: 5000) + "b", "a", "", "b",
     ]
   }()
