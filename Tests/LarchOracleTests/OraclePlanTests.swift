@@ -8,7 +8,7 @@ import Testing
 /// token, in a read and in a write.
 @Suite("The Swift oracle: every plan")
 struct OraclePlanTests {
-  private static let storeCount = max(OracleTests.count / 2_000, 1)
+  private static let storeCount = max(OracleTests.count / 2_000, 10)
   private static let queriesAStore = 100
 
   @Test("Plans that no small store would lead to equal the array", arguments: OracleKind.allCases)

@@ -110,29 +110,46 @@ private final class StoreSalvage {
   /// records from all that could be saved.
   private func withNewStore(_ fill: (LMDBEnvironment) throws -> Void) throws {
     let location = try StoreLocation(target)
-    let path = TemporaryFile.freePath(in: location.directory)
-    defer { ScratchFile.remove(path) }
+    let (environment, temporary) = try makeTemporary(in: location.directory)
+    defer { temporary.discard() }
     do {
-      let environment = try LMDBEnvironment.open(
-        path: path, options: Store.Options().forEnvironment([]),
-        initialize: CatalogLoader.initialize)
-      let temporary: TemporaryFile
       do {
         defer { environment.close() }
-        temporary = try TemporaryFile(adopting: path, for: target)
-        do {
-          try fill(environment)
-        } catch {
-          temporary.discard()
-          throw error
-        }
+        try fill(environment)
       }
-      defer { temporary.discard() }
       try temporary.place(at: location)
     } catch var error as LarchError {
       // The temporary name means nothing to anyone.
-      if error.context.path == path { error.context.path = target }
+      if error.context.path == temporary.path { error.context.path = target }
       throw error
+    }
+  }
+
+  /// An empty store under a temporary name; made again where another maker of a store in the same
+  /// directory took it for a leftover, which it can until it is locked.
+  private func makeTemporary(
+    in directory: String
+  ) throws -> (environment: LMDBEnvironment, file: TemporaryFile) {
+    var attempt = 0
+    while true {
+      attempt += 1
+      let path = TemporaryFile.freePath(in: directory)
+      do {
+        let environment = try LMDBEnvironment.open(
+          path: path, options: Store.Options().forEnvironment([]),
+          initialize: CatalogLoader.initialize)
+        do {
+          return (environment, try TemporaryFile(adopting: path, for: target))
+        } catch {
+          environment.close()
+          throw error
+        }
+      } catch var error as LarchError {
+        ScratchFile.remove(path)
+        if attempt < 16, error.code == .fileNotFound || error.code == .outOfResources { continue }
+        if error.context.path == path { error.context.path = target }
+        throw error
+      }
     }
   }
 
