@@ -7,8 +7,10 @@ extension PlanTask {
       if ids.ranges.isEmpty { return nothing }
       if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
     }
-    var matches = matches()
+    // An index whose first field is not asked for is never perfect, so those wait.
+    var matches = matches(among: usable & promising)
     if ids == nil, let best = perfect(matches), let scan = scan(best) { return plan(scan) }
+    if order.isAny { matches = self.matches(among: usable) }
     if matches.count > 1 { removeNeedless(&matches) }
     if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
       return plan(scan)
@@ -50,10 +52,10 @@ extension PlanTask {
   // MARK: Indexes
 
   /// The indexes that bound something, that keep the order, or whose keys alone tell the answer.
-  func matches() -> [IndexMatch] {
+  func matches(among indexes: UInt64) -> [IndexMatch] {
     if conjuncts.isEmpty, isByID { return [] }
     var matches: [IndexMatch] = []
-    var rest = usable & (order.isAny ? .max : promising)
+    var rest = indexes
     while rest != 0 {
       let number = rest.trailingZeroBitCount
       rest &= rest &- 1
@@ -67,7 +69,7 @@ extension PlanTask {
   }
 
   /// The indexes whose first field is asked for, by bit.
-  private var promising: UInt64 {
+  var promising: UInt64 {
     var found: UInt64 = 0
     for conjunct in conjuncts where conjunct.field != nil {
       add(conjunct.identityHash, to: &found)

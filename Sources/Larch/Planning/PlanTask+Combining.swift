@@ -57,7 +57,7 @@ extension PlanTask {
       if ids.isPoints { return candidate }
       best = candidate
     }
-    for match in matches() where match.used != 0 {
+    for match in matches(among: usable & promising) where match.used != 0 {
       guard var candidate = scan(match) else { continue }
       if case .index(let scan) = candidate.source {
         candidate.rows = Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
