@@ -74,8 +74,11 @@ final class OrderedIndexRows: RowSource {
   private let settings: SortSettings
   /// The keys of the index come out with the rows.
   private let keepsKeys: Bool
-  private let order: [OrderTerm]
-  private let wholeValues: TypedAccess
+  private let index: Int
+  // Only cut keys need these.
+  private lazy var order = OrderedIndexRows.terms(
+    rows.scanner.schema.fields.prefix(count).filter { !$0.isMultiple }, descends: descends)
+  private lazy var wholeValues: TypedAccess = WholeIndexValues(index, reader)
 
   private enum Mode { case start, key, list, sorted, end }
   @exclusivity(unchecked) private var mode = Mode.start
@@ -102,9 +105,7 @@ final class OrderedIndexRows: RowSource {
     self.settings = settings
     self.keepsKeys = keepsKeys
     list = IDList(width: reader.collection.stored.idKind.width)
-    order = OrderedIndexRows.terms(
-      rows.scanner.schema.fields.prefix(count).filter { !$0.isMultiple }, descends: descends)
-    wholeValues = WholeIndexValues(scan.index, reader)
+    index = scan.index
   }
 
   /// Components of an index as terms of an order.
