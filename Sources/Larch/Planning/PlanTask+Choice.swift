@@ -9,14 +9,33 @@ extension PlanTask {
     }
     // An index whose first field is not asked for is never perfect, so those wait.
     var matches = matches(among: usable & promising)
-    if ids == nil, let best = perfect(matches), let scan = scan(best) { return plan(scan) }
+    if ids == nil, let best = perfect(matches), let scan = scan(best),
+      try isSmall(scan, best, statistics)
+    {
+      return plan(scan)
+    }
     if order.isAny { matches = self.matches(among: usable) }
     if matches.count > 1 { removeNeedless(&matches) }
-    if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]) {
+    if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]),
+      try isSmall(scan, matches[0], statistics)
+    {
       return plan(scan)
     }
     if matches.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
     return plan(try cheapest(matches, ids, statistics))
+  }
+
+  /// Whether a scan that looks good is so whatever the values are: a value that many records have
+  /// is found sooner by a look at all records. The figure costs one search.
+  private func isSmall(
+    _ scan: Candidate, _ match: IndexMatch, _ statistics: some PlanStatistics
+  ) throws -> Bool {
+    if match.isUnique || scan.isCovering || wanted != nil { return true }
+    guard case .index(let entries) = scan.source else { return true }
+    let count = try statistics.recordCount()
+    // Of few records nothing is worth a figure.
+    if count < 256 { return true }
+    return try statistics.estimate(index: entries.index, ranges: entries.ranges) <= count / 8
   }
 
   // MARK: Ids
