@@ -9,7 +9,10 @@ struct StreamingTests {
   /// Of the 30 MB and more that all records take.
   private static let bound = 4 << 20
 
-  @Test("A cursor streams 100,000 records in constant memory")
+  // A sanitizer keeps what was freed for a while.
+  private static let isSanitized = ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil
+
+  @Test("A cursor streams 100,000 records in constant memory", .disabled(if: isSanitized))
   func constantMemory() throws {
     let directory = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-stream-\(UUID().uuidString)")
