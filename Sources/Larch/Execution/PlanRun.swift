@@ -20,6 +20,7 @@ final class PlanRun {
 
   let reader: RowReader
   @exclusivity(unchecked) private(set) var source: RowSource?
+  @exclusivity(unchecked) private var current: Unmanaged<RowSource>?
   @exclusivity(unchecked) private var left: Int
   @exclusivity(unchecked) private var toSkip: Int
   @exclusivity(unchecked) private var rowsReturned = 0
@@ -50,27 +51,34 @@ final class PlanRun {
   func next() throws -> QueryRow? {
     do {
       guard left > 0 else { return nil }
-      if source == nil, try begin() == nil { return nil }
-      while toSkip > 0 {
-        guard try source?.next() == true else { return end() }
-        toSkip -= 1
-      }
-      // The source is not bound to a name: that would count a reference for every row.
-      guard try source?.next() == true, let id = source?.id else { return end() }
-      left -= 1
-      rowsReturned += 1
-      return QueryRow(id: id, record: isCovering ? source?.record : try source?.record(reader))
+      guard let current = try self.current ?? begin() else { return nil }
+      // `source` holds it; to hold it once more would count references for every row.
+      return try current._withUnsafeGuaranteedRef { try nextRow(of: $0) }
     } catch {
       throw noted(error)
     }
   }
 
-  private func begin() throws -> RowSource? {
+  @inline(__always)
+  private func nextRow(of source: RowSource) throws -> QueryRow? {
+    while toSkip > 0 {
+      guard try source.next() else { return end() }
+      toSkip -= 1
+    }
+    guard try source.next() else { return end() }
+    left -= 1
+    rowsReturned += 1
+    return QueryRow(
+      id: source.id, record: isCovering ? source.record : try source.record(reader))
+  }
+
+  private func begin() throws -> Unmanaged<RowSource>? {
     if isClosed { return nil }
     let wanted = plan.limit.map { $0.addingReportingOverflow(plan.offset) }
     let source = try makeRows(limit: wanted.flatMap { $0.overflow ? nil : $0.partialValue })
     self.source = source
-    return source
+    current = Unmanaged.passUnretained(source)
+    return current
   }
 
   private func end() -> QueryRow? {
@@ -108,6 +116,7 @@ final class PlanRun {
     spilledBytes += source.spilledBytes
     source.close()
     self.source = nil
+    current = nil
   }
 
   /// What the run cost so far.

@@ -1,6 +1,7 @@
 /// The rows of a run as records of their type.
 final class RecordAccess<R: Record>: TypedAccess {
   let context: TransactionContext
+  private let coder: RecordCoder
   let collection: CollectionHandle
   /// The record that a condition was asked of last, so that a row that passes is not decoded
   /// twice. It lies in the map, which does not change while a query runs.
@@ -9,6 +10,7 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   init(_ context: TransactionContext, _ collection: CollectionHandle) {
     self.context = context
+    coder = context.coder
     self.collection = collection
   }
 
@@ -16,7 +18,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer
   ) throws -> Bool {
     decodedStart = nil
-    let value = try context.coder.decode(R.self, from: record)
+    let value = try coder.decode(R.self, from: record)
     guard filters.allSatisfy({ $0.matches(value) }) else { return false }
     decoded = value
     decodedStart = record.baseAddress
@@ -38,7 +40,7 @@ final class RecordAccess<R: Record>: TypedAccess {
   @inline(__always)
   private func decode(_ record: UnsafeRawBufferPointer) throws -> R {
     if decodedStart != nil, let kept = takeKept(record) { return kept }
-    return try context.coder.decode(R.self, from: record)
+    return try coder.decode(R.self, from: record)
   }
 
   @inline(never)
