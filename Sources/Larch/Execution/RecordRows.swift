@@ -2,7 +2,7 @@
 final class RecordRows: RowSource {
   private let scanner: RecordScanner
   private let reader: RowReader
-  private let isFiltering: Bool
+  let isFiltering: Bool
 
   init(_ ranges: [KeyRange], descends: Bool, _ reader: RowReader) throws {
     self.reader = reader
@@ -12,17 +12,53 @@ final class RecordRows: RowSource {
   }
 
   override func next() throws -> Bool {
+    if isFiltering { return try nextFiltered() }
+    guard let entry = try scanner.next() else { return false }
+    record = nil
+    stored = entry.value
+    id = entry.key
+    return true
+  }
+
+  /// Most records that a scan passes are refused, and to verify one costs more than to ask it: so
+  /// only those are verified that their bytes do not refuse.
+  private func nextFiltered() throws -> Bool {
+    guard let residue = reader.residue else { return false }
+    var refused = 0
+    defer { reader.add(recordsExamined: refused) }
     while let entry = try scanner.next() {
-      if isFiltering {
-        guard let record = try reader.admit(entry.value, entry.key) else { continue }
-        self.record = record
-      } else {
-        record = nil
-        stored = entry.value
+      if residue.refuses(RecordEnvelope.unverified(entry.value), id: entry.key) {
+        refused &+= 1
+        continue
       }
+      let record = try reader.open(entry.value, entry.key)
+      guard try reader.matches(record, entry.key) else { continue }
+      self.record = record
       id = entry.key
       return true
     }
+    return false
+  }
+
+  /// The next row whose unverified bytes are not refused: what is refused costs nothing more than
+  /// the step to it. Only where no condition is asked of the rows.
+  ///
+  /// - Returns: false behind the last row.
+  @inline(__always)
+  func next(unless isRefused: (UnsafeRawBufferPointer) -> Bool) throws -> Bool {
+    var refused = 0
+    while let entry = try scanner.next() {
+      if isRefused(RecordEnvelope.unverified(entry.value)) {
+        refused &+= 1
+        continue
+      }
+      record = nil
+      stored = entry.value
+      id = entry.key
+      reader.add(recordsExamined: refused)
+      return true
+    }
+    reader.add(recordsExamined: refused)
     return false
   }
 

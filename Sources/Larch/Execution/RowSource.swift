@@ -37,7 +37,7 @@ final class RowReader {
   private let records: LMDBDatabase
   private let transaction: LMDBTransaction
   private let number: UInt32
-  private let residue: FilterProgram?
+  let residue: FilterProgram?
   /// Whether rows have to be read to know whether they are rows.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
@@ -56,6 +56,9 @@ final class RowReader {
     isFiltering = self.residue != nil
   }
 
+  /// Records that were looked at elsewhere.
+  func add(recordsExamined count: Int) { recordsExamined &+= count }
+
   /// The verified record of an id that an index gave.
   func read(_ id: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
     guard let stored = try records.get(id, in: transaction) else { throw missing(id) }
@@ -71,23 +74,6 @@ final class RowReader {
       throw RecordEnvelope.damaged(id, collection.stored)
     }
     return record
-  }
-
-  /// The verified record of a stored value, or nil where the residue is not true.
-  ///
-  /// Most records that a scan passes are refused, and to verify one costs more than to ask it: so
-  /// only those are verified that their bytes do not refuse.
-  @inline(__always)
-  func admit(
-    _ stored: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
-  ) throws -> UnsafeRawBufferPointer? {
-    // Not bound to a name: that would count a reference up and down for every record.
-    if residue?.refuses(RecordEnvelope.unverified(stored), id: id) == true {
-      recordsExamined &+= 1
-      return nil
-    }
-    let record = try open(stored, id)
-    return try matches(record, id) ? record : nil
   }
 
   /// Whether the residue is true.

@@ -102,14 +102,14 @@ final class SortKey {
     return try rareNumber(of: record, id: id)
   }
 
-  /// The same of bytes that are not verified yet, where they tell at once.
+  /// Whether bytes that are not verified yet tell at once that their row is not wanted.
   @inline(__always)
-  func number(ofUnverified record: UnsafeRawBufferPointer) -> UInt64? {
+  func refuses(_ unverified: UnsafeRawBufferPointer, _ isWanted: (UInt64) -> Bool) -> Bool {
     guard hasNumberPath,
-      case .value(let kind, let bytes)? = try? numberPath.read(in: record, shapes: shapes),
+      case .value(let kind, let bytes)? = try? numberPath.read(in: unverified, shapes: shapes),
       kind == numberKind
-    else { return nil }
-    return (ComparableNumber.of(kind, stored: bytes) &+ numberShift) ^ numberFlip
+    else { return false }
+    return !isWanted((ComparableNumber.of(kind, stored: bytes) &+ numberShift) ^ numberFlip)
   }
 
   @inline(never)

@@ -158,26 +158,34 @@ final class SortedRows: RowSource {
       least = UInt128(number) << 64 | UInt128(id)
       hasLeast = true
     }
+    if let rows = source as? RecordRows, !rows.isFiltering {
+      while try rows.next(unless: { sortKey.refuses($0, isWanted) }) {
+        try addNumber(isWanted, body)
+      }
+      return
+    }
     while try source.next() {
       if let components, let number = try self.number(of: components) {
         if isWanted(number) { try body(number) }
-        continue
+      } else {
+        try addNumber(isWanted, body)
       }
-      if source.record == nil, let stored = source.stored,
-        let number = sortKey.number(ofUnverified: RecordEnvelope.unverified(stored)),
-        !isWanted(number)
-      {
-        continue
-      }
-      let record = try source.record(reader)
-      let number: UInt64
-      do {
-        number = try sortKey.number(of: record, id: source.id)
-      } catch {
-        throw reader.naming(error, source.id)
-      }
-      if isWanted(number) { try body(number) }
     }
+  }
+
+  /// With the number of the verified record of a row.
+  @inline(__always)
+  private func addNumber(
+    _ isWanted: (UInt64) -> Bool, _ body: (UInt64) throws -> Void
+  ) throws {
+    let record = try source.record(reader)
+    let number: UInt64
+    do {
+      number = try sortKey.number(of: record, id: source.id)
+    } catch {
+      throw reader.naming(error, source.id)
+    }
+    if isWanted(number) { try body(number) }
   }
 
   private func number(of components: KeyComponents) throws -> UInt64? {
