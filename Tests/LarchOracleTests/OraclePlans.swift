@@ -74,7 +74,7 @@ extension ReadTransaction {
     _ body: (PlanRun, RecordAccess<OracleThing<K>>) throws -> Void
   ) throws -> String {
     let collection = try context.collection(of: OracleThing<K>.self)
-    let planner = Planner(schema: collection.schema) { collection.isReadable($0) }
+    let planner = Planner(schema: collection.schema, usable: collection.answering)
     let plan = try planner.plan(
       query.details, for: need, statistics: OracleStatistics(seed: seed))
     let prepared = PreparedQuery(

@@ -27,6 +27,9 @@ final class CollectionHandle: Sendable {
   let schema: CollectionSchema
   let records: LMDBDatabase
   let indexes: [IndexHandle]
+  /// The indexes that can answer queries, by bit and by their place in the schema: those that are
+  /// complete, over all records. A schema has 64 at most.
+  let answering: UInt64
 
   init(
     stored: StoredCollection, schema: CollectionSchema, records: LMDBDatabase,
@@ -37,6 +40,9 @@ final class CollectionHandle: Sendable {
     self.schema = schema
     self.records = records
     self.indexes = indexes
+    answering = indexes.reduce(0) { known, index in
+      index.isReady && !index.schema.isPartial ? known | 1 << UInt64(index.position) : known
+    }
   }
 }
 

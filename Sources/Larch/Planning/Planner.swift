@@ -5,6 +5,12 @@ struct Planner {
   /// The indexes that can answer, by bit: the compiler of schemas allows 64.
   let usable: UInt64
 
+  /// - Parameter usable: the indexes that are complete and over all records, by bit.
+  init(schema: CollectionSchema, usable: UInt64) {
+    self.schema = schema
+    self.usable = usable
+  }
+
   /// - Parameter isReadable: whether an index is complete.
   init(schema: CollectionSchema, isReadable: (Int) -> Bool) {
     self.schema = schema

@@ -5,7 +5,7 @@ enum QueryCheck {
     _ prepared: PreparedQuery, _ access: RecordAccess<R>, _ context: TransactionContext
   ) throws {
     let schema = prepared.collection.schema
-    let planner = Planner(schema: schema) { prepared.collection.isReadable($0) }
+    let planner = Planner(schema: schema, usable: prepared.collection.answering)
     let full = try planner.fullScan(prepared.query, for: prepared.need)
     let planned = try answer(prepared.plan, prepared, access, context)
     let expected = try answer(full, prepared, access, context)

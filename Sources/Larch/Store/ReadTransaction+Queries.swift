@@ -54,7 +54,7 @@ extension ReadTransaction {
   ) throws -> PreparedQuery {
     if context.isTakingIn { throw TransactionContext.reentered }
     try checkToken(of: query, in: collection)
-    let planner = Planner(schema: collection.schema) { collection.isReadable($0) }
+    let planner = Planner(schema: collection.schema, usable: collection.answering)
     let statistics = IndexStatistics(collection, context)
     let plan: Plan
     do {
@@ -63,7 +63,7 @@ extension ReadTransaction {
       error.context.collection = collection.stored.name
       throw error
     }
-    try writeGathered(for: plan, in: collection)
+    if gathersEntries { try writeGathered(for: plan.source, in: collection) }
     return PreparedQuery(collection: collection, query: query, need: need, plan: plan)
   }
 
@@ -78,10 +78,6 @@ extension ReadTransaction {
 }
 
 extension ReadTransaction {
-  private func writeGathered(for plan: Plan, in collection: CollectionHandle) throws {
-    try writeGathered(for: plan.source, in: collection)
-  }
-
   private func writeGathered(for source: Plan.Source, in collection: CollectionHandle) throws {
     switch source {
     case .nothing, .records: break
@@ -102,6 +98,4 @@ extension CollectionHandle {
     }
     return indexes.first { $0.position == position && $0.isReady }
   }
-
-  func isReadable(_ position: Int) -> Bool { readyIndex(position) != nil }
 }

@@ -50,6 +50,9 @@ public class ReadTransaction {
     cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
 
+  /// Whether entries of indexes may be gathered that are not written yet.
+  var gathersEntries: Bool { false }
+
   /// Writes what is still gathered for an index that is about to be read; a read gathers nothing.
   func writeGathered(for index: IndexHandle) throws {}
 

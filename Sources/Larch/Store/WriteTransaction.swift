@@ -13,6 +13,8 @@ public final class WriteTransaction: ReadTransaction {
     super.init(writer.context)
   }
 
+  override var gathersEntries: Bool { true }
+
   override func writeGathered(for index: IndexHandle) throws {
     try writer.maintainer.flush(index)
   }
