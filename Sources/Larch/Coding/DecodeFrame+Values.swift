@@ -301,6 +301,7 @@ extension Leaf {
     if SmallString.isTrusted, let start = bytes.baseAddress,
       let words = SmallString.words(start, bytes.count)
     {
+      // The self-test of `SmallString` has proved that these words are a string here.
       return unsafeBitCast(words, to: String.self)
     }
     return try longString(bytes)

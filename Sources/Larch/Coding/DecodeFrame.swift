@@ -84,6 +84,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   @inline(__always)
   func entry<Key: CodingKey>(_ key: Key) -> UnsafeMutablePointer<DecodeEntry> {
     if MemoryLayout<Key>.size == 1 {
+      // Of one byte, as was just asked; any byte is a `UInt8`.
       let byte = unsafeBitCast(key, to: UInt8.self)
       let entry = pointee.entries + Int(byte)
       if entry.pointee.kind != DecodeEntry.unresolved { return entry }

@@ -217,6 +217,7 @@ extension EncodeFramePointer {
   @inline(__always)
   func slot<Key: CodingKey>(_ key: Key) -> Int {
     if MemoryLayout<Key>.size == 1 {
+      // Of one byte, as was just asked; any byte is a `UInt8`.
       let byte = unsafeBitCast(key, to: UInt8.self)
       let slot = pointee.keySlots[Int(byte)]
       if slot != EncodeFrame.unresolved {

@@ -41,6 +41,7 @@ final class FieldPath {
   @exclusivity(unchecked) private let steps: UnsafeMutablePointer<Step>
 
   init(_ names: [String]) {
+    // Paths are made from key paths of declarations and filters, which name a property at least.
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
     isSingle = names.count == 1

@@ -62,6 +62,7 @@ final class ShapeTable {
 
   /// Adds the shape with the next id; used by whoever reads the catalog.
   func append(_ shape: Shape) {
+    // Only `intern` makes shapes to append, with the next id; those of a file are loaded by theirs.
     precondition(Int(shape.id) == count + 1, "shape ids are dense")
     shapes.append(shape)
     count += 1

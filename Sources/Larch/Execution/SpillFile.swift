@@ -25,6 +25,7 @@ final class SpillFile {
   /// A file in the temporary directory, removed at once.
   static func temporary() throws -> SpillFile {
     let directory = FileManager.default.temporaryDirectory.path
+    // `mkstemp` replaces the capitals.
     var template = Array((directory + "/larch-sort-XXXXXX").utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw error(errno, directory) }

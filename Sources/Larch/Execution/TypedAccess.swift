@@ -2,13 +2,19 @@
 class TypedAccess {
   /// Whether all filters are true for the decoded record.
   func matches(_ filters: [FilterNode], _ record: UnsafeRawBufferPointer) throws -> Bool {
-    preconditionFailure("overridden where the record type is known")
+    throw TypedAccess.unknown
   }
 
   /// The values of a field, or of each of its elements, of the decoded record.
   func values(
     of field: FieldReference, in record: UnsafeRawBufferPointer
   ) throws -> [[KeyValue]] {
-    preconditionFailure("overridden where the record type is known")
+    throw TypedAccess.unknown
+  }
+
+  /// What is asked of one that is made for the other question alone.
+  private static var unknown: LarchError {
+    LarchError(
+      .storage, "A plan asked for what only the record type tells; this is a fault of Larch.")
   }
 }

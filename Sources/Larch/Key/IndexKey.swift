@@ -49,6 +49,7 @@ extension IndexKey {
 
   /// As the value that stands for this one.
   public static var _keyForm: KeyForm {
+    // A declaration of the program, met when a store is opened for it; no data comes here.
     precondition(
       IndexValue.self != Self.self,
       "\(Self.self).indexValue must be of another type than \(Self.self): a standard type, or one that leads to it."

@@ -47,12 +47,6 @@ struct LMDBCursor: ~Copyable {
 
   deinit { mdb_cursor_close(pointer) }
 
-  /// Uses the cursor of a past read again in a new one, which spares an allocation.
-  mutating func renew(in transaction: LMDBTransaction) throws(LMDBError) {
-    let code = mdb_cursor_renew(transaction.pointer, pointer)
-    try LMDBError.check(code, "mdb_cursor_renew", in: transaction.pointer)
-  }
-
   // MARK: Moving
 
   @inline(__always)

@@ -95,19 +95,6 @@ struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
 
-  /// Stores a pair when the key is absent, in one descent; otherwise gives the value in the way.
-  func putIfAbsent(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in transaction: LMDBTransaction
-  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
-    var keyValue = MDB_val(key)
-    var valueValue = MDB_val(value)
-    let flags = UInt32(MDB_NOOVERWRITE)
-    let code = mdb_put(transaction.pointer, handle, &keyValue, &valueValue, flags)
-    if code == MDB_SUCCESS { return nil }
-    if code == MDB_KEYEXIST { return valueValue.bytes }
-    throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
-  }
-
   /// Deletes the key with all its values; false when it was not there.
   @discardableResult
   func delete(

@@ -104,6 +104,7 @@ final class FieldKey<Root, Value>: Sendable {
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()
+          // As above: `Key` is `Value`.
           Key._appendValues(unsafeBitCast(read(record), to: Key.self), to: &values)
           _ = body(values)
         }))

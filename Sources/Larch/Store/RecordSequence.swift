@@ -104,6 +104,7 @@ final class RecordCursor: OpenCursor {
 
   @inline(never)
   private func slowNext() -> LMDBEntry? {
+    // A misuse in the program, which an iterator has no way to throw; no data comes here.
     precondition(
       transaction.isLive,
       "A sequence of records was used after its transaction ended. Use it inside the closure, or make an array of it there."

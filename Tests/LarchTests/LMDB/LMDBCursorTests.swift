@@ -140,24 +140,6 @@ struct LMDBCursorTests {
     #expect(found == counts.map { count in (0..<UInt64(count)).map { $0 } })
   }
 
-  @Test("A cursor of a past read works again in a new one")
-  func renewal() throws {
-    let scratch = try ScratchDirectory()
-    let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
-    defer { environment.close() }
-    let database = try environment.database("a")
-    try environment.write { try database.put("a", "1", in: $0) }
-    let reader = try environment.beginRead()
-    var cursor = try LMDBCursor(database, in: reader.transaction)
-    #expect(text(try cursor.first()) == "a1")
-    environment.endRead(reader)
-    try environment.write { try database.put("a", "2", in: $0) }
-    let again = try environment.beginRead()
-    defer { environment.endRead(again) }
-    try cursor.renew(in: again.transaction)
-    #expect(text(try cursor.first()) == "a2")
-  }
-
   @Test("A cursor stores pairs and keeps to its mode")
   func storing() throws {
     let scratch = try ScratchDirectory()

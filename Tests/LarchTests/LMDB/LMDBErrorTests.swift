@@ -127,25 +127,6 @@ struct LMDBDatabaseTests {
     #expect(values == [nil, "1", "1"])
   }
 
-  @Test("Storing when absent gives the value in the way, and no value for success")
-  func putIfAbsent() throws {
-    let scratch = try ScratchDirectory()
-    let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
-    defer { environment.close() }
-    let database = try environment.database("a")
-    let found = try environment.write { transaction in
-      try withBytes(of: 1) { key in
-        try [UInt64(5), 6].map { value in
-          try withBytes(of: value) {
-            try database.putIfAbsent(key, $0, in: transaction).map { UInt64(run: $0) }
-          }
-        }
-      }
-    }
-    #expect(found == [nil, 5])
-    #expect(try environment.read { try database.number(1, in: $0) } == 5)
-  }
-
   @Test("Deleting tells whether something was there; empty values are values")
   func deleting() throws {
     let scratch = try ScratchDirectory()

@@ -102,6 +102,7 @@ enum Reflection {
     guard Kind(of: type) == .enumeration, MemoryLayout<Enumeration>.size <= 1, _isPOD(type) else {
       return nil
     }
+    // A metatype is the address of its metadata, by the stable layout of the language.
     let metadata = unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)
     let word = metadata.load(fromByteOffset: MemoryLayout<UInt>.size, as: UnsafeRawPointer?.self)
     guard let descriptor = word else { return nil }

@@ -61,6 +61,7 @@ enum ReturnedContainer {
   }
 
   fileprivate static func immortal<Container>(_ container: Container) -> UnsafeRawPointer {
+    // A container is one reference; `isTrusted` looks at its size before anything comes here.
     let box = unsafeBitCast(container, to: UnsafeMutableRawPointer.self)
     _ = Unmanaged<AnyObject>.fromOpaque(box).retain()
     _ = larch_make_immortal(box)
