@@ -34,6 +34,7 @@ public protocol ToManyAssociation<Owner, Target>: Association {}
 /// refers to one which is not there is an error. The index costs what ``Index`` does, the check a
 /// search in the tree of the other type where the reference is new.
 public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
+  /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
   let declared: [DeclaredAssociation]
 
@@ -65,6 +66,7 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
 ///
 /// It works from either end, wherever it is declared.
 public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
+  /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
   let declared: [DeclaredAssociation]
 
@@ -129,6 +131,7 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
 /// As ``HasMany``, with a unique index: saving a second record that refers to the same one is a
 /// `.uniqueConflict`.
 public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
+  /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
   let declared: [DeclaredAssociation]
 
@@ -155,6 +158,7 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
 /// have a direction: the other end is the same declaration with `isInverse`. Membership is a set,
 /// adding and removing costs two searches.
 public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
+  /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
   let declared: [DeclaredAssociation]
 

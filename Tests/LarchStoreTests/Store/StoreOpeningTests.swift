@@ -94,7 +94,8 @@ struct StoreOpeningTests {
     try withScratchPath { path throws in
       try Store.using(path, Company.self) { store in
         try store.environment.write { transaction in
-          let storage = try CatalogLoader(store.environment, StoreSchema()).openStorage(in: transaction)
+          let storage = try CatalogLoader(store.environment, StoreSchema()).openStorage(
+            in: transaction)
           var format = StoredFormat(unicodeVersion: "99.0")
           format.version = 7
           format.minimumReader = 1
@@ -105,7 +106,8 @@ struct StoreOpeningTests {
       try Store.using(path, Company.self) { try $0.saveAll([Company(name: "a")]) }
       try Store.using(path, Company.self) { store in
         try store.environment.write { transaction in
-          let storage = try CatalogLoader(store.environment, StoreSchema()).openStorage(in: transaction)
+          let storage = try CatalogLoader(store.environment, StoreSchema()).openStorage(
+            in: transaction)
           var format = StoredFormat(unicodeVersion: "99.0")
           format.version = 7
           format.minimumReader = 2
