@@ -60,7 +60,9 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
 
   /// Those that the owner is related to, seen from them.
   private func linked(by route: AssociationRoute.Kind) -> FilterNode {
-    .never
+    let field = FieldNode<Owner, Owner.ID>.id().indexKey().field
+    let isOwner = FilterNode.field(FieldFilter(field, .equal(Owner.ID.values(of: owner.id))))
+    return .related(RelatedFilter(route, AssociatedType(Owner.self), isOwner))
   }
 
   private var unsaved: FilterNode {
