@@ -29,7 +29,7 @@ extension JoinPlan {
   }
 
   /// How records are found by the value of a field; nil where all of them have to be read.
-  private static func access(
+  static func access(
     to field: FieldReference, of collection: CollectionHandle
   ) -> JoinAccess? {
     if field.identity == .id, !field.isMultiple,

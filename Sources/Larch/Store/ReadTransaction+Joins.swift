@@ -21,20 +21,20 @@ extension ReadTransaction {
   /// must not use the transaction.
   func run<Left: Record, Right: Record, Row, T>(
     _ details: JoinDescription, of join: Join<Left, Right, Row>, isOrdered: Bool = true,
-    _ body: (JoinRows<Left, Right, Row>) throws -> T
+    keepsFound: Bool = true, _ body: (JoinRows<Left, Right, Row>) throws -> T
   ) throws -> T {
     try storage { _ in
       let prepared: PreparedJoin<Left, Right> = try prepare(details, isOrdered: isOrdered)
       if context.checksQueries { try guarded { try check(prepared, isOrdered: isOrdered) } }
-      return try run(prepared, join.kind, body)
+      return try run(prepared, join.kind, keepsFound: keepsFound, body)
     }
   }
 
   func run<Left: Record, Right: Record, Row, T>(
     _ prepared: PreparedJoin<Left, Right>, _ kind: JoinKind<Left, Right, Row>,
-    _ body: (JoinRows<Left, Right, Row>) throws -> T
+    keepsFound: Bool = true, _ body: (JoinRows<Left, Right, Row>) throws -> T
   ) throws -> T {
-    let run = try JoinRun(prepared.plan, prepared.sides, context: context)
+    let run = try JoinRun(prepared.plan, prepared.sides, context: context, keepsFound: keepsFound)
     defer { run.close() }
     return try guarded { try body(JoinRows(run, prepared.left, prepared.right, kind)) }
   }
