@@ -58,8 +58,7 @@ extension JoinPartners {
       context: context, typed: targetTyped)
   }
 
-  private static func unknown(_ owner: CollectionHandle, _ target: CollectionHandle) -> LarchError
-  {
+  private static func unknown(_ owner: CollectionHandle, _ target: CollectionHandle) -> LarchError {
     LarchError(
       .unknownAssociation,
       "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
