@@ -65,8 +65,8 @@ final class JoinRun {
       partners = TablePartners(outerKeys, innerKeys, run, keepsAlone: keepsInner)
     case .id, .index:
       partners = try KeyedPartners(
-        outerKeys, innerKeys, plan.access, isLeftOuter ? plan.join.right : plan.join.left,
-        in: inner, context: context, typed: innerTyped, keepsFound: keepsFound)
+        outerKeys, innerKeys, plan.access, plan.innerQuery, in: inner, context: context,
+        typed: innerTyped, keepsFound: keepsFound)
     }
     outer = try PlanRun(
       plan.outer, in: isLeftOuter ? sides.left : sides.right, context: context,
