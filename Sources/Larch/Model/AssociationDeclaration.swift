@@ -82,6 +82,13 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     @Sendable (inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool) throws -> Bool
   /// Sets the property so that it refers to this id, of the type of the target's ids.
   let add: @Sendable (inout Holder, any RecordIdentifier) -> Bool
+  /// Makes the property refer to these ids too, an array of the target's; false where it cannot.
+  let addAll: @Sendable (inout Holder, any Sendable) -> Bool
+  /// Makes the property refer to these ids and no others, an array of the target's; false where
+  /// it cannot.
+  let replaceAll: @Sendable (inout Holder, any Sendable) -> Bool
+  /// The ids as an array of the target's.
+  private let ids: @Sendable (Holder) -> any Sendable
 
   init<Value: IDReference, Target: Record>(
     _ keyPath: any KeyPath<Holder, Value> & Sendable, to target: Target.Type
@@ -131,11 +138,37 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
       record[keyPath: writable.keyPath] = record[keyPath: keyPath]._adding(id)
       return true
     }
+    addAll = { record, ids in
+      guard let writable, let ids = ids as? [Target.ID],
+        let value = record[keyPath: keyPath]._adding(contentsOf: ids)
+      else { return false }
+      record[keyPath: writable.keyPath] = value
+      return true
+    }
+    replaceAll = { record, ids in
+      guard let writable, let ids = ids as? [Target.ID],
+        let value = record[keyPath: keyPath]._replacing(with: ids)
+      else { return false }
+      record[keyPath: writable.keyPath] = value
+      return true
+    }
+    ids = { record in
+      var ids: [Target.ID] = []
+      record[keyPath: keyPath]._forEachID { ids.append($0) }
+      return ids
+    }
     super.init(
       holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
       isOptional: Value._isOptionalReference, isList: Value._isListReference,
       isWritable: writable != nil, form: Value._fieldForm, isStandard: Value._isStandardField,
       resolution: { FieldNaming.storedPath(of: keyPath) })
+  }
+}
+
+extension TypedReference {
+  /// The ids that the property holds, in its order; none of another type.
+  func ids<ID: RecordIdentifier>(of record: Holder, as type: ID.Type) -> [ID] {
+    ids(record) as? [ID] ?? []
   }
 }
 
