@@ -51,7 +51,7 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
   ) where Value._ReferencedID == Target.ID {
     let reference = TypedReference(field, to: target)
     _route = AssociationRoute(.parent(reference))
-    declared = [.reference(reference, .holder, onDelete, isOne: false)]
+    declared = [.reference(reference, .holder, onDelete, isOne: true)]
   }
 }
 

@@ -40,7 +40,13 @@ struct AssociationCompiler {
       case .reference(let reference, let end, let rule, let isOne):
         try add(reference) { draft, key in
           switch end {
-          case .holder: try merge(&draft.firstRule, rule, key, draft.first)
+          case .holder:
+            guard isOne != reference.isList else {
+              throw error(
+                "`BelongsTo` is for a property with one id, `HasMany(_:in:)` for one with several; declare the other one.",
+                draft.first.collection, key)
+            }
+            try merge(&draft.firstRule, rule, key, draft.first)
           case .target:
             try merge(&draft.secondRule, rule, key, draft.second)
             if let other = draft.isOne, other != isOne {

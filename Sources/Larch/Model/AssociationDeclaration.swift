@@ -7,7 +7,8 @@ enum DeclaredAssociation: Sendable {
     case target
   }
 
-  /// The rule is for the deletion of a record of this end.
+  /// The rule is for the deletion of a record of this end. `isOne`: there is one record at most at
+  /// the other end.
   case reference(ReferenceDeclaration, End, DeleteRule, isOne: Bool)
   /// A property of a join record; the rule is for the deletion of what it refers to.
   case join(ReferenceDeclaration, DeleteRule)
