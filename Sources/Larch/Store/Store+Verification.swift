@@ -195,7 +195,9 @@ private struct RecordVerifier: ~Copyable {
       for item in entries.items where item.index == index && !item.hasNil {
         try reference.form.withID(inKey: entries.key(item)) { target in
           count += 1
-          if try records.get(target, in: transaction) == nil { missing.append(kind.text(of: target)) }
+          if try records.get(target, in: transaction) == nil {
+            missing.append(kind.text(of: target))
+          }
         }
       }
     } else {

@@ -21,11 +21,6 @@ struct StoredLists: Sendable {
       : (databases.inverse, databases.forward, second, first)
   }
 
-  /// The flags of lists of ids of a kind. Ids of one length lie packed, without a header each.
-  static func flags(of kind: RecordIDKind) -> LMDBDatabase.Flags {
-    kind.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
-  }
-
   /// Every pair of lists in the file, in the order of their keys.
   ///
   /// Lists that the catalog names and that are not there, or that are no lists, come to `onFault`.
@@ -54,8 +49,8 @@ struct StoredLists: Sendable {
           return nil
         }
         guard
-          try forward.flags(in: transaction) == flags(of: second.collection.idKind),
-          try inverse.flags(in: transaction) == flags(of: first.collection.idKind)
+          try forward.flags(in: transaction) == .ids(of: second.collection.idKind),
+          try inverse.flags(in: transaction) == .ids(of: first.collection.idKind)
         else {
           onFault(stored.key, "lists do not have the form of lists")
           return nil
