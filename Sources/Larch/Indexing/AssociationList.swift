@@ -22,8 +22,9 @@ struct AssociationList {
       holder = nil
       return
     }
+    // A file opened read-only may have an index that was never completed.
     guard !end.isFirst, let reference = association.reference, let index = association.index,
-      reference.form.writeKey(of: id, to: &writer)
+      index.isReady, reference.form.writeKey(of: id, to: &writer)
     else { return nil }
     database = index.database
     key = [UInt8](writer.bytes)

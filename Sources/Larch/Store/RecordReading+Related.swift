@@ -107,7 +107,7 @@ extension RecordReading {
   /// Whether the record with this id is one of the related ones.
   ///
   /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search; through join records, those of the one of the two with fewer.
+  /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ id: Target.ID, in related: Related<Owner, Target>
   ) throws -> Bool {
@@ -125,7 +125,7 @@ extension RecordReading {
   /// Whether a record is one of the related ones.
   ///
   /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search; through join records, those of the one of the two with fewer.
+  /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ record: Target, in related: Related<Owner, Target>
   ) throws -> Bool {
