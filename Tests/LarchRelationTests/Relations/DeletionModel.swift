@@ -34,6 +34,15 @@ struct DeletionModel: Equatable {
       self.secondRule = secondRule == .automatic ? usual.1 : secondRule
     }
 
+    /// Whether what stays loses its references to a second end that goes.
+    var removesReferences: Bool {
+      switch kind {
+      case .links: false
+      case .list: secondRule == .nullify || secondRule == .destroyLast
+      case .optional, .required, .join: secondRule == .nullify
+      }
+    }
+
     /// Whether a store can be opened with it.
     var isPossible: Bool { (kind != .required && kind != .join) || secondRule != .nullify }
   }
@@ -87,7 +96,7 @@ struct DeletionModel: Equatable {
       if goes == (false, true), association.secondRule == .deny {
         outcome.refused.insert(Refusal(association: pair.association, node: second, survivor: first))
       }
-      if goes == (false, true), association.secondRule == .nullify, association.kind != .links {
+      if goes == (false, true), association.removesReferences {
         outcome.nullified.insert(pair)
       }
     }
@@ -142,4 +151,26 @@ struct DeletionModel: Equatable {
         && (associations[pair.association].kind != .links || nodes.contains(second))
     }
   }
+}
+
+// MARK: - For the reader of a failed test
+
+extension DeletionModel: CustomStringConvertible {
+  var description: String {
+    let rules = associations.map { "\($0.key) \($0.firstRule) \($0.secondRule)" }
+    return "rules \(rules), records \(nodes.map(\.description).sorted()), "
+      + "pairs \(pairs.map(\.description).sorted())"
+  }
+}
+
+extension DeletionModel.Node: CustomStringConvertible {
+  var description: String { "\(collection).\(id)" }
+}
+
+extension DeletionModel.Pair: CustomStringConvertible {
+  var description: String { "\(association): \(first) > \(second)" }
+}
+
+extension DeletionModel.Refusal: CustomStringConvertible {
+  var description: String { "\(association): \(node) while \(survivor)" }
 }

@@ -76,7 +76,7 @@ struct MatrixFamily: CustomTestStringConvertible {
 
 // MARK: - Types
 
-protocol OptionalSlots: GraphRecord {
+protocol OptionalSlots: GraphRecord where ID == Int {
   var x: Int? { get set }
   var y: Int? { get set }
 }
@@ -88,7 +88,7 @@ extension OptionalSlots {
   }
 }
 
-protocol RequiredSlots: GraphRecord {
+protocol RequiredSlots: GraphRecord where ID == Int {
   var x: Int { get set }
   var y: Int { get set }
 }
@@ -100,7 +100,7 @@ extension RequiredSlots {
   }
 }
 
-protocol ListSlot: GraphRecord {
+protocol ListSlot: GraphRecord where ID == Int {
   var x: [Int] { get set }
 }
 
@@ -109,7 +109,7 @@ extension ListSlot {
   mutating func set(_ ids: [Int], in slot: Int) { x = ids }
 }
 
-protocol NoSlots: GraphRecord {}
+protocol NoSlots: GraphRecord where ID == Int {}
 
 extension NoSlots {
   func ids(in slot: Int) -> [Int] { [] }
@@ -120,7 +120,7 @@ struct OptionalA: OptionalSlots {
   var id: Int
   var x: Int?
   var y: Int?
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<OptionalA> {
     Schema {
@@ -136,7 +136,7 @@ struct OptionalB: OptionalSlots {
   var id: Int
   var x: Int?
   var y: Int?
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<OptionalB> {
     Schema {
@@ -152,7 +152,7 @@ struct RequiredA: RequiredSlots {
   var id: Int
   var x = 0
   var y = 0
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<RequiredA> {
     Schema {
@@ -168,7 +168,7 @@ struct RequiredB: RequiredSlots {
   var id: Int
   var x = 0
   var y = 0
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<RequiredB> {
     Schema {
@@ -184,7 +184,7 @@ struct OneA: OptionalSlots {
   var id: Int
   var x: Int?
   var y: Int?
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<OneA> {
     Schema {
@@ -200,7 +200,7 @@ struct OneB: OptionalSlots {
   var id: Int
   var x: Int?
   var y: Int?
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<OneB> {
     Schema {
@@ -215,7 +215,7 @@ struct OneB: OptionalSlots {
 struct ListA: ListSlot {
   var id: Int
   var x: [Int] = []
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<ListA> {
     Schema {
@@ -228,7 +228,7 @@ struct ListA: ListSlot {
 struct ListB: ListSlot {
   var id: Int
   var x: [Int] = []
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<ListB> {
     Schema {
@@ -240,7 +240,7 @@ struct ListB: ListSlot {
 
 struct LinkA: NoSlots {
   var id: Int
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<LinkA> {
     Schema { ManyToMany(LinkB.self, named: "lists", onDelete: MatrixRules.first) }
@@ -249,7 +249,7 @@ struct LinkA: NoSlots {
 
 struct LinkB: NoSlots {
   var id: Int
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<LinkB> {
     Schema { ManyToMany(LinkA.self, named: "lists", onDelete: MatrixRules.second) }
@@ -258,7 +258,7 @@ struct LinkB: NoSlots {
 
 struct ThroughA: NoSlots {
   var id: Int
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<ThroughA> {
     Schema {
@@ -270,7 +270,7 @@ struct ThroughA: NoSlots {
 
 struct ThroughB: NoSlots {
   var id: Int
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<ThroughB> {
     Schema {
@@ -284,7 +284,7 @@ struct ThroughJoin: RequiredSlots {
   var id: Int
   var x = 0
   var y = 0
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<ThroughJoin> {
     Schema {
@@ -298,7 +298,7 @@ struct Tree: OptionalSlots {
   var id: Int
   var x: Int?
   var y: Int?
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<Tree> {
     Schema {
@@ -314,7 +314,7 @@ struct RequiredTree: RequiredSlots {
   var id: Int
   var x = 0
   var y = 0
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<RequiredTree> {
     Schema {
@@ -329,7 +329,7 @@ struct RequiredTree: RequiredSlots {
 struct ListNode: ListSlot {
   var id: Int
   var x: [Int] = []
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<ListNode> {
     Schema {
@@ -341,7 +341,7 @@ struct ListNode: ListSlot {
 
 struct LinkNode: NoSlots {
   var id: Int
-  init(id: Int) { self.id = id }
+  init(number: Int) { id = number }
 
   static var schema: Schema<LinkNode> {
     Schema {
