@@ -126,8 +126,8 @@ struct AssociationEvolutionTests {
                 [1] -> 1
                 [9] -> 2
             collection Firm: 1 record
-            lists Clerk/Firm/guests: Clerk with Firm, 0 links, on delete nullify, nullify
             reference Clerk.firmID: Clerk to Firm, optional, on delete none, nullify
+            lists Clerk/Firm/guests: Clerk with Firm, 0 links, on delete nullify, nullify
 
             """)
         #expect(
