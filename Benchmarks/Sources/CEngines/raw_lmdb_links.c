@@ -108,17 +108,18 @@ typedef struct {
   size_t size;
 } id_bytes_list;
 
-static int copy_ids_at(MDB_cursor *cursor, MDB_val *company, id_bytes_list *list) {
+// The company's key comes as a copy: LMDB lets it point into a page.
+static int copy_ids_at(MDB_cursor *cursor, MDB_val company, id_bytes_list *list) {
   MDB_val ids;
   size_t count;
-  int code = mdb_cursor_get(cursor, company, &ids, MDB_SET);
+  int code = mdb_cursor_get(cursor, &company, &ids, MDB_SET);
   if (code == 0) code = mdb_cursor_count(cursor, &count);
   if (code != 0) return code == MDB_NOTFOUND ? 0 : code;
   list->bytes = malloc(count * 8);
   if (list->bytes == NULL) abort();
   // For a single entry GET_MULTIPLE gives nothing.
-  if (count > 1) code = mdb_cursor_get(cursor, company, &ids, MDB_GET_MULTIPLE);
-  for (; code == 0; code = mdb_cursor_get(cursor, company, &ids, MDB_NEXT_MULTIPLE)) {
+  if (count > 1) code = mdb_cursor_get(cursor, &company, &ids, MDB_GET_MULTIPLE);
+  for (; code == 0; code = mdb_cursor_get(cursor, &company, &ids, MDB_NEXT_MULTIPLE)) {
     memcpy(list->bytes + list->size, ids.mv_data, ids.mv_size);
     list->size += ids.mv_size;
   }
@@ -126,7 +127,7 @@ static int copy_ids_at(MDB_cursor *cursor, MDB_val *company, id_bytes_list *list
 }
 
 // Copied, since a delete may change the pages that they are in; nor may a cursor live that long.
-static int copy_ids(MDB_txn *txn, MDB_dbi index, MDB_val *company, id_bytes_list *list) {
+static int copy_ids(MDB_txn *txn, MDB_dbi index, MDB_val company, id_bytes_list *list) {
   MDB_cursor *cursor;
   int code = mdb_cursor_open(txn, index, &cursor);
   if (code != 0) return code;
@@ -152,7 +153,7 @@ static int destroy_one(bench_lmdb_links *store, MDB_txn *txn, int64_t company) {
   make_int_key(&built, company);
   MDB_val key = {built.length, built.bytes};
   MDB_dbi index = store->people->indexes[COMPANY];
-  int code = copy_ids(txn, index, &key, &list);
+  int code = copy_ids(txn, index, key, &list);
   // All of the company's entries in one call.
   if (code == 0 && list.size > 0) code = mdb_del(txn, index, &key, NULL);
   for (size_t at = 0; code == 0 && at < list.size; at += 8) {

@@ -17,6 +17,8 @@ struct Operation: Sendable {
   var unit: String
   var stage: Stage
   var limit: Limit?
+  /// The peer that Larch must not be slower than, whatever the limit.
+  var slowest: String?
   /// The same operation under this name and limit for the peer that codes memberwise.
   var memberwise: (name: String, limit: Limit)?
   /// Run only when named.
