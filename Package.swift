@@ -38,6 +38,7 @@ let package = Package(
       name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"],
       exclude: ["Golden"]),
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchRelationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),

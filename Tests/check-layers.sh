@@ -19,7 +19,8 @@ Planning:     Support Key Coding Model Query
 Catalog:      Support LMDB Key Coding Model
 Indexing:     Support LMDB Key Coding Model Catalog
 Execution:    Support LMDB Key Coding Model Query Planning Catalog Indexing
-Store:        Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution
+Relations:    Support LMDB Key Coding Model Catalog Indexing
+Store:        Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
 '
 
 sources=Sources/Larch

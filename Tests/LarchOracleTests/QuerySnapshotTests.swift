@@ -318,7 +318,7 @@ struct QuerySnapshotTests {
     try Self.expectPoints(store, "complete")
     // What a killed rebuild leaves: every index empty, and marked so.
     try store.environment.write { transaction in
-      try CatalogLoader(store.environment, store.schemas).resetIndexes(in: transaction)
+      try CatalogLoader(store.environment, store.schema).resetIndexes(in: transaction)
     }
     try Self.expectPoints(store, "unfinished")
     #expect(try !store.explain(IndexedPoint.where { $0.x == 3 }).contains("index"))

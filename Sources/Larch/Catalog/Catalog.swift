@@ -30,11 +30,20 @@ final class CollectionHandle: Sendable {
   /// The indexes that can answer queries, by bit and by their place in the schema: those that are
   /// complete, over all records. A schema has 64 at most.
   let answering: UInt64
+  /// The references that records of the collection hold.
+  let references: [SavedReference]
+  /// The indexes of these references, by bit and by their place in `indexes`.
+  let referenceIndexes: UInt64
+  /// The place among the collections of the catalog.
+  let place: Int
 
   init(
     stored: StoredCollection, schema: CollectionSchema, records: LMDBDatabase,
-    indexes: [IndexHandle]
+    indexes: [IndexHandle], references: [SavedReference], place: Int
   ) {
+    self.references = references
+    referenceIndexes = references.reduce(0) { $0 | 1 << UInt64($1.number) }
+    self.place = place
     self.stored = stored
     number = stored.id
     self.schema = schema
@@ -54,14 +63,30 @@ final class Catalog: Sendable {
   /// The number of the schema in the file that these handles belong to.
   let generation: UInt64
   let collections: [CollectionHandle]
+  let associations: [AssociationHandle]
+  /// The ends that each collection is, by its place.
+  private let ends: [[AssociationEnd]]
   private let byType: [ObjectIdentifier: CollectionHandle]
   /// Types that are declared, but that a file opened read-only has no collection for.
   private let missing: Set<ObjectIdentifier>
 
   init(
     storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle],
-    missing: Set<ObjectIdentifier>
+    associations: [AssociationHandle], missing: Set<ObjectIdentifier>
   ) {
+    self.associations = associations
+    ends = collections.map { collection in
+      associations.flatMap { association in
+        var ends: [AssociationEnd] = []
+        if association.first === collection {
+          ends.append(AssociationEnd(association: association, isFirst: true))
+        }
+        if association.second === collection {
+          ends.append(AssociationEnd(association: association, isFirst: false))
+        }
+        return ends
+      }
+    }
     self.missing = missing
     self.storage = storage
     self.generation = generation
@@ -70,6 +95,14 @@ final class Catalog: Sendable {
   }
 
   func collection(_ type: ObjectIdentifier) -> CollectionHandle? { byType[type] }
+
+  /// The ends of associations that a collection is.
+  func ends(of collection: CollectionHandle) -> [AssociationEnd] { ends[collection.place] }
+
+  /// The association that the catalog knows by this key; nil where no open type is an end of it.
+  func association(_ key: String) -> AssociationHandle? {
+    associations.first { $0.stored.key == key }
+  }
 
   func isMissing(_ type: ObjectIdentifier) -> Bool { missing.contains(type) }
 

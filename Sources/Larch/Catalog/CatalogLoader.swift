@@ -2,10 +2,12 @@
 struct CatalogLoader {
   private let environment: LMDBEnvironment
   private let schemas: [CollectionSchema]
+  private let associations: [AssociationSchema]
 
-  init(_ environment: LMDBEnvironment, _ schemas: [CollectionSchema]) {
+  init(_ environment: LMDBEnvironment, _ schema: StoreSchema) {
     self.environment = environment
-    self.schemas = schemas
+    schemas = schema.collections
+    associations = schema.associations
   }
 
   /// The first entries of a new file.
@@ -29,8 +31,17 @@ struct CatalogLoader {
           return nil
         }
       }
-      return try catalog(storage, stored, in: transaction)
+      let change = try associationChange(storage, in: transaction)
+      return try change.isNothing ? catalog(storage, stored, in: transaction) : nil
     }
+  }
+
+  private func associationChange(
+    _ storage: CatalogStorage, in transaction: LMDBTransaction
+  ) throws -> SchemaDiff.AssociationChange {
+    SchemaDiff.change(
+      stored: try storage.associations(in: transaction), declared: associations,
+      collections: Set(schemas.map(\.name)))
   }
 
   /// The catalog of a file that must not be changed: collections and indexes that the file lacks
@@ -64,7 +75,12 @@ struct CatalogLoader {
         }
         isChanged = true
       }
-      if isChanged {
+      let change = try associationChange(storage, in: transaction)
+      for association in change.drop {
+        try storage.remove(.association(association.key), in: transaction)
+      }
+      for association in change.set { try set(association, storage, in: transaction) }
+      if isChanged || !change.isNothing {
         let generation = try storage.generation(in: transaction)
         try storage.setGeneration(generation + 1, in: transaction)
       }
@@ -147,6 +163,25 @@ struct CatalogLoader {
     return stored
   }
 
+  /// Keeps an association, with databases for lists that are new.
+  private func set(
+    _ association: StoredAssociation, _ storage: CatalogStorage, in transaction: LMDBTransaction
+  ) throws {
+    var association = association
+    if association.kind == .links, association.number == 0 {
+      association.number = try storage.nextNumber(in: transaction)
+      func create(_ name: String, of collection: String) throws {
+        let kind = schemas.first { $0.name == collection }?.idKind
+        let flags: LMDBDatabase.Flags =
+          kind?.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
+        _ = try CatalogLoader.create(name, flags, in: transaction)
+      }
+      try create(CatalogStorage.linksName(association.number), of: association.second)
+      try create(CatalogStorage.inverseLinksName(association.number), of: association.first)
+    }
+    try storage.set(association, in: transaction)
+  }
+
   // MARK: Handles
 
   func openStorage(in transaction: LMDBTransaction) throws -> CatalogStorage {
@@ -190,11 +225,58 @@ struct CatalogLoader {
         CollectionHandle(
           stored: entry, schema: schema,
           records: try existing(CatalogStorage.recordsName(entry.id), in: transaction),
-          indexes: indexes))
+          indexes: indexes,
+          references: try references(of: schema, indexes, stored, in: transaction),
+          place: collections.count))
     }
     return Catalog(
       storage: storage, generation: try storage.generation(in: transaction),
-      collections: collections, missing: missing)
+      collections: collections,
+      associations: try handles(storage, collections, in: transaction), missing: missing)
+  }
+
+  /// The references that records of a type hold, with the records that they lead to.
+  private func references(
+    of schema: CollectionSchema, _ indexes: [IndexHandle], _ stored: [StoredCollection],
+    in transaction: LMDBTransaction
+  ) throws -> [SavedReference] {
+    try associations.compactMap { association in
+      guard case .reference(let reference) = association.kind,
+        association.first.id == schema.typeID,
+        let target = stored.first(where: { $0.name == association.second.collection }),
+        let number = indexes.firstIndex(where: { $0.position == reference.index })
+      else { return nil }
+      return SavedReference(
+        number: number, key: association.key, schema: reference,
+        isEnforced: association.isEnforced,
+        target: try existing(CatalogStorage.recordsName(target.id), in: transaction),
+        targetStored: target)
+    }
+  }
+
+  /// The associations that an open collection is an end of.
+  private func handles(
+    _ storage: CatalogStorage, _ collections: [CollectionHandle],
+    in transaction: LMDBTransaction
+  ) throws -> [AssociationHandle] {
+    try storage.associations(in: transaction).compactMap { stored in
+      let first = collections.first { $0.stored.name == stored.first }
+      let second = collections.first { $0.stored.name == stored.second }
+      guard first != nil || second != nil else { return nil }
+      let schema = associations.first { $0.key == stored.key }
+      var index: IndexHandle?
+      if case .reference(let reference) = schema?.kind {
+        index = first?.indexes.first { $0.position == reference.index }
+      }
+      var lists: LinkDatabases?
+      if stored.kind == .links {
+        lists = LinkDatabases(
+          forward: try existing(CatalogStorage.linksName(stored.number), in: transaction),
+          inverse: try existing(CatalogStorage.inverseLinksName(stored.number), in: transaction))
+      }
+      return AssociationHandle(
+        stored: stored, schema: schema, first: first, second: second, index: index, lists: lists)
+    }
   }
 
   private func existing(

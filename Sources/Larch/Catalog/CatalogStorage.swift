@@ -10,6 +10,10 @@ struct CatalogStorage: Sendable {
 
   static func recordsName(_ collection: UInt32) -> String { "records.\(collection)" }
   static func indexName(_ index: UInt32) -> String { "index.\(index)" }
+  /// Lists of the ids of the second end by those of the first.
+  static func linksName(_ number: UInt32) -> String { "links.\(number)" }
+  /// The same lists the other way round.
+  static func inverseLinksName(_ number: UInt32) -> String { "links.\(number).inverse" }
 
   let entries: LMDBDatabase
   let shapes: LMDBDatabase
@@ -26,8 +30,10 @@ struct CatalogStorage: Sendable {
     case highestDeletedID(UInt32)
     /// How far the building of an index came: the last id that is in it.
     case buildProgress(UInt32)
+    case association(String)
 
     static let collectionPrefix: [UInt8] = Array("collection/".utf8)
+    static let associationPrefix: [UInt8] = Array("association/".utf8)
 
     var bytes: [UInt8] {
       switch self {
@@ -37,6 +43,7 @@ struct CatalogStorage: Sendable {
       case .collection(let name): Key.collectionPrefix + Array(name.utf8)
       case .highestDeletedID(let id): Array("deleted/\(id)".utf8)
       case .buildProgress(let id): Array("progress/\(id)".utf8)
+      case .association(let key): Key.associationPrefix + Array(key.utf8)
       }
     }
   }
@@ -156,6 +163,30 @@ extension CatalogStorage {
 
   func set(_ collection: StoredCollection, in transaction: LMDBTransaction) throws {
     try set(.collection(collection.name), to: collection.encoded(), in: transaction)
+  }
+}
+
+// MARK: - Associations
+
+extension CatalogStorage {
+  /// In the order of their keys.
+  func associations(in transaction: LMDBTransaction) throws -> [StoredAssociation] {
+    var found: [StoredAssociation] = []
+    let prefix = Key.associationPrefix
+    var cursor = try LMDBCursor(entries, in: transaction)
+    var entry = try prefix.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
+    while let here = entry, here.key.starts(with: prefix) {
+      let key = String(decoding: here.key.dropFirst(prefix.count), as: UTF8.self)
+      found.append(
+        try StoredAssociation(
+          key: key, decoding: try CatalogStorage.checked(here.value, key: here.key)))
+      entry = try cursor.next()
+    }
+    return found
+  }
+
+  func set(_ association: StoredAssociation, in transaction: LMDBTransaction) throws {
+    try set(.association(association.key), to: association.encoded(), in: transaction)
   }
 }
 

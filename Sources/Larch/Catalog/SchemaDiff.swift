@@ -36,6 +36,38 @@ struct SchemaDiff {
   }
 }
 
+extension SchemaDiff {
+  /// What has to change among the associations of the file.
+  struct AssociationChange: Equatable {
+    /// References that both open types stopped to declare. Lists are data: they stay.
+    var drop: [StoredAssociation] = []
+    /// Those that are new or have other rules.
+    var set: [StoredAssociation] = []
+
+    var isNothing: Bool { drop.isEmpty && set.isEmpty }
+  }
+
+  /// - Parameter collections: the names of the collections that are open.
+  static func change(
+    stored: [StoredAssociation], declared: [AssociationSchema], collections: Set<String>
+  ) -> AssociationChange {
+    var change = AssociationChange()
+    for schema in declared {
+      let old = stored.first { $0.key == schema.key }
+      let new = StoredAssociation(schema, number: old?.number ?? 0)
+      if old != new { change.set.append(new) }
+    }
+    for old in stored where old.kind == .reference {
+      if !declared.contains(where: { $0.key == old.key }), collections.contains(old.first),
+        collections.contains(old.second)
+      {
+        change.drop.append(old)
+      }
+    }
+    return change
+  }
+}
+
 extension IndexSchema {
   /// Whether the stored index holds exactly the entries that this declaration asks for.
   func matches(_ stored: StoredIndex) -> Bool {

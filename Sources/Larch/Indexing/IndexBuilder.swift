@@ -55,7 +55,7 @@ struct IndexBuilder {
   ) throws -> Int {
     let index = collection.indexes[number]
     let storage = catalog.storage
-    let pending = PendingIndex(index)
+    let pending = PendingIndex(index.database, isUnique: index.schema.isUnique)
     var keys = IndexKeys()
     var entries = EntryList()
     var lastID: [UInt8] = []

@@ -18,7 +18,13 @@ final class IndexMaintainer {
   @exclusivity(unchecked) private var pending: [PendingIndex?] = []
   @exclusivity(unchecked) private var gathered = 0
 
-  init(_ context: TransactionContext) { self.context = context }
+  /// Proves that references lead to records.
+  let references: ReferenceCheck
+
+  init(_ context: TransactionContext) {
+    self.context = context
+    references = ReferenceCheck(context)
+  }
 
   /// Takes in one change, or throws and takes in nothing.
   ///
@@ -48,6 +54,9 @@ final class IndexMaintainer {
       try keys.collect(of: after, in: collection, with: context.coder, into: &new)
       try prove(new)
       try checkUnique(id: id, after: after, in: collection)
+      if collection.referenceIndexes != 0 {
+        try references.check(id: id, after: after, old: old, new: new, in: collection)
+      }
     }
     try write()
     if before == nil {
@@ -82,10 +91,32 @@ final class IndexMaintainer {
     gathered = 0
   }
 
-  /// Writes what was gathered for one index, which is about to be read.
-  func flush(_ index: IndexHandle) throws {
-    guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
+  /// Writes what was gathered for one index or list, which is about to be read.
+  func flush(_ database: LMDBDatabase) throws {
+    guard let pending = existingPendingIndex(database), !pending.isEmpty else { return }
     try pending.flush(in: try context.transaction())
+  }
+
+  /// Gathers a member of a list of ids. What is there already stays once.
+  func add(
+    _ id: UnsafeRawBufferPointer, toList key: UnsafeRawBufferPointer, in database: LMDBDatabase
+  ) throws {
+    pendingIndex(database, isUnique: false).add(key, id: id)
+    try noteGathered(key.count + id.count)
+  }
+
+  /// Gathers the removal of a member of a list of ids.
+  func remove(
+    _ id: UnsafeRawBufferPointer, fromList key: UnsafeRawBufferPointer,
+    in database: LMDBDatabase
+  ) throws {
+    pendingIndex(database, isUnique: false).remove(key, id: id)
+    try noteGathered(key.count + id.count)
+  }
+
+  private func noteGathered(_ size: Int) throws {
+    gathered += size
+    if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
   /// Forgets what was gathered: the transaction, or a savepoint, was undone.
@@ -94,22 +125,33 @@ final class IndexMaintainer {
     gathered = 0
   }
 
+  /// Forgets what was gathered for a list that is being emptied.
+  func discard(_ database: LMDBDatabase) { existingPendingIndex(database)?.discard() }
+
   /// Forgets what was gathered for the indexes of a collection that is being emptied.
   func discard(_ collection: CollectionHandle) {
     for index in collection.indexes { existingPendingIndex(index)?.discard() }
   }
 
   private func pendingIndex(_ index: IndexHandle) -> PendingIndex {
-    let slot = Int(index.database.handle)
+    pendingIndex(index.database, isUnique: index.schema.isUnique)
+  }
+
+  private func pendingIndex(_ database: LMDBDatabase, isUnique: Bool) -> PendingIndex {
+    let slot = Int(database.handle)
     if slot < pending.count, let found = pending[slot] { return found }
     while pending.count <= slot { pending.append(nil) }
-    let made = PendingIndex(index)
+    let made = PendingIndex(database, isUnique: isUnique)
     pending[slot] = made
     return made
   }
 
   private func existingPendingIndex(_ index: IndexHandle) -> PendingIndex? {
-    let slot = Int(index.database.handle)
+    existingPendingIndex(index.database)
+  }
+
+  private func existingPendingIndex(_ database: LMDBDatabase) -> PendingIndex? {
+    let slot = Int(database.handle)
     return slot < pending.count ? pending[slot] : nil
   }
 }

@@ -1,12 +1,16 @@
-/// The gathered changes of one index in one write transaction.
+/// The gathered changes of one index, or of the lists of an association, in one write transaction.
 final class PendingIndex {
-  let index: IndexHandle
+  private let database: LMDBDatabase
+  private let isUnique: Bool
   @exclusivity(unchecked) private var entries = PendingEntries()
   /// Hashes of the keys that were added since the last flush, for unique indexes: a key that is
   /// not here cannot be in conflict with what is gathered.
   @exclusivity(unchecked) private var addedKeys = HashSet()
 
-  init(_ index: IndexHandle) { self.index = index }
+  init(_ database: LMDBDatabase, isUnique: Bool) {
+    self.database = database
+    self.isUnique = isUnique
+  }
 
   var isEmpty: Bool { entries.isEmpty }
   var byteCount: Int { entries.arenaCount }
@@ -17,7 +21,7 @@ final class PendingIndex {
   }
 
   func add(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
-    if index.schema.isUnique { addedKeys.insert(HashSet.hash(key)) }
+    if isUnique { addedKeys.insert(HashSet.hash(key)) }
     entries.append(key: key, id: id, isRemoval: false)
   }
 
@@ -37,7 +41,6 @@ final class PendingIndex {
   func flush(in transaction: LMDBTransaction) throws {
     if entries.isEmpty { return }
     entries.sort()
-    let database = index.database
     if entries.removals > 0 {
       try entries.forEachLast(removals: true) { key, id in
         _ = try database.delete(key, value: id, in: transaction)

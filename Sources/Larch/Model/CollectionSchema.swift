@@ -68,12 +68,20 @@ typealias DecodedKeys =
     _ isWanted: (Int) -> Bool, _ emit: (_ index: Int, _ writer: inout KeyWriter) throws -> Void
   ) throws -> Void
 
+/// Decodes a record and emits the bytes of each id that a reference of its type holds.
+typealias ReferencedIDs =
+  @Sendable (
+    _ record: UnsafeRawBufferPointer, _ coder: RecordCoder, _ reference: ReferenceDeclaration,
+    _ writer: inout KeyWriter, _ emit: (UnsafeRawBufferPointer) throws -> Void
+  ) throws -> Void
+
 /// All declarations of one record type, without the type: what the layers below the generic
 /// surface work with.
 final class CollectionSchema: Sendable {
   let name: String
   let typeName: String
   let typeID: ObjectIdentifier
+  let type: any Record.Type
   let idKind: RecordIDKind
   let indexes: [IndexSchema]
   /// The `identityHash` of the first field of each index, side by side.
@@ -82,23 +90,28 @@ final class CollectionSchema: Sendable {
   let hasDecodedIndexes: Bool
   /// The way from stored bytes to the keys of a decoded record: the type is known only here.
   let decodedKeys: DecodedKeys
+  /// The same for references, whose keys in an index may be cut.
+  let referencedIDs: ReferencedIDs
   /// Tells a coder which values stand for fields that older records lack; nil when none do.
   let declareDefaults: (@Sendable (RecordCoder) throws -> Void)?
   /// `TypedDeclarations` of the record type.
   let typed: any AnyObject & Sendable
 
   init(
-    name: String, typeName: String, typeID: ObjectIdentifier, idKind: RecordIDKind,
+    name: String, typeName: String, type: any Record.Type, idKind: RecordIDKind,
     indexes: [IndexSchema], declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
-    typed: any AnyObject & Sendable, decodedKeys: @escaping DecodedKeys
+    typed: any AnyObject & Sendable, decodedKeys: @escaping DecodedKeys,
+    referencedIDs: @escaping ReferencedIDs
   ) {
     self.name = name
     self.typeName = typeName
-    self.typeID = typeID
+    self.type = type
+    typeID = ObjectIdentifier(type)
     self.idKind = idKind
     self.indexes = indexes
     leadingFields = indexes.map { $0.fields.first?.identityHash ?? 0 }
     self.decodedKeys = decodedKeys
+    self.referencedIDs = referencedIDs
     self.declareDefaults = declareDefaults
     self.typed = typed
     hasDecodedIndexes = indexes.contains { $0.isDecoded }

@@ -5,7 +5,8 @@ public import Foundation
 ///
 /// Records are stored in the order of their ids. The requirements with an underscore are met by
 /// Larch; a type of your own gets them from its raw value.
-public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey {
+public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey, IDReference
+where _ReferencedID == Self {
   /// How the id is stored.
   static var _idKind: RecordIDKind { get }
 

@@ -1,4 +1,5 @@
-/// The declarations of a record type: its indexes, unique fields and defaults, one a line.
+/// The declarations of a record type: its indexes, unique fields, associations and defaults, one a
+/// line.
 ///
 /// ```swift
 /// static let schema = Schema<Person> {
@@ -13,25 +14,30 @@
 public struct Schema<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
   let defaults: [DefaultDeclaration<R>]
+  let associations: [DeclaredAssociation]
 
   /// A schema without declarations.
   public init() {
     indexes = []
     defaults = []
+    associations = []
   }
 
   /// A schema of the declarations in the closure.
   public init(@SchemaBuilder<R> _ declarations: () -> [SchemaElement<R>]) {
     var indexes: [IndexDeclaration<R>] = []
     var defaults: [DefaultDeclaration<R>] = []
+    var associations: [DeclaredAssociation] = []
     for element in declarations() {
       switch element.kind {
       case .index(let index): indexes.append(index)
       case .default(let value): defaults.append(value)
+      case .association(let ends): associations += ends
       }
     }
     self.indexes = indexes
     self.defaults = defaults
+    self.associations = associations
   }
 }
 
@@ -40,6 +46,7 @@ public struct SchemaElement<R: Record>: Sendable {
   enum Kind: Sendable {
     case index(IndexDeclaration<R>)
     case `default`(DefaultDeclaration<R>)
+    case association([DeclaredAssociation])
   }
 
   let kind: Kind
@@ -61,6 +68,34 @@ public enum SchemaBuilder<R: Record> {
   /// A line that declares a default.
   public static func buildExpression(_ value: Default<R>) -> [SchemaElement<R>] {
     [SchemaElement(kind: .default(value.declaration))]
+  }
+
+  /// A line that declares a reference to another type.
+  public static func buildExpression<Target: Record>(
+    _ association: BelongsTo<R, Target>
+  ) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .association(association.declared))]
+  }
+
+  /// A line that declares that others refer to the type.
+  public static func buildExpression<Target: Record>(
+    _ association: HasMany<R, Target>
+  ) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .association(association.declared))]
+  }
+
+  /// A line that declares that one other refers to each record of the type.
+  public static func buildExpression<Target: Record>(
+    _ association: HasOne<R, Target>
+  ) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .association(association.declared))]
+  }
+
+  /// A line that declares lists of ids.
+  public static func buildExpression<Target: Record>(
+    _ association: ManyToMany<R, Target>
+  ) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .association(association.declared))]
   }
 
   /// All lines together.

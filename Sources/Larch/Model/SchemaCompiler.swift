@@ -4,11 +4,14 @@ enum SchemaCompiler {
   /// More than this many indexes on one type are refused; each costs on every save.
   static let indexLimit = 64
 
-  static func compile<R: Record>(_ type: R.Type) throws -> CollectionSchema {
+  /// - Parameter needs: the indexes that associations need beside those that are declared.
+  static func compile<R: Record>(
+    _ type: R.Type, needs: [AssociationIndex] = []
+  ) throws -> CollectionSchema {
     let name = R.collectionName
     let typeName = String(describing: type)
     try check(name: name, of: typeName)
-    let declarations = R.schema.indexes
+    let declarations = all(R.schema.indexes, and: needs)
     guard declarations.count <= indexLimit else {
       throw LarchError(
         .invalidSchema, "A type may declare 64 indexes at most; remove those that no query uses."
@@ -29,7 +32,7 @@ enum SchemaCompiler {
       indexes.append(index)
     }
     return CollectionSchema(
-      name: name, typeName: typeName, typeID: ObjectIdentifier(type), idKind: R.ID._idKind,
+      name: name, typeName: typeName, type: type, idKind: R.ID._idKind,
       indexes: indexes, declareDefaults: defaults.declaration(for: type),
       typed: TypedDeclarations<R>(declarations),
       decodedKeys: { bytes, coder, writer, isWanted, emit in
@@ -37,11 +40,41 @@ enum SchemaCompiler {
         for (number, declaration) in declarations.enumerated() where isWanted(number) {
           try declaration.forEachKey(of: record, in: &writer) { try emit(number, &$0) }
         }
+      },
+      referencedIDs: { bytes, coder, reference, writer, emit in
+        let record = try coder.decode(R.self, from: bytes)
+        // Asked only for references that this type holds.
+        try unsafeDowncast(reference, to: TypedReference<R>.self)
+          .forEachID(record, &writer, emit)
       })
   }
 
+  /// The declared indexes, and those of associations that none of them is.
+  private static func all<R: Record>(
+    _ declared: [IndexDeclaration<R>], and needs: [AssociationIndex]
+  ) -> [IndexDeclaration<R>] {
+    var all = declared
+    for need in needs {
+      // The compiler of associations asks each type for its own fields alone.
+      let reference = unsafeDowncast(need.reference, to: TypedReference<R>.self)
+      let same = all.firstIndex { declaration in
+        guard declaration.name == nil, declaration.condition == nil,
+          declaration.fields.count == 1, !declaration.fields[0].isFolded
+        else { return false }
+        let field = declaration.fields[0]
+        return FieldIdentity(field.keyPath, field.resolve()) == reference.identity
+      }
+      if let same {
+        if need.isUnique, !all[same].isUnique { all[same] = reference.index(true) }
+      } else {
+        all.append(reference.index(need.isUnique))
+      }
+    }
+    return all
+  }
+
   /// Names appear in errors, dumps and on the command line, so they stay plain.
-  private static func isPlain(_ name: String) -> Bool {
+  static func isPlain(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count)
       && name.utf8.allSatisfy {
         switch $0 {

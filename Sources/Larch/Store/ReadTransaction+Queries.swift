@@ -82,7 +82,9 @@ extension ReadTransaction {
     switch source {
     case .nothing, .records: break
     case .index(let scan):
-      if let index = collection.readyIndex(scan.index) { try writeGathered(for: index) }
+      if let index = collection.readyIndex(scan.index) {
+        try writeGathered(for: index.database)
+      }
     case .union(let parts), .intersection(let parts):
       for part in parts { try writeGathered(for: part, in: collection) }
     }

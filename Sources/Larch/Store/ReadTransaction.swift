@@ -53,8 +53,9 @@ public class ReadTransaction {
   /// Whether entries of indexes may be gathered that are not written yet.
   var gathersEntries: Bool { false }
 
-  /// Writes what is still gathered for an index that is about to be read; a read gathers nothing.
-  func writeGathered(for index: IndexHandle) throws {}
+  /// Writes what is still gathered for an index or a list that is about to be read; a read gathers
+  /// nothing.
+  func writeGathered(for database: LMDBDatabase) throws {}
 
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
   @inline(__always)

@@ -36,7 +36,7 @@ extension ReadTransaction {
       return try first(TypedField.of(keyPath), is: value)
     }
     do {
-      try writeGathered(for: index)
+      try writeGathered(for: index.database)
       guard let id = try index.database.get(context.idWriter.bytes, in: transaction) else {
         return nil
       }

@@ -46,13 +46,13 @@ extension Store {
   package convenience init(
     path: String, types: [any Record.Type], options: Options, isTemporary: Bool
   ) throws {
-    let schemas = try Store.schemas(of: types)
+    let schema = try StoreSchema(types)
     let environment = try LMDBEnvironment.open(
-      path: path, options: options.forEnvironment(schemas), initialize: CatalogLoader.initialize)
+      path: path, options: options.forEnvironment(schema), initialize: CatalogLoader.initialize)
     do {
-      let catalog = try Store.openCatalog(environment, schemas, options)
+      let catalog = try Store.openCatalog(environment, schema, options)
       self.init(
-        environment: environment, catalog: catalog, schemas: schemas, options: options,
+        environment: environment, catalog: catalog, schema: schema, options: options,
         isTemporary: isTemporary)
     } catch {
       environment.close()
@@ -62,26 +62,10 @@ extension Store {
     }
   }
 
-  private static func schemas(of types: [any Record.Type]) throws -> [CollectionSchema] {
-    var schemas: [CollectionSchema] = []
-    for type in types {
-      let schema = try SchemaCompiler.compile(type)
-      if let other = schemas.first(where: { $0.name == schema.name }) {
-        if other.typeID == schema.typeID { continue }
-        throw LarchError(
-          .invalidSchema,
-          "Two record types have the same collection name; declare another `collectionName` in one of them."
-        ) { $0.collection = schema.name }
-      }
-      schemas.append(schema)
-    }
-    return schemas
-  }
-
   private static func openCatalog(
-    _ environment: LMDBEnvironment, _ schemas: [CollectionSchema], _ options: Options
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
-    let loader = CatalogLoader(environment, schemas)
+    let loader = CatalogLoader(environment, schema)
     let generation = environment.generation
     if options.isReadOnly {
       return try OpenCatalog(
@@ -115,15 +99,17 @@ extension Store {
 
   /// Builds unfinished indexes and takes the new state of the catalog into use.
   func buildIndexes() throws {
-    replaceCatalog(try Store.openCatalog(environment, schemas, options))
+    replaceCatalog(try Store.openCatalog(environment, schema, options))
   }
 }
 
 extension Store.Options {
-  func forEnvironment(_ schemas: [CollectionSchema]) -> LMDBEnvironment.Options {
+  func forEnvironment(_ schema: StoreSchema) -> LMDBEnvironment.Options {
     var result = LMDBEnvironment.Options()
-    // A handle for each collection and index, twice for those of an older schema.
-    let databases = schemas.reduce(0) { $0 + 1 + $1.indexes.count }
+    // A handle for each collection, index and list, twice for those of an older schema.
+    let databases = schema.collections.reduce(schema.associations.count * 2) {
+      $0 + 1 + $1.indexes.count
+    }
     result.maxDatabases = max(result.maxDatabases, databases * 2 + 64)
     result.isReadOnly = isReadOnly
     result.durability =

@@ -95,7 +95,7 @@ private final class StoreSalvage {
     knownShapes.setCount(Int(shapes.keys.max() ?? 0))
     try withNewStore { environment in
       try environment.write { transaction in
-        let storage = try CatalogLoader(environment, []).openStorage(in: transaction)
+        let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
         try storage.restore(
           collections, shapes, highestDeletedIDs: highestDeletedIDs, in: transaction)
       }
@@ -136,7 +136,7 @@ private final class StoreSalvage {
       let path = TemporaryFile.freePath(in: directory)
       do {
         let environment = try LMDBEnvironment.open(
-          path: path, options: Store.Options().forEnvironment([]),
+          path: path, options: Store.Options().forEnvironment(StoreSchema()),
           initialize: CatalogLoader.initialize)
         do {
           return (environment, try TemporaryFile(adopting: path, for: target))

@@ -34,7 +34,7 @@ extension Store {
   ///   `.uniqueConflict` when two records share a unique value, and what ``write(_:)`` throws.
   /// - Complexity: O(n log n) for each index.
   public func rebuild() throws {
-    let loader = CatalogLoader(environment, schemas)
+    let loader = CatalogLoader(environment, schema)
     try write { transaction in
       try transaction.storage { try loader.resetIndexes(in: $0) }
     }

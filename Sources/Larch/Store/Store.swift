@@ -27,7 +27,7 @@ public final class Store: Sendable {
   public let options: Options
 
   let environment: LMDBEnvironment
-  let schemas: [CollectionSchema]
+  let schema: StoreSchema
   private let state: Locked<State>
   private let ids = GivenIDs()
   private let isTemporary: Bool
@@ -39,11 +39,11 @@ public final class Store: Sendable {
   }
 
   init(
-    environment: LMDBEnvironment, catalog: OpenCatalog, schemas: [CollectionSchema],
+    environment: LMDBEnvironment, catalog: OpenCatalog, schema: StoreSchema,
     options: Options, isTemporary: Bool
   ) {
     self.environment = environment
-    self.schemas = schemas
+    self.schema = schema
     self.options = options
     self.isTemporary = isTemporary
     path = environment.path
@@ -247,7 +247,7 @@ extension Store {
   /// program or store changed the schema of the file.
   private func renewCatalog() throws {
     let generation = environment.generation
-    let loader = CatalogLoader(environment, schemas)
+    let loader = CatalogLoader(environment, schema)
     guard let catalog = try options.isReadOnly ? loader.loadReadOnly() : loader.load() else {
       throw LarchError(
         .schemaChanged,

@@ -86,7 +86,7 @@ extension Store {
   /// Runs `body` with a look at everything in the store, whatever its types.
   package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
     let databases = try environment.openDatabases { transaction in
-      let storage = try CatalogLoader(environment, []).openStorage(in: transaction)
+      let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
       var found: [String: LMDBDatabase] = [:]
       for collection in try storage.collections(in: transaction) {
         let names =

@@ -43,6 +43,7 @@ final class WriteContext {
 
   /// Writes what is still in memory; the transaction may be committed after it.
   func finish() throws {
+    try maintainer.references.finish(isLinked: isLinked)
     try maintainer.flush()
     try storeShapes()
     try storeHighestDeletedIDs()
@@ -58,8 +59,24 @@ final class WriteContext {
 
   private func forgetChanges() {
     maintainer.discard()
+    maintainer.references.discard()
     checkedCollections.removeAll(keepingCapacity: true)
     highestDeletedIDs.removeAll(keepingCapacity: true)
+  }
+
+  /// Whether an id is in a list of an association, from either side.
+  private func isLinked(
+    _ collection: CollectionHandle, _ association: String, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    let transaction = try context.transaction()
+    for end in context.catalog.ends(of: collection) where end.association.stored.key == association
+    {
+      guard let lists = end.association.lists else { continue }
+      let database = end.isFirst ? lists.forward : lists.inverse
+      try maintainer.flush(database)
+      if try database.get(id, in: transaction) != nil { return true }
+    }
+    return false
   }
 
   // MARK: Savepoints
@@ -68,6 +85,7 @@ final class WriteContext {
     let transaction: LMDBTransaction
     let shapeCount: Int
     let highestDeletedIDs: [UInt32: Int64]
+    let references: (records: Int, links: Int)
   }
 
   /// Begins a child transaction; everything gathered so far goes to its parent first.
@@ -76,7 +94,8 @@ final class WriteContext {
     try storeShapes()
     let parent = try context.transaction()
     let savepoint = Savepoint(
-      transaction: parent, shapeCount: storedShapeCount, highestDeletedIDs: highestDeletedIDs)
+      transaction: parent, shapeCount: storedShapeCount, highestDeletedIDs: highestDeletedIDs,
+      references: maintainer.references.mark)
     context.current = try parent.beginChild()
     return savepoint
   }
@@ -91,6 +110,7 @@ final class WriteContext {
 
   func rollBack(_ savepoint: Savepoint) {
     maintainer.discard()
+    maintainer.references.rewind(to: savepoint.references)
     context.current?.abort()
     context.current = savepoint.transaction
     storedShapeCount = savepoint.shapeCount

@@ -15,8 +15,8 @@ public final class WriteTransaction: ReadTransaction {
 
   override var gathersEntries: Bool { true }
 
-  override func writeGathered(for index: IndexHandle) throws {
-    try writer.maintainer.flush(index)
+  override func writeGathered(for database: LMDBDatabase) throws {
+    try writer.maintainer.flush(database)
   }
 
   func takeAfterCommitWork() -> [() -> Void] {

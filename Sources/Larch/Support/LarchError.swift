@@ -162,6 +162,16 @@ extension LarchError.Code {
   /// What a property holds and what its type encodes for it are not the same.
   public static let fieldMismatch = Self(rawValue: "field_mismatch")
 
+  // Associations
+  /// The record refers to one that was never saved.
+  public static let unsavedReference = Self(rawValue: "unsaved_reference")
+  /// The record refers to one that is not there.
+  public static let danglingReference = Self(rawValue: "dangling_reference")
+  /// A rule of an association forbids to delete the record.
+  public static let deleteDenied = Self(rawValue: "delete_denied")
+  /// No open type declares the association.
+  public static let unknownAssociation = Self(rawValue: "unknown_association")
+
   // Queries
   /// A query cannot be run as it was written.
   public static let invalidQuery = Self(rawValue: "invalid_query")

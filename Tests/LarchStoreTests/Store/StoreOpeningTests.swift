@@ -74,7 +74,7 @@ struct StoreOpeningTests {
   func foreignLMDB() throws {
     try withScratchPath { path throws in
       let environment = try LMDBEnvironment.open(
-        path: path, options: Store.Options.quick.forEnvironment([])
+        path: path, options: Store.Options.quick.forEnvironment(StoreSchema())
       ) { transaction in
         let database = try LMDBDatabase.open("other", .create, in: transaction)
         try [UInt8]("key".utf8).withUnsafeBytes { key in
@@ -94,7 +94,8 @@ struct StoreOpeningTests {
     try withScratchPath { path throws in
       try Store.using(path, Company.self) { store in
         try store.environment.write { transaction in
-          let storage = try CatalogLoader(store.environment, []).openStorage(in: transaction)
+          let storage = try CatalogLoader(store.environment, StoreSchema()).openStorage(
+            in: transaction)
           var format = StoredFormat(unicodeVersion: "99.0")
           format.version = 7
           format.minimumReader = 1
@@ -105,7 +106,8 @@ struct StoreOpeningTests {
       try Store.using(path, Company.self) { try $0.saveAll([Company(name: "a")]) }
       try Store.using(path, Company.self) { store in
         try store.environment.write { transaction in
-          let storage = try CatalogLoader(store.environment, []).openStorage(in: transaction)
+          let storage = try CatalogLoader(store.environment, StoreSchema()).openStorage(
+            in: transaction)
           var format = StoredFormat(unicodeVersion: "99.0")
           format.version = 7
           format.minimumReader = 2

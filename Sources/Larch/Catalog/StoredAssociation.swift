@@ -1,0 +1,91 @@
+/// What the catalog keeps of one association, so that tools and programs that do not declare it
+/// know what the ids in the file mean.
+struct StoredAssociation: Equatable, Sendable {
+  /// The raw values are part of the file format.
+  enum Kind: UInt8, Sendable {
+    /// A property of the first collection holds ids of the second.
+    case reference = 1
+    /// Two databases hold lists of ids, one for each direction.
+    case links = 2
+  }
+
+  /// What is true of a reference. The raw values are part of the file format.
+  struct Traits: OptionSet, Sendable {
+    let rawValue: UInt8
+    static let optional = Traits(rawValue: 1)
+    static let list = Traits(rawValue: 2)
+    /// Each record is referred to by one other at most.
+    static let one = Traits(rawValue: 4)
+  }
+
+  /// `Person.companyID`, or `Person/Project/members`.
+  var key: String
+  var kind: Kind
+  /// The names of the two collections.
+  var first: String
+  var second: String
+  /// What happens to the second when a record of the first is deleted, and the other way round.
+  var firstRule: DeleteRule
+  var secondRule: DeleteRule
+  /// Of a reference: the coding names of the property.
+  var path: [String] = []
+  var traits: Traits = []
+  /// Of lists: the number of their databases.
+  var number: UInt32 = 0
+
+  /// As the program declares it; the number of lists comes from the file.
+  init(_ schema: AssociationSchema, number: UInt32 = 0) {
+    key = schema.key
+    first = schema.first.collection
+    second = schema.second.collection
+    firstRule = schema.firstRule
+    secondRule = schema.secondRule
+    self.number = number
+    switch schema.kind {
+    case .links: kind = .links
+    case .reference(let reference):
+      kind = .reference
+      path = reference.path
+      if reference.declaration.isOptional { traits.insert(.optional) }
+      if reference.declaration.isList { traits.insert(.list) }
+      if reference.isOne { traits.insert(.one) }
+    }
+  }
+
+  func encoded() -> [UInt8] {
+    var writer = StoredWriter()
+    writer.append(kind.rawValue)
+    writer.append(first)
+    writer.append(second)
+    writer.append(firstRule.rawValue)
+    writer.append(secondRule.rawValue)
+    writer.append(varint: UInt64(path.count))
+    for name in path { writer.append(name) }
+    writer.append(traits.rawValue)
+    writer.append(number)
+    return writer.bytes
+  }
+
+  init(key: String, decoding bytes: UnsafeRawBufferPointer) throws {
+    var reader = StoredReader(bytes)
+    self.key = key
+    guard let kind = Kind(rawValue: try reader.integer()) else { throw Self.unknownValue }
+    self.kind = kind
+    first = try reader.string()
+    second = try reader.string()
+    guard let firstRule = DeleteRule(rawValue: try reader.integer()),
+      let secondRule = DeleteRule(rawValue: try reader.integer())
+    else { throw Self.unknownValue }
+    self.firstRule = firstRule
+    self.secondRule = secondRule
+    for _ in 0..<(try reader.count()) { path.append(try reader.string()) }
+    traits = Traits(rawValue: try reader.integer())
+    number = try reader.integer()
+    try reader.expectEnd()
+  }
+
+  private static var unknownValue: LarchError {
+    LarchError(
+      .corrupted, "The catalog holds a value that this format does not know; restore a backup.")
+  }
+}

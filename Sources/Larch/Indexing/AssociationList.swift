@@ -1,0 +1,89 @@
+/// The ids that one association lists for one record: those that refer to it, or those that it is
+/// linked with. What is gathered for `database` must be written before it is read.
+struct AssociationList {
+  let database: LMDBDatabase
+  private let key: [UInt8]
+  /// Of a reference whose key in the index is cut: other ids may have the same key.
+  private let cutReference: ReferenceSchema?
+  private let holder: CollectionHandle?
+  private let id: [UInt8]
+
+  /// Nil where nothing is listed: the end holds the reference itself, the other end is not open, or
+  /// no reference can hold such an id.
+  init?(_ end: AssociationEnd, of id: UnsafeRawBufferPointer, _ writer: inout KeyWriter) {
+    self.id = [UInt8](id)
+    let association = end.association
+    if let lists = association.lists {
+      database = end.isFirst ? lists.forward : lists.inverse
+      key = self.id
+      cutReference = nil
+      holder = nil
+      return
+    }
+    guard !end.isFirst, let reference = association.reference, let index = association.index,
+      reference.form.writeKey(of: id, to: &writer)
+    else { return nil }
+    database = index.database
+    key = [UInt8](writer.bytes)
+    cutReference = writer.isCut ? reference : nil
+    holder = association.first
+  }
+
+  /// How many ids are listed.
+  ///
+  /// - Complexity: one search; where a text id is longer than keys are, that of `forEach`.
+  func count(_ context: TransactionContext) throws -> Int {
+    if cutReference != nil {
+      var count = 0
+      try forEach(context) { _ in
+        count += 1
+        return true
+      }
+      return count
+    }
+    var cursor = try LMDBCursor(database, in: try context.transaction())
+    guard try key.withUnsafeBytes({ try cursor.seek(exactly: $0) }) != nil else { return 0 }
+    return try cursor.duplicateCount()
+  }
+
+  /// Whether an id is listed. One search.
+  func contains(_ member: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
+    var cursor = try LMDBCursor(database, in: try context.transaction())
+    guard try key.withUnsafeBytes({ try cursor.seek($0, value: member) }) != nil else {
+      return false
+    }
+    return try isListed(member, context)
+  }
+
+  /// Calls with each id in order, until the closure returns false. The closure must not change
+  /// the list.
+  func forEach(
+    _ context: TransactionContext, _ body: (UnsafeRawBufferPointer) throws -> Bool
+  ) throws {
+    var cursor = try LMDBCursor(database, in: try context.transaction())
+    var entry = try key.withUnsafeBytes { try cursor.seek(exactly: $0) }
+    while let here = entry {
+      if try isListed(here.value, context), try !body(here.value) { return }
+      entry = try cursor.nextDuplicate()
+    }
+  }
+
+  /// Whether a record with the cut key refers to this very id.
+  private func isListed(
+    _ member: UnsafeRawBufferPointer, _ context: TransactionContext
+  ) throws -> Bool {
+    guard let cutReference, let holder else { return true }
+    guard let stored = try holder.records.get(member, in: try context.transaction()) else {
+      return true
+    }
+    var isFound = false
+    var writer = KeyWriter()
+    try holder.schema.referencedIDs(
+      try RecordEnvelope.open(stored, id: member, in: holder), context.coder,
+      cutReference.declaration, &writer
+    ) { other in
+      if id.withUnsafeBytes({ other.equals($0) }) { isFound = true }
+    }
+    return isFound
+  }
+}

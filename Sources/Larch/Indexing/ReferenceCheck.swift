@@ -1,0 +1,162 @@
+/// Proves that what records refer to is there.
+///
+/// A save looks up what it refers to anew. What is not there yet may still come in the same
+/// transaction, so it is looked up once more before the commit.
+final class ReferenceCheck {
+  /// A record that referred to something that was not there.
+  private struct Waiting {
+    let collection: CollectionHandle
+    let reference: SavedReference
+    let id: [UInt8]
+  }
+
+  /// A member of a list that was not there.
+  private struct WaitingLink {
+    let collection: CollectionHandle
+    let association: String
+    let id: [UInt8]
+  }
+
+  private let context: TransactionContext
+  @exclusivity(unchecked) private var waiting: [Waiting] = []
+  @exclusivity(unchecked) private var waitingLinks: [WaitingLink] = []
+  @exclusivity(unchecked) private var writer = KeyWriter()
+
+  init(_ context: TransactionContext) { self.context = context }
+
+  /// Looks up each reference that a record did not have before.
+  ///
+  /// - Throws: `.unsavedReference` for an id that was never assigned.
+  func check(
+    id: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer, old: borrowing EntryList,
+    new: borrowing EntryList, in collection: CollectionHandle
+  ) throws {
+    for item in new.items where collection.referenceIndexes & 1 << UInt64(item.index) != 0 {
+      let key = new.key(item)
+      if item.hasNil || (!item.isCut && old.contains(index: item.index, key: key)) { continue }
+      for reference in collection.references where reference.number == item.index {
+        let isFound: Bool?
+        if item.isCut {
+          isFound = try leadsSomewhere(after, reference, collection)
+        } else {
+          isFound = try reference.schema.form.withID(inKey: key) { target in
+            try isThere(target, reference, id, collection)
+          }
+        }
+        if isFound == false {
+          waiting.append(Waiting(collection: collection, reference: reference, id: [UInt8](id)))
+        }
+      }
+    }
+  }
+
+  private func isThere(
+    _ target: UnsafeRawBufferPointer, _ reference: SavedReference,
+    _ id: UnsafeRawBufferPointer, _ collection: CollectionHandle
+  ) throws -> Bool {
+    if reference.targetStored.idKind == .assigned, ReferenceCheck.isUnassigned(target) {
+      throw LarchError(
+        .unsavedReference,
+        "The record refers to one that was never saved, so it has no id yet; save that one first."
+      ) {
+        $0.collection = collection.stored.name
+        $0.field = reference.key
+        $0.id = collection.stored.idKind.text(of: id)
+      }
+    }
+    if !reference.isEnforced { return true }
+    return try reference.target.get(target, in: try context.transaction()) != nil
+  }
+
+  /// The number 0, with its sign bit turned.
+  private static func isUnassigned(_ id: UnsafeRawBufferPointer) -> Bool {
+    id.count == 8 && id.loadUnaligned(as: UInt64.self) == UInt64(0x80)
+  }
+
+  /// Whether every id of a reference leads to a record, by the decoded record.
+  private func leadsSomewhere(
+    _ record: UnsafeRawBufferPointer, _ reference: SavedReference, _ collection: CollectionHandle
+  ) throws -> Bool {
+    if !reference.isEnforced { return true }
+    let transaction = try context.transaction()
+    var isEverythingThere = true
+    try collection.schema.referencedIDs(
+      record, context.coder, reference.schema.declaration, &writer
+    ) { target in
+      if try reference.target.get(target, in: transaction) == nil { isEverythingThere = false }
+    }
+    return isEverythingThere
+  }
+
+  /// Looks up both ends of a link.
+  func checkLink(
+    _ id: UnsafeRawBufferPointer, in collection: CollectionHandle, association: String
+  ) throws {
+    let transaction = try context.transaction()
+    if try collection.records.get(id, in: transaction) == nil {
+      waitingLinks.append(
+        WaitingLink(collection: collection, association: association, id: [UInt8](id)))
+    }
+  }
+
+  // MARK: The end of a transaction
+
+  /// How many wait, so that a savepoint can go back to it.
+  var mark: (records: Int, links: Int) { (waiting.count, waitingLinks.count) }
+
+  func rewind(to mark: (records: Int, links: Int)) {
+    waiting.removeSubrange(min(mark.records, waiting.count)...)
+    waitingLinks.removeSubrange(min(mark.links, waitingLinks.count)...)
+  }
+
+  func discard() {
+    waiting = []
+    waitingLinks = []
+  }
+
+  /// Proves that everything that was missing has come.
+  ///
+  /// - Throws: `.danglingReference` for the first that has not.
+  func finish(isLinked: (CollectionHandle, String, UnsafeRawBufferPointer) throws -> Bool) throws {
+    let transaction = try context.transaction()
+    for item in waiting {
+      try item.id.withUnsafeBytes { id in
+        // Deleted again, or saved with another reference, it says nothing any more.
+        guard let stored = try item.collection.records.get(id, in: transaction) else { return }
+        let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
+        guard try leadsSomewhere(record, item.reference, item.collection) else {
+          throw dangling(id, item.reference.key, item.collection)
+        }
+      }
+    }
+    for item in waitingLinks {
+      try item.id.withUnsafeBytes { id in
+        guard try item.collection.records.get(id, in: transaction) == nil,
+          try isLinked(item.collection, item.association, id)
+        else { return }
+        throw LarchError(
+          .danglingReference,
+          "A record was added to a list, but was not there at the end of the transaction; save it too."
+        ) {
+          $0.collection = item.collection.stored.name
+          $0.field = item.association
+          $0.id = item.collection.stored.idKind.text(of: id)
+        }
+      }
+    }
+    discard()
+  }
+
+  private func dangling(
+    _ id: UnsafeRawBufferPointer, _ key: String, _ collection: CollectionHandle
+  ) -> LarchError {
+    LarchError(
+      .danglingReference,
+      "A record refers to one that was not there at the end of the transaction; save that one too, or set the property to nil."
+    ) {
+      $0.collection = collection.stored.name
+      $0.field = key
+      $0.id = collection.stored.idKind.text(of: id)
+    }
+  }
+}

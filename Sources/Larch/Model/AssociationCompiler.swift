@@ -1,0 +1,217 @@
+/// Brings the ends of associations together, whichever types declare them, and refuses what
+/// contradicts itself, before a file is touched.
+struct AssociationCompiler {
+  private var drafts: [String: Draft] = [:]
+  /// In the order of their declarations, so that everything made from them has an order.
+  private var keys: [String] = []
+
+  /// An association while its ends are being collected.
+  private struct Draft {
+    var reference: ReferenceDeclaration?
+    var path: [String] = []
+    var first: AssociatedType
+    var second: AssociatedType
+    var firstRule = DeleteRule.automatic
+    var secondRule = DeleteRule.automatic
+    /// Said by the type that is referred to.
+    var isOne: Bool?
+    var isJoin = false
+  }
+
+  /// Takes in what the types declare.
+  ///
+  /// - Throws: `.invalidSchema` for declarations that cannot be used, or that contradict others.
+  init(_ types: [any Record.Type]) throws {
+    for type in types { try add(type) }
+    let opened = Set(types.map { ObjectIdentifier($0) })
+    for key in keys {
+      guard let draft = drafts[key] else { continue }
+      for end in [draft.first, draft.second] where !opened.contains(end.id) {
+        throw error(
+          "An association names a record type that the store is not opened with; name the type in `Store(at:for:)` too.",
+          draft.first.collection, key, detail: end.typeName)
+      }
+    }
+  }
+
+  private mutating func add<R: Record>(_ type: R.Type) throws {
+    for declared in R.schema.associations {
+      switch declared {
+      case .reference(let reference, let end, let rule, let isOne):
+        try add(reference) { draft, key in
+          switch end {
+          case .holder:
+            guard isOne != reference.isList else {
+              throw error(
+                "`BelongsTo` is for a property with one id, `HasMany(_:in:)` for one with several; declare the other one.",
+                draft.first.collection, key)
+            }
+            try merge(&draft.firstRule, rule, key, draft.first)
+          case .target:
+            try merge(&draft.secondRule, rule, key, draft.second)
+            if let other = draft.isOne, other != isOne {
+              throw error(
+                "One declaration says that one record has the reference at most, another that many do; leave one out.",
+                draft.first.collection, key)
+            }
+            draft.isOne = isOne
+          }
+        }
+      case .join(let reference, let rule):
+        try add(reference) { draft, key in
+          draft.isJoin = true
+          try merge(&draft.secondRule, rule, key, draft.second)
+        }
+      case .links(let links, let rule):
+        guard SchemaCompiler.isPlain(links.name) else {
+          throw error(
+            "The name of lists has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `named:`.",
+            links.owner.collection, links.name)
+        }
+        let key = links.key
+        var draft = drafts[key] ?? Draft(first: links.first, second: links.second)
+        if links.isInverse {
+          try merge(&draft.secondRule, rule, key, draft.second)
+        } else {
+          try merge(&draft.firstRule, rule, key, draft.first)
+        }
+        set(draft, key)
+      }
+    }
+  }
+
+  private mutating func add(
+    _ reference: ReferenceDeclaration,
+    _ change: (inout Draft, String) throws -> Void
+  ) throws {
+    guard case .stored(let path, _) = reference.resolve() else {
+      throw error(
+        "An association needs a stored property that holds the id; declare it for that.",
+        reference.holder.collection, String(describing: reference.keyPath))
+    }
+    let key = "\(reference.holder.collection).\(path.joined(separator: "."))"
+    guard key.utf8.count <= 400 else {
+      throw error(
+        "The names that lead to the property of an association are longer than 400 bytes; give it a shorter coding key.",
+        reference.holder.collection, key)
+    }
+    var draft = drafts[key] ?? Draft(first: reference.holder, second: reference.target)
+    draft.reference = reference
+    draft.path = path
+    guard draft.second.id == reference.target.id else {
+      throw error(
+        "Two declarations say that a property refers to different types; correct one of them.",
+        reference.holder.collection, key,
+        detail: "\(draft.second.typeName), \(reference.target.typeName)")
+    }
+    try change(&draft, key)
+    set(draft, key)
+  }
+
+  private mutating func set(_ draft: Draft, _ key: String) {
+    if drafts[key] == nil { keys.append(key) }
+    drafts[key] = draft
+  }
+
+  // MARK: Results
+
+  /// The indexes that a type needs for its references.
+  func needs(of type: any Record.Type) -> [AssociationIndex] {
+    keys.compactMap { key in
+      guard let draft = drafts[key], let reference = draft.reference,
+        reference.holder.id == ObjectIdentifier(type)
+      else { return nil }
+      return AssociationIndex(reference: reference, isUnique: draft.isOne == true)
+    }
+  }
+
+  /// The associations of types whose schemas were compiled with what they need.
+  ///
+  /// - Throws: `.invalidSchema` for rules that a property cannot follow.
+  func schemas(_ collections: [CollectionSchema]) throws -> [AssociationSchema] {
+    try keys.compactMap { key in
+      guard let draft = drafts[key] else { return nil }
+      guard let reference = draft.reference else {
+        return AssociationSchema(
+          key: key, kind: .links, first: draft.first, second: draft.second,
+          firstRule: draft.firstRule.orElse(.nullify),
+          secondRule: draft.secondRule.orElse(.nullify))
+      }
+      return try schema(of: reference, draft, key, collections)
+    }
+  }
+
+  private func schema(
+    of reference: ReferenceDeclaration, _ draft: Draft, _ key: String,
+    _ collections: [CollectionSchema]
+  ) throws -> AssociationSchema {
+    if reference.isList, draft.isOne == true {
+      throw error(
+        "A list of ids cannot be the other end of `HasOne`; declare `HasMany`, or hold one id.",
+        reference.holder.collection, key)
+    }
+    let canBeNil = reference.isOptional && reference.isWritable
+    let automatic: DeleteRule = draft.isJoin ? .destroy : canBeNil ? .nullify : .deny
+    let rule = draft.secondRule.orElse(automatic)
+    if rule == .nullify, !canBeNil {
+      throw error(
+        "References are set to nil by the rule, but the property must have a value or cannot be set; make it an optional `var`, or choose another rule.",
+        reference.holder.collection, key)
+    }
+    guard let holder = collections.first(where: { $0.typeID == reference.holder.id }),
+      let target = collections.first(where: { $0.typeID == reference.target.id }),
+      let form = ReferenceForm(reference.form, target.idKind),
+      let index = holder.indexOfReference(reference.identity, isUnique: draft.isOne == true)
+    else {
+      throw error(
+        "The ids of an association are not indexed by their own value; give the id type the `indexValue` that its raw value has.",
+        reference.holder.collection, key)
+    }
+    return AssociationSchema(
+      key: key,
+      kind: .reference(
+        ReferenceSchema(
+          reference, path: draft.path, form: form, index: index, isOne: draft.isOne == true)),
+      first: draft.first, second: draft.second, firstRule: draft.firstRule.orElse(.none),
+      secondRule: rule)
+  }
+}
+
+/// Two declarations of one rule must agree, unless one of them leaves it open.
+private func merge(
+  _ rule: inout DeleteRule, _ other: DeleteRule, _ key: String, _ end: AssociatedType
+) throws {
+  guard rule == .automatic || other == .automatic || rule == other else {
+    throw error(
+      "Two declarations give an association different rules; leave one of them out.",
+      end.collection, key, detail: "\(rule), \(other)")
+  }
+  if other != .automatic { rule = other }
+}
+
+private func error(
+  _ message: StaticString, _ collection: String, _ key: String, detail: String? = nil
+) -> LarchError {
+  LarchError(.invalidSchema, message) {
+    $0.collection = collection
+    $0.field = key
+    $0.detail = detail
+  }
+}
+
+extension DeleteRule {
+  fileprivate func orElse(_ rule: DeleteRule) -> DeleteRule { self == .automatic ? rule : self }
+}
+
+extension CollectionSchema {
+  /// The index that lists the holders of each id.
+  fileprivate func indexOfReference(_ identity: FieldIdentity, isUnique: Bool) -> Int? {
+    func isFitting(_ index: IndexSchema) -> Bool {
+      index.fields.count == 1 && !index.isPartial && !index.fields[0].isFolded
+        && index.fields[0].identity == identity && (index.isUnique || !isUnique)
+    }
+    // One that is made from stored bytes, where there are several.
+    return indexes.firstIndex { isFitting($0) && !$0.isDecoded }
+      ?? indexes.firstIndex { isFitting($0) }
+  }
+}

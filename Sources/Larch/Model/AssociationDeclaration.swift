@@ -1,0 +1,161 @@
+/// One end of an association as a type declares it.
+enum DeclaredAssociation: Sendable {
+  enum End: Sendable {
+    /// The type has the property.
+    case holder
+    /// The type's ids are in the property of another.
+    case target
+  }
+
+  /// The rule is for the deletion of a record of this end. `isOne`: there is one record at most at
+  /// the other end.
+  case reference(ReferenceDeclaration, End, DeleteRule, isOne: Bool)
+  /// A property of a join record; the rule is for the deletion of what it refers to.
+  case join(ReferenceDeclaration, DeleteRule)
+  case links(LinksDeclaration, DeleteRule)
+}
+
+/// A type as associations name it.
+struct AssociatedType: Sendable {
+  let id: ObjectIdentifier
+  let collection: String
+  let typeName: String
+
+  init<R: Record>(_ type: R.Type) {
+    id = ObjectIdentifier(type)
+    collection = R.collectionName
+    typeName = String(describing: type)
+  }
+}
+
+/// A property that holds ids of records, without the types.
+class ReferenceDeclaration: @unchecked Sendable {
+  let holder: AssociatedType
+  let target: AssociatedType
+  /// Immutable, and only compared.
+  let keyPath: AnyKeyPath
+  let isOptional: Bool
+  let isList: Bool
+  /// Whether the property can be set.
+  let isWritable: Bool
+  /// The form of the keys of the index; of an element where there are several.
+  let form: KeyForm
+  /// Whether keys are made from stored bytes.
+  let isStandard: Bool
+  private let resolution: @Sendable () -> FieldNaming.Resolution
+
+  fileprivate init(
+    holder: AssociatedType, target: AssociatedType, keyPath: AnyKeyPath, isOptional: Bool,
+    isList: Bool, isWritable: Bool, form: KeyForm, isStandard: Bool,
+    resolution: @escaping @Sendable () -> FieldNaming.Resolution
+  ) {
+    self.holder = holder
+    self.target = target
+    self.keyPath = keyPath
+    self.isOptional = isOptional
+    self.isList = isList
+    self.isWritable = isWritable
+    self.form = form
+    self.isStandard = isStandard
+    self.resolution = resolution
+  }
+
+  /// How the property is stored, which must be looked up only where it is needed.
+  func resolve() -> FieldNaming.Resolution { resolution() }
+
+  var identity: FieldIdentity { FieldIdentity(keyPath, resolve()) }
+}
+
+/// A reference of a known holder, and what can be done with its property.
+final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sendable {
+  /// The index that lists the holders of an id.
+  let index: @Sendable (_ isUnique: Bool) -> IndexDeclaration<Holder>
+  /// Calls with each id as a key value, until the closure returns false.
+  let forEachValue: @Sendable (Holder, (KeyValues) -> Bool) -> Void
+  /// Calls with the bytes of each id that the property holds.
+  let forEachID:
+    @Sendable (Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
+  /// Takes the ids with these bytes away; false when the property must refer to something.
+  let remove: @Sendable (inout Holder, UnsafeRawBufferPointer, inout KeyWriter) throws -> Bool
+  /// Sets the property so that it refers to this id, of the type of the target's ids.
+  let add: @Sendable (inout Holder, any RecordIdentifier) -> Bool
+
+  init<Value: IDReference, Target: Record>(
+    _ keyPath: any KeyPath<Holder, Value> & Sendable, to target: Target.Type
+  ) where Value._ReferencedID == Target.ID {
+    let writable = (keyPath as? WritableKeyPath<Holder, Value>).map(WritablePath.init)
+    index = { isUnique in
+      IndexDeclaration(
+        name: nil, isUnique: isUnique, fields: [FieldDeclaration(keyPath, isFolded: false)],
+        condition: nil)
+    }
+    forEachID = { record, writer, body in
+      try record[keyPath: keyPath]._forEachID { id in
+        writer.clear()
+        try id._writeID(to: &writer)
+        try body(writer.bytes)
+      }
+    }
+    forEachValue = { record, body in
+      var isEnough = false
+      record[keyPath: keyPath]._forEachID { id in
+        if isEnough { return }
+        var values = KeyValues()
+        Target.ID._appendValues(id, to: &values)
+        isEnough = !body(values)
+      }
+    }
+    remove = { record, removed, writer in
+      guard let writable else { return false }
+      let rest = try record[keyPath: keyPath]._removing { id in
+        writer.clear()
+        try id._writeID(to: &writer)
+        return writer.bytes.equals(removed)
+      }
+      guard let rest else { return false }
+      record[keyPath: writable.keyPath] = rest
+      return true
+    }
+    add = { record, id in
+      guard let writable, let id = id as? Target.ID else { return false }
+      record[keyPath: writable.keyPath] = record[keyPath: keyPath]._adding(id)
+      return true
+    }
+    super.init(
+      holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
+      isOptional: Value._isOptionalReference, isList: Value._isListReference,
+      isWritable: writable != nil, form: Value._fieldForm, isStandard: Value._isStandardField,
+      resolution: { FieldNaming.storedPath(of: keyPath) })
+  }
+}
+
+/// Key paths are immutable; the compiler knows that only of those that say so.
+private struct WritablePath<Root, Value>: @unchecked Sendable {
+  let keyPath: WritableKeyPath<Root, Value>
+}
+
+/// Lists of ids between two types, under a name.
+final class LinksDeclaration: Sendable {
+  let owner: AssociatedType
+  let target: AssociatedType
+  let name: String
+  /// The lists of the owner are those of the second end.
+  let isInverse: Bool
+
+  init<Owner: Record, Target: Record>(
+    _ owner: Owner.Type, _ target: Target.Type, name: String, isInverse: Bool
+  ) {
+    self.owner = AssociatedType(owner)
+    self.target = AssociatedType(target)
+    self.name = name
+    // Either type may declare the lists, so which end is the first goes by the names.
+    self.isInverse =
+      ObjectIdentifier(owner) == ObjectIdentifier(target)
+      ? isInverse : self.owner.collection > self.target.collection
+  }
+
+  var first: AssociatedType { isInverse ? target : owner }
+  var second: AssociatedType { isInverse ? owner : target }
+  /// What the catalog knows the lists by.
+  var key: String { "\(first.collection)/\(second.collection)/\(name)" }
+}

@@ -1,0 +1,88 @@
+/// An association with both its ends brought together, as the layers below declarations use it.
+final class AssociationSchema: Sendable {
+  enum Kind: Sendable {
+    /// A property of the first type holds ids of the second.
+    case reference(ReferenceSchema)
+    /// Lists of ids in both directions.
+    case links
+  }
+
+  /// What the catalog knows it by: `Person.companyID`, or `Person/Project/members`.
+  let key: String
+  let kind: Kind
+  let first: AssociatedType
+  let second: AssociatedType
+  /// What happens to the second end when a record of the first is deleted; never `.automatic`.
+  let firstRule: DeleteRule
+  /// What happens to the first end when a record of the second is deleted; never `.automatic`.
+  let secondRule: DeleteRule
+
+  init(
+    key: String, kind: Kind, first: AssociatedType, second: AssociatedType,
+    firstRule: DeleteRule, secondRule: DeleteRule
+  ) {
+    self.key = key
+    self.kind = kind
+    self.first = first
+    self.second = second
+    self.firstRule = firstRule
+    self.secondRule = secondRule
+  }
+
+  /// Whether a reference must lead to a record.
+  var isEnforced: Bool { secondRule != .none }
+}
+
+/// What a reference is beside its ends.
+final class ReferenceSchema: Sendable {
+  let declaration: ReferenceDeclaration
+  /// The coding names that lead to the property.
+  let path: [String]
+  let form: ReferenceForm
+  /// The place of its index in the schema of the holder.
+  let index: Int
+  /// Whether each record is referred to by one other at most.
+  let isOne: Bool
+
+  init(
+    _ declaration: ReferenceDeclaration, path: [String], form: ReferenceForm, index: Int,
+    isOne: Bool
+  ) {
+    self.declaration = declaration
+    self.path = path
+    self.form = form
+    self.index = index
+    self.isOne = isOne
+  }
+}
+
+/// An index that an association needs.
+struct AssociationIndex: Sendable {
+  let reference: ReferenceDeclaration
+  let isUnique: Bool
+}
+
+/// Everything that the types of a store declare.
+struct StoreSchema: Sendable {
+  var collections: [CollectionSchema] = []
+  var associations: [AssociationSchema] = []
+
+  init() {}
+
+  /// - Throws: `.invalidSchema` for declarations that cannot be used, or contradict each other.
+  init(_ types: [any Record.Type]) throws {
+    let compiler = try AssociationCompiler(types)
+    for type in types {
+      let schema = try SchemaCompiler.compile(type, needs: compiler.needs(of: type))
+      if let other = collections.first(where: { $0.name == schema.name }) {
+        if other.typeID == schema.typeID { continue }
+        throw LarchError(
+          .invalidSchema,
+          "Two record types have the same collection name; declare another `collectionName` in one of them."
+        ) { $0.collection = schema.name }
+      }
+      collections.append(schema)
+    }
+    associations = try compiler.schemas(collections)
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("References are proved when records are saved")
+struct ReferenceCheckTests {
+  struct Firm: Record {
+    var id = RecordID<Firm>()
+    var name = ""
+
+    static let schema = Schema<Firm> { HasMany(\Worker.firmID, onDelete: .nullify) }
+  }
+
+  struct Worker: Record {
+    var id = RecordID<Worker>()
+    var firmID: Firm.ID?
+    var deskID: UUID?
+    var partID: Part.ID?
+
+    static let schema = Schema<Worker> {
+      BelongsTo(\.deskID, to: Desk.self)
+      BelongsTo(\.partID, to: Part.self)
+    }
+  }
+
+  struct Desk: Record {
+    var id = UUID()
+  }
+
+  struct Part: Record {
+    var id: String
+  }
+
+  private func store() throws -> Store {
+    try Store.temporary(for: Firm.self, Worker.self, Desk.self, Part.self)
+  }
+
+  @Test("A reference to an unsaved record is an error that changes nothing")
+  func unsaved() throws {
+    let store = try store()
+    var worker = Worker(firmID: Firm().id)
+    let error = #expect(throws: LarchError.self) { try store.write { try $0.save(&worker) } }
+    #expect(error?.code == .unsavedReference)
+    #expect(error?.context.field == "Worker.firmID")
+    #expect(try store.read { try $0.count(Worker.self) } == 0)
+  }
+
+  @Test("A reference to a record that is never saved fails the transaction")
+  func dangling() throws {
+    let store = try store()
+    var worker = Worker(deskID: UUID())
+    let error = #expect(throws: LarchError.self) { try store.write { try $0.save(&worker) } }
+    #expect(error?.code == .danglingReference)
+    #expect(error?.context.field == "Worker.deskID")
+    #expect(try store.read { try $0.count(Worker.self) } == 0)
+  }
+
+  @Test("Both ends may be saved in any order in one transaction")
+  func anyOrder() throws {
+    let store = try store()
+    var desk = Desk()
+    var worker = Worker(deskID: desk.id)
+    try store.write { tx in
+      try tx.save(&worker)
+      try tx.save(&desk)
+    }
+    #expect(try store.read { try $0.find(Worker.self, worker.id) }?.deskID == desk.id)
+  }
+
+  @Test("A record that waits for its other end and is deleted meanwhile is no fault")
+  func deletedMeanwhile() throws {
+    let store = try store()
+    var worker = Worker(deskID: UUID())
+    try store.write { tx in
+      try tx.save(&worker)
+      try tx.delete(worker)
+    }
+    #expect(try store.read { try $0.count(Worker.self) } == 0)
+  }
+
+  @Test("What a savepoint undid waits for nothing")
+  func savepoint() throws {
+    let store = try store()
+    struct Undo: Error {}
+    try store.write { tx in
+      try? tx.savepoint {
+        var worker = Worker(deskID: UUID())
+        try tx.save(&worker)
+        throw Undo()
+      }
+    }
+    #expect(try store.read { try $0.count(Worker.self) } == 0)
+  }
+
+  @Test("Text ids longer than keys are told apart")
+  func longIDs() throws {
+    let store = try store()
+    let long = String(repeating: "x", count: 200)
+    var part = Part(id: long + "1")
+    try store.write { try $0.save(&part) }
+    var worker = Worker(partID: long + "2")
+    let error = #expect(throws: LarchError.self) { try store.write { try $0.save(&worker) } }
+    #expect(error?.code == .danglingReference)
+    worker.partID = part.id
+    try store.write { try $0.save(&worker) }
+    #expect(try store.fetch(Worker.where { $0.partID == long + "1" }).count == 1)
+  }
+
+  @Test("An association that is declared at one end alone has its index in the other type")
+  func index() throws {
+    let store = try store()
+    #expect(try store.explain(Worker.where { $0.firmID == 3 }).contains("index firmID [3]"))
+  }
+}
