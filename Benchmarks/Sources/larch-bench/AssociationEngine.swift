@@ -33,7 +33,7 @@ protocol AssociationEngine: AnyObject {
   /// The first companies by id, each with its people, all materialised; rows are people.
   func fetch(companies: Int) throws -> QueryResult
 
-  func prepare(_ links: [Link]) -> Links
+  func prepare(_ links: [Link]) throws -> Links
   /// Links one after the other, in one durable transaction; what is linked already stays so.
   func add(_ links: Links) throws
   /// All links, read in one direction and then in the other.
@@ -52,7 +52,7 @@ extension AssociationEngine {
 
   /// Nanoseconds that the links took, without making the peer's own form of them.
   func time(_ links: [Link], _ stopwatch: Stopwatch) throws -> Double {
-    let prepared = prepare(links)
+    let prepared = try prepare(links)
     return try stopwatch.time { try add(prepared) }
   }
 }
