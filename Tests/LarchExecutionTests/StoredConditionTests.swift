@@ -12,10 +12,10 @@ private final class CountingAccess: TypedAccess {
   init(_ access: RecordAccess<Sample>) { self.access = access }
 
   override func matches(
-    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer
+    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> Bool {
     asked += 1
-    return try access.matches(filters, record)
+    return try access.matches(filters, record, id: id)
   }
 
   override func values(

@@ -112,6 +112,7 @@ struct QueryDescriptionTests {
     case .not(let node): return "!" + text(node)
     case .pair(let pair): return "\(pair.left.name) \(pair.comparison) \(pair.right.name)"
     case .record(let test): return "{\(test.text)}"
+    case .related(let filter): return "\(filter.name) { \(text(filter.filter)) }"
     case .field(let filter):
       switch filter.test {
       case .equal(let values): return "\(filter.field.name) = \(values)"

@@ -7,12 +7,12 @@ final class FilterProgram {
   typealias Outcome = ValueTest.Outcome
 
   private enum Operation: UInt8 {
-    case all, any, not, leaf, pair, unknown
+    case all, any, not, leaf, pair, related, unknown
   }
 
   private struct Node {
     var operation: Operation
-    /// The first child, or the place of the leaf or pair.
+    /// The first child, or the place of the leaf, the pair or the test of related records.
     var first: Int
     var count: Int
   }
@@ -36,6 +36,9 @@ final class FilterProgram {
   @exclusivity(unchecked) private var leaves: UnsafeMutablePointer<Leaf>
   private var leafCount = 0
   @exclusivity(unchecked) private var pairs: [PairTest] = []
+  @exclusivity(unchecked) private var related: [RelatedTest] = []
+  /// Bytes that are not verified are no reason to look at related records.
+  @exclusivity(unchecked) private var isUnverified = false
   private var kept: [AnyObject] = []
   /// The only condition is a field of the record against bounds that are numbers: the rest of
   /// what it needs lies here, without a step in between.
@@ -104,6 +107,8 @@ final class FilterProgram {
   private func refusesByAny(
     _ unverified: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
   ) -> Bool {
+    isUnverified = true
+    defer { isUnverified = false }
     for root in roots where (try? evaluate(root, unverified, id)) == .no { return true }
     return false
   }
@@ -119,8 +124,8 @@ final class FilterProgram {
       case .unknown: isDecided = false
       }
     }
-    if !isDecided { return try typed.matches(conditions, record) }
-    return try undecidable.isEmpty || typed.matches(undecidable, record)
+    if !isDecided { return try typed.matches(conditions, record, id: id) }
+    return try undecidable.isEmpty || typed.matches(undecidable, record, id: id)
   }
 
   private func evaluate(
@@ -130,6 +135,7 @@ final class FilterProgram {
     switch node.operation {
     case .leaf: return try evaluate(leaves + node.first, record, id)
     case .pair: return try pairs[node.first].test(record, shapes)
+    case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
     case .not:
       switch try evaluate(node.first, record, id) {
@@ -147,6 +153,14 @@ final class FilterProgram {
       }
       return outcome
     }
+  }
+
+  @inline(never)
+  private func evaluate(
+    related place: Int, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Outcome {
+    if isUnverified { return .unknown }
+    return try related[place].hasRelated(record, id: id) ? .yes : .no
   }
 
   @inline(__always)
@@ -217,7 +231,7 @@ extension FilterProgram {
     case .all(let parts), .any(let parts): parts.reduce(0) { $0 + leaves(in: $1) }
     case .not(let part): leaves(in: part)
     case .field: 1
-    case .pair, .record: 0
+    case .pair, .record, .related: 0
     }
   }
 
@@ -227,6 +241,7 @@ extension FilterProgram {
     case .all(let parts), .any(let parts): for part in parts { try check(part) }
     case .not(let part): try check(part)
     case .record(let filter): if let error = filter.error { throw error }
+    case .related(let filter): try check(filter.filter)
     case .field, .pair: break
     }
   }
@@ -238,6 +253,7 @@ extension FilterProgram {
     case .not(let part): isDecidable(part)
     case .field(let filter): isDecidable(filter.field)
     case .pair(let pair): PairTest.isDecidable(pair)
+    case .related: true
     case .record: false
     }
   }
@@ -247,7 +263,7 @@ extension FilterProgram {
     switch node {
     case .all(let parts), .any(let parts): parts.isEmpty || parts.contains(where: mayBeDecided)
     case .not(let part): mayBeDecided(part)
-    case .field, .pair: isDecidable(node)
+    case .field, .pair, .related: isDecidable(node)
     case .record: false
     }
   }
@@ -279,6 +295,9 @@ extension FilterProgram {
       guard let test = PairTest(pair, context) else { return }
       nodes[place] = Node(operation: .pair, first: pairs.count, count: 0)
       pairs.append(test)
+    case .related(let filter):
+      nodes[place] = Node(operation: .related, first: related.count, count: 0)
+      related.append(try typed.test(filter))
     case .record: break
     }
   }

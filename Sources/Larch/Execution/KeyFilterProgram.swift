@@ -87,7 +87,7 @@ final class KeyFilterProgram {
         let (primitive, isOptional) = schema.fields[place].form.simple
       else { return .unknown }
       return .test(ValueTest(filter.test, primitive, isOptional: isOptional), component: place)
-    case .pair, .record: return .unknown
+    case .pair, .record, .related: return .unknown
     }
   }
 
@@ -96,7 +96,7 @@ final class KeyFilterProgram {
     case .all(let parts), .any(let parts): parts.contains { holdsMultiple($0, schema) }
     case .not(let part): holdsMultiple(part, schema)
     case .field(let filter): filter.field.isMultiple
-    case .pair, .record: false
+    case .pair, .record, .related: false
     }
   }
 

@@ -8,18 +8,45 @@ final class RecordAccess<R: Record>: TypedAccess {
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
   @exclusivity(unchecked) private var decoded: R?
 
-  init(_ context: TransactionContext, _ collection: CollectionHandle) {
+  /// What answers filters about related records; nil until one is asked for.
+  private var answers: RelatedAnswers?
+  /// Of an access that a part of those answers is made with: they own it.
+  private unowned let outerAnswers: RelatedAnswers?
+  private let isControl: Bool
+
+  /// - Parameters:
+  ///   - answers: of the run that this one is a part of.
+  ///   - isControl: related records are found without indexes.
+  init(
+    _ context: TransactionContext, _ collection: CollectionHandle,
+    partOf answers: RelatedAnswers? = nil, isControl: Bool = false
+  ) {
+    self.isControl = isControl
     self.context = context
     coder = context.coder
     self.collection = collection
+    outerAnswers = answers
   }
 
+  /// The answers of the run about related records.
+  var related: RelatedAnswers {
+    if let answers = outerAnswers ?? answers { return answers }
+    let made = RelatedAnswers(context, isControl: isControl)
+    answers = made
+    return made
+  }
+
+  override func test(_ filter: RelatedFilter) throws -> RelatedTest { try related.test(filter) }
+
   override func matches(
-    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer
+    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> Bool {
     decodedStart = nil
     let value = try coder.decode(R.self, from: record)
-    guard filters.allSatisfy({ $0.matches(value) }) else { return false }
+    let isMatch = try filters.allSatisfy { filter in
+      try filter.matches(value) { try related.test($0).hasRelated(record, id: id) }
+    }
+    guard isMatch else { return false }
     decoded = value
     decodedStart = record.baseAddress
     return true

@@ -101,7 +101,10 @@ final class RowReader {
   /// An error that came up with a record, with its name.
   @inline(never)
   func naming(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
-    guard let error = error as? LarchError, error.code != .invalidQuery else { return error }
+    guard let error = error as? LarchError, error.code != .invalidQuery,
+      // It may be about a related record, and say so.
+      error.context.id == nil
+    else { return error }
     return RecordEnvelope.naming(error, id, collection.stored)
   }
 

@@ -1,9 +1,14 @@
 /// What only the record type can tell. The store gives the executor one that knows the type.
 class TypedAccess {
   /// Whether all filters are true for the decoded record.
-  func matches(_ filters: [FilterNode], _ record: UnsafeRawBufferPointer) throws -> Bool {
+  func matches(
+    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+  ) throws -> Bool {
     throw TypedAccess.unknown
   }
+
+  /// What answers a filter about related records for all of the run.
+  func test(_ filter: RelatedFilter) throws -> RelatedTest { throw TypedAccess.unknown }
 
   /// The values of a field, or of each of its elements, of the decoded record.
   func values(

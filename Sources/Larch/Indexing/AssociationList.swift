@@ -2,11 +2,13 @@
 /// linked with. What is gathered for `database` must be written before it is read.
 struct AssociationList {
   let database: LMDBDatabase
-  private let key: [UInt8]
+  /// Under which the ids stand in the database.
+  let key: [UInt8]
   /// Of a reference whose key in the index is cut: other ids may have the same key.
   private let cutReference: ReferenceSchema?
   private let holder: CollectionHandle?
-  private let id: [UInt8]
+  /// Of the record that they are listed for.
+  let id: [UInt8]
 
   /// Nil where nothing is listed: the end holds the reference itself, the other end is not open, or
   /// no reference can hold such an id.
@@ -68,8 +70,14 @@ struct AssociationList {
     }
   }
 
-  /// Whether a record with the cut key refers to this very id.
-  private func isListed(
+  /// Whether the record with an id that stands under the key refers to this very one: where the
+  /// key is cut, others may stand there.
+  @inline(__always)
+  func isListed(_ member: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
+    try cutReference == nil || refers(member, context)
+  }
+
+  private func refers(
     _ member: UnsafeRawBufferPointer, _ context: TransactionContext
   ) throws -> Bool {
     guard let cutReference, let holder else { return true }

@@ -70,6 +70,11 @@ struct AssociationCompiler {
         }
         let key = links.key
         var draft = drafts[key] ?? Draft(first: links.first, second: links.second)
+        if draft.reference != nil || draft.first.id != links.first.id
+          || draft.second.id != links.second.id
+        {
+          throw sameNames(links.owner.collection, key)
+        }
         if links.isInverse {
           try merge(&draft.secondRule, rule, key, draft.second)
         } else {
@@ -96,6 +101,10 @@ struct AssociationCompiler {
         reference.holder.collection, key)
     }
     var draft = drafts[key] ?? Draft(first: reference.holder, second: reference.target)
+    // Names may have the dots and slashes in them that keys are joined with.
+    if drafts[key] != nil, draft.first.id != reference.holder.id || draft.path != path {
+      throw sameNames(reference.holder.collection, key)
+    }
     draft.reference = reference
     draft.path = path
     guard draft.second.id == reference.target.id else {
@@ -187,6 +196,12 @@ private func merge(
       end.collection, key, detail: "\(rule), \(other)")
   }
   if other != .automatic { rule = other }
+}
+
+private func sameNames(_ collection: String, _ key: String) -> LarchError {
+  error(
+    "Two associations have the same names from the collection to the property; declare another `collectionName` or coding key for one.",
+    collection, key)
 }
 
 private func error(

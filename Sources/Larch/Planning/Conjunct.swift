@@ -118,7 +118,7 @@ struct Conjunct {
       }
     case .any(let nodes): nodes.allSatisfy { isExact($0, for: component) }
     case .not: true
-    case .all, .pair, .record: false
+    case .all, .pair, .record, .related: false
     }
   }
 }
@@ -159,7 +159,7 @@ extension IndexSchema {
     case .all(let nodes), .any(let nodes): nodes.allSatisfy { decides($0) }
     case .not(let node): decides(node)
     case .field(let filter): component(for: filter) != nil
-    case .pair, .record: false
+    case .pair, .record, .related: false
     }
   }
 }

@@ -24,6 +24,10 @@ extension FilterNode {
     case .record(let filter):
       if let error = filter.error { throw error }
       return isNegated ? .not(self) : self
+    case .related(let filter):
+      // Made again where it is asked, but what is wrong in it must be told.
+      if try filter.filter.normalized().isNever { return isNegated ? .always : .never }
+      return isNegated ? .not(self) : self
     }
   }
 

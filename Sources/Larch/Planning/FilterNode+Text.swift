@@ -15,10 +15,12 @@ extension FilterNode {
         "!(\(filter.text))"
       }
     case .not(.record(let filter)): "!\(filter.text)"
+    case .not(.related(let filter)): filter.text(isNegated: true)
     case .not(let node): "!(\(node.text))"
     case .field(let filter): filter.text(isNegated: false)
     case .pair(let filter): filter.text
     case .record(let filter): filter.text
+    case .related(let filter): filter.text(isNegated: false)
     }
   }
 
@@ -39,6 +41,14 @@ extension PairFilter {
     case .less: "\(left.name) < \(right.name)"
     case .lessOrEqual: "\(left.name) <= \(right.name)"
     }
+  }
+}
+
+extension RelatedFilter {
+  fileprivate func text(isNegated: Bool) -> String {
+    if filter.isAlways { return (isNegated ? "" : "!") + name + ".isEmpty" }
+    return (isNegated ? "!" : "") + name + (isToOne ? ".matches" : ".contains")
+      + " { \(filter.text) }"
   }
 }
 

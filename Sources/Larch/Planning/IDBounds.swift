@@ -13,7 +13,7 @@ enum IDBounds {
       }
       KeyRange.join(&all)
       return all
-    case .all, .not, .pair, .record: return nil
+    case .all, .not, .pair, .record, .related: return nil
     }
   }
 
@@ -24,7 +24,7 @@ enum IDBounds {
       if case .text = filter.test { return false }
       return true
     case .any(let nodes): return nodes.allSatisfy { isExact($0) }
-    case .all, .not, .pair, .record: return false
+    case .all, .not, .pair, .record, .related: return false
     }
   }
 

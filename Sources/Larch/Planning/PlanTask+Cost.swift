@@ -151,7 +151,7 @@ extension PlanTask {
       }
     case .pair(let filter):
       if case .equal = filter.comparison { 0.1 } else { 0.33 }
-    case .record: 0.33
+    case .record, .related: 0.33
     }
   }
 }

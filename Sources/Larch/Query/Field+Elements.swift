@@ -63,7 +63,7 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
       let parts = nodes.map { split($0, element, key) }
       if parts.contains(where: { $0.node.isAlways }) { return (.always, false) }
       return (.any(parts.map(\.node)), parts.allSatisfy(\.isExact))
-    case .not, .field, .pair, .record: return (.always, false)
+    case .not, .field, .pair, .record, .related: return (.always, false)
     }
   }
 }

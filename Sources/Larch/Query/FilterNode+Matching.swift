@@ -1,10 +1,19 @@
 extension FilterNode {
+  /// Whether the filter is true for a value that has no associations, such as an element.
+  func matches<R>(_ value: R) -> Bool { matches(value) { _ in false } }
+
   /// Whether the filter is true for a decoded record. It must be a filter of this type.
-  func matches<R>(_ record: R) -> Bool {
+  ///
+  /// - Parameter hasRelated: tells what other records do.
+  func matches<R>(
+    _ record: R, related hasRelated: (RelatedFilter) throws -> Bool
+  ) rethrows -> Bool {
     switch self {
-    case .all(let nodes): return nodes.allSatisfy { $0.matches(record) }
-    case .any(let nodes): return nodes.contains { $0.matches(record) }
-    case .not(let node): return !node.matches(record)
+    case .all(let nodes):
+      return try nodes.allSatisfy { try $0.matches(record, related: hasRelated) }
+    case .any(let nodes):
+      return try nodes.contains { try $0.matches(record, related: hasRelated) }
+    case .not(let node): return try !node.matches(record, related: hasRelated)
     case .field(let filter):
       let field = unsafeDowncast(filter.field, to: TypedField<R>.self)
       var isMatch = false
@@ -18,6 +27,7 @@ extension FilterNode {
       let right = unsafeDowncast(filter.right, to: TypedField<R>.self).value(of: record)
       return filter.matches(left, right)
     case .record(let filter): return unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
+    case .related(let filter): return try hasRelated(filter)
     }
   }
 }

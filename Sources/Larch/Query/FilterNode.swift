@@ -11,6 +11,8 @@ enum FilterNode: Sendable {
   case pair(PairFilter)
   /// What only the decoded record tells.
   case record(RecordFilter)
+  /// What related records tell.
+  case related(RelatedFilter)
 
   static var always: FilterNode { .all([]) }
   static var never: FilterNode { .any([]) }

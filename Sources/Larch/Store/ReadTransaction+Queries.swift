@@ -63,7 +63,10 @@ extension ReadTransaction {
       error.context.collection = collection.stored.name
       throw error
     }
-    if gathersEntries { try writeGathered(for: plan.source, in: collection) }
+    if gathersEntries {
+      try writeGathered(for: plan.source, in: collection)
+      try writeGathered(for: query.filter)
+    }
     return PreparedQuery(collection: collection, query: query, need: need, plan: plan)
   }
 
@@ -87,6 +90,23 @@ extension ReadTransaction {
       }
     case .union(let parts), .intersection(let parts):
       for part in parts { try writeGathered(for: part, in: collection) }
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// Which indexes inner queries go through is known only when they are asked, while records are
+  /// being read: so whatever they may read is written before.
+  private func writeGathered(for filter: FilterNode) throws {
+    switch filter {
+    case .all(let nodes), .any(let nodes): for node in nodes { try writeGathered(for: node) }
+    case .not(let node): try writeGathered(for: node)
+    case .related(let related):
+      for database in try RelatedRoute(related, context).databases {
+        try writeGathered(for: database)
+      }
+      try writeGathered(for: related.filter)
+    case .field, .pair, .record: break
     }
   }
 }
