@@ -91,7 +91,7 @@ struct AssociationRuleGuideTests {
     // end snippet
     #expect(lessons.map(\.title) == ["Logic"])
     #expect(best.map(\.name) == ["Ada"])
-    _ = try store.delete(ada)
+    try store.write { tx in _ = try tx.delete(ada) }
     #expect(try store.read { try $0.count(Enrolment.self) } == 0)
     #expect(try store.read { try $0.count(Lesson.self) } == 1)
   }
@@ -122,7 +122,7 @@ struct AssociationRuleGuideTests {
     }
     // end snippet
     #expect(plan.isAllowed)
-    #expect(plan.ids(of: Company.self) == [acme.id])
+    #expect(plan.ids(Company.self) == [acme.id])
     #expect(try store.read { try $0.find(Person.self, ada.id) }?.companyID == nil)
     #expect(try store.read { try $0.count(Address.self) } == 0)
     #expect(try store.verify().isClean)
