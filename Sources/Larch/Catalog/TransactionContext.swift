@@ -13,6 +13,8 @@ final class TransactionContext {
   @exclusivity(unchecked) var current: LMDBTransaction?
   /// The bytes of the id that is being worked on.
   @exclusivity(unchecked) var idWriter = KeyWriter()
+  /// The key of a list, which may be made from these bytes.
+  @exclusivity(unchecked) var listWriter = KeyWriter()
 
   /// The indexes that look-ups by a field go through.
   let points = PointIndexes()
@@ -27,6 +29,10 @@ final class TransactionContext {
 
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?
+
+  /// The association that was asked for last, by the declaration that named it: most calls ask
+  /// for the same again. The declaration is held, so that its address is not given to another.
+  @exclusivity(unchecked) var lastAssociation: (declaration: AnyObject, end: AssociationEnd)?
 
   /// Each query is compared with a look at every record.
   let checksQueries: Bool

@@ -2,30 +2,34 @@
 /// linked with. What is gathered for `database` must be written before it is read.
 struct AssociationList {
   let database: LMDBDatabase
-  private let key: [UInt8]
+  /// Under which the ids stand in the database.
+  let key: [UInt8]
   /// Of a reference whose key in the index is cut: other ids may have the same key.
   private let cutReference: ReferenceSchema?
   private let holder: CollectionHandle?
+  /// Of the record that they are listed for, where its key is cut.
   private let id: [UInt8]
 
   /// Nil where nothing is listed: the end holds the reference itself, the other end is not open, or
   /// no reference can hold such an id.
   init?(_ end: AssociationEnd, of id: UnsafeRawBufferPointer, _ writer: inout KeyWriter) {
-    self.id = [UInt8](id)
     let association = end.association
     if let lists = association.lists {
       database = end.isFirst ? lists.forward : lists.inverse
-      key = self.id
+      key = [UInt8](id)
+      self.id = []
       cutReference = nil
       holder = nil
       return
     }
+    // A file opened read-only may have an index that was never completed.
     guard !end.isFirst, let reference = association.reference, let index = association.index,
-      reference.form.writeKey(of: id, to: &writer)
+      index.isReady, reference.form.writeKey(of: id, to: &writer)
     else { return nil }
     database = index.database
     key = [UInt8](writer.bytes)
     cutReference = writer.isCut ? reference : nil
+    self.id = writer.isCut ? [UInt8](id) : []
     holder = association.first
   }
 
@@ -68,8 +72,14 @@ struct AssociationList {
     }
   }
 
-  /// Whether a record with the cut key refers to this very id.
-  private func isListed(
+  /// Whether the record with an id that stands under the key refers to this very one: where the
+  /// key is cut, others may stand there.
+  @inline(__always)
+  func isListed(_ member: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
+    try cutReference == nil || refers(member, context)
+  }
+
+  private func refers(
     _ member: UnsafeRawBufferPointer, _ context: TransactionContext
   ) throws -> Bool {
     guard let cutReference, let holder else { return true }

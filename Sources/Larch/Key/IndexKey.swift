@@ -89,6 +89,10 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
 /// An array or a set has an entry for each distinct element; an empty one, or nil in its place,
 /// has none. Together with other fields in one index, it has an entry for each combination.
 public protocol IndexableField: SendableMetatype {
+  /// The type of one entry: of an element where there are several, of the value in an optional.
+  /// Met by Larch; never named by you.
+  associatedtype _Entry: IndexKey = Self
+
   /// What the bytes of one entry stand for. Met by Larch; never called by you.
   static var _fieldForm: KeyForm { get }
 
@@ -104,6 +108,10 @@ public protocol IndexableField: SendableMetatype {
     _ value: Self, to writer: inout KeyWriter, isLast: Bool,
     _ body: (inout KeyWriter) throws -> Void
   ) rethrows
+
+  /// Calls with the standard values of each entry until the closure returns false, and tells
+  /// whether it never did. Met by Larch; never called by you.
+  static func _forEachValue(_ value: Self, _ body: (KeyValues) -> Bool) -> Bool
 }
 
 extension IndexableField where Self: Sequence, Element: IndexKey {

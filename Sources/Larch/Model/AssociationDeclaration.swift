@@ -77,8 +77,18 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     @Sendable (Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
   /// Takes the ids with these bytes away; false when the property must refer to something.
   let remove: @Sendable (inout Holder, UnsafeRawBufferPointer, inout KeyWriter) throws -> Bool
+  /// Takes away all ids that the closure is true for; false as `remove`.
+  let removeAll:
+    @Sendable (inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool) throws -> Bool
   /// Sets the property so that it refers to this id, of the type of the target's ids.
   let add: @Sendable (inout Holder, any RecordIdentifier) -> Bool
+  /// Makes the property refer to these ids too, an array of the target's; false where it cannot.
+  let addAll: @Sendable (inout Holder, any Sendable) -> Bool
+  /// Makes the property refer to these ids and no others, an array of the target's; false where
+  /// it cannot.
+  let replaceAll: @Sendable (inout Holder, any Sendable) -> Bool
+  /// The ids as an array of the target's.
+  private let ids: @Sendable (Holder) -> any Sendable
 
   init<Value: IDReference, Target: Record>(
     _ keyPath: any KeyPath<Holder, Value> & Sendable, to target: Target.Type
@@ -105,27 +115,60 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
         isEnough = !body(values)
       }
     }
-    remove = { record, removed, writer in
-      guard let writable else { return false }
-      let rest = try record[keyPath: keyPath]._removing { id in
-        writer.clear()
-        try id._writeID(to: &writer)
-        return writer.bytes.equals(removed)
+    let removeAll:
+      @Sendable (
+        inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool
+      ) throws -> Bool = { record, writer, isRemoved in
+        guard let writable else { return false }
+        let rest = try record[keyPath: keyPath]._removing { id in
+          writer.clear()
+          try id._writeID(to: &writer)
+          return try isRemoved(writer.bytes)
+        }
+        guard let rest else { return false }
+        record[keyPath: writable.keyPath] = rest
+        return true
       }
-      guard let rest else { return false }
-      record[keyPath: writable.keyPath] = rest
-      return true
+    self.removeAll = removeAll
+    remove = { record, removed, writer in
+      try removeAll(&record, &writer) { $0.equals(removed) }
     }
     add = { record, id in
       guard let writable, let id = id as? Target.ID else { return false }
       record[keyPath: writable.keyPath] = record[keyPath: keyPath]._adding(id)
       return true
     }
+    addAll = { record, ids in
+      guard let writable, let ids = ids as? [Target.ID],
+        let value = record[keyPath: keyPath]._adding(contentsOf: ids)
+      else { return false }
+      record[keyPath: writable.keyPath] = value
+      return true
+    }
+    replaceAll = { record, ids in
+      guard let writable, let ids = ids as? [Target.ID],
+        let value = record[keyPath: keyPath]._replacing(with: ids)
+      else { return false }
+      record[keyPath: writable.keyPath] = value
+      return true
+    }
+    ids = { record in
+      var ids: [Target.ID] = []
+      record[keyPath: keyPath]._forEachID { ids.append($0) }
+      return ids
+    }
     super.init(
       holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
       isOptional: Value._isOptionalReference, isList: Value._isListReference,
       isWritable: writable != nil, form: Value._fieldForm, isStandard: Value._isStandardField,
       resolution: { FieldNaming.storedPath(of: keyPath) })
+  }
+}
+
+extension TypedReference {
+  /// The ids that the property holds, in its order; none of another type.
+  func ids<ID: RecordIdentifier>(of record: Holder, as type: ID.Type) -> [ID] {
+    ids(record) as? [ID] ?? []
   }
 }
 

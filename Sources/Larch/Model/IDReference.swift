@@ -21,6 +21,12 @@ public protocol IDReference: IndexableField {
   /// With this id: behind the others of a list, or in the place of the only one.
   func _adding(_ id: _ReferencedID) -> Self
 
+  /// With these ids too, each once; nil when it cannot refer to so many.
+  func _adding(contentsOf ids: [_ReferencedID]) -> Self?
+
+  /// With these ids and no others, each once; nil when it cannot refer to so many, or so few.
+  func _replacing(with ids: [_ReferencedID]) -> Self?
+
   /// A reference to this id alone.
   static func _referring(to id: _ReferencedID) -> Self
 }
@@ -42,6 +48,17 @@ extension RecordIdentifier {
 
   /// The other id.
   public func _adding(_ id: Self) -> Self { id }
+
+  /// The only one of the ids.
+  public func _adding(contentsOf ids: [Self]) -> Self? {
+    ids.isEmpty ? self : _replacing(with: ids)
+  }
+
+  /// The only one of the ids.
+  public func _replacing(with ids: [Self]) -> Self? {
+    guard let first = ids.first, ids.allSatisfy({ $0 == first }) else { return nil }
+    return first
+  }
 
   /// The id.
   public static func _referring(to id: Self) -> Self { id }
@@ -72,6 +89,23 @@ extension Optional: IDReference where Wrapped: IDReference {
     map { $0._adding(id) } ?? Wrapped._referring(to: id)
   }
 
+  /// The value with the ids.
+  public func _adding(contentsOf ids: [_ReferencedID]) -> Self? {
+    guard let first = ids.first else { return self }
+    // An optional in an optional would make nil of what cannot be done.
+    return (self ?? Wrapped._referring(to: first))._adding(contentsOf: ids).map { .some($0) }
+  }
+
+  /// A value with the ids, or nil for none.
+  public func _replacing(with ids: [_ReferencedID]) -> Self? {
+    guard let first = ids.first else {
+      guard let self else { return .some(.none) }
+      return Wrapped._isOptionalReference
+        ? self._replacing(with: ids).map { .some($0) } : .some(.none)
+    }
+    return (self ?? Wrapped._referring(to: first))._replacing(with: ids).map { .some($0) }
+  }
+
   /// A value that refers to the id.
   public static func _referring(to id: _ReferencedID) -> Self { Wrapped._referring(to: id) }
 }
@@ -97,6 +131,15 @@ extension Array: IDReference where Element: RecordIdentifier {
   /// With the id as the last element, unless it is in the list.
   public func _adding(_ id: Element) -> Self { contains(id) ? self : self + [id] }
 
+  /// With those of the ids as last elements that are not in the list.
+  public func _adding(contentsOf ids: [Element]) -> Self? {
+    var known = Set(self)
+    return self + ids.filter { known.insert($0).inserted }
+  }
+
+  /// The ids in their order.
+  public func _replacing(with ids: [Element]) -> Self? { []._adding(contentsOf: ids) }
+
   /// A list of the id.
   public static func _referring(to id: Element) -> Self { [id] }
 }
@@ -121,6 +164,12 @@ extension Set: IDReference where Element: RecordIdentifier {
 
   /// With the id.
   public func _adding(_ id: Element) -> Self { union([id]) }
+
+  /// With the ids.
+  public func _adding(contentsOf ids: [Element]) -> Self? { union(ids) }
+
+  /// A set of the ids.
+  public func _replacing(with ids: [Element]) -> Self? { Set(ids) }
 
   /// A set of the id.
   public static func _referring(to id: Element) -> Self { [id] }

@@ -1,11 +1,15 @@
 extension ExecutionCounters {
   /// The last line of an `explain` that ran the query.
   var text: String {
-    var text =
-      "examined \(counted(entriesExamined, "index entry", "index entries")), "
-      + "\(counted(recordsExamined, "record", "records")); returned \(rowsReturned)"
+    var text = "examined \(examinedText); returned \(rowsReturned)"
     if spilledBytes > 0 { text += "; sorted through a file of \(spilledBytes) bytes" }
     return text
+  }
+
+  /// What was looked at.
+  var examinedText: String {
+    "\(counted(entriesExamined, "index entry", "index entries")), "
+      + counted(recordsExamined, "record", "records")
   }
 
   private func counted(_ number: Int, _ one: String, _ many: String) -> String {

@@ -120,6 +120,15 @@ struct VisitedIDs {
 }
 
 extension ReadTransaction {
+  /// The ids of the records of a query, before anything is done with them.
+  final func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
+    try run(query.details, of: R.self, for: .ids) { run, access in
+      var ids = VisitedIDs(width: access.collection.stored.idKind.width)
+      while let row = try run.next() { ids.append(row.id) }
+      return ids
+    }
+  }
+
   /// The records of a query, one after the other as they are asked for.
   ///
   /// For what is too much for an array. ``RecordReading/forEach(_:_:)`` is the shorter way where

@@ -171,6 +171,8 @@ extension LarchError.Code {
   public static let deleteDenied = Self(rawValue: "delete_denied")
   /// No open type declares the association.
   public static let unknownAssociation = Self(rawValue: "unknown_association")
+  /// The association cannot be changed in that way.
+  public static let unsuitableAssociation = Self(rawValue: "unsuitable_association")
 
   // Queries
   /// A query cannot be run as it was written.

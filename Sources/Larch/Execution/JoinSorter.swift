@@ -1,0 +1,117 @@
+/// Sorts the rows of a join by fields of either side.
+///
+/// Rows that are the same in these stay in the order of the left, then of the right, those without
+/// a left last. It is the order that they come in where the left side is the outer one.
+final class JoinSorter {
+  private struct Term {
+    let isLeft: Bool
+    let key: SortKey
+    /// What stands for a row without that side: nil, where the field can be nil itself.
+    let isOptional: Bool
+    let descends: Bool
+  }
+
+  private let terms: [Term]
+  /// The place of a record of the left, where rows do not come in its order.
+  private let leftKey: SortKey?
+  private let top: TopRows?
+  private let rows: RowSorter?
+  @exclusivity(unchecked) private var key = ByteBuffer()
+  @exclusivity(unchecked) private var payload = ByteBuffer()
+  private var number: UInt64 = 0
+
+  init(
+    _ plan: JoinPlan, _ sides: JoinSides, limit: Int?, _ settings: SortSettings,
+    _ context: TransactionContext
+  ) {
+    func sortKey(_ order: [OrderTerm], idsDescend: Bool, isLeft: Bool) -> SortKey {
+      SortKey(
+        order, idsDescend: idsDescend,
+        idKind: (isLeft ? sides.left : sides.right).stored.idKind, index: nil, context: context,
+        typed: isLeft ? sides.leftTyped : sides.rightTyped)
+    }
+    terms = plan.order.map { term in
+      Term(
+        isLeft: term.isLeft,
+        key: sortKey([term.term], idsDescend: false, isLeft: term.isLeft),
+        isOptional: term.term.field.form.isOptional, descends: term.term.descends)
+    }
+    leftKey =
+      plan.isLeftOuter
+      ? nil
+      : sortKey(plan.join.left.order, idsDescend: plan.join.left.idsDescend, isLeft: true)
+    if let limit, limit <= settings.budget / 256 {
+      top = TopRows(limit: limit)
+      rows = nil
+    } else {
+      top = nil
+      rows = RowSorter(settings)
+    }
+  }
+
+  func add(_ row: JoinRow) throws {
+    key.removeAll()
+    for term in terms {
+      let record = term.isLeft ? row.left : row.right
+      let id = term.isLeft ? row.leftID : row.rightID
+      let turned: UInt8 = term.descends ? 0xFF : 0
+      guard let record else {
+        key.append(turned)
+        continue
+      }
+      if !term.isOptional { key.append(turned ^ 1) }
+      try term.key.write(record: record, id: id)
+      key.append(UnsafeRawBufferPointer(rebasing: term.key.bytes[0..<term.key.countBeforeID]))
+    }
+    if let leftKey, let left = row.left {
+      try leftKey.write(record: left, id: row.leftID)
+      key.append(terminated: leftKey.bytes)
+    }
+    key.append(bigEndian: number)
+    number += 1
+    setPayload(row)
+    if let top {
+      top.add(key: key.bytes, idStart: key.count, payload: payload.bytes)
+    } else {
+      try rows?.add(key: key.bytes, idStart: key.count, payload: payload.bytes)
+    }
+  }
+
+  /// Where the records lie in the map, which stays while the run lasts, and the ids, which may not.
+  private func setPayload(_ row: JoinRow) {
+    payload.removeAll()
+    for record in [row.left, row.right] {
+      payload.append(bigEndian: record.map { UInt64(UInt(bitPattern: $0.baseAddress)) } ?? 0)
+      payload.append(bigEndian: UInt64(record?.count ?? 0))
+    }
+    payload.append(bigEndian: UInt64(row.leftID.count))
+    payload.append(row.leftID)
+    payload.append(row.rightID)
+  }
+
+  func finish() throws {
+    top?.finish()
+    try rows?.finish()
+  }
+
+  func next() throws -> JoinRow? {
+    guard let found = try top?.next() ?? rows?.next() else { return nil }
+    let bytes = found.payload
+    func word(_ place: Int) -> Int {
+      Int(
+        truncatingIfNeeded: UInt64(
+          bigEndian: bytes.loadUnaligned(fromByteOffset: place * 8, as: UInt64.self)))
+    }
+    func record(_ place: Int) -> UnsafeRawBufferPointer? {
+      UnsafeRawPointer(bitPattern: word(place)).map {
+        UnsafeRawBufferPointer(start: $0, count: word(place + 1))
+      }
+    }
+    let ids = UnsafeRawBufferPointer(rebasing: bytes[40...])
+    return JoinRow(
+      left: record(0), leftID: UnsafeRawBufferPointer(rebasing: ids[0..<word(4)]),
+      right: record(2), rightID: UnsafeRawBufferPointer(rebasing: ids[word(4)...]))
+  }
+
+  var spilledBytes: Int { rows?.spilledBytes ?? 0 }
+}

@@ -1,0 +1,59 @@
+/// A join without the record types.
+struct JoinDescription: Sendable {
+  /// What each side is before it is joined.
+  var left: QueryDescription
+  var right: QueryDescription
+  let leftField: FieldReference
+  let rightField: FieldReference
+  let kind: String
+  let keepsLeft: Bool
+  let keepsRight: Bool
+  /// Rows that are the same in all of these come in the order of the left, then of the right.
+  var order: [JoinOrderTerm] = []
+  /// Applied last.
+  var limit: Int?
+  var offset = 0
+
+  /// The first row alone.
+  var limitedToOne: JoinDescription {
+    var join = self
+    join.limit = min(limit ?? 1, 1)
+    return join
+  }
+}
+
+/// One field of the order of a join; a row without that side counts as nil.
+struct JoinOrderTerm: Sendable {
+  let isLeft: Bool
+  let term: OrderTerm
+
+  init<R: Record, Value: IndexKey>(
+    isLeft: Bool, _ field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection
+  ) {
+    self.isLeft = isLeft
+    term = OrderTerm(field, direction, ignoresCase: false)
+  }
+
+  init(isLeft: Bool, _ term: OrderTerm) {
+    self.isLeft = isLeft
+    self.term = term
+  }
+}
+
+extension TypedField where R: Record {
+  /// A field that records are joined by: a value, or each element of an array or a set.
+  static func joining<Value: IndexableField>(
+    _ keyPath: any KeyPath<R, Value> & Sendable
+  ) -> TypedField<R> {
+    // The id is one even where it is computed: it is what records are stored under.
+    if keyPath == \R.id { return id }
+    let node = FieldNode.of(keyPath)
+    return TypedField(
+      form: Value._fieldForm, isMultiple: Value._isMultiple, isStandard: Value._isStandardField,
+      name: node.name, identity: node.identity,
+      forEachValue: { record, body in _ = Value._forEachValue(record[keyPath: keyPath], body) })
+  }
+
+  /// The id, which records are stored under.
+  static var id: TypedField<R> { FieldNode<R, R.ID>.id().indexKey().field }
+}

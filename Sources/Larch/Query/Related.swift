@@ -1,0 +1,136 @@
+/// The records at the other end of an association, for one record.
+///
+/// ```swift
+/// extension Company {
+///   var people: Related<Company, Person> { related(\Person.companyID) }
+/// }
+/// let adults = try store.fetch(acme.people.where { $0.age >= 18 })
+/// try store.add(ada.id, to: acme.people)
+/// ```
+///
+/// It is a value: nothing is read until it is used with a store or a transaction. What the store
+/// lists for the record (those that refer to it, and the lists of ``ManyToMany``) is always told
+/// as it is in the file. Ids that the record holds itself are taken from the value in your hand,
+/// so fetch it again after they were changed through the store.
+public struct Related<Owner: Record, Target: Record>: Sendable {
+  let owner: Owner
+  let route: AssociationRoute.Kind
+
+  init(_ owner: Owner, _ route: AssociationRoute) {
+    self.owner = owner
+    self.route = route.kind
+  }
+
+  /// The records as a query, to be refined and joined with all else that a query can say.
+  ///
+  /// They come in the order of their ids, also where the record keeps a list of ids: use
+  /// ``RecordReading/find(_:_:)-(R.Type,_)`` with the list for its own order. Running it
+  /// throws `.unsavedReference` where the record was never saved and others would have to refer to
+  /// it.
+  public var query: Query<Target> { Query().with { $0.filter = filter } }
+
+  private var filter: FilterNode {
+    switch route {
+    case .parent(let reference), .listed(let reference):
+      guard let reference = reference as? TypedReference<Owner> else { return foreign }
+      return held(by: reference)
+    case .children(let reference):
+      if owner.id._isUnassigned { return unsaved }
+      guard let reference = reference as? TypedReference<Target> else { return foreign }
+      return .field(FieldFilter(reference.field, .equal(Owner.ID.values(of: owner.id))))
+    case .links(let links):
+      if owner.id._isUnassigned { return unsaved }
+      return linked(by: .links(links.seenFromTarget(Owner.self, Target.self)))
+    case .through(let near, let far):
+      if owner.id._isUnassigned { return unsaved }
+      return linked(by: .through(far, near))
+    }
+  }
+
+  private func held(by reference: TypedReference<Owner>) -> FilterNode {
+    var ids: [[KeyValue]] = []
+    reference.forEachValue(owner) {
+      ids.append($0.list)
+      return true
+    }
+    let field = FieldNode<Target, Target.ID>.id().indexKey().field
+    return .field(
+      FieldFilter(field, ids.count == 1 ? .equal(ids[0]) : .oneOf(anyOrder: ids)))
+  }
+
+  /// Those that the owner is related to, seen from them.
+  private func linked(by route: AssociationRoute.Kind) -> FilterNode {
+    let field = FieldNode<Owner, Owner.ID>.id().indexKey().field
+    let isOwner = FilterNode.field(FieldFilter(field, .equal(Owner.ID.values(of: owner.id))))
+    return .related(RelatedFilter(route, AssociatedType(Owner.self), isOwner))
+  }
+
+  private var unsaved: FilterNode {
+    .record(
+      RecordTest<Target>(
+        text: "related to an unsaved record", error: unsavedOwner, matches: { _ in false }))
+  }
+
+  private var foreign: FilterNode {
+    .record(
+      RecordTest<Target>(
+        text: "related by an unknown association", error: unknownAssociation,
+        matches: { _ in false }))
+  }
+
+  var unsavedOwner: LarchError {
+    LarchError(
+      .unsavedReference,
+      "The record was never saved, so nothing can be related to it; save it first."
+    ) { $0.collection = Owner.collectionName }
+  }
+
+  var unknownAssociation: LarchError {
+    LarchError(
+      .unknownAssociation,
+      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
+    ) {
+      $0.collection = Owner.collectionName
+      $0.detail = Target.collectionName
+    }
+  }
+}
+
+extension LinksDeclaration {
+  /// The same lists, as the type at the other end declares them.
+  fileprivate func seenFromTarget<Owner: Record, Target: Record>(
+    _ owner: Owner.Type, _ target: Target.Type
+  ) -> LinksDeclaration {
+    // Between two types the names tell the direction, between records of one type this does.
+    LinksDeclaration(target, owner, name: name, isInverse: !isInverse)
+  }
+}
+
+extension Record {
+  /// The records that a declared association leads to from this one.
+  ///
+  /// ```swift
+  /// extension Project {
+  ///   static let members = ManyToMany<Project, Person>(named: "members")
+  ///   static let schema = Schema<Project> { members }
+  ///   var members: Related<Project, Person> { related(Project.members) }
+  /// }
+  /// ```
+  public func related<A: Association>(_ association: A) -> Related<Self, A.Target>
+  where A.Owner == Self {
+    Related(self, association._route)
+  }
+
+  /// The records of another type whose property holds the id of this one.
+  ///
+  /// ```swift
+  /// try store.count(acme.related(\Person.companyID))
+  /// ```
+  ///
+  /// The association must be declared, at either end.
+  public func related<Child: Record, Value: IDReference>(
+    _ field: any KeyPath<Child, Value> & Sendable
+  ) -> Related<Self, Child> where Value._ReferencedID == ID {
+    Related(self, AssociationRoute(.children(TypedReference(field, to: Self.self))))
+  }
+}

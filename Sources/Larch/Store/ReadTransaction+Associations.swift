@@ -1,0 +1,138 @@
+extension ReadTransaction {
+  /// The end of the association that the owner is; nil where join records lie in between.
+  ///
+  /// - Throws: `.unknownAssociation` unless an open type declares it.
+  final func end<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>
+  ) throws -> AssociationEnd? {
+    switch related.route {
+    case .parent(let reference), .listed(let reference):
+      return try context.end(reference, isFirst: true, of: related)
+    case .children(let reference):
+      return try context.end(reference, isFirst: false, of: related)
+    case .links(let links): return try context.end(links, of: related)
+    case .through(let near, let far):
+      _ = try context.end(near, isFirst: false, of: related)
+      _ = try context.end(far, isFirst: true, of: related)
+      return nil
+    }
+  }
+
+  /// What is listed for the owner; nil where the owner holds the ids itself, or join records lie in
+  /// between, or nothing can be listed.
+  ///
+  /// - Throws: `.unsavedReference` when the owner has no id yet, `.unknownAssociation`.
+  final func list<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>
+  ) throws -> AssociationList? {
+    guard let end = try end(of: related) else { return nil }
+    if !end.isFirst, end.association.lists == nil, end.association.index?.isReady != true {
+      throw LarchError(
+        .unknownAssociation,
+        "The file has no complete index yet that lists the related records; open it for writing, which builds it."
+      ) {
+        $0.collection = end.association.stored.second
+        $0.field = end.association.stored.key
+      }
+    }
+    return AssociationList(end, of: try context.savedKey(of: related), &context.listWriter)
+  }
+}
+
+extension TransactionContext {
+  /// The bytes of the owner's id, in the context's own buffer.
+  func savedKey<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>
+  ) throws -> UnsafeRawBufferPointer {
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    return try key(of: related.owner.id)
+  }
+
+  fileprivate func end<Owner: Record, Target: Record>(
+    _ reference: ReferenceDeclaration, isFirst: Bool, of related: Related<Owner, Target>
+  ) throws -> AssociationEnd {
+    if let last = lastAssociation, last.declaration === reference, last.end.isFirst == isFirst {
+      return last.end
+    }
+    // Of a join record, the types of the two ends are not those of the reference.
+    let type = isFirst ? reference.holder : reference.target
+    let collection = try collection(type.id, name: type.collection)
+    for end in catalog.ends(of: collection) where end.isFirst == isFirst {
+      guard let declared = end.association.reference?.declaration,
+        declared === reference || declared.isSame(as: reference)
+      else { continue }
+      lastAssociation = (reference, end)
+      return end
+    }
+    throw related.unknownAssociation
+  }
+
+  fileprivate func end<Owner: Record, Target: Record>(
+    _ links: LinksDeclaration, of related: Related<Owner, Target>
+  ) throws -> AssociationEnd {
+    if let last = lastAssociation, last.declaration === links { return last.end }
+    let collection = try collection(of: Owner.self)
+    let key = links.key
+    for end in catalog.ends(of: collection) where end.isFirst != links.isInverse {
+      guard end.association.schema != nil, end.association.lists != nil,
+        end.association.stored.key == key
+      else { continue }
+      lastAssociation = (links, end)
+      return end
+    }
+    throw related.unknownAssociation
+  }
+}
+
+extension ReferenceDeclaration {
+  /// Whether two declarations are of one property, and of ids of one type.
+  func isSame(as other: ReferenceDeclaration) -> Bool {
+    holder.id == other.holder.id && target.id == other.target.id
+      && (keyPath == other.keyPath || resolve() == other.resolve())
+  }
+}
+
+extension TransactionContext {
+  /// The id that a record of this type is stored under.
+  @inline(__always)
+  func id<R: Record>(
+    of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws -> R.ID {
+    if collection.stored.idKind == .assigned, bytes.count == 8,
+      let id = R.ID._assigned(WriteContext.number(of: bytes))
+    {
+      return id
+    }
+    return try slowID(of: type, bytes, in: collection)
+  }
+
+  @inline(never)
+  private func slowID<R: Record>(
+    of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws -> R.ID {
+    if case .primitive(let primitive) = R.ID._keyForm.node,
+      let values = RowSelector.values(ofID: bytes, primitive)
+    {
+      var list = KeyValues(values)
+      if let id = R.ID._read(from: &list) { return id }
+    }
+    // An id type that stands for itself by a value of its own is told by the record alone.
+    guard let stored = try collection.records.get(bytes, in: try transaction()) else {
+      throw missingRecord(bytes, in: collection)
+    }
+    return try decode(type, stored, id: bytes, in: collection).id
+  }
+
+  /// A list names a record that is not there.
+  @inline(never)
+  func missingRecord(
+    _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) -> LarchError {
+    LarchError(
+      .corrupted, "A list names a record that is not there; call `verify()` to know more."
+    ) {
+      $0.collection = collection.stored.name
+      $0.id = collection.stored.idKind.text(of: id)
+    }
+  }
+}

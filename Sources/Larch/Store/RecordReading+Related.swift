@@ -1,0 +1,239 @@
+// The order of declarations is that of a user's needs: records, one record, figures, ids.
+
+extension RecordReading {
+  /// The related records, in the order of their ids.
+  ///
+  /// ```swift
+  /// let people = try store.fetch(acme.related(\Person.companyID))
+  /// ```
+  ///
+  /// - Throws: `.unknownAssociation` when no open type declares the association,
+  ///   `.unsavedReference` when the owner was never saved; as ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: one search in the list, and one for each record.
+  public func fetch<Owner: Record, Target: Record>(
+    _ related: Related<Owner, Target>
+  ) throws -> [Target] {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else { return try tx.fetch(related.query) }
+      var records = RecordBuffer<Target>()
+      try tx.forEachListed(list, Target.self) { bytes, collection in
+        guard let stored = try tx.record(bytes, in: collection) else { return true }
+        records.next().initialize(
+          to: try tx.context.decode(Target.self, stored, id: bytes, in: collection))
+        records.filled()
+        return true
+      }
+      return records.takeArray()
+    }
+  }
+
+  /// The related record with the lowest id, or nil: the one of an association that has one.
+  ///
+  /// ```swift
+  /// let company = try store.first(person.related(Person.company))
+  /// ```
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: two searches.
+  public func first<Owner: Record, Target: Record>(
+    _ related: Related<Owner, Target>
+  ) throws -> Target? {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else { return try tx.first(related.query) }
+      var found: Target?
+      try tx.forEachListed(list, Target.self) { bytes, collection in
+        found = try tx.record(bytes, in: collection).map {
+          try tx.context.decode(Target.self, $0, id: bytes, in: collection)
+        }
+        return found == nil
+      }
+      return found
+    }
+  }
+
+  /// How many related records there are.
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: one search, whatever the length of the list; for ids that the owner holds
+  ///   itself, one for each of them; through join records, those.
+  public func count<Owner: Record, Target: Record>(
+    _ related: Related<Owner, Target>
+  ) throws -> Int {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else { return try tx.count(related.query) }
+      return try tx.storage { _ in
+        try tx.writeGathered(for: list.database)
+        return try list.count(tx.context)
+      }
+    }
+  }
+
+  /// Whether there is any related record.
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: one search.
+  public func exists<Owner: Record, Target: Record>(
+    _ related: Related<Owner, Target>
+  ) throws -> Bool {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else { return try tx.exists(related.query) }
+      var isAny = false
+      try tx.forEachListed(list, Target.self) { _, _ in
+        isAny = true
+        return false
+      }
+      return isAny
+    }
+  }
+
+  /// The ids of the related records, ascending.
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: one search and the ids; no record is read, unless join records lie in between.
+  public func ids<Owner: Record, Target: Record>(
+    _ related: Related<Owner, Target>
+  ) throws -> [Target.ID] {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else { return try tx.ids(related.query) }
+      var ids: [Target.ID] = []
+      try tx.forEachListed(list, Target.self) { bytes, collection in
+        ids.append(try tx.context.id(of: Target.self, bytes, in: collection))
+        return true
+      }
+      return ids
+    }
+  }
+
+  /// Whether the record with this id is one of the related ones.
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: one search; through join records, those of the owner.
+  public func contains<Owner: Record, Target: Record>(
+    _ id: Target.ID, in related: Related<Owner, Target>
+  ) throws -> Bool {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else {
+        return try tx.exists(related.where { $0.id == id })
+      }
+      return try tx.storage { _ in
+        try tx.writeGathered(for: list.database)
+        return try list.contains(try tx.context.key(of: id), tx.context)
+      }
+    }
+  }
+
+  /// Whether a record is one of the related ones.
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: one search; through join records, those of the owner.
+  public func contains<Owner: Record, Target: Record>(
+    _ record: Target, in related: Related<Owner, Target>
+  ) throws -> Bool {
+    try contains(record.id, in: related)
+  }
+
+  /// Calls the closure with each related record, one after the other, in the order of their ids.
+  ///
+  /// - Throws: what `body` throws, and as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: as ``forEachID(of:_:)``, and one search for each record.
+  public func forEach<Owner: Record, Target: Record>(
+    _ related: Related<Owner, Target>, _ body: (Target) throws -> Void
+  ) throws {
+    try _reading { tx in
+      guard try tx.list(of: related) != nil else { return try tx.forEach(related.query, body) }
+      try tx.forEachID(of: related) { id in
+        if let record = try tx.find(Target.self, id) { try body(record) }
+      }
+    }
+  }
+
+  /// Calls the closure with each id of the related records, in their order.
+  ///
+  /// A list of any length takes no memory. In a write the closure may change the list: the loop
+  /// goes on behind the id it gave last, up to the highest that was there when it began. Ids that
+  /// the owner itself holds come in the order it has them in, whether the records are there or not.
+  ///
+  /// - Throws: what `body` throws, and as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: one search and the ids, in constant memory; through join records, as ``ids(_:)``.
+  public func forEachID<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>, _ body: (Target.ID) throws -> Void
+  ) throws {
+    try _reading { tx in
+      guard let list = try tx.list(of: related) else {
+        return try tx.heldIDs(of: related).forEach(body)
+      }
+      let collection = try tx.context.collection(of: Target.self)
+      let cursor = ListCursor(list, tx)
+      defer { cursor.end() }
+      while true {
+        let id: Target.ID? = try tx.storage { _ in
+          try cursor.next().map { try tx.context.id(of: Target.self, $0, in: collection) }
+        }
+        guard let id else { return }
+        try body(id)
+      }
+    }
+  }
+
+  /// The records with these ids, in the order of the ids; those that are not there are left out.
+  ///
+  /// ```swift
+  /// let tags = try store.find(Tag.self, post.tagIDs)
+  /// ```
+  ///
+  /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
+  /// - Complexity: one search for each id.
+  public func find<R: Record, IDs: Sequence>(
+    _ type: R.Type = R.self, _ ids: IDs
+  ) throws -> [R] where IDs.Element == R.ID {
+    try _reading { tx in
+      var records: [R] = []
+      records.reserveCapacity(ids.underestimatedCount)
+      for id in ids {
+        if let record = try tx.find(type, id) { records.append(record) }
+      }
+      return records
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// Calls with each id of a list, until the closure returns false. No code of the user's runs in
+  /// it but that of coding, which must not use the transaction.
+  fileprivate final func forEachListed<R: Record>(
+    _ list: AssociationList, _ type: R.Type,
+    _ body: (UnsafeRawBufferPointer, CollectionHandle) throws -> Bool
+  ) throws {
+    try storage { _ in
+      let collection = try context.collection(of: type)
+      try writeGathered(for: list.database)
+      try guarded { try list.forEach(context) { try body($0, collection) } }
+    }
+  }
+
+  /// The record that a list names; nil in a write where it is not there yet.
+  @inline(__always)
+  fileprivate final func record(
+    _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws -> UnsafeRawBufferPointer? {
+    if let stored = try collection.records.get(id, in: try context.transaction()) {
+      return stored
+    }
+    guard gathersEntries else { throw context.missingRecord(id, in: collection) }
+    return nil
+  }
+
+  /// The ids that the owner itself holds, in its order, or those that join records lead to.
+  fileprivate final func heldIDs<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>
+  ) throws -> [Target.ID] {
+    switch related.route {
+    case .parent(let reference), .listed(let reference):
+      guard let reference = reference as? TypedReference<Owner> else {
+        throw related.unknownAssociation
+      }
+      return reference.ids(of: related.owner, as: Target.ID.self)
+    case .children, .links, .through: return try ids(related.query)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// What can be changed of associations. The work is in `WriteTransaction+Related` and, for lists
+// of ids between two types, in `WriteTransaction+Links`.
+
+extension RecordWriting {
+  /// Relates the record with this id to the owner; once more is the same as once.
+  ///
+  /// ```swift
+  /// try store.add(ada.id, to: project.members)
+  /// ```
+  ///
+  /// Where a property holds the reference, it is set in the stored record, be it that of the
+  /// owner or the other one: one in your hand stays as it is. In a list of ids the new one is the
+  /// last. Both ends may be saved later in the same transaction where the store keeps the lists
+  /// (``ManyToMany``); else the record with the property must be there.
+  ///
+  /// - Throws: `.unsavedReference` for an id that no save has assigned, `.danglingReference` at the
+  ///   end of the transaction for a record that is not there, `.recordNotFound` for the record whose
+  ///   property is to be set, `.unsuitableAssociation` through a join record, which has to be saved
+  ///   itself, and for a property that cannot be set; `.unknownAssociation`, what
+  ///   ``WriteTransaction/update(_:)`` throws. Nothing is changed then.
+  /// - Complexity: two searches and two entries for ``ManyToMany``; else reading and saving one
+  ///   record.
+  public func add<Owner: Record, Target: Record>(
+    _ id: Target.ID, to related: Related<Owner, Target>
+  ) throws {
+    try _writing { tx in try tx.addOne(id, to: related) }
+  }
+
+  /// Relates the records with these ids to the owner; those that are related stay so.
+  ///
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)``; nothing is changed then. `.unsuitableAssociation`
+  ///   for several where the property holds one id.
+  /// - Complexity: as ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record is
+  ///   saved once.
+  public func add<Owner: Record, Target: Record, IDs: Sequence>(
+    contentsOf ids: IDs, to related: Related<Owner, Target>
+  ) throws where IDs.Element == Target.ID {
+    try _writing { tx in try tx.addAll(ids, to: related) }
+  }
+
+  /// Saves a record, which may be new, and relates it to the owner.
+  ///
+  /// ```swift
+  /// var ada = Person(name: "Ada")
+  /// try store.add(&ada, to: acme.people)    // `ada.companyID` is set too
+  /// ```
+  ///
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``WriteTransaction/save(_:)``; nothing is changed
+  ///   then.
+  /// - Complexity: a save, and as ``add(_:to:)-(Target.ID,_)``.
+  public func add<Owner: Record, Target: Record>(
+    _ record: inout Target, to related: Related<Owner, Target>
+  ) throws {
+    // A write may run twice: what it does to the record begins with the same one.
+    let before = record
+    do {
+      try _writing { tx in
+        record = before
+        try tx.addSaving(&record, to: related)
+      }
+    } catch {
+      record = before
+      throw error
+    }
+  }
+
+  /// Takes the record with this id away from the related ones; one that is none is no error.
+  ///
+  /// Where a property holds the reference, it becomes nil, or the id is taken out of the list.
+  /// Join records between the two are deleted.
+  ///
+  /// - Throws: `.unsuitableAssociation` where the property must hold an id, or cannot be set;
+  ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, what
+  ///   ``WriteTransaction/update(_:)`` and, of join records, ``WriteTransaction/delete(_:_:)``
+  ///   throws. Nothing is changed then.
+  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  public func remove<Owner: Record, Target: Record>(
+    _ id: Target.ID, from related: Related<Owner, Target>
+  ) throws {
+    try _writing { tx in try tx.remove(id, from: related) }
+  }
+
+  /// Takes a record away from the related ones; one that is none is no error. The record itself
+  /// is not deleted, and the one in your hand stays as it is.
+  ///
+  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: as ``remove(_:from:)-(Target.ID,_)``.
+  public func remove<Owner: Record, Target: Record>(
+    _ record: Target, from related: Related<Owner, Target>
+  ) throws {
+    try remove(record.id, from: related)
+  }
+
+  /// Takes all related records away; none of them is deleted, but join records are.
+  ///
+  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: as ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a record.
+  public func removeAll<Owner: Record, Target: Record>(
+    from related: Related<Owner, Target>
+  ) throws {
+    try replace(related, with: EmptyCollection())
+  }
+
+  /// Makes the records with these ids, and no others, the related ones.
+  ///
+  /// In a list of ids they have the order that they have here.
+  ///
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``; nothing is
+  ///   changed then.
+  /// - Complexity: as adding those that are new, and removing those that are left out.
+  public func replace<Owner: Record, Target: Record, IDs: Sequence>(
+    _ related: Related<Owner, Target>, with ids: IDs
+  ) throws where IDs.Element == Target.ID {
+    try _writing { tx in try tx.replace(related, with: ids) }
+  }
+}

@@ -1,0 +1,241 @@
+extension WriteTransaction {
+  func addOne<Owner: Record, Target: Record>(
+    _ id: Target.ID, to related: Related<Owner, Target>
+  ) throws {
+    let end = try end(of: related)
+    switch related.route {
+    case .links: try addLink(id, end, related)
+    case .through: throw related.needsJoinRecord
+    case .children(let reference):
+      let reference = try related.reference(reference, of: Target.self)
+      try addChildren(CollectionOfOne(id), reference, related)
+    case .parent(let reference), .listed(let reference):
+      let ids = [id]
+      try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
+    }
+  }
+
+  func addAll<Owner: Record, Target: Record, IDs: Sequence>(
+    _ ids: IDs, to related: Related<Owner, Target>
+  ) throws where IDs.Element == Target.ID {
+    let end = try end(of: related)
+    switch related.route {
+    case .links: try addLinks(ids, end, related)
+    case .through: throw related.needsJoinRecord
+    case .children(let reference):
+      let reference = try related.reference(reference, of: Target.self)
+      // An error in the middle must undo what came before it.
+      try savepoint { try addChildren(ids, reference, related) }
+    case .parent(let reference), .listed(let reference):
+      let ids = Array(ids)
+      try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
+    }
+  }
+
+  func addSaving<Owner: Record, Target: Record>(
+    _ record: inout Target, to related: Related<Owner, Target>
+  ) throws {
+    let end = try end(of: related)
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    switch related.route {
+    case .through: throw related.needsJoinRecord
+    case .children(let reference):
+      let reference = try related.reference(reference, of: Target.self)
+      guard reference.add(&record, related.owner.id) else {
+        throw related.cannotBeSet(reference)
+      }
+      try save(&record)
+    case .links:
+      try savepoint {
+        try save(&record)
+        try addLink(record.id, end, related)
+      }
+    case .parent(let reference), .listed(let reference):
+      try savepoint {
+        try save(&record)
+        let ids = [record.id]
+        try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
+      }
+    }
+  }
+
+  func remove<Owner: Record, Target: Record>(
+    _ id: Target.ID, from related: Related<Owner, Target>
+  ) throws {
+    let end = try end(of: related)
+    switch related.route {
+    case .links: try removeLink(id, end, related)
+    case .through(let near, let far): try deleteJoins(near, far, to: id, related)
+    case .children(let reference):
+      try removeChild(id, try related.reference(reference, of: Target.self), related)
+    case .parent(let reference), .listed(let reference):
+      let key = [UInt8](try context.key(of: id))
+      try changeOwner(of: related, reference) { reference, owner in
+        try key.withUnsafeBytes { try reference.remove(&owner, $0, &context.listWriter) }
+      }
+    }
+  }
+
+  func replace<Owner: Record, Target: Record, IDs: Sequence>(
+    _ related: Related<Owner, Target>, with ids: IDs
+  ) throws where IDs.Element == Target.ID {
+    let end = try end(of: related)
+    switch related.route {
+    case .links: try replaceLinks(with: ids, end, related)
+    case .through(let near, let far):
+      let wanted = Set(ids)
+      try savepoint { try replaceJoins(near, far, with: wanted, related) }
+    case .children(let reference):
+      let reference = try related.reference(reference, of: Target.self)
+      let wanted = Array(ids)
+      try savepoint {
+        let kept = Set(wanted)
+        for id in try self.ids(related) where !kept.contains(id) {
+          try removeChild(id, reference, related)
+        }
+        try addChildren(wanted, reference, related)
+      }
+    case .parent(let reference), .listed(let reference):
+      let ids = Array(ids)
+      try changeOwner(of: related, reference) { $0.replaceAll(&$1, ids) }
+    }
+  }
+}
+
+// MARK: - Properties with ids
+
+extension WriteTransaction {
+  private func addChildren<Owner: Record, Target: Record, IDs: Sequence>(
+    _ ids: IDs, _ reference: TypedReference<Target>, _ related: Related<Owner, Target>
+  ) throws where IDs.Element == Target.ID {
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    for id in ids {
+      guard var child = try find(Target.self, id) else { throw notFound(Target.self, id) }
+      guard reference.add(&child, related.owner.id) else {
+        throw related.cannotBeSet(reference)
+      }
+      try update(child)
+    }
+  }
+
+  private func removeChild<Owner: Record, Target: Record>(
+    _ id: Target.ID, _ reference: TypedReference<Target>, _ related: Related<Owner, Target>
+  ) throws {
+    let owner = [UInt8](try context.savedKey(of: related))
+    guard var child = try find(Target.self, id) else { return }
+    let isDone = try owner.withUnsafeBytes {
+      try reference.remove(&child, $0, &context.listWriter)
+    }
+    guard isDone else { throw related.cannotBeSet(reference) }
+    try update(child)
+  }
+
+  /// Changes the ids that the stored record of the owner holds.
+  private func changeOwner<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>, _ reference: ReferenceDeclaration,
+    _ change: (TypedReference<Owner>, inout Owner) throws -> Bool
+  ) throws {
+    let reference = try related.reference(reference, of: Owner.self)
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    guard var owner = try find(Owner.self, related.owner.id) else {
+      throw notFound(Owner.self, related.owner.id)
+    }
+    guard try change(reference, &owner) else { throw related.cannotBeSet(reference) }
+    try update(owner)
+  }
+
+  private func notFound<R: Record>(_ type: R.Type, _ id: R.ID) -> LarchError {
+    LarchError(
+      .recordNotFound,
+      "The record whose property holds the reference is not there; save it first."
+    ) {
+      $0.collection = R.collectionName
+      $0.id = "\(id)"
+    }
+  }
+}
+
+// MARK: - Join records
+
+extension WriteTransaction {
+  private func replaceJoins<Owner: Record, Target: Record>(
+    _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, with wanted: Set<Target.ID>,
+    _ related: Related<Owner, Target>
+  ) throws {
+    if wanted.isEmpty { return try deleteJoins(near, far, to: nil, related) }
+    let current = try ids(related)
+    guard wanted.isSubset(of: current) else { throw related.needsJoinRecord }
+    for id in current where !wanted.contains(id) {
+      try deleteJoins(near, far, to: id, related)
+    }
+  }
+
+  /// Deletes the join records between the owner and one record, or all of the owner's.
+  private func deleteJoins<Owner: Record, Target: Record>(
+    _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, to id: Target.ID?,
+    _ related: Related<Owner, Target>
+  ) throws {
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    func delete<Join: Record>(_ type: Join.Type) throws {
+      let near = try related.reference(near, of: type)
+      let far = try related.reference(far, of: type)
+      var query = Join.all
+      query.details.filter = .field(
+        FieldFilter(near.field, .equal(Owner.ID.values(of: related.owner.id))))
+      if let id {
+        query.details.filter = query.details.filter.and(
+          .field(FieldFilter(far.field, .equal(Target.ID.values(of: id)))))
+      }
+      _ = try self.delete(query)
+    }
+    let collection = try context.collection(near.holder.id, name: near.holder.collection)
+    try delete(collection.schema.type)
+  }
+}
+
+// MARK: - Errors
+
+extension Related {
+  /// The reference with the type of its holder.
+  func reference<Holder: Record>(
+    _ reference: ReferenceDeclaration, of type: Holder.Type
+  ) throws -> TypedReference<Holder> {
+    guard let typed = reference as? TypedReference<Holder> else { throw unknownAssociation }
+    return typed
+  }
+
+  fileprivate var needsJoinRecord: LarchError {
+    LarchError(
+      .unsuitableAssociation,
+      "Records that a join record relates cannot be added by their ids alone; save a join record with both ids."
+    ) {
+      $0.collection = Owner.collectionName
+      $0.detail = Target.collectionName
+    }
+  }
+
+  fileprivate func cannotBeSet(_ reference: ReferenceDeclaration) -> LarchError {
+    let fill: (inout LarchError.Context) -> Void = {
+      $0.collection = reference.holder.collection
+      $0.field = reference.field
+    }
+    guard reference.isWritable else {
+      return LarchError(
+        .unsuitableAssociation,
+        "The property that holds the reference cannot be set; make it a stored `var`, or save another record.",
+        fill)
+    }
+    return LarchError(
+      .unsuitableAssociation,
+      "The property holds one id at most, or cannot be without one; give it another id, or make it an optional.",
+      fill)
+  }
+}
+
+extension ReferenceDeclaration {
+  /// What errors call the property.
+  fileprivate var field: String {
+    guard case .stored(let path, _) = resolve() else { return String(describing: keyPath) }
+    return "\(holder.collection).\(path.joined(separator: "."))"
+  }
+}
