@@ -157,9 +157,9 @@ struct LinkRepair {
     try key.withUnsafeBytes { key in
       try value.withUnsafeBytes { value in
         if isRemoval {
-          try database.delete(key, value: value, in: transaction)
+          _ = try database.delete(key, value: value, in: transaction)
         } else {
-          try database.put(key, value, in: transaction, mode: .ifPairAbsent)
+          _ = try database.put(key, value, in: transaction, mode: .ifPairAbsent)
         }
       }
     }
