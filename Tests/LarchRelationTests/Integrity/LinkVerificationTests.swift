@@ -95,6 +95,17 @@ struct LinkVerificationTests {
     #expect(report.looseReferenceCount == 0)
   }
 
+  @Test("A verification waits for no writer, and proves what was committed")
+  func besideWriter() throws {
+    try store.write { tx throws in
+      _ = try tx.delete(Student.self, 20)
+      #expect(try store.verify().isClean)
+      #expect(try store.verify().linkCount == 53)
+    }
+    #expect(try store.verify().isClean)
+    #expect(try store.verify().linkCount == 53 - 4)
+  }
+
   @Test("A link that one direction lacks is found, whichever it is, and comes back")
   func oneSided() throws {
     let before = try store.dump()
