@@ -73,6 +73,11 @@ struct AssociationEnd: Sendable {
     case .destroy, .destroyLast, .deny: return true
     }
   }
+  /// Whether records at the other end that stay lose their references to a deleted one.
+  var removesReferences: Bool {
+    guard !isFirst, let reference = association.reference else { return false }
+    return rule == .nullify || (rule == .destroyLast && reference.declaration.isList)
+  }
   var otherName: String { isFirst ? association.stored.second : association.stored.first }
 }
 

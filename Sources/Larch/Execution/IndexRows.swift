@@ -22,6 +22,17 @@ final class IndexRows: RowSource {
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
 
+  /// The records whose ids are in lists.
+  init(_ scan: Plan.ListScan, idsDescend: Bool, _ reader: RowReader) throws {
+    self.reader = reader
+    isFiltering = reader.isFiltering
+    scanner = try IndexScanner(
+      scan, in: reader.collection, idsDescend: idsDescend, context: reader.context)
+    keyFilter = nil
+    mayRepeat = scan.ids.count > 1
+    given = IDSet(width: reader.collection.stored.idKind.width)
+  }
+
   override func next() throws -> Bool {
     while true {
       while try nextInKey() { return true }

@@ -40,12 +40,37 @@ final class IndexScanner {
   @exclusivity(unchecked) private(set) var isUndecided = false
   @exclusivity(unchecked) private(set) var entriesExamined = 0
 
-  init(
+  convenience init(
     _ scan: Plan.IndexScan, in collection: CollectionHandle, descends: Bool = false,
     idsDescend: Bool = false, context: TransactionContext
   ) throws {
     let index = try collection.index(at: scan.index)
-    schema = index.schema
+    try self.init(
+      scan, index.schema, index.database, collection, descends: descends, idsDescend: idsDescend,
+      context)
+  }
+
+  /// Of lists of ids: entries like those of an index whose keys are the ids of their owners.
+  ///
+  /// - Parameter collection: that of the ids in the lists.
+  convenience init(
+    _ scan: Plan.ListScan, in collection: CollectionHandle, idsDescend: Bool = false,
+    context: TransactionContext
+  ) throws {
+    let (database, ranges) = try RelatedRoute.lists(scan, context)
+    try self.init(
+      Plan.IndexScan(
+        index: 0, ranges: ranges, bounds: [], keyFilter: [], mayRepeat: ranges.count > 1,
+        isPoints: true),
+      RelatedRoute.listSchema, database, collection, descends: false, idsDescend: idsDescend,
+      context)
+  }
+
+  private init(
+    _ scan: Plan.IndexScan, _ schema: IndexSchema, _ database: LMDBDatabase,
+    _ collection: CollectionHandle, descends: Bool, idsDescend: Bool, _ context: TransactionContext
+  ) throws {
+    self.schema = schema
     let wanted =
       scan.ranges.contains(where: \.isEmpty)
       ? scan.ranges.filter { !$0.isEmpty } : scan.ranges
@@ -56,9 +81,9 @@ final class IndexScanner {
     self.descends = descends
     self.idsDescend = idsDescend
     width = collection.stored.idKind.width
-    cursor = try LMDBCursor(index.database, in: try context.transaction())
+    cursor = try LMDBCursor(database, in: try context.transaction())
     if !scan.keyFilter.isEmpty {
-      filter = KeyFilterProgram(scan.keyFilter, index.schema, components)
+      filter = KeyFilterProgram(scan.keyFilter, schema, components)
     }
   }
 

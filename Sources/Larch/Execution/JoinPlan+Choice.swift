@@ -17,19 +17,64 @@ extension JoinDescription {
 
 extension JoinPlan {
   /// Chooses how partners are found, and which side is gone through.
-  mutating func chooseAccess(
-    _ left: CollectionHandle, _ right: CollectionHandle, _ context: TransactionContext
+  ///
+  /// - Parameters:
+  ///   - leftPlan: how the left is read row by row.
+  ///   - rightPlan: the same of the right.
+  init(
+    _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
+    _ rightPlan: Plan, _ right: CollectionHandle, _ context: TransactionContext
   ) throws {
-    // All records of the right are wanted, so they are read anyway.
-    if !join.keepsRight, !join.right.isPart,
-      let found = JoinPlan.access(to: join.rightField, of: right)
-    {
-      access = found
+    let ways = JoinPlan.ways(join, order: order, leftPlan, left, rightPlan, right)
+    self = ways[0]
+    guard let turned = ways.first(where: { !$0.isLeftOuter }) else { return }
+    let leftCount = try leftPlan.rowsRead(in: left, context)
+    let rightCount = try rightPlan.rowsRead(in: right, context)
+    if leftCount <= rightCount { return }
+    // About so many rows there will be, if the values are spread evenly.
+    let picked = Double(min(rightCount, rightPlan.limit ?? .max))
+    let all = try right.records.statistics(in: context.transaction()).entries
+    let rows = Double(leftCount) * picked / Double(max(1, all))
+    var straight = Double(leftCount)
+    if order.isEmpty, let limit = join.limit {
+      // Ends with the last row that is wanted, long before the last record.
+      straight *= min(1, (Double(limit) + Double(join.offset)) / max(1, rows))
     }
+    // A row costs a search and a place in the sort, a record of a scan a step.
+    if (Double(rightCount) + rows * 4) * 2 < straight { self = turned }
+  }
+
+  /// Every way to answer the join: first the one that is best where the left side is gone through,
+  /// the table last of these.
+  static func ways(
+    _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
+    _ rightPlan: Plan, _ right: CollectionHandle
+  ) -> [JoinPlan] {
+    var ways: [JoinPlan] = []
+    func add(_ access: JoinAccess, isLeftOuter: Bool = true) {
+      ways.append(
+        JoinPlan(
+          join: join, outer: isLeftOuter ? leftPlan : rightPlan,
+          inner: isLeftOuter ? rightPlan : leftPlan, isLeftOuter: isLeftOuter, access: access,
+          order: order))
+    }
+    // All records of the right are wanted, so they are read anyway; a part of them cannot be told
+    // by a look at one.
+    if !join.keepsRight, !join.right.isPart, let found = access(to: join.rightField, of: right) {
+      add(found)
+    }
+    add(.table)
+    // Rows have to be sorted then, so there must be none without a place in the order of the left.
+    if !join.keepsRight, !join.keepsLeft, !join.left.isPart,
+      let found = access(to: join.leftField, of: left)
+    {
+      add(found, isLeftOuter: false)
+    }
+    return ways
   }
 
   /// How records are found by the value of a field; nil where all of them have to be read.
-  private static func access(
+  static func access(
     to field: FieldReference, of collection: CollectionHandle
   ) -> JoinAccess? {
     if field.identity == .id, !field.isMultiple,
@@ -45,10 +90,44 @@ extension JoinPlan {
         first.form.unwrapped == field.form.unwrapped, !first.isFolded,
         first.isMultiple == field.isMultiple
       else { continue }
+      // A record has no entry where another field of the index is an empty list.
+      if index.schema.fields.dropFirst().contains(where: \.isMultiple) { continue }
       // The fewer fields, the fewer keys for a value.
       if let best, best.schema.fields.count <= index.schema.fields.count { continue }
       best = index
     }
     return best.map { .index($0.position) }
+  }
+}
+
+extension Plan {
+  /// About how many rows are read to give those that are wanted.
+  fileprivate func rowsRead(
+    in collection: CollectionHandle, _ context: TransactionContext
+  ) throws -> Int {
+    let count = try source.rows(IndexStatistics(collection, context))
+    if case .sorted = order { return count }
+    guard let limit, residue.isEmpty else { return count }
+    let (wanted, isTooGreat) = limit.addingReportingOverflow(offset)
+    return isTooGreat ? count : min(count, wanted)
+  }
+}
+
+extension Plan.Source {
+  fileprivate func rows(_ statistics: IndexStatistics) throws -> Int {
+    switch self {
+    case .nothing: return 0
+    case .records(let ranges):
+      let count = try statistics.recordCount()
+      // A range of one id is the id and the same with a zero behind it.
+      let isSingle = ranges.allSatisfy { $0.upper?.count == $0.lower.count + 1 }
+      return isSingle ? min(ranges.count, count) : count
+    case .index(let scan): return try statistics.estimate(index: scan.index, ranges: scan.ranges)
+    case .list(let scan): return try statistics.estimate(scan)
+    case .union(let parts):
+      return try parts.reduce(0) { $0 + (try $1.rows(statistics)) }
+    case .intersection(let parts):
+      return try parts.reduce(Int.max) { min($0, try $1.rows(statistics)) }
+    }
   }
 }

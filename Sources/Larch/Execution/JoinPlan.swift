@@ -14,6 +14,13 @@ struct JoinPlan: Sendable {
 
   /// Rows are collected and sorted.
   var isSorting: Bool { !order.isEmpty || !isLeftOuter }
+
+  /// What partners that are looked up must be, and in which order they are.
+  var innerQuery: QueryDescription {
+    if isLeftOuter { return join.right }
+    // Sorted with all other rows.
+    return QueryDescription(filter: join.left.filter)
+  }
 }
 
 extension JoinPlan {
@@ -21,7 +28,6 @@ extension JoinPlan {
   func text(left: CollectionSchema, right: CollectionSchema) -> String {
     let outerSchema = isLeftOuter ? left : right
     let innerSchema = isLeftOuter ? right : left
-    let innerQuery = isLeftOuter ? join.right : join.left
     var lines = [
       "\(join.kind) join, \(left.name).\(join.leftField.name) == "
         + "\(right.name).\(join.rightField.name)"

@@ -38,8 +38,10 @@ final class JoinRun {
   private let sides: JoinSides
   private let settings: SortSettings
 
+  /// - Parameter keepsFound: records that are looked up by id are kept for other rows, so that each
+  ///   is read once, in memory that grows with them.
   init(
-    _ plan: JoinPlan, _ sides: JoinSides, context: TransactionContext,
+    _ plan: JoinPlan, _ sides: JoinSides, context: TransactionContext, keepsFound: Bool = true,
     settings: SortSettings = SortSettings()
   ) throws {
     self.plan = plan
@@ -62,9 +64,9 @@ final class JoinRun {
       let run = try PlanRun(plan.inner, in: inner, context: context, typed: innerTyped)
       partners = TablePartners(outerKeys, innerKeys, run, keepsAlone: keepsInner)
     case .id, .index:
-      partners = try LookupPartners(
-        outerKeys, innerKeys, plan.access, isLeftOuter ? plan.join.right : plan.join.left,
-        in: inner, context: context, typed: innerTyped)
+      partners = try KeyedPartners(
+        outerKeys, innerKeys, plan.access, plan.innerQuery, in: inner, context: context,
+        typed: innerTyped, keepsFound: keepsFound)
     }
     outer = try PlanRun(
       plan.outer, in: isLeftOuter ? sides.left : sides.right, context: context,

@@ -8,48 +8,50 @@ enum JoinAccess: Sendable {
   case table
 }
 
-/// Partners that are looked up one record after the other, by their id or in an index.
-final class LookupPartners: JoinPartners {
+/// How partners that are looked up are treated.
+struct PartnerRules {
+  /// What is found for one record comes in the order of ids by itself.
+  var isOrderedByID = true
+  /// A record can be found several times for one, and is its partner once.
+  var mayRepeat = false
+  /// Partners stay in the order that they are found in, unless the query has one.
+  var keepsFoundOrder = false
+  /// What was found is found again for others, and is kept so that it is read once.
+  var keepsFound = false
+}
+
+/// Partners that are looked up one record after the other.
+class LookupPartners: JoinPartners {
   private struct Partner {
     var id: UnsafeRawBufferPointer
     var record: UnsafeRawBufferPointer
+    var number = -1
     var keyStart = 0
     var keyCount = 0
   }
 
-  private let outerKeys: JoinKeyReader
-  private let innerKeys: JoinKeyReader
-  private let reader: RowReader
-  /// Of ids.
-  private let idForm: ReferenceForm?
-  private let keyForm: JoinKeyForm
-  /// What is found by one key comes in the order of ids.
-  private let isOrderedByID: Bool
-  /// A record can be found several times.
-  private let mayRepeat: Bool
+  final let reader: RowReader
+  private let rules: PartnerRules
   private let sortKey: SortKey?
   private let idsDescend: Bool
   @exclusivity(unchecked) private var records: LMDBCursor?
-  @exclusivity(unchecked) private var entries: LMDBCursor?
-  @exclusivity(unchecked) private var writer = KeyWriter()
-  @exclusivity(unchecked) private var checkWriter = KeyWriter()
   @exclusivity(unchecked) private var partners: [Partner] = []
   @exclusivity(unchecked) private var sortBytes = ByteBuffer()
-  @exclusivity(unchecked) private var entriesExamined = 0
+  /// Of what is kept, by id; without a record where it is not there, or refused by the filter.
+  @exclusivity(unchecked) private var numbers = ByteTable()
+  @exclusivity(unchecked) private var known: [Partner?] = []
+  @exclusivity(unchecked) final var entriesExamined = 0
 
-  /// - Parameter query: the inner one, with neither limit nor offset.
+  /// - Parameter query: the inner one; its limit and offset are not looked at.
   init(
-    _ outer: JoinKeyReader, _ inner: JoinKeyReader, _ access: JoinAccess,
-    _ query: QueryDescription, in collection: CollectionHandle, context: TransactionContext,
-    typed: TypedAccess
+    _ query: QueryDescription, _ rules: PartnerRules, in collection: CollectionHandle,
+    context: TransactionContext, typed: TypedAccess
   ) throws {
-    outerKeys = outer
-    innerKeys = inner
+    self.rules = rules
     let filter = try query.filter.normalized()
     reader = try RowReader(
       collection, residue: filter.isAlways ? [] : [filter], context: context, typed: typed)
-    let transaction = try context.transaction()
-    records = try LMDBCursor(collection.records, in: transaction)
+    records = try LMDBCursor(collection.records, in: try context.transaction())
     idsDescend = query.idsDescend
     sortKey =
       query.order.isEmpty
@@ -57,120 +59,64 @@ final class LookupPartners: JoinPartners {
       : SortKey(
         query.order, idsDescend: query.idsDescend, idKind: collection.stored.idKind, index: nil,
         context: context, typed: typed)
-    guard case .index(let position) = access else {
-      idForm = ReferenceForm(inner.form, collection.stored.idKind)
-      keyForm = JoinKeyForm()
-      isOrderedByID = true
-      mayRepeat = outer.field.isMultiple
-      return
-    }
-    idForm = nil
-    let index = try collection.index(at: position)
-    entries = try LMDBCursor(index.database, in: transaction)
-    let isLast = index.schema.fields.count == 1
-    keyForm = JoinKeyForm(
-      optionals: index.schema.fields[0].form.optionalCount, isLast: isLast)
-    isOrderedByID = isLast
-    mayRepeat = outer.field.isMultiple || (!isLast && index.schema.hasMultiple)
   }
 
-  override func find(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {
+  override final func find(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {
     partners.removeAll(keepingCapacity: true)
-    try outerKeys.forEachKey(of: record, id: id, as: keyForm, in: &writer) { writer in
-      if let idForm {
-        try findByID(idForm, &writer)
-      } else {
-        try findInIndex(&writer)
-      }
-    }
+    try collect(record, id: id)
     if partners.count > 1 { try order() }
     count = partners.count
   }
 
-  // MARK: By id
+  /// Adds the partners of a record, by `addRecord`.
+  func collect(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {}
 
-  private func findByID(_ form: ReferenceForm, _ writer: inout KeyWriter) throws {
-    if writer.isCut {
-      // Ids are texts of any length up to the limit of keys, behind a byte.
-      try outerKeys.withWholeValue { whole in
-        let size = MemoryLayout<Int>.size
-        guard whole.count >= size, whole.count - size <= KeyWriter.keyLimit else { return }
-        try findByID([1] + whole.dropFirst(size))
-      }
-    } else {
-      _ = try form.withID(inKey: writer.bytes) { try findRecord($0) }
-    }
-  }
-
-  private func findByID(_ id: [UInt8]) throws {
-    try id.withUnsafeBytes { try findRecord($0) }
-  }
-
-  /// A reference to what is not there has no partner.
-  private func findRecord(_ id: UnsafeRawBufferPointer) throws {
-    guard let entry = try records?.seek(exactly: id) else { return }
-    try add(entry, isChecked: nil)
-  }
-
-  // MARK: By index
-
-  private func findInIndex(_ writer: inout KeyWriter) throws {
-    if writer.isCut {
-      try outerKeys.withWholeValue { try findEntries(writer.bytes, isExact: true, whole: $0) }
-    } else {
-      try findEntries(writer.bytes, isExact: keyForm.isLast, whole: nil)
-    }
-  }
-
-  /// - Parameter whole: the value behind a cut key, which others may have too.
-  private func findEntries(
-    _ key: UnsafeRawBufferPointer, isExact: Bool, whole: UnsafeRawBufferPointer?
+  /// Adds the record with an id, if the filter is true for it.
+  ///
+  /// - Parameters:
+  ///   - isListed: the id comes from an index or a list, so the record must be there.
+  ///   - isWanted: asked of the record, where an index did not tell it all.
+  @inline(__always)
+  final func addRecord(
+    _ id: UnsafeRawBufferPointer, isListed: Bool,
+    isWanted: (UnsafeRawBufferPointer) throws -> Bool = { _ in true }
   ) throws {
-    if isExact {
-      var entry = try entries?.seek(exactly: key)
-      while let here = entry {
-        try addRecord(of: here.value, whole)
-        entry = try entries?.nextDuplicate()
-      }
-      return
-    }
-    var entry = try entries?.seek(atOrAfter: key)
-    while let here = entry, here.key.count >= key.count,
-      UnsafeRawBufferPointer(rebasing: here.key[0..<key.count]).equals(key)
-    {
-      try addRecord(of: here.value, whole)
-      entry = try entries?.next()
-    }
+    if rules.keepsFound { return try addKnown(id, isListed: isListed) }
+    guard let partner = try look(id, isListed), try isWanted(partner.record) else { return }
+    partners.append(partner)
   }
 
-  private func addRecord(
-    of id: UnsafeRawBufferPointer, _ whole: UnsafeRawBufferPointer?
-  ) throws {
-    entriesExamined &+= 1
+  private func addKnown(_ id: UnsafeRawBufferPointer, isListed: Bool) throws {
+    let number = numbers.value(of: id, orSet: known.count)
+    if number == known.count {
+      var partner = try look(id, isListed)
+      partner?.number = number
+      known.append(partner)
+    }
+    if let partner = known[number] { partners.append(partner) }
+  }
+
+  @inline(__always)
+  private func look(_ id: UnsafeRawBufferPointer, _ isListed: Bool) throws -> Partner? {
     guard let entry = try records?.seek(exactly: id) else {
       // With its words, which name the record.
-      _ = try reader.read(id)
-      return
+      if isListed { _ = try reader.read(id) }
+      return nil
     }
-    try add(entry, isChecked: whole)
-  }
-
-  private func add(_ entry: LMDBEntry, isChecked whole: UnsafeRawBufferPointer?) throws {
     let id = entry.key
     let record = try reader.open(entry.value, id)
-    if reader.isFiltering, try !reader.matches(record, id) { return }
-    if let whole, try !innerKeys.hasValue(whole, in: record, id: id, &checkWriter) { return }
-    partners.append(Partner(id: id, record: record))
+    if reader.isFiltering, try !reader.matches(record, id) { return nil }
+    return Partner(id: id, record: record)
   }
 
   // MARK: Order
 
   private func order() throws {
-    if isOrderedByID, !mayRepeat, sortKey == nil {
-      if idsDescend { partners.reverse() }
-      return
-    }
     guard let sortKey else {
+      if rules.keepsFoundOrder || (rules.isOrderedByID && !rules.mayRepeat) {
+        if idsDescend { partners.reverse() }
+        return
+      }
       let descends = idsDescend
       partners.sort {
         let order = compareBytes($0.id, $1.id)
@@ -198,9 +144,8 @@ final class LookupPartners: JoinPartners {
     removeRepeated()
   }
 
-  /// A pair with several elements in common is one.
   private func removeRepeated() {
-    guard mayRepeat else { return }
+    guard rules.mayRepeat, partners.count > 1 else { return }
     var kept = 1
     for place in 1..<partners.count where !partners[place].id.equals(partners[kept - 1].id) {
       partners[kept] = partners[place]
@@ -209,24 +154,14 @@ final class LookupPartners: JoinPartners {
     partners.removeLast(partners.count - kept)
   }
 
-  override func id(at place: Int) -> UnsafeRawBufferPointer { partners[place].id }
-  override func record(at place: Int) -> UnsafeRawBufferPointer { partners[place].record }
+  override final func id(at place: Int) -> UnsafeRawBufferPointer { partners[place].id }
+  override final func record(at place: Int) -> UnsafeRawBufferPointer { partners[place].record }
+  override final func number(at place: Int) -> Int { partners[place].number }
 
-  override func close() {
-    records = nil
-    entries = nil
-  }
+  override func close() { records = nil }
 
   override var counters: ExecutionCounters {
     ExecutionCounters(
       entriesExamined: entriesExamined, recordsExamined: reader.recordsExamined)
-  }
-}
-
-extension KeyForm {
-  /// How many optionals are around the value.
-  var optionalCount: Int {
-    if case .optional(let wrapped) = node { return wrapped.optionalCount + 1 }
-    return 0
   }
 }

@@ -166,9 +166,10 @@ struct AssociationCompiler {
     let canBeNil = reference.isOptional && reference.isWritable
     let automatic: DeleteRule = draft.isJoin ? .destroy : canBeNil ? .nullify : .deny
     let rule = draft.secondRule.orElse(automatic)
-    if rule == .nullify, !canBeNil {
+    // A list keeps the others when one of its records goes.
+    if rule == .nullify || (rule == .destroyLast && reference.isList), !canBeNil {
       throw error(
-        "References are set to nil by the rule, but the property must have a value or cannot be set; make it an optional `var`, or choose another rule.",
+        "References are removed by the rule, but the property must have a value or cannot be set; make it an optional `var`, or choose another rule.",
         reference.holder.collection, key)
     }
     guard let holder = collections.first(where: { $0.typeID == reference.holder.id }),

@@ -32,9 +32,9 @@ struct CollectionRules {
             reader, other,
             counting: CollectionRules.hasOnePartner(end)
               ? nil : try EndReader(end.opposite, context, prepare: prepare)))
-      case .nullify, .deny: survivors.append(reader)
-      case .none, .automatic: break
+      case .nullify, .deny, .none, .automatic: break
       }
+      if rule == .deny || end.removesReferences { survivors.append(reader) }
     }
   }
 

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let plan = try store.deletionPlan(for: company)
-/// if plan.isAllowed { try store.delete(company) } else { print(plan) }
+/// if plan.isAllowed { try store.write { tx in try tx.delete(company) } } else { print(plan) }
 /// ```
 ///
 /// It comes from the planner that deleting itself asks, so it tells exactly what would happen.

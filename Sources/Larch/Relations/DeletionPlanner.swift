@@ -26,7 +26,7 @@ final class DeletionPlanner {
   }
 
   /// The records that go, by collection.
-  var deleted: [DoomedRecords] { doomed.compactMap(\.self) }
+  var deleted: [DoomedRecords] { doomed.compactMap { $0.flatMap { $0.count > 0 ? $0 : nil } } }
 
   /// How many records go.
   var count: Int { doomed.reduce(0) { $0 + ($1?.count ?? 0) } }
@@ -62,7 +62,7 @@ final class DeletionPlanner {
 
   /// Closes all cursors: what was planned may be done after it.
   func endReading() {
-    for records in deleted { records.rules.endReading() }
+    for records in doomed { records?.rules.endReading() }
   }
 
   private func records(of collection: CollectionHandle) throws -> DoomedRecords {

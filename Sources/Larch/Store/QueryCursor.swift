@@ -147,7 +147,7 @@ extension ReadTransaction {
     return try storage { _ in
       let collection = try context.collection(of: R.self)
       let prepared = try prepare(query.details, for: .records, in: collection)
-      let access = RecordAccess<R>(context, collection)
+      let access = RecordAccess<R>(context, collection, with: prepared.answers)
       if context.checksQueries { try QueryCheck.check(prepared, access, context) }
       let run = try PlanRun(prepared.plan, in: collection, context: context, typed: access)
       return QueryCursor(QueryRows(run, self, collection), access, self)

@@ -86,7 +86,7 @@ extension TransactionContext {
 
 extension ReferenceDeclaration {
   /// Whether two declarations are of one property, and of ids of one type.
-  fileprivate func isSame(as other: ReferenceDeclaration) -> Bool {
+  func isSame(as other: ReferenceDeclaration) -> Bool {
     holder.id == other.holder.id && target.id == other.target.id
       && (keyPath == other.keyPath || resolve() == other.resolve())
   }

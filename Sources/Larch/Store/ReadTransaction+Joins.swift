@@ -21,20 +21,20 @@ extension ReadTransaction {
   /// must not use the transaction.
   func run<Left: Record, Right: Record, Row, T>(
     _ details: JoinDescription, of join: Join<Left, Right, Row>, isOrdered: Bool = true,
-    _ body: (JoinRows<Left, Right, Row>) throws -> T
+    keepsFound: Bool = true, _ body: (JoinRows<Left, Right, Row>) throws -> T
   ) throws -> T {
     try storage { _ in
       let prepared: PreparedJoin<Left, Right> = try prepare(details, isOrdered: isOrdered)
       if context.checksQueries { try guarded { try check(prepared, isOrdered: isOrdered) } }
-      return try run(prepared, join.kind, body)
+      return try run(prepared, join.kind, keepsFound: keepsFound, body)
     }
   }
 
   func run<Left: Record, Right: Record, Row, T>(
     _ prepared: PreparedJoin<Left, Right>, _ kind: JoinKind<Left, Right, Row>,
-    _ body: (JoinRows<Left, Right, Row>) throws -> T
+    keepsFound: Bool = true, _ body: (JoinRows<Left, Right, Row>) throws -> T
   ) throws -> T {
-    let run = try JoinRun(prepared.plan, prepared.sides, context: context)
+    let run = try JoinRun(prepared.plan, prepared.sides, context: context, keepsFound: keepsFound)
     defer { run.close() }
     return try guarded { try body(JoinRows(run, prepared.left, prepared.right, kind)) }
   }
@@ -58,43 +58,52 @@ extension ReadTransaction {
     }
     let (leftOrder, order) = join.ordersByLeft
     join.left.order = leftOrder
-    var plan = JoinPlan(
-      join: join, outer: try prepare(join.left, for: .records, in: left).plan,
-      inner: try prepare(join.right, for: .records, in: right).plan, access: .table, order: order)
-    try plan.chooseAccess(left, right, context)
-    if gathersEntries, case .index(let position) = plan.access {
-      let inner = plan.isLeftOuter ? right : left
-      try writeGathered(for: try inner.index(at: position).database)
-    }
-    return PreparedJoin(
+    let leftPlan = try prepare(join.left, for: .records, in: left).plan
+    let rightPlan = try prepare(join.right, for: .records, in: right).plan
+    let plan = try JoinPlan(join, order: order, leftPlan, left, rightPlan, right, context)
+    let prepared = PreparedJoin<Left, Right>(
       plan: plan, left: RecordAccess(context, left), right: RecordAccess(context, right))
+    try writeGathered(for: plan, prepared.sides)
+    return prepared
   }
 
-  /// Compares the rows with those of the plainest plan, by their ids.
+  /// Compares the rows of every way with those of the plainest one, by their ids.
   private func check<Left: Record, Right: Record>(
     _ prepared: PreparedJoin<Left, Right>, isOrdered: Bool
   ) throws {
-    var plain = prepared.plan
-    let leftPlanner = Planner(schema: prepared.left.collection.schema, usable: 0)
-    let rightPlanner = Planner(schema: prepared.right.collection.schema, usable: 0)
+    let plan = prepared.plan
+    let left = prepared.left.collection
+    let right = prepared.right.collection
+    let leftPlan = plan.isLeftOuter ? plan.outer : plan.inner
+    let rightPlan = plan.isLeftOuter ? plan.inner : plan.outer
+    var plain = plan
     plain.isLeftOuter = true
-    plain.outer = try leftPlanner.fullScan(plain.join.left, for: .records)
-    plain.inner = try rightPlanner.fullScan(plain.join.right, for: .records)
+    plain.outer = try Planner(schema: left.schema, usable: 0).fullScan(
+      plan.join.left, for: .records)
+    plain.inner = try Planner(schema: right.schema, usable: 0).fullScan(
+      plan.join.right, for: .records)
     plain.access = .table
-    var planned = try rowIDs(prepared.plan, prepared.sides)
-    var expected = try rowIDs(plain, prepared.sides)
-    if !isOrdered {
-      planned = planned.prefix(0) + [[UInt8(truncatingIfNeeded: planned.count)]]
-      expected = expected.prefix(0) + [[UInt8(truncatingIfNeeded: expected.count)]]
+    let expected = try rowIDs(plain, prepared.sides)
+    for way in JoinPlan.ways(plan.join, order: plan.order, leftPlan, left, rightPlan, right) {
+      try writeGathered(for: way, prepared.sides)
+      let rows = try rowIDs(way, prepared.sides)
+      if isOrdered ? rows == expected : rows.count == expected.count { continue }
+      throw LarchError(
+        .wrongAnswer,
+        "A join gave other rows than a look at every record; call `verify()`, and report the plan as a fault of Larch if the store is clean."
+      ) {
+        $0.collection = left.stored.name
+        $0.detail =
+          "\(rows.count) rows instead of \(expected.count)\n"
+          + way.text(left: left.schema, right: right.schema)
+      }
     }
-    if planned == expected { return }
-    throw LarchError(
-      .wrongAnswer,
-      "A join gave other rows than a look at every record; call `verify()`, and report the plan as a fault of Larch if the store is clean."
-    ) {
-      $0.collection = prepared.left.collection.stored.name
-      $0.detail = "\(planned.count) rows instead of \(expected.count)\n\(prepared.text)"
-    }
+  }
+
+  private func writeGathered(for plan: JoinPlan, _ sides: JoinSides) throws {
+    guard gathersEntries, case .index(let position) = plan.access else { return }
+    let inner = plan.isLeftOuter ? sides.right : sides.left
+    try writeGathered(for: try inner.index(at: position).database)
   }
 
   private func rowIDs(_ plan: JoinPlan, _ sides: JoinSides) throws -> [[UInt8]] {

@@ -81,7 +81,7 @@ extension RecordReading {
         for row in try tx.fetch(join) { try body(row) }
         return
       }
-      try tx.run(join.details, of: join) { rows in
+      try tx.run(join.details, of: join, keepsFound: false) { rows in
         while let row = try rows.next() { try body(row) }
       }
     }

@@ -199,7 +199,7 @@ extension WriteTransaction {
     let collection = records.collection
     var references: [(reference: TypedReference<R>, target: CollectionHandle)] = []
     for end in context.catalog.ends(of: collection) where end.isFirst {
-      guard end.opposite.rule == .nullify, let target = end.other,
+      guard end.opposite.removesReferences, let target = end.other,
         let reference = end.association.reference?.declaration as? TypedReference<R>
       else { continue }
       references.append((reference, target))

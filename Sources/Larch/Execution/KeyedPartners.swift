@@ -1,0 +1,131 @@
+/// Partners that are looked up by a value: by their id, or in an index.
+final class KeyedPartners: LookupPartners {
+  private let outerKeys: JoinKeyReader
+  private let innerKeys: JoinKeyReader
+  /// Of ids.
+  private let idForm: ReferenceForm?
+  private let keyForm: JoinKeyForm
+  @exclusivity(unchecked) private var entries: LMDBCursor?
+  @exclusivity(unchecked) private var writer = KeyWriter()
+  @exclusivity(unchecked) private var checkWriter = KeyWriter()
+
+  /// - Parameters:
+  ///   - query: the inner one, with neither limit nor offset.
+  ///   - keepsFound: what is found by id is kept for others.
+  ///   - keepsFoundOrder: partners come in the order of a list that the outer record holds, as
+  ///     often as it has them.
+  init(
+    _ outer: JoinKeyReader, _ inner: JoinKeyReader, _ access: JoinAccess,
+    _ query: QueryDescription, in collection: CollectionHandle, context: TransactionContext,
+    typed: TypedAccess, keepsFound: Bool = false, keepsFoundOrder: Bool = false
+  ) throws {
+    outerKeys = outer
+    innerKeys = inner
+    var rules = PartnerRules(keepsFoundOrder: keepsFoundOrder)
+    rules.mayRepeat = outer.field.isMultiple && !keepsFoundOrder
+    if case .index(let position) = access {
+      idForm = nil
+      let index = try collection.index(at: position)
+      entries = try LMDBCursor(index.database, in: try context.transaction())
+      let isLast = index.schema.fields.count == 1
+      keyForm = JoinKeyForm(
+        optionals: index.schema.fields[0].form.optionalCount, isLast: isLast)
+      rules.isOrderedByID = isLast
+      if !isLast, index.schema.hasMultiple { rules.mayRepeat = true }
+    } else {
+      idForm = try inner.idForm(in: collection)
+      keyForm = JoinKeyForm()
+      // Ids are of one record each, so only others find a partner again.
+      rules.keepsFound = keepsFound && outer.field.identity != .id
+    }
+    try super.init(query, rules, in: collection, context: context, typed: typed)
+  }
+
+  override func collect(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {
+    try outerKeys.forEachKey(of: record, id: id, as: keyForm, in: &writer) { writer in
+      if let idForm {
+        try outerKeys.withID(idForm, &writer) { try addRecord($0, isListed: false) }
+      } else if writer.isCut {
+        try outerKeys.withWholeValue { try findEntries(writer.bytes, isExact: true, whole: $0) }
+      } else {
+        try findEntries(writer.bytes, isExact: keyForm.isLast, whole: nil)
+      }
+    }
+  }
+
+  /// - Parameter whole: the value behind a cut key, which others may have too.
+  private func findEntries(
+    _ key: UnsafeRawBufferPointer, isExact: Bool, whole: UnsafeRawBufferPointer?
+  ) throws {
+    if isExact {
+      var entry = try entries?.seek(exactly: key)
+      while let here = entry {
+        try add(here.value, whole)
+        entry = try entries?.nextDuplicate()
+      }
+      return
+    }
+    var entry = try entries?.seek(atOrAfter: key)
+    while let here = entry, here.key.count >= key.count,
+      UnsafeRawBufferPointer(rebasing: here.key[0..<key.count]).equals(key)
+    {
+      try add(here.value, whole)
+      entry = try entries?.next()
+    }
+  }
+
+  private func add(_ id: UnsafeRawBufferPointer, _ whole: UnsafeRawBufferPointer?) throws {
+    entriesExamined &+= 1
+    guard let whole else { return try addRecord(id, isListed: true) }
+    try addRecord(id, isListed: true) {
+      try innerKeys.hasValue(whole, in: $0, id: id, &checkWriter)
+    }
+  }
+
+  override func close() {
+    entries = nil
+    super.close()
+  }
+}
+
+extension JoinKeyReader {
+  /// How values of the field stand for ids. Schemas and joins are checked for it before.
+  func idForm(in collection: CollectionHandle) throws -> ReferenceForm {
+    guard let form = ReferenceForm(form, collection.stored.idKind) else {
+      throw LarchError(
+        .invalidSchema, "A property of this type cannot hold the ids of the other records."
+      ) {
+        $0.collection = collection.stored.name
+        $0.field = field.name
+      }
+    }
+    return form
+  }
+
+  /// Calls with the id that a value stands for, which was just given; not for one that no record
+  /// can have.
+  func withID(
+    _ form: ReferenceForm, _ writer: inout KeyWriter,
+    _ body: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard writer.isCut else {
+      _ = try form.withID(inKey: writer.bytes, body)
+      return
+    }
+    // Ids are texts of any length up to the limit of keys, behind a byte.
+    try withWholeValue { whole in
+      let size = MemoryLayout<Int>.size
+      guard whole.count >= size, whole.count - size <= KeyWriter.keyLimit else { return }
+      let id = [1] + whole.dropFirst(size)
+      try id.withUnsafeBytes { try body($0) }
+    }
+  }
+}
+
+extension KeyForm {
+  /// How many optionals are around the value.
+  var optionalCount: Int {
+    if case .optional(let wrapped) = node { return wrapped.optionalCount + 1 }
+    return 0
+  }
+}

@@ -1,0 +1,95 @@
+extension RecordReading {
+  /// The records of a query, each with the records that an association leads to, in one pass over
+  /// one snapshot.
+  ///
+  /// ```swift
+  /// for (company, people) in try store.fetch(Company.all, with: Company.people) {
+  ///   print(company.name, people.count)
+  /// }
+  /// ```
+  ///
+  /// The related records come in the order of their ids, those of a list of ids that the record
+  /// itself holds in the order of the list, without the ids of which there is no record. Through
+  /// join records, each comes once.
+  ///
+  /// - Parameters:
+  ///   - query: the records, in its order.
+  ///   - association: a declared association of their type.
+  ///   - targets: refines the related records: its condition and order hold for each record's own,
+  ///     and so do its limit and offset. It must not have a page token.
+  /// - Throws: `.unknownAssociation` when no open type declares the association; as
+  ///   ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: that of the query, a search for each of its records, and one for each related
+  ///   record; related records that several share are read and decoded once.
+  public func fetch<A: ToManyAssociation>(
+    _ query: Query<A.Owner>, with association: A, from targets: Query<A.Target> = A.Target.all
+  ) throws -> [(A.Owner, [A.Target])] {
+    try _reading { tx in
+      try tx.run(query, with: association, from: targets) { related in
+        var rows = RecordBuffer<(A.Owner, [A.Target])>()
+        while let owner = try related.next() {
+          rows.next().initialize(to: (owner, try related.targets()))
+          rows.filled()
+        }
+        return rows.takeArray()
+      }
+    }
+  }
+
+  /// The records of a query, each with the record that an association leads to, or nil, in one
+  /// pass over one snapshot.
+  ///
+  /// ```swift
+  /// for (person, company) in try store.fetch(Person.all, with: Person.company) {
+  ///   print(person.name, company?.name ?? "-")
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - query: the records, in its order.
+  ///   - association: a declared association of their type.
+  ///   - targets: refines the related records: nil stands for one that is not of this query.
+  /// - Throws: `.unknownAssociation` when no open type declares the association; as
+  ///   ``fetch(_:)-(Query<R>)``.
+  /// - Complexity: that of the query, and a search for each different related record, which is
+  ///   read and decoded once.
+  public func fetch<A: ToOneAssociation>(
+    _ query: Query<A.Owner>, with association: A, from targets: Query<A.Target> = A.Target.all
+  ) throws -> [(A.Owner, A.Target?)] {
+    try _reading { tx in
+      try tx.run(query, with: association, from: targets) { related in
+        var rows = RecordBuffer<(A.Owner, A.Target?)>()
+        while let owner = try related.next() {
+          rows.next().initialize(to: (owner, try related.target()))
+          rows.filled()
+        }
+        return rows.takeArray()
+      }
+    }
+  }
+}
+
+extension Query {
+  /// The records, each with its related ones.
+  ///
+  /// - Throws: `.unknownAssociation`; as ``fetch(in:)``.
+  /// - Complexity: that of the query, a search for each of its records, and one for each related
+  ///   record.
+  public func fetch<A: ToManyAssociation>(
+    with association: A, from targets: Query<A.Target> = A.Target.all,
+    in reader: some RecordReading
+  ) throws -> [(R, [A.Target])] where A.Owner == R {
+    try reader.fetch(self, with: association, from: targets)
+  }
+
+  /// The records, each with its related one or nil.
+  ///
+  /// - Throws: `.unknownAssociation`; as ``fetch(in:)``.
+  /// - Complexity: that of the query, and a search for each different related record.
+  public func fetch<A: ToOneAssociation>(
+    with association: A, from targets: Query<A.Target> = A.Target.all,
+    in reader: some RecordReading
+  ) throws -> [(R, A.Target?)] where A.Owner == R {
+    try reader.fetch(self, with: association, from: targets)
+  }
+}

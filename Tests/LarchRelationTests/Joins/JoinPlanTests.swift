@@ -1,0 +1,299 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("A join looks at no more than it needs, and says what it does")
+struct JoinPlanTests {
+  struct Firm: Record {
+    var id = RecordID<Firm>()
+    var name: String
+    var town: String
+    var size: Int
+
+    static let schema = Schema<Firm> {
+      Unique(\.name)
+      HasMany(\Worker.firmID, onDelete: .none)
+    }
+  }
+
+  struct Worker: Record {
+    var id = RecordID<Worker>()
+    var name: String
+    var firmID: Firm.ID?
+    var city: String
+    var age: Int
+    var skills: [String] = []
+
+    static let schema = Schema<Worker> {
+      Index(\.city, \.age)
+      Index(\.age)
+      Index(\.skills)
+    }
+  }
+
+  /// 100 firms with 10 workers each, and one worker of none.
+  private static func store(checks: Bool = true) throws -> Store {
+    var options = Store.Options()
+    options.checksQueries = checks
+    let store = try Store.temporary(for: Firm.self, Worker.self, options: options)
+    try store.write { tx in
+      var firms: [Firm] = []
+      for number in 0..<100 {
+        var firm = Firm(name: "firm \(number)", town: "town \(number % 10)", size: number)
+        try tx.save(&firm)
+        firms.append(firm)
+      }
+      for number in 0..<1000 {
+        var worker = Worker(
+          name: "worker \(number)", firmID: firms[number % 100].id, city: "town \(number % 20)",
+          age: number / 20, skills: number % 100 == 0 ? ["chess"] : [])
+        try tx.save(&worker)
+      }
+      var last = Worker(name: "idle", firmID: nil, city: "", age: 99)
+      try tx.save(&last)
+    }
+    return store
+  }
+
+  @Test("A reference is followed by id, and each record at its end is read once")
+  func byID() throws {
+    let store = try Self.store()
+    let join = Worker.joined(with: Firm.self, on: \.firmID, kind: .left)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        left join, Worker.firmID == Firm.id
+          outer Worker
+            all records
+          inner Firm
+            by id
+        outer examined 0 index entries, 1001 records; inner examined 0 index entries, 100 records; returned 1001
+        """)
+    #expect(try store.count(join) == 1001)
+    #expect(try store.fetch(join).last?.1 == nil)
+  }
+
+  @Test("The list of a reference is the index of the inner side")
+  func byReference() throws {
+    let store = try Self.store()
+    let join = Firm.where { $0.name == "firm 7" }
+      .joined(with: Worker.where { $0.age > 20 }, on: \.id, equals: \.firmID)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        inner join, Firm.id == Worker.firmID
+          outer Firm
+            index name ["firm 7"]
+          inner Worker
+            by index firmID
+              filter age > 20
+        outer examined 1 index entry, 1 record; inner examined 10 index entries, 10 records; returned 5
+        """)
+  }
+
+  @Test("An index that only begins with the field serves too")
+  func byComposite() throws {
+    let store = try Self.store()
+    let join = Firm.where { $0.size < 2 }
+      .joined(with: Worker.all.sorted(by: \.name), on: \.town, equals: \.city, kind: .left)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        left join, Firm.town == Worker.city
+          outer Firm
+            all records
+              filter size < 2
+          inner Worker
+            by index city_age
+              sort those of each row
+        outer examined 0 index entries, 100 records; inner examined 100 index entries, 100 records; returned 100
+        """)
+  }
+
+  @Test("Without an index the inner side is read once, not once for each row")
+  func byTable() throws {
+    let store = try Self.store()
+    let join = Worker.joined(
+      with: Firm.where { $0.size > 49 }, on: \.city, equals: \.town, kind: .inner)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        inner join, Worker.city == Firm.town
+          outer Worker
+            all records
+          inner Firm
+            table of
+              all records
+                filter size > 49
+        outer examined 0 index entries, 1001 records; inner examined 0 index entries, 100 records; returned 2500
+        """)
+  }
+
+  @Test("Where rows without a left are kept, the right side is read as a whole")
+  func right() throws {
+    let store = try Self.store()
+    let join = Worker.where { $0.age == 3 }
+      .joined(with: Firm.all.limit(5), on: \.firmID, kind: .full)
+      .sorted(byRight: \.size, .descending).then(byLeft: \.name).offset(1).limit(3)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        full join, Worker.firmID == Firm.id
+          outer Worker
+            index age [3]
+          inner Firm
+            table of
+              all records
+                limit 5
+          sort by right.size descending, left.name
+          offset 1
+          limit 3
+        outer examined 20 index entries, 20 records; inner examined 0 index entries, 5 records; returned 3
+        """)
+  }
+
+  @Test("Few records on the right lead to theirs on the left, and the order stays")
+  func turned() throws {
+    let store = try Self.store()
+    let join = Worker.joined(with: Firm.where { $0.name == "firm 42" }, on: \.firmID)
+      .sorted(byLeft: \.age, .descending)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        inner join, Worker.firmID == Firm.id
+          outer Firm
+            index name ["firm 42"]
+          inner Worker
+            by index firmID
+          sort by the order of the left
+        outer examined 1 index entry, 1 record; inner examined 10 index entries, 10 records; returned 10
+        """)
+    let ages = try store.fetch(join).map(\.0.age)
+    #expect(ages == ages.sorted(by: >))
+    #expect(ages.count == 10)
+  }
+
+  @Test("An order by the left is that of its index, and the first rows end the join")
+  func orderByLeft() throws {
+    let store = try Self.store(checks: false)
+    let join = Worker.joined(with: Firm.self, on: \.firmID)
+      .sorted(byLeft: \.age, .descending).limit(3)
+    let text = try store.explain(join, running: true)
+    #expect(
+      text == """
+        inner join, Worker.firmID == Firm.id
+          outer Worker
+            index age all entries descending
+              order served by the index
+          inner Firm
+            by id
+          limit 3
+        outer examined 4 index entries, 4 records; inner examined 0 index entries, 3 records; returned 3
+        """)
+    #expect(try store.fetch(join).map(\.0.age) == [49, 49, 49])
+  }
+
+  @Test("Elements of an array are found in its index")
+  func elements() throws {
+    let store = try Self.store()
+    let join = Worker.where { $0.skills.contains("chess") }
+      .joined(with: Worker.self, on: \.skills, equals: \.skills)
+    let text = try store.explain(join, running: true)
+    #expect(text.contains("by index skills"))
+    #expect(text.contains("inner examined 100 index entries"))
+    #expect(try store.count(join) == 100)
+  }
+
+  @Test("Records joined with others of their own type are two sides")
+  func selfJoin() throws {
+    let store = try Self.store()
+    let older = Worker.where { $0.age == 10 }
+      .joined(with: Worker.where { $0.age == 11 }, on: \.city, equals: \.city)
+      .sorted(byRight: \.name).sorted(byLeft: \.name)
+    let workers = try store.fetch(Worker.all)
+    var expected: [[String]] = []
+    for left in workers.filter({ $0.age == 10 }).sorted(by: { $0.name < $1.name }) {
+      for right in workers.filter({ $0.age == 11 }).sorted(by: { $0.name < $1.name })
+      where left.city == right.city {
+        expected.append([left.name, right.name])
+      }
+    }
+    #expect(try store.fetch(older).map { [$0.0.name, $0.1.name] } == expected)
+  }
+
+  @Test("Nil has no partner, not even nil, and NaN none, not even itself")
+  func nothing() throws {
+    struct Point: Record {
+      var id = RecordID<Point>()
+      var x: Double?
+    }
+    let store = try Store.temporary(for: Point.self)
+    try store.write { tx in
+      for x in [nil, .nan, 0.0, -0.0] as [Double?] {
+        var point = Point(x: x)
+        try tx.save(&point)
+      }
+    }
+    let join = Point.joined(with: Point.self, on: \.x, equals: \.x, kind: .full)
+    let rows = try store.fetch(join).map { [$0.0?.id.rawValue, $0.1?.id.rawValue] }
+    #expect(
+      rows == [[1, nil], [2, nil], [3, 3], [3, 4], [4, 3], [4, 4], [nil, 1], [nil, 2]])
+  }
+
+  @Test("A negative limit, and one of a side, are errors")
+  func invalid() throws {
+    let store = try Self.store()
+    for join in [
+      Worker.joined(with: Firm.self, on: \.firmID).limit(-1),
+      Worker.joined(with: Firm.self, on: \.firmID).offset(-1),
+      Worker.all.limit(-1).joined(with: Firm.self, on: \.firmID),
+      Worker.joined(with: Firm.all.offset(-1), on: \.firmID),
+    ] {
+      let error = #expect(throws: LarchError.self) { _ = try store.fetch(join) }
+      #expect(error?.code == .invalidQuery)
+    }
+  }
+
+  @Test("A sort of more rows than memory is for goes through a file")
+  func spilled() throws {
+    let store = try Self.store(checks: false)
+    let join = Worker.joined(with: Firm.self, on: \.firmID, kind: .left)
+      .sorted(byRight: \.size, .descending)
+    let expected = try store.fetch(join).map(\.0.id.rawValue)
+    try store.read { tx in
+      try tx.storage { _ in
+        let prepared: PreparedJoin<Worker, Firm> = try tx.prepare(join.details, isOrdered: true)
+        var settings = SortSettings()
+        settings.budget = 4096
+        let run = try JoinRun(
+          prepared.plan, prepared.sides, context: tx.context, settings: settings)
+        defer { run.close() }
+        let rows = JoinRows(run, prepared.left, prepared.right, join.kind)
+        var ids: [Int64] = []
+        while let row = try rows.next() { ids.append(row.0.id.rawValue) }
+        #expect(ids == expected)
+        #expect(run.counters.spilled > 0)
+      }
+    }
+  }
+
+  @Test("In a write the closure may change what is joined")
+  func changes() throws {
+    let store = try Self.store()
+    let join = Worker.where { $0.age == 3 }.joined(with: Firm.self, on: \.firmID)
+    try store.write { tx in
+      var count = 0
+      try tx.forEach(join) { worker, firm in
+        var worker = worker
+        worker.age = 4
+        try tx.save(&worker)
+        try tx.delete(worker)
+        count += 1
+      }
+      #expect(count == 20)
+      #expect(try tx.count(join) == 0)
+    }
+  }
+}
