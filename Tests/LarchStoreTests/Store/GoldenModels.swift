@@ -222,7 +222,9 @@ enum GoldenAssociations {
     Person.self, Town.self, Badge.self, Team.self, Letter.self,
   ]
   static let long = String(repeating: "Llanfair", count: 18)
-  static let towns: [Town] = ["", "Oslo", "Z\u{FC}rich", long + "1", long + "2"].map { Town(id: $0) }
+  static let towns: [Town] = ["", "Oslo", "Z\u{FC}rich", long + "1", long + "2"].map {
+    Town(id: $0)
+  }
   static let badges: [Badge] = (UInt8(0)..<3).map { number -> Badge in
     Badge(id: UUID(uuid: (number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255)))
   }
