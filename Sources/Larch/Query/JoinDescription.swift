@@ -55,5 +55,7 @@ extension TypedField where R: Record {
   }
 
   /// The id, which records are stored under.
-  static var id: TypedField<R> { FieldNode<R, R.ID>.id().indexKey().field }
+  static var id: TypedField<R> {
+    unsafeDowncast(FieldNode<R, R.ID>.id().indexKey().field, to: TypedField<R>.self)
+  }
 }
