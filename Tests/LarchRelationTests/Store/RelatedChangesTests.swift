@@ -91,10 +91,13 @@ struct RelatedChangesTests {
           try tx.remove(ids[5], from: nodes[0].follows)
           // One that is ahead, one that is behind, one past the end.
           try tx.add(contentsOf: [ids[6], ids[2], ids[11]], to: nodes[0].follows)
+        } else if id == ids[7] {
+          // The one that was given last is still there.
+          try tx.add(ids[4], to: nodes[0].follows)
         }
       }
       #expect(seen == [1, 3, 6, 7, 9].map { ids[$0] })
-      #expect(try tx.ids(nodes[0].follows) == [1, 2, 6, 7, 9, 11].map { ids[$0] })
+      #expect(try tx.ids(nodes[0].follows) == [1, 2, 4, 6, 7, 9, 11].map { ids[$0] })
     }
   }
 
