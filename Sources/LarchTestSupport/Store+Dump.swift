@@ -13,12 +13,15 @@ extension Store {
     public static let records = Self(rawValue: 1)
     /// The entries of every index.
     public static let entries = Self(rawValue: 2)
-    /// Both.
-    public static let all: Self = [.records, .entries]
+    /// The links of every association that is lists of ids, by its first end.
+    public static let links = Self(rawValue: 4)
+    /// All of them.
+    public static let all: Self = [.records, .entries, .links]
   }
 
   /// A stable, readable text of everything in the store: collections by name, records in the
-  /// order of their ids, index entries in the order of their keys, counts.
+  /// order of their ids, index entries in the order of their keys, counts; then associations by
+  /// their keys, with their ends and the rules of these, and lists in the order of their ids.
   ///
   /// ```text
   /// collection Person: 2 records
@@ -27,6 +30,8 @@ extension Store {
   ///   index city_age: 2 entries
   ///     ["London", 36] -> 1
   ///     ["Oslo", 41] -> 2
+  /// lists Club/Person/members: Club with Person, 2 links, on delete nullify, nullify
+  ///   7 -> 1, 2
   /// ```
   ///
   /// Equal contents give equal texts, on every machine. Compare with
@@ -55,9 +60,30 @@ extension Store {
           }
         }
       }
+      for association in inspector.associations {
+        lines.append(association.summary)
+        if contents.contains(.links) { lines += try listLines(of: association, inspector) }
+      }
     }
     return lines.joined(separator: "\n") + (lines.isEmpty ? "" : "\n")
   }
+}
+
+/// One line for each id that is linked with others.
+private func listLines(
+  of association: StoreInspector.Association, _ inspector: StoreInspector
+) throws -> [String] {
+  var lines: [String] = []
+  var last: String?
+  try inspector.forEachLink(of: association) { id, other in
+    if id == last {
+      lines[lines.count - 1] += ", \(other)"
+    } else {
+      lines.append("  \(id) -> \(other)")
+      last = id
+    }
+  }
+  return lines
 }
 
 private func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {

@@ -25,6 +25,7 @@ struct Info {
           print("  \(kind) \(index.name): \(index.entryCount) entries\(state)")
         }
       }
+      for association in inspector.associations { print(association.summary) }
     }
   }
 }

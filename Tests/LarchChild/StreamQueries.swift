@@ -7,8 +7,21 @@ private struct Grain: Record {
   var id = RecordID<Grain>()
   var number: Int
   var text: String
+  var heapID: Heap.ID?
 
   static let schema = Schema<Grain> { Index(\.number) }
+}
+
+/// One that has all of them in a list, and in an index.
+private struct Heap: Record {
+  var id = RecordID<Heap>()
+
+  static let grains = ManyToMany<Heap, Grain>(named: "grains")
+  static let owned = HasMany<Heap, Grain>(\.heapID)
+  static let schema = Schema<Heap> {
+    grains
+    owned
+  }
 }
 
 /// `stream-queries <directory> <count>`: visits so many records in several ways, and prints for
@@ -19,13 +32,17 @@ func streamQueries(_ arguments: [String]) throws {
   limitLifetime()
   var options = Store.Options()
   options.durability = .relaxed
-  let store = try Store(at: arguments[0] + "/grains.larch", for: Grain.self, options: options)
+  let store = try Store(
+    at: arguments[0] + "/grains.larch", for: Grain.self, Heap.self, options: options)
+  var heap = Heap()
+  try store.write { try $0.save(&heap) }
   let text = String(repeating: "grain ", count: 40)
   for start in stride(from: 0, to: count, by: 10_000) {
     try store.write { tx throws in
       for number in start..<min(start + 10_000, count) {
-        var grain = Grain(number: (number * 7919) % count, text: text)
+        var grain = Grain(number: (number * 7919) % count, text: text, heapID: heap.id)
         try tx.insert(&grain)
+        try tx.add(grain.id, to: heap.related(Heap.grains))
       }
     }
   }
@@ -50,11 +67,43 @@ func streamQueries(_ arguments: [String]) throws {
       print(name, most - before)
     }
   }
+  for (name, list) in [
+    ("links", heap.related(Heap.grains)), ("children", heap.related(Heap.owned)),
+  ] {
+    try store.read { tx throws in
+      try expectStreaming(name, count) { seen in try tx.forEachID(of: list) { _ in try seen() } }
+    }
+    // In a write the list is changed meanwhile, by one that is there already.
+    try store.write { tx throws in
+      try expectStreaming(name + "-write", count) { seen in
+        try tx.forEachID(of: list) { id in
+          try seen()
+          if id.rawValue % 1000 == 0 { try tx.add(1, to: heap.related(Heap.grains)) }
+        }
+      }
+    }
+  }
   // What a cursor must not do, to show that it would be seen.
   let before = try ownMemory()
   let all = try store.fetch(Grain.all)
   print("array", try ownMemory() - before, all.count)
   store.close()
+}
+
+/// Prints how much memory a loop took that calls a closure so often.
+private func expectStreaming(
+  _ name: String, _ wanted: Int, _ loop: (_ seen: () throws -> Void) throws -> Void
+) throws {
+  var seen = 0
+  var before = 0
+  var most = 0
+  try loop {
+    seen += 1
+    if seen == wanted / 10 { before = try ownMemory() }
+    if seen % (wanted / 20) == 0 { most = max(most, try ownMemory()) }
+  }
+  guard seen == wanted else { throw Mismatch("\(name): \(seen) instead of \(wanted)") }
+  print(name, most - before)
 }
 
 private func ownMemory() throws -> Int {

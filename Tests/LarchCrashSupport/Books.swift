@@ -33,6 +33,8 @@ package struct IndexedBook: Record {
     Index(\.topics)
     Index(\.initial, name: "initial")
     Index(\.shelf, name: "front", where: { $0.shelf < 20 })
+    // Lists are made in the one step that also begins the indexes.
+    ManyToMany(IndexedBook.self, named: "alike")
   }
 }
 

@@ -278,6 +278,7 @@ struct KilledBuildTests {
     defer { store.close() }
     let report = try store.verify()
     #expect(report.isClean, "seed \(runSeed): \(report)")
+    #expect(try store.dump([]).contains("lists Book/Book/alike: Book with Book, 0 links"))
     let other = try CrashDirectory()
     try Books.make(at: other.store, count: count, seed: seed)
     let fresh = try Store(at: other.store, for: IndexedBook.self)

@@ -115,6 +115,94 @@ struct FileFormatTests {
   }
 }
 
+// MARK: - Associations
+
+extension FileFormatTests {
+  struct Reader: Record {
+    var id = RecordID<Reader>()
+    var cardID: UUID?
+    var wantedIDs: [String] = []
+
+    static let schema = Schema<Reader> {
+      HasMany(Work.self, in: \.wantedIDs)
+      ManyToMany(Work.self, named: "read", onDelete: .deny)
+      ManyToMany(Reader.self, named: "knows")
+    }
+    static let read = ManyToMany<Reader, Work>(named: "read", onDelete: .deny)
+    static let knows = ManyToMany<Reader, Reader>(named: "knows")
+  }
+
+  struct Card: Record {
+    var id = UUID()
+    static let schema = Schema<Card> { HasOne(\Reader.cardID, onDelete: .destroy) }
+  }
+
+  struct Work: Record {
+    var id: String
+    static let schema = Schema<Work> {
+      ManyToMany(Reader.self, named: "read", onDelete: .destroyLast)
+    }
+  }
+
+  @Test("A reader written from the document finds every association and every link, both ways")
+  func associations() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("associations.larch")
+    let store = try Store(at: path, for: Reader.self, Card.self, Work.self)
+    let text = { (number: Int) in "work \(number)" + String(repeating: "ö", count: number % 200) }
+    var links: [String: Set<[[UInt8]]>] = [:]
+    try store.write { tx in
+      for number in 1...500 {
+        var work = Work(id: text(number))
+        try tx.save(&work)
+      }
+      var readers = (1...500).map { _ in Reader() }
+      for index in readers.indices { try tx.save(&readers[index]) }
+      for (index, reader) in readers.enumerated() {
+        // One reader of nearly all, one work that nearly all have read, and pairs.
+        for other in Set([index % 2, index, 0, index == 7 ? index + 100 : 3]) {
+          try tx.add(text(other + 1), to: reader.related(Reader.read))
+          links["Reader/Work/read", default: []].insert([
+            Self.key(index + 1), [1] + Array(text(other + 1).utf8),
+          ])
+          try tx.add(readers[other].id, to: reader.related(Reader.knows))
+          links["Reader/Reader/knows", default: []].insert([
+            Self.key(index + 1), Self.key(other + 1),
+          ])
+        }
+      }
+    }
+    store.close()
+
+    let reader = try FormatReader(path: path)
+    let found = try reader.associations()
+    #expect(
+      found.map(\.key) == [
+        "Reader.cardID", "Reader.wantedIDs", "Reader/Reader/knows", "Reader/Work/read",
+      ])
+    #expect(
+      found.map(\.ends) == [
+        ["Reader", "Card"], ["Reader", "Work"], ["Reader", "Reader"], ["Reader", "Work"],
+      ])
+    #expect(found.map(\.kind) == [1, 1, 2, 2])
+    #expect(found.map(\.rules) == [[1, 3], [1, 2], [2, 2], [5, 4]])
+    #expect(found.map(\.path) == [["cardID"], ["wantedIDs"], [], []])
+    #expect(found.map(\.traits) == [1 + 4, 1 + 2, 0, 0])
+    #expect(Set(found.map(\.number)).count == 3)
+    for association in found where association.kind == 2 {
+      let pairs = try reader.links(of: association)
+      #expect(Set(pairs) == links[association.key], "\(association.key)")
+      #expect(pairs.count == Set(pairs).count)
+    }
+    // Who holds an id is listed in the index over the property.
+    let readers = try #require(try reader.collections().first { $0.name == "Reader" })
+    #expect(
+      readers.indexes.map { [$0.definition, "\($0.isUnique)"] }.sorted { $0[0] < $1[0] } == [
+        ["string;stored;[]wantedIDs", "false"], ["uuid?;stored;cardID", "true"],
+      ])
+  }
+}
+
 // MARK: - What the document says of a sample
 
 extension FileFormatTests {

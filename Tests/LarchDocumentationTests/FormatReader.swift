@@ -15,6 +15,16 @@ struct FormatReader {
     var indexes: [(number: UInt32, name: String, isUnique: Bool, definition: String, state: UInt8)]
   }
 
+  struct Association {
+    let key: String
+    let kind: UInt8
+    let ends: [String]
+    let rules: [UInt8]
+    let path: [String]
+    let traits: UInt8
+    let number: UInt32
+  }
+
   let file: [UInt8]
   let pageSize: Int
   private(set) var databases: [String: [UInt8]] = [:]
@@ -164,6 +174,37 @@ extension FormatReader {
       try bytes.expectEnd()
       return result
     }
+  }
+}
+
+// MARK: - Associations
+
+extension FormatReader {
+  /// In the order of their keys.
+  func associations() throws -> [Association] {
+    let prefix = "association/"
+    return try catalog().filter { $0.key.hasPrefix(prefix) }.map { key, value in
+      var bytes = Bytes(value)
+      let kind: UInt8 = try bytes.integer()
+      let ends = [try bytes.text8(), try bytes.text8()]
+      let rules: [UInt8] = [try bytes.integer(), try bytes.integer()]
+      let path = try (0..<(try bytes.varint())).map { _ in try bytes.text8() }
+      let result = Association(
+        key: String(key.dropFirst(prefix.count)), kind: kind, ends: ends, rules: rules,
+        path: path, traits: try bytes.integer(), number: try bytes.integer())
+      try bytes.expectEnd()
+      return result
+    }.sorted { $0.key < $1.key }
+  }
+
+  /// The links of lists, from the first end to the second, which both directions must tell.
+  func links(of association: Association) throws -> [[[UInt8]]] {
+    let forward = try entries("links.\(association.number)").map { [$0.key, $0.value] }
+    let inverse = try entries("links.\(association.number).inverse").map { [$0.value, $0.key] }
+    guard forward.count == inverse.count, Set(forward) == Set(inverse) else {
+      throw Wrong("directions of links")
+    }
+    return forward
   }
 }
 

@@ -9,6 +9,8 @@ struct OracleStatistics: PlanStatistics {
 
   func recordCount() -> Int { 10_000_000 }
 
+  func estimate(_ lists: Plan.ListScan) -> Int { lists.ids.count }
+
   func estimate(index: Int, ranges: [KeyRange]) -> Int {
     var random = SeededGenerator(
       seed: seed &+ UInt64(index) &* 977 &+ UInt64(ranges.count) &* 7919)

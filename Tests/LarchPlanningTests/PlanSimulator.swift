@@ -62,6 +62,11 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     }
   }
 
+  func estimate(_ lists: Plan.ListScan) throws -> Int { throw NoLists() }
+
+  /// Lists are kept beside records and indexes, and simulated are only these.
+  private struct NoLists: Error {}
+
   // MARK: Plans
 
   func plan(_ query: Query<R>, for need: QueryNeed = .records) throws -> Plan {
@@ -143,6 +148,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
       examined += found.count
       return found.map { Row(id: $0.id) }
     case .index(let scan): return try rows(scan)
+    case .list: throw NoLists()
     case .union(let parts):
       var seen: Set<[UInt8]> = []
       return try parts.flatMap { try rows($0) }.filter { seen.insert($0.id).inserted }

@@ -67,4 +67,17 @@ static inline uint64_t fnv_person(uint64_t hash, const bench_person *person) {
   return fnv_u64(hash, (uint64_t)person->company_id);
 }
 
+// What a company adds to a checksum: its people count beside its id, so that it matters whose they
+// are.
+static inline uint64_t company_checksum(int64_t id, const char *name, uint32_t length, uint64_t people) {
+  __asm__ volatile("" : : "r"(name) : "memory");
+  return (uint64_t)id * (people + 1) * 0x9E3779B97F4A7C15u + length * 257u;
+}
+
+// Summed over links; other links between the same students and courses do not add up to the same.
+static inline uint64_t link_checksum(int64_t student, int64_t course) {
+  uint64_t bits = (uint64_t)student * 0x9E3779B97F4A7C15u ^ (uint64_t)course * 0xC2B2AE3D27D4EB4Fu;
+  return (bits ^ bits >> 29) * 0xBF58476D1CE4E5B9u;
+}
+
 #endif

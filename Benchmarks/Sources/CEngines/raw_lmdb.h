@@ -130,4 +130,7 @@ static inline int begin_read(bench_lmdb *store, MDB_txn **txn) {
   return code;
 }
 
+// Deletes a person with its index entries, but for those in the spared index; INDEX_COUNT spares none.
+int lmdb_delete_person(bench_lmdb *store, MDB_txn *txn, int64_t id, int spared_index);
+
 #endif

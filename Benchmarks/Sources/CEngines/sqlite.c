@@ -1,17 +1,12 @@
 // SQLite as its manual advises: prepared statements, WAL, synchronous=FULL, 64 MB cache, memory map.
 
-#include <sqlite3.h>
-#include <string.h>
-
-#include "person.h"
+#include "sqlite.h"
 
 enum {
   BEGIN_WRITE, BEGIN_READ, COMMIT, ROLLBACK, INSERT, SET_AGE, DELETE, GET, SCAN,
   FIND_EMAIL, FIND_AGES, FIND_CITY, FIND_COMPANY, EMAIL_RANGE, CITY_RANGE, COUNT_AGES, FIND_SCORES,
   TOP_SCORES, STATEMENT_COUNT
 };
-
-#define COLUMNS "id, name, email, age, score, active, createdAt, city, companyID"
 
 static const char *const statement_texts[STATEMENT_COUNT] = {
   "BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK",
@@ -31,30 +26,29 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
   "SELECT " COLUMNS " FROM person WHERE score > ?",
   "SELECT " COLUMNS " FROM person ORDER BY score DESC LIMIT ?"};
 
-static const char schema[] =
+static const char settings[] =
   "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
-  "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY;"
-  "CREATE TABLE IF NOT EXISTS person (id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
-  " email TEXT NOT NULL, age INTEGER NOT NULL, score REAL NOT NULL, active INTEGER NOT NULL,"
-  " createdAt REAL NOT NULL, city TEXT NOT NULL, companyID INTEGER NOT NULL);"
+  "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY;";
+
+static const char schema[] =
+  PERSON_TABLE("")
   "CREATE UNIQUE INDEX IF NOT EXISTS person_email ON person (email);"
   "CREATE INDEX IF NOT EXISTS person_age ON person (age);"
   "CREATE INDEX IF NOT EXISTS person_city_age ON person (city, age);"
   "CREATE INDEX IF NOT EXISTS person_createdAt ON person (createdAt);"
   "CREATE INDEX IF NOT EXISTS person_companyID ON person (companyID);";
 
-struct bench_sqlite {
-  sqlite3 *database;
-  sqlite3_stmt *statements[STATEMENT_COUNT];
-};
-
 const char *bench_sqlite_message(int code) { return sqlite3_errstr(code); }
 
-int bench_sqlite_open(const char *path, bench_sqlite **out) {
+int sqlite_open(const char *path, const char *tables, bench_sqlite **out) {
   bench_sqlite *store = calloc(1, sizeof *store);
-  if (store == NULL) abort();
+  sqlite3_stmt **statements = calloc(STATEMENT_COUNT, sizeof *statements);
+  if (store == NULL || statements == NULL) abort();
+  store->statements = statements;
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(path, &store->database, flags, NULL);
+  if (code == SQLITE_OK) code = sqlite3_exec(store->database, settings, NULL, NULL, NULL);
+  if (code == SQLITE_OK) code = sqlite3_exec(store->database, tables, NULL, NULL, NULL);
   if (code == SQLITE_OK) code = sqlite3_exec(store->database, schema, NULL, NULL, NULL);
   for (int index = 0; code == SQLITE_OK && index < STATEMENT_COUNT; index++) {
     code = sqlite3_prepare_v3(
@@ -69,19 +63,20 @@ int bench_sqlite_open(const char *path, bench_sqlite **out) {
   return SQLITE_OK;
 }
 
+int bench_sqlite_open(const char *path, bench_sqlite **out) { return sqlite_open(path, "", out); }
+
 void bench_sqlite_close(bench_sqlite *store) {
   for (int index = 0; index < STATEMENT_COUNT; index++) sqlite3_finalize(store->statements[index]);
   sqlite3_close(store->database);
+  free(store->statements);
   free(store);
 }
 
-// Runs a statement that returns no rows.
-static int run(sqlite3_stmt *statement) {
-  sqlite3_step(statement);
-  return sqlite3_reset(statement);
-}
+int sqlite_begin_write(bench_sqlite *store) { return run(store->statements[BEGIN_WRITE]); }
 
-static int finish(bench_sqlite *store, int code) {
+int sqlite_begin_read(bench_sqlite *store) { return run(store->statements[BEGIN_READ]); }
+
+int sqlite_finish(bench_sqlite *store, int code) {
   if (code == SQLITE_OK) return run(store->statements[COMMIT]);
   run(store->statements[ROLLBACK]);
   return code;
@@ -89,7 +84,7 @@ static int finish(bench_sqlite *store, int code) {
 
 int bench_sqlite_insert(
   bench_sqlite *store, const bench_person *people, size_t count, int64_t *last_id) {
-  int code = run(store->statements[BEGIN_WRITE]);
+  int code = sqlite_begin_write(store);
   if (code != SQLITE_OK) return code;
   sqlite3_stmt *statement = store->statements[INSERT];
   for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
@@ -105,29 +100,11 @@ int bench_sqlite_insert(
     code = run(statement);
   }
   *last_id = sqlite3_last_insert_rowid(store->database);
-  return finish(store, code);
-}
-
-static char *column_copy(sqlite3_stmt *statement, int column, uint32_t *length) {
-  const void *text = sqlite3_column_text(statement, column);
-  *length = (uint32_t)sqlite3_column_bytes(statement, column);
-  return person_copy_string(text, *length);
-}
-
-static void materialise(sqlite3_stmt *statement, bench_person *person) {
-  person->id = sqlite3_column_int64(statement, 0);
-  person->name = column_copy(statement, 1, &person->name_length);
-  person->email = column_copy(statement, 2, &person->email_length);
-  person->age = sqlite3_column_int64(statement, 3);
-  person->score = sqlite3_column_double(statement, 4);
-  person->active = sqlite3_column_int(statement, 5) != 0;
-  person->created_at = sqlite3_column_double(statement, 6);
-  person->city = column_copy(statement, 7, &person->city_length);
-  person->company_id = sqlite3_column_int64(statement, 8);
+  return sqlite_finish(store, code);
 }
 
 int bench_sqlite_age(bench_sqlite *store, const int64_t *ids, size_t count, uint64_t *done) {
-  int code = run(store->statements[BEGIN_WRITE]);
+  int code = sqlite_begin_write(store);
   if (code != SQLITE_OK) return code;
   sqlite3_stmt *get = store->statements[GET], *set = store->statements[SET_AGE];
   for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
@@ -146,11 +123,11 @@ int bench_sqlite_age(bench_sqlite *store, const int64_t *ids, size_t count, uint
     person_free(&person);
   }
   *done = count;
-  return finish(store, code);
+  return sqlite_finish(store, code);
 }
 
 int bench_sqlite_delete(bench_sqlite *store, const int64_t *ids, size_t count, uint64_t *done) {
-  int code = run(store->statements[BEGIN_WRITE]);
+  int code = sqlite_begin_write(store);
   if (code != SQLITE_OK) return code;
   for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
     sqlite3_bind_int64(store->statements[DELETE], 1, ids[index]);
@@ -158,7 +135,7 @@ int bench_sqlite_delete(bench_sqlite *store, const int64_t *ids, size_t count, u
     if (code == SQLITE_OK && sqlite3_changes(store->database) != 1) code = SQLITE_NOTFOUND;
   }
   *done = count;
-  return finish(store, code);
+  return sqlite_finish(store, code);
 }
 
 static int get_one(sqlite3_stmt *get, int64_t id, bench_result *result) {
@@ -186,9 +163,9 @@ int bench_sqlite_get_each(
 }
 
 int bench_sqlite_get(bench_sqlite *store, const int64_t *ids, size_t count, bench_result *result) {
-  int code = run(store->statements[BEGIN_READ]);
+  int code = sqlite_begin_read(store);
   if (code != SQLITE_OK) return code;
-  return finish(store, bench_sqlite_get_each(store, ids, count, result));
+  return sqlite_finish(store, bench_sqlite_get_each(store, ids, count, result));
 }
 
 static inline int each_row(
@@ -228,13 +205,13 @@ static int find_texts(
   bench_sqlite *store, sqlite3_stmt *query, const bench_text *texts, size_t count,
   bench_result *result) {
   *result = (bench_result){0, 0};
-  int code = run(store->statements[BEGIN_READ]);
+  int code = sqlite_begin_read(store);
   if (code != SQLITE_OK) return code;
   for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
     bind_text(query, 1, texts[index]);
     code = each_row(query, result, add_checksum);
   }
-  return finish(store, code);
+  return sqlite_finish(store, code);
 }
 
 int bench_sqlite_find_emails(
@@ -253,13 +230,13 @@ int bench_sqlite_find_companies(
   bench_sqlite *store, const int64_t *companies, size_t count, bench_result *result) {
   sqlite3_stmt *query = store->statements[FIND_COMPANY];
   *result = (bench_result){0, 0};
-  int code = run(store->statements[BEGIN_READ]);
+  int code = sqlite_begin_read(store);
   if (code != SQLITE_OK) return code;
   for (size_t index = 0; code == SQLITE_OK && index < count; index++) {
     sqlite3_bind_int64(query, 1, companies[index]);
     code = each_row(query, result, add_checksum);
   }
-  return finish(store, code);
+  return sqlite_finish(store, code);
 }
 
 int bench_sqlite_find_ages(

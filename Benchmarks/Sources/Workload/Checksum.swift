@@ -17,6 +17,24 @@ public func personChecksum(
   return sum
 }
 
+/// What a company adds to a checksum. Its people count beside its id, so that it matters whose they
+/// are.
+@inlinable
+@inline(__always)
+public func companyChecksum(id: Int64, name: String, people: Int) -> UInt64 {
+  let weight = UInt64(bitPattern: id) &* UInt64(people + 1) &* 0x9E37_79B9_7F4A_7C15
+  return weight &+ UInt64(name.utf8.count) &* 257
+}
+
+/// What a link adds to a checksum. Other links between the same students and courses do not add up
+/// to the same.
+public func linkChecksum(student: Int64, course: Int64) -> UInt64 {
+  let bits =
+    UInt64(bitPattern: student) &* 0x9E37_79B9_7F4A_7C15
+    ^ UInt64(bitPattern: course) &* 0xC2B2_AE3D_27D4_EB4F
+  return (bits ^ bits >> 29) &* 0xBF58_476D_1CE4_E5B9
+}
+
 extension WorkloadPerson {
   /// The checksum of this record.
   public var checksum: UInt64 {

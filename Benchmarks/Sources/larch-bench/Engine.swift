@@ -14,6 +14,8 @@ protocol Engine: QueryEngine {
   associatedtype Batch
 
   static var peer: String { get }
+  /// The same peer on a store with associations.
+  static var associations: (any AssociationEngine.Type)? { get }
 
   /// Opens the store at the path, creating it with its indexes where there is none.
   init(path: String) throws
@@ -38,6 +40,8 @@ protocol Engine: QueryEngine {
 }
 
 extension Engine {
+  static var associations: (any AssociationEngine.Type)? { nil }
+
   func settle() throws {}
 
   /// Inserts group after group, each in a transaction; only the inserts are timed.

@@ -2,9 +2,10 @@ import Workload
 
 /// A row of the table: what is run, when, and how good Larch must be.
 struct Operation: Sendable {
-  /// Stages follow one another on one store, so that each operation meets the state it expects.
+  /// Stages follow one another on one store, so that each operation meets the state it expects;
+  /// those on associations make a store each.
   enum Stage: Int, CaseIterable {
-    case load, read, open, write
+    case load, read, open, write, associations
   }
 
   enum Limit: Sendable {
@@ -16,6 +17,8 @@ struct Operation: Sendable {
   var unit: String
   var stage: Stage
   var limit: Limit?
+  /// The peer that Larch must not be slower than, whatever the limit.
+  var slowest: String?
   /// The same operation under this name and limit for the peer that codes memberwise.
   var memberwise: (name: String, limit: Limit)?
   /// Run only when named.
@@ -25,7 +28,7 @@ struct Operation: Sendable {
 
   /// All that are known; a later issue adds a row here and a method to `Engine`.
   static var all: [Operation] {
-    writes + reads + queries + [
+    writes + reads + queries + associations + [
       Operation(
         name: "open", unit: "open+find", stage: .open,
         limit: .nanoseconds(must: 800_000, aim: 300_000), run: runOpen),

@@ -78,10 +78,9 @@ struct Report {
     ]
     for operation in Operation.all {
       guard let row = figures[operation.name] else { continue }
-      lines.append(line(operation.name, operation.unit, operation.limit, row, peers, "larch"))
+      lines.append(line(operation.name, operation, operation.limit, row, peers, "larch"))
       if let memberwise = operation.memberwise, row["larch-m"] != nil {
-        lines.append(
-          line(memberwise.name, operation.unit, memberwise.limit, row, peers, "larch-m"))
+        lines.append(line(memberwise.name, operation, memberwise.limit, row, peers, "larch-m"))
       }
     }
     return lines.joined(separator: "\n")
@@ -94,9 +93,10 @@ struct Report {
   }
 
   private func line(
-    _ name: String, _ unit: String, _ limit: Operation.Limit?, _ row: [String: [Double]],
+    _ name: String, _ operation: Operation, _ limit: Operation.Limit?, _ row: [String: [Double]],
     _ peers: [String], _ judged: String
   ) -> String {
+    let unit = operation.unit
     let base = row["lmdb"]
     var text = pad(name, 10) + pad(unit, 10)
     text += pad(base.map { figure(median($0), unit) } ?? "-", 12, right: true)
@@ -117,6 +117,9 @@ struct Report {
       text += pad(figure(must, unit), 10, right: true) + pad(figure(aim, unit), 9, right: true)
     }
     guard let reached else { return text }
+    if let slowest = operation.slowest, let ratio = ratio(row[judged], row[slowest]), ratio > 1 {
+      return text + "  MISSED: slower than \(slowest)"
+    }
     return text + (reached > must ? "  MISSED" : reached > aim ? "  ok" : "  ok, aim reached")
   }
 

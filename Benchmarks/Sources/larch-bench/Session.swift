@@ -72,6 +72,17 @@ final class Session {
       }
   }
 
+  /// A fresh store with associations, gone afterwards; nothing where the peer has none.
+  func withAssociations<T>(_ body: (any AssociationEngine) throws -> T) throws -> T? {
+    guard let type = type.associations else { return nil }
+    let folder = directory.appending(path: "associations-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let engine = try type.init(path: folder.appending(path: "links.larch").path)
+    defer { engine.close() }
+    return try body(engine)
+  }
+
   func finish() throws {
     engine.close()
     try FileManager.default.removeItem(at: directory)

@@ -94,4 +94,31 @@ struct WorkloadTests {
     }
     #expect(seen.count == changes.count + 1)
   }
+
+  @Test("the checksum of companies tells whose people they are")
+  func companyChecksumSeesWhosePeople() {
+    func sum(_ first: Int, _ second: Int) -> UInt64 {
+      companyChecksum(id: 1, name: "Company 1", people: first)
+        &+ companyChecksum(id: 2, name: "Company 2", people: second)
+    }
+    #expect(sum(3, 5) != sum(5, 3))
+    #expect(sum(3, 5) != sum(4, 4))
+    #expect(
+      companyChecksum(id: 1, name: "Company 1", people: 3)
+        != companyChecksum(id: 1, name: "Company 10", people: 3))
+  }
+
+  @Test("the checksum of links tells apart links between the same students and courses")
+  func linkChecksumSeesPairs() {
+    func sum(_ pairs: [(Int64, Int64)]) -> UInt64 {
+      pairs.reduce(0) { $0 &+ linkChecksum(student: $1.0, course: $1.1) }
+    }
+    for student: Int64 in 1...50 {
+      for course: Int64 in 1...50 where course != student {
+        #expect(
+          sum([(student, course), (course, student)])
+            != sum([(student, student), (course, course)]))
+      }
+    }
+  }
 }

@@ -56,6 +56,28 @@ struct AssociationEnd: Sendable {
   var rule: DeleteRule { association.rule(deletingFirst: isFirst) }
   /// The collection at the other end; nil where it is not open.
   var other: CollectionHandle? { isFirst ? association.second : association.first }
+  /// The same association from the side of the other collection.
+  var opposite: AssociationEnd { AssociationEnd(association: association, isFirst: !isFirst) }
+  /// Whether something may have to happen when a record of the collection is deleted.
+  var actsOnDelete: Bool {
+    // The members of lists name the record.
+    if association.stored.kind == .links { return true }
+    if association.schema == nil, association.first != nil, association.second != nil {
+      // The program gave the association up, and only a file that it may not change has it still.
+      return false
+    }
+    switch rule {
+    case .none, .automatic: return false
+    // The property of a holder goes with it.
+    case .nullify: return !isFirst
+    case .destroy, .destroyLast, .deny: return true
+    }
+  }
+  /// Whether records at the other end that stay lose their references to a deleted one.
+  var removesReferences: Bool {
+    guard !isFirst, let reference = association.reference else { return false }
+    return rule == .nullify || (rule == .destroyLast && reference.declaration.isList)
+  }
   var otherName: String { isFirst ? association.stored.second : association.stored.first }
 }
 

@@ -66,6 +66,8 @@ final class Catalog: Sendable {
   let associations: [AssociationHandle]
   /// The ends that each collection is, by its place.
   private let ends: [[AssociationEnd]]
+  /// Those of them that a deletion must look at.
+  private let deletionEnds: [[AssociationEnd]]
   private let byType: [ObjectIdentifier: CollectionHandle]
   /// Types that are declared, but that a file opened read-only has no collection for.
   private let missing: Set<ObjectIdentifier>
@@ -75,7 +77,7 @@ final class Catalog: Sendable {
     associations: [AssociationHandle], missing: Set<ObjectIdentifier>
   ) {
     self.associations = associations
-    ends = collections.map { collection in
+    let ends = collections.map { collection in
       associations.flatMap { association in
         var ends: [AssociationEnd] = []
         if association.first === collection {
@@ -87,6 +89,8 @@ final class Catalog: Sendable {
         return ends
       }
     }
+    self.ends = ends
+    deletionEnds = ends.map { $0.filter(\.actsOnDelete) }
     self.missing = missing
     self.storage = storage
     self.generation = generation
@@ -98,6 +102,11 @@ final class Catalog: Sendable {
 
   /// The ends of associations that a collection is.
   func ends(of collection: CollectionHandle) -> [AssociationEnd] { ends[collection.place] }
+
+  /// The ends at which something may have to happen when a record of the collection is deleted.
+  func deletionEnds(of collection: CollectionHandle) -> [AssociationEnd] {
+    deletionEnds[collection.place]
+  }
 
   /// The association that the catalog knows by this key; nil where no open type is an end of it.
   func association(_ key: String) -> AssociationHandle? {

@@ -39,7 +39,7 @@ struct CatalogLoader {
   private func associationChange(
     _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws -> SchemaDiff.AssociationChange {
-    SchemaDiff.change(
+    try SchemaDiff.change(
       stored: try storage.associations(in: transaction), declared: associations,
       collections: Set(schemas.map(\.name)))
   }
@@ -50,6 +50,7 @@ struct CatalogLoader {
     try environment.openDatabases { transaction in
       let storage = try openStorage(in: transaction)
       let stored = try storage.collections(in: transaction)
+      _ = try associationChange(storage, in: transaction)
       for schema in schemas {
         _ = try SchemaDiff.change(
           stored: stored.first { $0.name == schema.name }, declared: schema)
@@ -156,10 +157,8 @@ struct CatalogLoader {
     let stored = StoredIndex(
       id: try storage.nextNumber(in: transaction), name: index.name, isUnique: index.isUnique,
       definition: index.definition, state: state)
-    // Ids of one length lie packed, without a header each.
-    let flags: LMDBDatabase.Flags =
-      idKind.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
-    _ = try CatalogLoader.create(CatalogStorage.indexName(stored.id), flags, in: transaction)
+    _ = try CatalogLoader.create(
+      CatalogStorage.indexName(stored.id), .ids(of: idKind), in: transaction)
     return stored
   }
 
@@ -168,16 +167,13 @@ struct CatalogLoader {
     _ association: StoredAssociation, _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws {
     var association = association
-    if association.kind == .links, association.number == 0 {
+    if association.kind == .links, association.number == 0,
+      let first = schemas.first(where: { $0.name == association.first }),
+      let second = schemas.first(where: { $0.name == association.second })
+    {
       association.number = try storage.nextNumber(in: transaction)
-      func create(_ name: String, of collection: String) throws {
-        let kind = schemas.first { $0.name == collection }?.idKind
-        let flags: LMDBDatabase.Flags =
-          kind?.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
-        _ = try CatalogLoader.create(name, flags, in: transaction)
-      }
-      try create(CatalogStorage.linksName(association.number), of: association.second)
-      try create(CatalogStorage.inverseLinksName(association.number), of: association.first)
+      try CatalogStorage.createLists(
+        association.number, first: first.idKind, second: second.idKind, in: transaction)
     }
     try storage.set(association, in: transaction)
   }

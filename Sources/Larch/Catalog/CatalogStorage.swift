@@ -176,17 +176,46 @@ extension CatalogStorage {
     var cursor = try LMDBCursor(entries, in: transaction)
     var entry = try prefix.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
     while let here = entry, here.key.starts(with: prefix) {
-      let key = String(decoding: here.key.dropFirst(prefix.count), as: UTF8.self)
-      found.append(
-        try StoredAssociation(
-          key: key, decoding: try CatalogStorage.checked(here.value, key: here.key)))
+      let association = try CatalogStorage.association(
+        here.key, try CatalogStorage.checked(here.value, key: here.key))
+      if association.kind == .links, found.contains(where: { $0.number == association.number }) {
+        throw CatalogStorage.damagedCatalog
+      }
+      found.append(association)
       entry = try cursor.next()
     }
     return found
   }
 
+  /// The association of an entry, by its key, which has the prefix of associations, and its value.
+  static func association(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> StoredAssociation {
+    guard
+      let text = String(validating: key.dropFirst(Key.associationPrefix.count), as: UTF8.self)
+    else { throw damagedCatalog }
+    return try StoredAssociation(key: text, decoding: value)
+  }
+
   func set(_ association: StoredAssociation, in transaction: LMDBTransaction) throws {
     try set(.association(association.key), to: association.encoded(), in: transaction)
+  }
+
+  /// Makes the two databases of lists of ids.
+  static func createLists(
+    _ number: UInt32, first: RecordIDKind, second: RecordIDKind, in transaction: LMDBTransaction
+  ) throws {
+    for (name, kind) in [(linksName(number), second), (inverseLinksName(number), first)] {
+      _ = try LMDBDatabase.open(name, [.ids(of: kind), .create], in: transaction)
+    }
+  }
+}
+
+extension LMDBDatabase.Flags {
+  /// For databases whose values are ids of a kind. Ids of one length lie packed, without a header
+  /// each.
+  static func ids(of kind: RecordIDKind) -> Self {
+    kind.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
   }
 }
 
@@ -228,6 +257,27 @@ extension CatalogStorage {
       let shape = shapes[id] ?? Shape(id: id, typeName: "lost", fields: []).encoded()
       let key = withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) }
       try CatalogStorage.put(shape, under: key, into: self.shapes, in: transaction)
+    }
+  }
+}
+
+extension CatalogStorage {
+  /// Puts associations of another file into a new one, once their collections are in it. Lists are
+  /// empty, and have numbers of the new file.
+  func restore(
+    _ associations: [StoredAssociation], of collections: [StoredCollection],
+    in transaction: LMDBTransaction
+  ) throws {
+    for var association in associations {
+      guard let first = collections.first(where: { $0.name == association.first }),
+        let second = collections.first(where: { $0.name == association.second })
+      else { continue }
+      if association.kind == .links {
+        association.number = try nextNumber(in: transaction)
+        try CatalogStorage.createLists(
+          association.number, first: first.idKind, second: second.idKind, in: transaction)
+      }
+      try set(association, in: transaction)
     }
   }
 }

@@ -41,7 +41,7 @@ extension SchemaDiff {
   struct AssociationChange: Equatable {
     /// References that both open types stopped to declare. Lists are data: they stay.
     var drop: [StoredAssociation] = []
-    /// Those that are new or have other rules.
+    /// Those that are new, or have other rules or traits.
     var set: [StoredAssociation] = []
 
     var isNothing: Bool { drop.isEmpty && set.isEmpty }
@@ -50,11 +50,20 @@ extension SchemaDiff {
   /// - Parameter collections: the names of the collections that are open.
   static func change(
     stored: [StoredAssociation], declared: [AssociationSchema], collections: Set<String>
-  ) -> AssociationChange {
+  ) throws -> AssociationChange {
     var change = AssociationChange()
     for schema in declared {
       let old = stored.first { $0.key == schema.key }
       let new = StoredAssociation(schema, number: old?.number ?? 0)
+      if let old, old.kind != new.kind {
+        throw LarchError(
+          .schemaMismatch,
+          "The file has lists under the name of a declared reference, or the other way round; give the type another `collectionName`, or the property another coding key."
+        ) {
+          $0.collection = schema.first.collection
+          $0.field = schema.key
+        }
+      }
       if old != new { change.set.append(new) }
     }
     for old in stored where old.kind == .reference {

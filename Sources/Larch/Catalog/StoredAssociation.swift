@@ -16,6 +16,7 @@ struct StoredAssociation: Equatable, Sendable {
     static let list = Traits(rawValue: 2)
     /// Each record is referred to by one other at most.
     static let one = Traits(rawValue: 4)
+    static let known: Traits = [.optional, .list, .one]
   }
 
   /// `Person.companyID`, or `Person/Project/members`.
@@ -73,8 +74,9 @@ struct StoredAssociation: Equatable, Sendable {
     self.kind = kind
     first = try reader.string()
     second = try reader.string()
-    guard let firstRule = DeleteRule(rawValue: try reader.integer()),
-      let secondRule = DeleteRule(rawValue: try reader.integer())
+    // What was left open in a declaration is decided before it is stored.
+    guard let firstRule = DeleteRule(rawValue: try reader.integer()), firstRule != .automatic,
+      let secondRule = DeleteRule(rawValue: try reader.integer()), secondRule != .automatic
     else { throw Self.unknownValue }
     self.firstRule = firstRule
     self.secondRule = secondRule
@@ -82,6 +84,24 @@ struct StoredAssociation: Equatable, Sendable {
     traits = Traits(rawValue: try reader.integer())
     number = try reader.integer()
     try reader.expectEnd()
+    guard traits.isSubset(of: .known), isConsistent else { throw Self.unknownValue }
+  }
+
+  /// Whether the key is that of the ends, and there is what belongs to the kind and nothing else.
+  private var isConsistent: Bool {
+    switch kind {
+    case .reference:
+      return !path.isEmpty && number == 0 && key == Self.key(first, path: path)
+    case .links:
+      let prefix = "\(first)/\(second)/"
+      return path.isEmpty && traits.isEmpty && number != 0 && key.hasPrefix(prefix)
+        && key.utf8.count > prefix.utf8.count
+    }
+  }
+
+  /// What a reference is known by.
+  private static func key(_ holder: String, path: [String]) -> String {
+    "\(holder).\(path.joined(separator: "."))"
   }
 
   private static var unknownValue: LarchError {

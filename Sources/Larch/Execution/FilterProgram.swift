@@ -51,7 +51,11 @@ final class FilterProgram {
   init(_ filters: [FilterNode], context: TransactionContext, typed: TypedAccess) throws {
     shapes = context.shapes
     self.typed = typed
-    conditions = FilterProgram.conjuncts(filters)
+    let all = FilterProgram.conjuncts(filters)
+    // No other record is looked at for one that its own bytes refuse.
+    conditions =
+      all.contains(where: \.asksRelated)
+      ? all.filter { !$0.asksRelated } + all.filter(\.asksRelated) : all
     undecidable = conditions.filter { !FilterProgram.isDecidable($0) }
     leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
     let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil
@@ -159,7 +163,7 @@ final class FilterProgram {
   private func evaluate(
     related place: Int, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
   ) throws -> Outcome {
-    if isUnverified { return .unknown }
+    if isUnverified, !related[place].isCollected { return .unknown }
     return try related[place].hasRelated(record, id: id) ? .yes : .no
   }
 

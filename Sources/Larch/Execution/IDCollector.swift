@@ -26,6 +26,10 @@ final class IDCollector {
         ranges, of: reader.collection, descends: false, in: reader.context.transaction())
       while let entry = try scanner.next() { list.append(entry.key) }
     case .index(let scan): try append(scan, to: &list)
+    case .list(let scan):
+      let scanner = try IndexScanner(scan, in: reader.collection, context: reader.context)
+      while try scanner.nextKey() { while try scanner.nextID() { list.append(scanner.id) } }
+      entriesExamined += scanner.entriesExamined
     case .union(let sources):
       for source in sources { try append(source, to: &list) }
     case .intersection(let sources):

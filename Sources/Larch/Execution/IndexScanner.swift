@@ -21,6 +21,8 @@ final class IndexScanner {
   /// Ids of one size, which LMDB gives a page at a time.
   private let width: Int?
   @exclusivity(unchecked) private var cursor: LMDBCursor?
+  /// The ids of the only key begin here, or a little before, and not at its first or last one.
+  var startID: [UInt8]?
 
   /// The place of the range that is read; -1 before the first.
   @exclusivity(unchecked) private var range = -1
@@ -40,12 +42,37 @@ final class IndexScanner {
   @exclusivity(unchecked) private(set) var isUndecided = false
   @exclusivity(unchecked) private(set) var entriesExamined = 0
 
-  init(
+  convenience init(
     _ scan: Plan.IndexScan, in collection: CollectionHandle, descends: Bool = false,
     idsDescend: Bool = false, context: TransactionContext
   ) throws {
     let index = try collection.index(at: scan.index)
-    schema = index.schema
+    try self.init(
+      scan, index.schema, index.database, collection, descends: descends, idsDescend: idsDescend,
+      context)
+  }
+
+  /// Of lists of ids: entries like those of an index whose keys are the ids of their owners.
+  ///
+  /// - Parameter collection: that of the ids in the lists.
+  convenience init(
+    _ scan: Plan.ListScan, in collection: CollectionHandle, idsDescend: Bool = false,
+    context: TransactionContext
+  ) throws {
+    let (database, ranges) = try RelatedRoute.lists(scan, context)
+    try self.init(
+      Plan.IndexScan(
+        index: 0, ranges: ranges, bounds: [], keyFilter: [], mayRepeat: ranges.count > 1,
+        isPoints: true),
+      RelatedRoute.listSchema, database, collection, descends: false, idsDescend: idsDescend,
+      context)
+  }
+
+  private init(
+    _ scan: Plan.IndexScan, _ schema: IndexSchema, _ database: LMDBDatabase,
+    _ collection: CollectionHandle, descends: Bool, idsDescend: Bool, _ context: TransactionContext
+  ) throws {
+    self.schema = schema
     let wanted =
       scan.ranges.contains(where: \.isEmpty)
       ? scan.ranges.filter { !$0.isEmpty } : scan.ranges
@@ -56,9 +83,9 @@ final class IndexScanner {
     self.descends = descends
     self.idsDescend = idsDescend
     width = collection.stored.idKind.width
-    cursor = try LMDBCursor(index.database, in: try context.transaction())
+    cursor = try LMDBCursor(database, in: try context.transaction())
     if !scan.keyFilter.isEmpty {
-      filter = KeyFilterProgram(scan.keyFilter, index.schema, components)
+      filter = KeyFilterProgram(scan.keyFilter, schema, components)
     }
   }
 
@@ -214,6 +241,7 @@ final class IndexScanner {
 
   /// The key was counted as an entry already.
   private func firstID() throws -> Bool {
+    if let startID { return try firstID(near: startID) }
     // A step forward ends at the first id of a key, a step back at the last one.
     var entry = self.entry
     if idsDescend, !descends {
@@ -240,6 +268,21 @@ final class IndexScanner {
 }
 
 extension IndexScanner {
+  private func firstID(near start: [UInt8]) throws -> Bool {
+    var entry = try start.withUnsafeBytes { try cursor?.seek(key, valueAtOrAfter: $0) }
+    if entry == nil, idsDescend {
+      entry = try cursor?.seek(exactly: key)
+      entry = try cursor?.lastDuplicate()
+    }
+    guard let entry else {
+      state = .none
+      return false
+    }
+    id = entry.value
+    state = .single
+    return true
+  }
+
   /// The bounds of a range, in memory that the scanner owns.
   fileprivate struct Bounds {
     var lower: UnsafeRawBufferPointer

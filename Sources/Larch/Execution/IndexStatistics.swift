@@ -43,6 +43,25 @@ struct IndexStatistics: PlanStatistics {
     }
   }
 
+  func estimate(_ lists: Plan.ListScan) throws -> Int {
+    do {
+      let (database, ranges) = try RelatedRoute.lists(lists, context)
+      var cursor = try LMDBCursor(database, in: try context.transaction())
+      let looked = min(ranges.count, Self.rangesLooked)
+      var sum = 0
+      for place in 0..<looked {
+        let key = ranges[place * ranges.count / looked].lower
+        if try key.withUnsafeBytes({ try cursor.seek(exactly: $0) }) != nil {
+          sum += try cursor.duplicateCount()
+        }
+      }
+      return looked < ranges.count
+        ? Int(Double(sum) * Double(ranges.count) / Double(looked)) : sum
+    } catch let error as LMDBError {
+      throw context.note(error)
+    }
+  }
+
   private static func estimate(
     _ range: KeyRange, _ total: Int, _ cursor: inout LMDBCursor
   ) throws -> Int {

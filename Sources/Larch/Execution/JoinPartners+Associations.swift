@@ -90,11 +90,3 @@ extension LarchError {
     }
   }
 }
-
-extension CollectionHandle {
-  /// The id as a field.
-  fileprivate var idField: FieldReference {
-    func make<R: Record>(_: R.Type) -> FieldReference { TypedField<R>.id }
-    return make(schema.type)
-  }
-}

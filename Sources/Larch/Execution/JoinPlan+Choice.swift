@@ -123,6 +123,7 @@ extension Plan.Source {
       let isSingle = ranges.allSatisfy { $0.upper?.count == $0.lower.count + 1 }
       return isSingle ? min(ranges.count, count) : count
     case .index(let scan): return try statistics.estimate(index: scan.index, ranges: scan.ranges)
+    case .list(let scan): return try statistics.estimate(scan)
     case .union(let parts):
       return try parts.reduce(0) { $0 + (try $1.rows(statistics)) }
     case .intersection(let parts):

@@ -69,10 +69,15 @@ extension PlanRun {
         return try collection.index(at: scan.index).database.statistics(in: transaction).entries
       }
       return try count(scan, upTo: most)
+    case .list(let scan) where scan.ids.count == 1:
+      let scanner = try IndexScanner(scan, in: collection, context: context)
+      defer { add(entriesExamined: scanner.entriesExamined) }
+      return try scanner.countIDs(upTo: most)
+    case .list where most == 1: return nil
     case .union where most == 1:
       // The first row of any part will do, and rows come without the others being looked at.
       return nil
-    case .union, .intersection:
+    case .list, .union, .intersection:
       let collector = IDCollector(reader)
       let list = try collector.collect(plan.source)
       add(entriesExamined: collector.entriesExamined)

@@ -24,6 +24,7 @@ extension PlanRun {
     case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
     case .index(let scan):
       return try IndexRows(scan, descends: false, idsDescend: false, reader)
+    case .list(let scan): return try IndexRows(scan, idsDescend: false, reader)
     case .union, .intersection: return try listedRows(source, descends: false, after: nil)
     }
   }
@@ -38,11 +39,15 @@ extension PlanRun {
     case .index(let scan):
       if keepsKeys { return try sortedRows([], idsDescend: descends, limit: nil) }
       if scan.isPoints, scan.ranges.count == 1 {
-        let rows = try IndexRows(scan, descends: false, idsDescend: descends, reader)
+        let rows = try IndexRows(
+          scan, descends: false, idsDescend: descends, from: after, reader)
         return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
       }
       return try listedRows(plan.source, descends: descends, after: after)
-    case .union, .intersection:
+    case .list(let scan) where scan.ids.count == 1:
+      let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
+      return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+    case .list, .union, .intersection:
       return try listedRows(plan.source, descends: descends, after: after)
     }
   }
@@ -77,7 +82,8 @@ extension PlanRun {
   ) throws -> RowSource {
     if case .nothing = plan.source { return RowSource() }
     let rows = try unorderedRows(plan.source)
-    let index = (rows as? IndexRows)?.scanner.schema
+    var index: IndexSchema?
+    if case .index = plan.source { index = (rows as? IndexRows)?.scanner.schema }
     let key = SortKey(
       terms, idsDescend: idsDescend, idKind: collection.stored.idKind, index: index,
       context: context, typed: typed)

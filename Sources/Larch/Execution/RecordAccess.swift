@@ -8,30 +8,29 @@ final class RecordAccess<R: Record>: TypedAccess {
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
   @exclusivity(unchecked) private var decoded: R?
 
-  /// What answers filters about related records; nil until one is asked for.
+  /// What answers filters about related records; nil where none asks.
   private var answers: RelatedAnswers?
   /// Of an access that a part of those answers is made with: they own it.
   private unowned let outerAnswers: RelatedAnswers?
-  private let isControl: Bool
 
   /// - Parameters:
-  ///   - answers: of the run that this one is a part of.
-  ///   - isControl: related records are found without indexes.
+  ///   - outer: the answers of the run that this one is a part of.
+  ///   - answers: what the plan of the run was made with.
   init(
     _ context: TransactionContext, _ collection: CollectionHandle,
-    partOf answers: RelatedAnswers? = nil, isControl: Bool = false
+    partOf outer: RelatedAnswers? = nil, with answers: RelatedAnswers? = nil
   ) {
-    self.isControl = isControl
     self.context = context
     coder = context.coder
     self.collection = collection
-    outerAnswers = answers
+    outerAnswers = outer
+    self.answers = answers
   }
 
   /// The answers of the run about related records.
   var related: RelatedAnswers {
     if let answers = outerAnswers ?? answers { return answers }
-    let made = RelatedAnswers(context, isControl: isControl)
+    let made = RelatedAnswers(context)
     answers = made
     return made
   }

@@ -1,16 +1,29 @@
 /// Answers the filters about related records of one run: each is asked of many records, and what
 /// was found out for one serves the others.
 final class RelatedAnswers {
+  /// How answers are found. All but the first are for tests, which compare them.
+  enum Strategy {
+    /// Whatever is expected to cost the least.
+    case byCost
+    /// Inner queries are run before the outer one is planned, whatever they cost.
+    case first
+    /// The related records of each row are looked at.
+    case eachRow
+    /// Inner queries are run when the first row asks.
+    case once
+    /// As `once`, with a look at every record: what other answers are checked by.
+    case control
+  }
+
   let context: TransactionContext
-  /// Inner queries look at every record: what other answers are checked by.
-  let isControl: Bool
+  let strategy: Strategy
   private var tests: [ObjectIdentifier: RelatedTest] = [:]
   /// What was read for the answers.
   private(set) var counters = ExecutionCounters()
 
-  init(_ context: TransactionContext, isControl: Bool = false) {
+  init(_ context: TransactionContext, _ strategy: Strategy = .byCost) {
     self.context = context
-    self.isControl = isControl
+    self.strategy = strategy
   }
 
   func test(_ filter: RelatedFilter) throws -> RelatedTest {
@@ -21,19 +34,31 @@ final class RelatedAnswers {
     return test
   }
 
-  /// Plans a query that is a part of an answer, and runs it.
-  func run<T>(
-    _ filter: FilterNode, in collection: CollectionHandle, for need: QueryNeed,
-    _ body: (PlanRun) throws -> T
-  ) throws -> T {
+  /// The test of a filter, if it was asked.
+  func knownTest(_ filter: RelatedFilter) -> RelatedTest? { tests[ObjectIdentifier(filter)] }
+
+  /// Takes note of what was read.
+  func add(entries: Int = 0, records: Int = 0) {
+    counters.entriesExamined += entries
+    counters.recordsExamined += records
+  }
+
+  // MARK: Inner queries
+
+  /// The plan of an inner query, which has parts bound already where that was worth it.
+  func plan(
+    _ filter: FilterNode, in collection: CollectionHandle, for need: QueryNeed
+  ) throws -> Plan {
     let planner = Planner(schema: collection.schema, usable: collection.answering)
     let query = QueryDescription(filter: filter)
-    let plan =
-      isControl
-      ? try planner.fullScan(query, for: need)
-      : try planner.plan(query, for: need, statistics: IndexStatistics(collection, context))
-    var fields: [FieldReference] = []
-    if case .fields(let wanted) = need { fields = wanted }
+    if strategy == .control { return try planner.fullScan(query, for: need) }
+    return try planner.plan(query, for: need, statistics: IndexStatistics(collection, context))
+  }
+
+  func run<T>(
+    _ plan: Plan, in collection: CollectionHandle, selecting fields: [FieldReference],
+    _ body: (PlanRun) throws -> T
+  ) throws -> T {
     let run = try PlanRun(
       plan, in: collection, context: context, typed: collection.access(partOf: self),
       selecting: fields)
@@ -69,6 +94,12 @@ extension CollectionHandle {
       // Found by the type that holds the reference.
       unsafeDowncast(reference, to: TypedReference<R>.self).field
     }
+    return make(schema.type)
+  }
+
+  /// The id as a field.
+  var idField: FieldReference {
+    func make<R: Record>(_: R.Type) -> FieldReference { TypedField<R>.id }
     return make(schema.type)
   }
 }

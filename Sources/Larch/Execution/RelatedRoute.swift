@@ -27,19 +27,44 @@ struct RelatedRoute {
       kind = .holding(reference, target.field(of: reference))
     case .links(let links):
       guard let association = context.catalog.association(links.key), association.lists != nil
-      else {
-        throw LarchError(
-          .unknownAssociation,
-          "No type that the store was opened with declares these lists; write the `ManyToMany` into the schema of one."
-        ) {
-          $0.collection = links.owner.collection
-          $0.field = links.key
-        }
-      }
+      else { throw RelatedRoute.undeclared(filter) }
       kind = .links(
         owner: AssociationEnd(association: association, isFirst: !links.isInverse),
         target: AssociationEnd(association: association, isFirst: links.isInverse))
     }
+  }
+
+  private static func undeclared(_ filter: RelatedFilter) -> LarchError {
+    LarchError(
+      .unknownAssociation,
+      "No type that the store was opened with declares these lists; write the `ManyToMany` into the schema of one."
+    ) {
+      $0.collection = filter.owner.collection
+      $0.field = filter.name
+    }
+  }
+
+  /// What inner queries have to tell.
+  var need: QueryNeed {
+    if case .holding(_, let field) = kind { return field.isMultiple ? .records : .fields([field]) }
+    return .ids
+  }
+
+  /// The field of the owner that tells whether it has related records.
+  var ownerField: FieldReference {
+    if case .held(let reference) = kind { return owner.field(of: reference) }
+    return owner.idField
+  }
+
+  /// The end of the owner of a reference that related records hold; nil where no type declares it,
+  /// and nothing is listed.
+  func end(of reference: ReferenceDeclaration, _ context: TransactionContext) -> AssociationEnd? {
+    guard case .stored(let names, _) = reference.resolve(),
+      let association = context.catalog.association(
+        "\(reference.holder.collection).\(names.joined(separator: "."))"),
+      association.index?.isReady == true
+    else { return nil }
+    return AssociationEnd(association: association, isFirst: false)
   }
 
   /// What may be read to find related records, beside records.
@@ -51,11 +76,53 @@ struct RelatedRoute {
     return all
   }
 
+  /// Where the ids of some lists lie, and under which keys.
+  static func lists(
+    _ scan: Plan.ListScan, _ context: TransactionContext
+  ) throws -> (LMDBDatabase, [KeyRange]) {
+    let route = try RelatedRoute(scan.filter, context)
+    guard case .links(_, let end) = route.kind, let lists = end.association.lists else {
+      throw undeclared(scan.filter)
+    }
+    var ranges: [KeyRange] = []
+    for values in scan.ids {
+      route.target.stored.idKind.withBytes(of: values.first ?? .null) { id in
+        ranges.append(KeyRange(lower: [UInt8](id), upper: [UInt8](id) + [0], needsCheck: false))
+      }
+    }
+    return (end.isFirst ? lists.forward : lists.inverse, ranges)
+  }
+
+  /// Keys of lists are no fields of the records in them.
+  static let listSchema = IndexSchema(
+    name: "list", isUnique: false, fields: [], isDecoded: false, isPartial: false, definition: "")
+
   /// The kind of the ids that tell whether a record has related ones: its own, or for `held` those
   /// that it holds.
   var idKind: RecordIDKind {
     if case .held = kind { return target.stored.idKind }
     return owner.stored.idKind
+  }
+}
+
+extension KeyValue {
+  /// The id with these bytes.
+  init?(id: UnsafeRawBufferPointer, _ kind: RecordIDKind) {
+    switch kind {
+    case .assigned, .integer:
+      guard id.count == 8 else { return nil }
+      let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
+      self = .signed(Int64(bitPattern: number ^ 1 << 63))
+    case .unsigned:
+      guard id.count == 8 else { return nil }
+      self = .unsigned(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)))
+    case .uuid:
+      guard id.count == 16 else { return nil }
+      self = .uuid([UInt8](id))
+    case .string:
+      guard id.count >= 1 else { return nil }
+      self = .string(String(decoding: id.dropFirst(), as: UTF8.self))
+    }
   }
 }
 

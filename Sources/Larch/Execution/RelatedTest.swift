@@ -1,15 +1,19 @@
 /// Whether records have related ones that a filter is true for, in one run.
 ///
-/// The inner query is run once, and the ids that it stands for are kept.
+/// The related records of the first rows are looked at. When that has cost more than the inner
+/// query is expected to, the query is run, once, and the ids that it stands for are kept.
 final class RelatedTest {
   private let filter: RelatedFilter
   private let route: RelatedRoute
   /// Owns the test.
   private unowned let answers: RelatedAnswers
-  private var idWriter = KeyWriter()
   /// The ids of owners that have such a record; of a reference that owners hold, the ids of such
   /// records.
-  private var passing: IDList?
+  @exclusivity(unchecked) private var passing: IDList?
+  @exclusivity(unchecked) private var probe: RelatedProbe?
+  /// Rows whose related records were looked at.
+  private(set) var rowsAsked = 0
+  private lazy var held = HeldIDs(route, answers.context)
 
   init(_ filter: RelatedFilter, _ route: RelatedRoute, _ answers: RelatedAnswers) {
     self.filter = filter
@@ -17,35 +21,91 @@ final class RelatedTest {
     self.answers = answers
   }
 
+  /// Whether an answer costs no more than a look into a set.
+  var isCollected: Bool { passing != nil }
+
   /// Whether a stored record of the owning type has such a related record.
   func hasRelated(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Bool {
-    if passing == nil { passing = try collect() }
-    guard case .held(let reference) = route.kind else { return contains(id) }
+    if passing == nil {
+      if let answer = try probed(record, id) { return answer }
+      passing = try collect(try plan())
+      probe = nil
+    }
+    guard let held else { return contains(id) }
     var isFound = false
-    try route.owner.schema.referencedIDs(
-      record, answers.context.coder, reference, &idWriter
-    ) { if !isFound { isFound = contains($0) } }
+    try held.forEach(in: record) { id in
+      isFound = contains(id)
+      return !isFound
+    }
     return isFound
   }
 
-  private func contains(_ id: UnsafeRawBufferPointer) -> Bool {
-    passing?.contains(id) ?? false
+  @inline(__always)
+  private func contains(_ id: UnsafeRawBufferPointer) -> Bool { passing?.contains(id) ?? false }
+
+  private func plan() throws -> Plan {
+    try answers.plan(filter.filter, in: route.target, for: route.need)
   }
 
-  private func collect() throws -> IDList {
+  // MARK: Row by row
+
+  /// The answer for one row; nil where it is time to run the inner query.
+  private func probed(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool? {
+    if answers.strategy == .once || answers.strategy == .control { return nil }
+    let probe = try self.probe ?? makeProbe()
+    self.probe = probe
+    guard let probe else { return nil }
+    rowsAsked &+= 1
+    guard let held else { return try probe.hasRelated(ownerID: id) }
+    var answer: Bool? = false
+    try held.forEach(in: record) { id in
+      answer = try probe.isRelated(id)
+      return answer == false
+    }
+    return answer
+  }
+
+  private func makeProbe() throws -> RelatedProbe? {
+    let budget =
+      answers.strategy == .eachRow
+      ? Double.infinity
+      : try plan().figures(IndexStatistics(route.target, answers.context)).work
+    return try RelatedProbe(filter, route, answers, budget: budget)
+  }
+
+  // MARK: All at once
+
+  /// What the inner query found, as values that a field of the owner, or for lists the ids of the
+  /// related records, are compared with; nil where there are more than are wanted.
+  func found(_ plan: Plan, upTo limit: Int) throws -> [[KeyValue]]? {
+    if case .links = route.kind {
+      var list = IDList(width: route.target.stored.idKind.width)
+      try appendIDs(plan, &list)
+      list.finish()
+      return list.count > limit ? nil : list.values(route.target.stored.idKind)
+    }
+    let list = try collect(plan)
+    if list.count > limit {
+      passing = consume list
+      return nil
+    }
+    return list.values(route.idKind)
+  }
+
+  private func collect(_ plan: Plan) throws -> IDList {
     var list = IDList(width: route.idKind.width)
     switch route.kind {
-    case .held:
-      try answers.run(filter.filter, in: route.target, for: .ids) { run in
-        while let row = try run.next() { list.append(row.id) }
-      }
-    case .holding(_, let field): try collect(field, &list)
+    case .held: try appendIDs(plan, &list)
+    case .holding(_, let field): try appendReferences(plan, field, &list)
     case .links(_, let end):
-      try answers.run(filter.filter, in: route.target, for: .ids) { run in
-        var writer = KeyWriter()
+      var writer = KeyWriter()
+      try answers.run(plan, in: route.target, selecting: []) { run in
         while let row = try run.next() {
           try AssociationList(end, of: row.id, &writer)?.forEach(answers.context) { owner in
             list.append(owner)
+            answers.add(entries: 1)
             return true
           }
         }
@@ -55,10 +115,18 @@ final class RelatedTest {
     return list
   }
 
+  private func appendIDs(_ plan: Plan, _ list: inout IDList) throws {
+    try answers.run(plan, in: route.target, selecting: []) { run in
+      while let row = try run.next() { list.append(row.id) }
+    }
+  }
+
   /// The ids that related records hold.
-  private func collect(_ field: FieldReference, _ list: inout IDList) throws {
+  private func appendReferences(
+    _ plan: Plan, _ field: FieldReference, _ list: inout IDList
+  ) throws {
     let kind = route.owner.stored.idKind
-    try answers.run(filter.filter, in: route.target, for: .fields([field])) { run in
+    try answers.run(plan, in: route.target, selecting: [field]) { run in
       while try run.next() != nil {
         if !field.isMultiple, let values = try run.values(of: 0) {
           if let value = values.first { kind.withBytes(of: value) { list.append($0) } }
@@ -77,5 +145,13 @@ extension IDList {
   func contains(_ id: UnsafeRawBufferPointer) -> Bool {
     let place = place(atOrAfter: id, from: 0)
     return place < count && compareBytes(self[place], id) == 0
+  }
+
+  /// The ids as values of fields, in their order.
+  func values(_ kind: RecordIDKind) -> [[KeyValue]] {
+    var list: [[KeyValue]] = []
+    list.reserveCapacity(count)
+    for place in 0..<count { if let value = KeyValue(id: self[place], kind) { list.append([value]) } }
+    return list
   }
 }

@@ -7,27 +7,29 @@ struct AssociationList {
   /// Of a reference whose key in the index is cut: other ids may have the same key.
   private let cutReference: ReferenceSchema?
   private let holder: CollectionHandle?
-  /// Of the record that they are listed for.
-  let id: [UInt8]
+  /// Of the record that they are listed for, where its key is cut.
+  private let id: [UInt8]
 
   /// Nil where nothing is listed: the end holds the reference itself, the other end is not open, or
   /// no reference can hold such an id.
   init?(_ end: AssociationEnd, of id: UnsafeRawBufferPointer, _ writer: inout KeyWriter) {
-    self.id = [UInt8](id)
     let association = end.association
     if let lists = association.lists {
       database = end.isFirst ? lists.forward : lists.inverse
-      key = self.id
+      key = [UInt8](id)
+      self.id = []
       cutReference = nil
       holder = nil
       return
     }
+    // A file opened read-only may have an index that was never completed.
     guard !end.isFirst, let reference = association.reference, let index = association.index,
-      reference.form.writeKey(of: id, to: &writer)
+      index.isReady, reference.form.writeKey(of: id, to: &writer)
     else { return nil }
     database = index.database
     key = [UInt8](writer.bytes)
     cutReference = writer.isCut ? reference : nil
+    self.id = writer.isCut ? [UInt8](id) : []
     holder = association.first
   }
 

@@ -81,6 +81,10 @@ extension LMDBEnvironment {
   /// Checks the file and maps it; used for opening and for opening anew.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
     try options.beforeMapping?(path)
+    var options = options
+    if let count = try options.countDatabases?(path) {
+      options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
+    }
     do {
       let opened = try Self.map(path: path, options: options, sizes: sizes)
       do {

@@ -26,6 +26,9 @@ final class LMDBEnvironment: @unchecked Sendable {
     /// Only the process that makes the lock file decides.
     var maxReaders = 1024
     var maxDatabases = 512
+    /// How many databases the file has, which may be more than this program knows: those that
+    /// others made must be opened too, to be kept and proved. For them handles are added.
+    var countDatabases: (@Sendable (String) throws -> Int)?
     /// The address space to start with; nil takes as much as the system gives, up to 64 GiB.
     var reservedMapSize: Int?
     var canCreate = true

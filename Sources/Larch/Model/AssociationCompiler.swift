@@ -29,7 +29,8 @@ struct AssociationCompiler {
       for end in [draft.first, draft.second] where !opened.contains(end.id) {
         throw error(
           "An association names a record type that the store is not opened with; name the type in `Store(at:for:)` too.",
-          draft.first.collection, key, detail: end.typeName)
+          (opened.contains(draft.first.id) ? draft.first : draft.second).collection, key,
+          detail: end.typeName)
       }
     }
   }
@@ -70,6 +71,11 @@ struct AssociationCompiler {
         }
         let key = links.key
         var draft = drafts[key] ?? Draft(first: links.first, second: links.second)
+        if draft.reference != nil || draft.first.id != links.first.id
+          || draft.second.id != links.second.id
+        {
+          throw sameNames(links.owner.collection, key)
+        }
         if links.isInverse {
           try merge(&draft.secondRule, rule, key, draft.second)
         } else {
@@ -84,10 +90,13 @@ struct AssociationCompiler {
     _ reference: ReferenceDeclaration,
     _ change: (inout Draft, String) throws -> Void
   ) throws {
-    guard case .stored(let path, _) = reference.resolve() else {
+    let path: [String]
+    switch reference.resolve() {
+    case .stored(let names, _): path = names
+    case .computed(let name):
       throw error(
         "An association needs a stored property that holds the id; declare it for that.",
-        reference.holder.collection, String(describing: reference.keyPath))
+        reference.holder.collection, name, detail: "an id of \(reference.target.typeName)")
     }
     let key = "\(reference.holder.collection).\(path.joined(separator: "."))"
     guard key.utf8.count <= 400 else {
@@ -96,6 +105,10 @@ struct AssociationCompiler {
         reference.holder.collection, key)
     }
     var draft = drafts[key] ?? Draft(first: reference.holder, second: reference.target)
+    // Names may have the dots and slashes in them that keys are joined with.
+    if drafts[key] != nil, draft.first.id != reference.holder.id || draft.path != path {
+      throw sameNames(reference.holder.collection, key)
+    }
     draft.reference = reference
     draft.path = path
     guard draft.second.id == reference.target.id else {
@@ -153,9 +166,10 @@ struct AssociationCompiler {
     let canBeNil = reference.isOptional && reference.isWritable
     let automatic: DeleteRule = draft.isJoin ? .destroy : canBeNil ? .nullify : .deny
     let rule = draft.secondRule.orElse(automatic)
-    if rule == .nullify, !canBeNil {
+    // A list keeps the others when one of its records goes.
+    if rule == .nullify || (rule == .destroyLast && reference.isList), !canBeNil {
       throw error(
-        "References are set to nil by the rule, but the property must have a value or cannot be set; make it an optional `var`, or choose another rule.",
+        "References are removed by the rule, but the property must have a value or cannot be set; make it an optional `var`, or choose another rule.",
         reference.holder.collection, key)
     }
     guard let holder = collections.first(where: { $0.typeID == reference.holder.id }),
@@ -189,8 +203,14 @@ private func merge(
   if other != .automatic { rule = other }
 }
 
+private func sameNames(_ collection: String, _ key: String) -> LarchError {
+  error(
+    "Two associations have the same names from the collection to the property; declare another `collectionName` or coding key for one.",
+    collection, key)
+}
+
 private func error(
-  _ message: StaticString, _ collection: String, _ key: String, detail: String? = nil
+  _ message: StaticString, _ collection: String, _ key: String?, detail: String? = nil
 ) -> LarchError {
   LarchError(.invalidSchema, message) {
     $0.collection = collection

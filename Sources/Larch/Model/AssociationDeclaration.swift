@@ -77,6 +77,9 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     @Sendable (Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
   /// Takes the ids with these bytes away; false when the property must refer to something.
   let remove: @Sendable (inout Holder, UnsafeRawBufferPointer, inout KeyWriter) throws -> Bool
+  /// Takes away all ids that the closure is true for; false as `remove`.
+  let removeAll:
+    @Sendable (inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool) throws -> Bool
   /// Sets the property so that it refers to this id, of the type of the target's ids.
   let add: @Sendable (inout Holder, any RecordIdentifier) -> Bool
   /// Makes the property refer to these ids too, an array of the target's; false where it cannot.
@@ -112,16 +115,23 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
         isEnough = !body(values)
       }
     }
-    remove = { record, removed, writer in
-      guard let writable else { return false }
-      let rest = try record[keyPath: keyPath]._removing { id in
-        writer.clear()
-        try id._writeID(to: &writer)
-        return writer.bytes.equals(removed)
+    let removeAll:
+      @Sendable (
+        inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool
+      ) throws -> Bool = { record, writer, isRemoved in
+        guard let writable else { return false }
+        let rest = try record[keyPath: keyPath]._removing { id in
+          writer.clear()
+          try id._writeID(to: &writer)
+          return try isRemoved(writer.bytes)
+        }
+        guard let rest else { return false }
+        record[keyPath: writable.keyPath] = rest
+        return true
       }
-      guard let rest else { return false }
-      record[keyPath: writable.keyPath] = rest
-      return true
+    self.removeAll = removeAll
+    remove = { record, removed, writer in
+      try removeAll(&record, &writer) { $0.equals(removed) }
     }
     add = { record, id in
       guard let writable, let id = id as? Target.ID else { return false }

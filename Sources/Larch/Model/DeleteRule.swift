@@ -15,7 +15,8 @@ public enum DeleteRule: UInt8, Sendable, CustomStringConvertible {
   case nullify = 2
   /// They are deleted too, by the rules of their own associations.
   case destroy = 3
-  /// They are deleted when this was the last record that they were associated with.
+  /// They are deleted when this was the last record that they were associated with; those that
+  /// are associated with others too only lose the reference.
   case destroyLast = 4
   /// The record cannot be deleted while there are any that stay: `.deleteDenied`.
   case deny = 5

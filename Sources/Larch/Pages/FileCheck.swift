@@ -11,6 +11,13 @@ package enum FileCheck {
     _ = try header(PageFile(path: path))
   }
 
+  /// How many named databases the header says that there are; at most so many as a program can
+  /// have handles for, since nothing has proved the number.
+  static func databaseCount(path: String) throws -> Int {
+    let count = try header(PageFile(path: path)).main.entries
+    return Int(min(count, 1 << 14))
+  }
+
   /// Walks the whole file and refuses whatever LMDB could stumble over, in reads and in writes.
   package static func verify(path: String) throws -> PageReport {
     let file = try PageFile(path: path)

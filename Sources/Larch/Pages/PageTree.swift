@@ -15,7 +15,7 @@ final class PageTree {
   struct Named {
     let name: String
     let record: DatabaseRecord
-    /// Whether its entries can be read: a database of duplicates is an index, built anew instead.
+    /// Whether each key has one value.
     var isPlain: Bool { record.flags == 0 }
   }
 
@@ -201,13 +201,13 @@ final class PageTree {
     return tiles.isFilled(from: page.upper, to: pageSize)
   }
 
-  private func boundsAreRight(_ page: PageHeader) -> Bool {
+  func boundsAreRight(_ page: PageHeader) -> Bool {
     page.lower > PageLayout.headerSize && page.lower & 1 == 0 && page.lower <= page.upper
       && page.upper <= pageSize && page.upper & 1 == 0
   }
 
   /// A node that is inside its page with all its bytes, or nil.
-  private func node(_ index: Int, in page: PageHeader) -> PageNode? {
+  func node(_ index: Int, in page: PageHeader) -> PageNode? {
     let offset = page.offset(index)
     guard offset >= page.lower, offset + PageLayout.nodeHeaderSize <= pageSize else { return nil }
     let node = PageNode(base: page.base + offset)
@@ -222,36 +222,49 @@ final class PageTree {
   private func forEachNode(
     from root: UInt64, onDamage: Damage, _ body: (PageNode, UInt64) throws -> Void
   ) throws {
-    visited.update(repeating: 0, count: visitedWords)
+    forgetVisits()
     try descend(root, level: 0, onDamage, body)
+  }
+
+  /// A walk of another tree begins.
+  func forgetVisits() { visited.update(repeating: 0, count: visitedWords) }
+
+  /// A page of a tree, in the frame of its level, once its header is found right; nil when it is
+  /// damaged or was given before.
+  func page(
+    _ number: UInt64, level: Int, orFixed allowsFixed: Bool = false, _ onDamage: Damage
+  ) -> PageHeader? {
+    func fault(_ reason: StaticString) -> PageHeader? {
+      onDamage(number, reason)
+      return nil
+    }
+    guard number >= 2, number < pageCount else {
+      return fault("a page number is outside the file")
+    }
+    guard level < PageLayout.maximumDepth else { return fault("a tree is too deep") }
+    let bit: UInt64 = 1 << (number & 63)
+    guard visited[Int(number / 64)] & bit == 0 else { return fault("a page is used twice") }
+    visited[Int(number / 64)] |= bit
+    while level >= frames.count { frames.append(.allocate(byteCount: pageSize, alignment: 16)) }
+    let frame = frames[level]
+    let buffer = UnsafeMutableRawBufferPointer(start: frame, count: pageSize)
+    guard file.read(at: number * UInt64(pageSize), into: buffer) == pageSize else {
+      return fault("a page cannot be read from the disk")
+    }
+    let page = PageHeader(base: UnsafeRawPointer(frame))
+    guard page.number == number,
+      page.flags == PageLayout.branch || page.flags == PageLayout.leaf
+        || allowsFixed && page.flags == PageLayout.fixedLeaf
+    else { return fault("a page has a wrong number or kind") }
+    guard boundsAreRight(page) else { return fault("the bounds of a page are impossible") }
+    return page
   }
 
   private func descend(
     _ number: UInt64, level: Int, _ onDamage: Damage, _ body: (PageNode, UInt64) throws -> Void
   ) throws {
-    guard number >= 2, number < pageCount else {
-      return onDamage(number, "a page number is outside the file")
-    }
-    guard level < PageLayout.maximumDepth else { return onDamage(number, "a tree is too deep") }
-    let bit: UInt64 = 1 << (number & 63)
-    guard visited[Int(number / 64)] & bit == 0 else {
-      return onDamage(number, "a page is used twice")
-    }
-    visited[Int(number / 64)] |= bit
-    if level == frames.count { frames.append(.allocate(byteCount: pageSize, alignment: 16)) }
-    let frame = frames[level]
-    let buffer = UnsafeMutableRawBufferPointer(start: frame, count: pageSize)
-    guard file.read(at: number * UInt64(pageSize), into: buffer) == pageSize else {
-      return onDamage(number, "a page cannot be read from the disk")
-    }
-    let page = PageHeader(base: UnsafeRawPointer(frame))
+    guard let page = page(number, level: level, onDamage) else { return }
     let isBranch = page.flags == PageLayout.branch
-    guard page.number == number, isBranch || page.flags == PageLayout.leaf else {
-      return onDamage(number, "a page has a wrong number or kind")
-    }
-    guard boundsAreRight(page) else {
-      return onDamage(number, "the bounds of a page are impossible")
-    }
     for index in 0..<page.count {
       guard let node = node(index, in: page) else {
         onDamage(number, "a node is outside its page")

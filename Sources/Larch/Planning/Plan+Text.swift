@@ -24,6 +24,7 @@ extension Plan {
   private var isDescending: Bool {
     switch (source, order) {
     case (.records, .byID(let descends)), (.index, .byIndex(_, let descends, _)): descends
+    case (.list(let scan), .byID(let descends)): descends && scan.ids.count == 1
     default: false
     }
   }
@@ -31,6 +32,7 @@ extension Plan {
   private func addOrder(to lines: inout PlanLines) {
     switch (order, source) {
     case (.any, _), (_, .nothing), (.byID, .records): break
+    case (.byID, .list(let scan)) where scan.ids.count == 1: break
     case (.byID(let descends), _):
       if !descends, isInOrderOfIDs(source) { break }
       lines.add("sort by id" + (descends ? " descending" : ""))
@@ -52,6 +54,7 @@ extension Plan {
     switch source {
     case .nothing, .records: true
     case .index(let scan): scan.isPoints && scan.ranges.count == 1
+    case .list(let scan): scan.ids.count == 1
     case .union, .intersection: true
     }
   }
@@ -61,6 +64,7 @@ extension Plan {
     case .nothing: nil
     case .records: "answered from the ids alone"
     case .index: "answered from the index alone"
+    case .list: "answered from the list alone"
     case .union, .intersection: "answered from the indexes alone"
     }
   }
@@ -100,6 +104,10 @@ private struct PlanLines {
       indent += 1
       for node in scan.keyFilter { add("key filter " + node.text) }
       indent -= 1
+    case .list(let scan):
+      add(
+        (scan.ids.count == 1 ? "list " : "lists ") + scan.filter.name + " of "
+          + PlanText.shortened(scan.ids.map { "[" + PlanText.value($0) + "]" }) + direction)
     case .union(let parts): add("union", of: parts)
     case .intersection(let parts): add("intersection", of: parts)
     }

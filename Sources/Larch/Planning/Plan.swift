@@ -23,6 +23,7 @@ extension Plan {
     /// Records of these ranges of ids, ascending and apart from each other.
     case records([KeyRange])
     case index(IndexScan)
+    case list(ListScan)
     /// The rows of all, each once.
     case union([Source])
     /// The rows that are in all.
@@ -46,6 +47,14 @@ extension Plan {
     var isPoints: Bool
   }
 
+  /// The lists of ids that the store keeps for some records of another collection, or of the same.
+  struct ListScan: Sendable {
+    /// Says which lists they are, seen from the records in them.
+    var filter: RelatedFilter
+    /// Whose lists they are, ascending, each once.
+    var ids: [[KeyValue]]
+  }
+
   enum RowOrder: Sendable {
     /// Whatever comes: for counts and for whether there is a row.
     case any
@@ -65,4 +74,6 @@ protocol PlanStatistics {
   func recordCount() throws -> Int
   /// About how many entries the ranges of an index hold: exact when few.
   func estimate(index: Int, ranges: [KeyRange]) throws -> Int
+  /// About how many ids the lists hold.
+  func estimate(_ lists: Plan.ListScan) throws -> Int
 }

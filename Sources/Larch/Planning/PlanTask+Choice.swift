@@ -16,13 +16,15 @@ extension PlanTask {
     }
     if order.isAny { matches = self.matches(among: usable) }
     if matches.count > 1 { removeNeedless(&matches) }
-    if ids == nil, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]),
+    let lists = lists
+    if ids == nil, conjuncts.count == 1, lists.count == 1, isByID { return plan(lists[0]) }
+    if ids == nil, lists.isEmpty, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]),
       try isSmall(scan, matches[0], statistics)
     {
       return plan(scan)
     }
-    if matches.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
-    return plan(try cheapest(matches, ids, statistics))
+    if matches.isEmpty, lists.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
+    return plan(try cheapest(matches, lists, ids, statistics))
   }
 
   /// Whether a scan that looks good is so whatever the values are: a value that many records have

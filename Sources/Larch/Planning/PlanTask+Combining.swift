@@ -64,6 +64,12 @@ extension PlanTask {
       }
       if best.map({ candidate.rows < $0.rows }) ?? true { best = candidate }
     }
+    for var candidate in lists {
+      if case .list(let scan) = candidate.source {
+        candidate.rows = Double(try statistics.estimate(scan))
+      }
+      if best.map({ candidate.rows < $0.rows }) ?? true { best = candidate }
+    }
     return best
   }
 
@@ -71,7 +77,10 @@ extension PlanTask {
   func intersection(_ candidates: [Candidate], _ total: Double) -> Candidate? {
     var scans: [Candidate] = []
     for candidate in candidates {
-      if case .index = candidate.source, candidate.used != 0 { scans.append(candidate) }
+      switch candidate.source {
+      case .index where candidate.used != 0, .list: scans.append(candidate)
+      default: break
+      }
     }
     guard scans.count > 1, total > 0 else { return nil }
     scans.sort { $0.rows < $1.rows }

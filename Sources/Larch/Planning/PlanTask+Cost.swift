@@ -18,7 +18,7 @@ private enum Cost {
 extension PlanTask {
   /// The cheapest of all ways, by figures.
   func cheapest(
-    _ matches: [IndexMatch], _ ids: IDRanges?, _ statistics: some PlanStatistics
+    _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?, _ statistics: some PlanStatistics
   ) throws -> Candidate {
     let total = Double(try statistics.recordCount())
     var candidates: [Candidate] = []
@@ -34,6 +34,10 @@ extension PlanTask {
     }
     for match in matches {
       guard var candidate = scan(match) else { continue }
+      candidate.rows = try rows(of: candidate.source, total, statistics)
+      candidates.append(candidate)
+    }
+    for var candidate in lists {
       candidate.rows = try rows(of: candidate.source, total, statistics)
       candidates.append(candidate)
     }
@@ -77,6 +81,7 @@ extension PlanTask {
     case .index(let scan):
       scan.ranges.count == 1 && scan.ranges[0].isEverything
         ? total : Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+    case .list(let scan): Double(try statistics.estimate(scan))
     case .union(let parts):
       try parts.reduce(0) { try $0 + rows(of: $1, total, statistics) }
     case .intersection(let parts):
@@ -99,8 +104,8 @@ extension PlanTask {
       cost += read * Cost.nextRecord
     case .index(let scan):
       cost += read
-      keysLeft = max(results * part, read * share(of: scan.keyFilter))
-    case .union: cost += read
+      keysLeft = max(results * part, read * PlanTask.share(of: scan.keyFilter))
+    case .list, .union: cost += read
     case .intersection(let parts):
       // The ids of each are put in order, but for those of one whole key.
       cost += candidate.rows * (parts.allSatisfy { $0.isPoint } ? 1 : 1 + Cost.sort * 16)
@@ -131,7 +136,7 @@ extension PlanTask {
     return share
   }
 
-  private func share(of nodes: [FilterNode]) -> Double {
+  static func share(of nodes: [FilterNode]) -> Double {
     nodes.reduce(1) { $0 * PlanTask.share(of: $1) }
   }
 
@@ -159,6 +164,10 @@ extension PlanTask {
 extension Plan.Source {
   /// One whole key, whose ids are in order.
   fileprivate var isPoint: Bool {
-    if case .index(let scan) = self { scan.isPoints && scan.ranges.count == 1 } else { false }
+    switch self {
+    case .index(let scan): scan.isPoints && scan.ranges.count == 1
+    case .list(let scan): scan.ids.count == 1
+    case .nothing, .records, .union, .intersection: false
+    }
   }
 }

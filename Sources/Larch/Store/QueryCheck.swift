@@ -8,7 +8,8 @@ enum QueryCheck {
     let planner = Planner(schema: schema, usable: prepared.collection.answering)
     let full = try planner.fullScan(prepared.query, for: prepared.need)
     let planned = try answer(prepared.plan, prepared, access, context)
-    let control = RecordAccess<R>(context, prepared.collection, isControl: true)
+    let control = RecordAccess<R>(
+      context, prepared.collection, with: RelatedAnswers(context, .control))
     let expected = try answer(full, prepared, control, context)
     if planned == expected { return }
     let place = zip(planned, expected).enumerated().first { $1.0 != $1.1 }?.offset

@@ -120,6 +120,15 @@ struct VisitedIDs {
 }
 
 extension ReadTransaction {
+  /// The ids of the records of a query, before anything is done with them.
+  final func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
+    try run(query.details, of: R.self, for: .ids) { run, access in
+      var ids = VisitedIDs(width: access.collection.stored.idKind.width)
+      while let row = try run.next() { ids.append(row.id) }
+      return ids
+    }
+  }
+
   /// The records of a query, one after the other as they are asked for.
   ///
   /// For what is too much for an array. ``RecordReading/forEach(_:_:)`` is the shorter way where
@@ -138,7 +147,7 @@ extension ReadTransaction {
     return try storage { _ in
       let collection = try context.collection(of: R.self)
       let prepared = try prepare(query.details, for: .records, in: collection)
-      let access = RecordAccess<R>(context, collection)
+      let access = RecordAccess<R>(context, collection, with: prepared.answers)
       if context.checksQueries { try QueryCheck.check(prepared, access, context) }
       let run = try PlanRun(prepared.plan, in: collection, context: context, typed: access)
       return QueryCursor(QueryRows(run, self, collection), access, self)

@@ -26,6 +26,15 @@ extension ReadTransaction {
     of related: Related<Owner, Target>
   ) throws -> AssociationList? {
     guard let end = try end(of: related) else { return nil }
+    if !end.isFirst, end.association.lists == nil, end.association.index?.isReady != true {
+      throw LarchError(
+        .unknownAssociation,
+        "The file has no complete index yet that lists the related records; open it for writing, which builds it."
+      ) {
+        $0.collection = end.association.stored.second
+        $0.field = end.association.stored.key
+      }
+    }
     return AssociationList(end, of: try context.savedKey(of: related), &context.listWriter)
   }
 }

@@ -6,6 +6,9 @@ struct PreparedQuery {
   let plan: Plan
   /// Fields whose values are wanted beside the rows.
   var selecting: [FieldReference] = []
+  /// What answers filters about related records, and how; nil where there are none.
+  var answers: RelatedAnswers?
+  var relatedUses: [RelatedUse] = []
 }
 
 extension ReadTransaction {
@@ -21,7 +24,7 @@ extension ReadTransaction {
       let collection = try context.collection(of: type)
       var prepared = try prepare(query, for: need, in: collection)
       prepared.selecting = selecting
-      let access = RecordAccess<R>(context, collection)
+      let access = RecordAccess<R>(context, collection, with: prepared.answers)
       if context.checksQueries {
         try guarded { try QueryCheck.check(prepared, access, context) }
       }
@@ -49,25 +52,37 @@ extension ReadTransaction {
   }
 
   /// Chooses the plan, and writes what it reads, where that is still gathered.
+  ///
+  /// - Parameter strategy: how filters about related records are answered; tests compare the ways.
   func prepare(
-    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle
+    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
+    _ strategy: RelatedAnswers.Strategy = .byCost
   ) throws -> PreparedQuery {
     if context.isTakingIn { throw TransactionContext.reentered }
     try checkToken(of: query, in: collection)
     let planner = Planner(schema: collection.schema, usable: collection.answering)
     let statistics = IndexStatistics(collection, context)
-    let plan: Plan
     do {
-      plan = try planner.plan(query, for: need, statistics: statistics)
+      var answers: RelatedAnswers?
+      var uses: [RelatedUse] = []
+      var bound = query
+      if query.filter.asksRelated {
+        if gathersEntries { try writeGathered(for: query.filter) }
+        let made = RelatedAnswers(context, strategy)
+        var binder = RelatedBinder(made)
+        bound = try guarded { try binder.bind(query, for: need, in: collection) }
+        answers = made
+        uses = binder.uses
+      }
+      let plan = try planner.plan(bound, for: need, statistics: statistics)
+      if gathersEntries { try writeGathered(for: plan.source, in: collection) }
+      return PreparedQuery(
+        collection: collection, query: query, need: need, plan: plan, answers: answers,
+        relatedUses: uses)
     } catch var error as LarchError {
-      error.context.collection = collection.stored.name
+      if error.context.collection == nil { error.context.collection = collection.stored.name }
       throw error
     }
-    if gathersEntries {
-      try writeGathered(for: plan.source, in: collection)
-      try writeGathered(for: query.filter)
-    }
-    return PreparedQuery(collection: collection, query: query, need: need, plan: plan)
   }
 
   private func checkToken(of query: QueryDescription, in collection: CollectionHandle) throws {
@@ -88,6 +103,7 @@ extension ReadTransaction {
       if let index = collection.readyIndex(scan.index) {
         try writeGathered(for: index.database)
       }
+    case .list(let scan): try writeGathered(for: RelatedRoute.lists(scan, context).0)
     case .union(let parts), .intersection(let parts):
       for part in parts { try writeGathered(for: part, in: collection) }
     }

@@ -177,17 +177,17 @@ extension RecordReading {
         let collection = try tx.context.collection(of: R.self)
         var prepared = try tx.prepare(query.details, for: need, in: collection)
         if case .fields(let fields) = need { prepared.selecting = fields }
-        var text = prepared.plan.text(in: collection.schema)
-        guard running else { return text }
-        let access = RecordAccess<R>(tx.context, collection)
+        guard running else { return prepared.text }
+        let access = RecordAccess<R>(tx.context, collection, with: prepared.answers)
         return try tx.run(prepared, access) { run, _ in
           switch need {
           case .count: _ = try run.count()
           case .exists: _ = try run.exists()
           case .records, .ids, .fields: while try run.next() != nil {}
           }
-          text += "\n" + run.counters.text
-          return text
+          var counters = run.counters
+          if let answers = prepared.answers { counters.add(answers.counters) }
+          return prepared.text + "\n" + counters.text
         }
       }
     }

@@ -17,7 +17,9 @@ extension RecordReading {
       guard let list = try tx.list(of: related) else { return try tx.fetch(related.query) }
       var records = RecordBuffer<Target>()
       try tx.forEachListed(list, Target.self) { bytes, collection in
-        records.next().initialize(to: try tx.record(bytes, in: collection))
+        guard let stored = try tx.record(bytes, in: collection) else { return true }
+        records.next().initialize(
+          to: try tx.context.decode(Target.self, stored, id: bytes, in: collection))
         records.filled()
         return true
       }
@@ -40,8 +42,10 @@ extension RecordReading {
       guard let list = try tx.list(of: related) else { return try tx.first(related.query) }
       var found: Target?
       try tx.forEachListed(list, Target.self) { bytes, collection in
-        found = try tx.record(bytes, in: collection)
-        return false
+        found = try tx.record(bytes, in: collection).map {
+          try tx.context.decode(Target.self, $0, id: bytes, in: collection)
+        }
+        return found == nil
       }
       return found
     }
@@ -103,7 +107,7 @@ extension RecordReading {
   /// Whether the record with this id is one of the related ones.
   ///
   /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search; through join records, those of the one of the two with fewer.
+  /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ id: Target.ID, in related: Related<Owner, Target>
   ) throws -> Bool {
@@ -121,7 +125,7 @@ extension RecordReading {
   /// Whether a record is one of the related ones.
   ///
   /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search; through join records, those of the one of the two with fewer.
+  /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ record: Target, in related: Related<Owner, Target>
   ) throws -> Bool {
@@ -161,12 +165,10 @@ extension RecordReading {
       let collection = try tx.context.collection(of: Target.self)
       let cursor = ListCursor(list, tx)
       defer { cursor.end() }
-      while true {
-        let id: Target.ID? = try tx.storage { _ in
-          try cursor.next().map { try tx.context.id(of: Target.self, $0, in: collection) }
+      try tx.storage { _ in
+        while let bytes = try cursor.next() {
+          try body(try tx.context.id(of: Target.self, bytes, in: collection))
         }
-        guard let id else { return }
-        try body(id)
       }
     }
   }
@@ -207,15 +209,16 @@ extension ReadTransaction {
     }
   }
 
-  /// The record that a list names.
+  /// The record that a list names; nil in a write where it is not there yet.
   @inline(__always)
-  fileprivate final func record<R: Record>(
+  fileprivate final func record(
     _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
-  ) throws -> R {
-    guard let stored = try collection.records.get(id, in: try context.transaction()) else {
-      throw context.missingRecord(id, in: collection)
+  ) throws -> UnsafeRawBufferPointer? {
+    if let stored = try collection.records.get(id, in: try context.transaction()) {
+      return stored
     }
-    return try context.decode(R.self, stored, id: id, in: collection)
+    guard gathersEntries else { throw context.missingRecord(id, in: collection) }
+    return nil
   }
 
   /// The ids that the owner itself holds, in its order, or those that join records lead to.

@@ -23,7 +23,7 @@ extension RecordWriting {
   public func add<Owner: Record, Target: Record>(
     _ id: Target.ID, to related: Related<Owner, Target>
   ) throws {
-    try _writing { tx in try tx.add(CollectionOfOne(id), to: related, isBatch: false) }
+    try _writing { tx in try tx.addOne(id, to: related) }
   }
 
   /// Relates the records with these ids to the owner; those that are related stay so.
@@ -35,7 +35,7 @@ extension RecordWriting {
   public func add<Owner: Record, Target: Record, IDs: Sequence>(
     contentsOf ids: IDs, to related: Related<Owner, Target>
   ) throws where IDs.Element == Target.ID {
-    try _writing { tx in try tx.add(ids, to: related, isBatch: true) }
+    try _writing { tx in try tx.addAll(ids, to: related) }
   }
 
   /// Saves a record, which may be new, and relates it to the owner.

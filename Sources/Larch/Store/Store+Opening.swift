@@ -122,6 +122,7 @@ extension Store.Options {
     result.reservedMapSize = initialMapSize
     result.canCreate = createsFile && !isReadOnly
     result.allowsRemoteFileSystem = allowsNetworkFileSystem
+    result.countDatabases = { try FileCheck.databaseCount(path: $0) }
     let isVerified = isVerified
     result.beforeMapping = { path in
       if isVerified {

@@ -15,8 +15,21 @@ public struct SalvageReport: Sendable {
     public internal(set) var damagedCount = 0
   }
 
+  /// What became of the lists of ids of one association.
+  public struct Lists: Sendable {
+    /// The name of the association: both collections, and its own.
+    public let name: String
+    /// Links that were copied.
+    public internal(set) var linkCount = 0
+    /// Links that were left out, since a record at one of their ends was not copied; more may have
+    /// been lost unseen.
+    public internal(set) var droppedCount = 0
+  }
+
   /// The collections, in the order of their names.
   public internal(set) var collections: [Collection] = []
+  /// The lists of ids, in the order of their names.
+  public internal(set) var lists: [Lists] = []
   /// Places in the file that could not be read: page and reason.
   public internal(set) var damage: [String] = []
 
@@ -29,7 +42,9 @@ extension Store {
   ///
   /// The damaged file is only read, never opened by LMDB, and its Swift types are not needed.
   /// Each record is proved by its checksum. Indexes are not copied: they are built when the new
-  /// store is opened. The new store appears when it is complete.
+  /// store is opened. A link of a list of ids is copied where either of its two directions still
+  /// reads and the records at both ends were copied; references stay as they are in the records,
+  /// and ``verify()`` tells which of them lead nowhere. The new store appears when it is complete.
   ///
   /// - Parameters:
   ///   - path: the damaged file.
@@ -49,8 +64,8 @@ extension Store {
 
 /// One run of a salvage.
 private final class StoreSalvage {
-  /// How many records one transaction of the new store takes.
-  private static let batchSize = 10_000
+  /// How often progress is told.
+  private static let progressInterval = 10_000
   private static let damageLimit = 1000
 
   private let path: String
@@ -61,6 +76,8 @@ private final class StoreSalvage {
   private var copied = 0
   private let knownShapes = ShapeTable()
   private var highestDeletedIDs: [UInt32: Int64] = [:]
+  private var associations: [StoredAssociation] = []
+  private var databaseCount = 0
 
   init(_ path: String, to target: String, progress: ((Int) -> Void)?) throws {
     if FileManager.default.fileExists(atPath: target) {
@@ -93,14 +110,19 @@ private final class StoreSalvage {
       try shapes[id].map { try $0.withUnsafeBytes { try Shape(id: id, decoding: $0) } }
     }
     knownShapes.setCount(Int(shapes.keys.max() ?? 0))
+    databaseCount = collections.count + 2 * associations.count
     try withNewStore { environment in
       try environment.write { transaction in
         let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
         try storage.restore(
           collections, shapes, highestDeletedIDs: highestDeletedIDs, in: transaction)
+        try storage.restore(associations, of: collections, in: transaction)
       }
       for collection in collections.sorted(by: { $0.name < $1.name }) {
         try copyRecords(of: collection, into: environment)
+      }
+      for lists in try StoredLists.all(in: environment, onFault: { _, _ in }) {
+        try copyLinks(of: lists, into: environment)
       }
     }
     return report
@@ -135,9 +157,10 @@ private final class StoreSalvage {
       attempt += 1
       let path = TemporaryFile.freePath(in: directory)
       do {
+        var options = Store.Options().forEnvironment(StoreSchema())
+        options.maxDatabases = max(options.maxDatabases, databaseCount + 64)
         let environment = try LMDBEnvironment.open(
-          path: path, options: Store.Options().forEnvironment(StoreSchema()),
-          initialize: CatalogLoader.initialize)
+          path: path, options: options, initialize: CatalogLoader.initialize)
         do {
           return (environment, try TemporaryFile(adopting: path, for: target))
         } catch {
@@ -170,7 +193,16 @@ private final class StoreSalvage {
 
   private func readCollections() throws -> [StoredCollection] {
     var found: [StoredCollection] = []
+    let damageBefore = report.damage.count
+    func takeAssociation(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      guard key.starts(with: CatalogStorage.Key.associationPrefix),
+        let association = try? CatalogStorage.association(key, value),
+        !associations.contains(where: { $0.key == association.key })
+      else { return }
+      associations.append(association)
+    }
     func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      takeAssociation(key, value)
       if let (collection, id) = CatalogStorage.highestDeletedID(key, value) {
         highestDeletedIDs[collection] = max(highestDeletedIDs[collection] ?? 0, id)
         return
@@ -183,7 +215,11 @@ private final class StoreSalvage {
       found.append(collection)
     }
     try entries(of: CatalogStorage.databaseName, take)
-    if found.isEmpty { try forEachStrayCatalogEntry(take) }
+    if found.isEmpty {
+      try forEachStrayCatalogEntry(take)
+    } else if report.damage.count > damageBefore {
+      try forEachStrayCatalogEntry(takeAssociation)
+    }
     return found
   }
 
@@ -231,7 +267,7 @@ private final class StoreSalvage {
     var summary = SalvageReport.Collection(name: collection.name)
     let name = CatalogStorage.recordsName(collection.id)
     let damageBefore = report.damage.count
-    var writer = BatchWriter(environment, name)
+    var writer = SalvagedRecords(environment, name)
     let database = source.database(named: name, onDamage: note)
     if let database {
       try source.forEachEntry(of: database, onDamage: note) { key, value in
@@ -259,55 +295,33 @@ private final class StoreSalvage {
     report.collections.append(summary)
   }
 
-  private func tick() {
-    copied += 1
-    if copied % StoreSalvage.batchSize == 0 { progress?(copied) }
+  // MARK: Links
+
+  /// Copies the links that either direction of lists still has. They have no checksums: what holds
+  /// for them is that the records at their ends are there.
+  private func copyLinks(of lists: StoredLists, into environment: LMDBEnvironment) throws {
+    var summary = SalvageReport.Lists(name: lists.stored.key)
+    guard let number = associations.first(where: { $0.key == lists.stored.key })?.number else {
+      return
+    }
+    for isForward in [true, false] {
+      let name =
+        isForward ? CatalogStorage.linksName(number) : CatalogStorage.inverseLinksName(number)
+      guard let database = source.database(named: name, onDamage: note) else { continue }
+      var writer = SalvagedLinks(environment, lists)
+      try source.forEachPair(of: database, onDamage: note) { key, value in
+        try writer.add(first: isForward ? key : value, second: isForward ? value : key)
+      }
+      try writer.flush()
+      summary.linkCount += writer.copied
+      // What both directions have counts once.
+      summary.droppedCount = max(summary.droppedCount, writer.dropped)
+    }
+    report.lists.append(summary)
   }
 
-  /// Gathers records and writes them many at a time.
-  private struct BatchWriter {
-    private let environment: LMDBEnvironment
-    private let name: String
-    private var batch: [(key: [UInt8], value: [UInt8])] = []
-    private var batchKeys: Set<[UInt8]> = []
-
-    init(_ environment: LMDBEnvironment, _ name: String) {
-      self.environment = environment
-      self.name = name
-    }
-
-    mutating func add(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
-      batch.append((Array(key), Array(value)))
-      if batch.count == StoreSalvage.batchSize { try flush() }
-    }
-
-    mutating func addIfAbsent(
-      _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-    ) throws -> Bool {
-      let keyBytes = Array(key)
-      if batchKeys.contains(keyBytes) { return false }
-      let isThere = try environment.openDatabases { transaction in
-        try LMDBDatabase.open(name, in: transaction)?.get(key, in: transaction) != nil
-      }
-      if isThere { return false }
-      batchKeys.insert(keyBytes)
-      try add(key, value)
-      return true
-    }
-
-    mutating func flush() throws {
-      let batch = batch
-      self.batch = []
-      batchKeys = []
-      if batch.isEmpty { return }
-      try environment.write { transaction in
-        guard let database = try LMDBDatabase.open(name, in: transaction) else { return }
-        for (key, value) in batch {
-          _ = try key.withUnsafeBytes { key in
-            try value.withUnsafeBytes { try database.put(key, $0, in: transaction) }
-          }
-        }
-      }
-    }
+  private func tick() {
+    copied += 1
+    if copied % StoreSalvage.progressInterval == 0 { progress?(copied) }
   }
 }

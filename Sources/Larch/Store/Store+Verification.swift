@@ -1,13 +1,17 @@
 extension Store {
-  /// Proves that the file is sound: every page, the checksum of every record, and that every
-  /// index holds exactly the entries that the records ask for.
+  /// Proves that the file is sound: every page, the checksum of every record, that every index
+  /// holds exactly the entries that the records ask for, that every reference of an association
+  /// leads to a record, and that both directions of every list of ids agree.
   ///
-  /// Works on a snapshot, in constant memory, while others read and write.
+  /// Works on a snapshot, in constant memory, while others read and write. Records, indexes and
+  /// references are those of the types that the store was opened for; pages and lists are all that
+  /// the file has. References that need not lead anywhere, by the rule `.none`, are only counted.
   ///
   /// - Returns: the counts, and what is wrong; an error is thrown only when the store cannot be
   ///   read at all.
   /// - Throws: `.closed`, `.schemaChanged`, `.ioFailure`.
-  /// - Complexity: O(pages + records + entries); each entry is searched once.
+  /// - Complexity: O(pages + records + entries + links); each entry is searched once, each
+  ///   reference and each record that a list is of too, each link once in the other direction.
   public func verify() throws -> VerificationReport {
     var report = VerificationReport()
     do {
@@ -17,33 +21,61 @@ extension Store {
       report.add(.init(.page, detail: error.description))
       return report
     }
+    let lists = try storedLists { key, reason in
+      report.add(.init(.page, association: key, detail: reason.description))
+    }
     try read { transaction in
-      var verifier = IndexVerifier(transaction.context)
-      for collection in transaction.context.catalog.collections {
-        try verifier.verify(collection, into: &report)
+      try transaction.storage { lmdb in
+        var verifier = RecordVerifier(transaction.context)
+        for collection in transaction.context.catalog.collections {
+          try verifier.verify(collection, into: &report)
+        }
+        for lists in lists {
+          try LinkVerifier(lists: lists, transaction: lmdb).verify(into: &report)
+        }
       }
     }
     return report
   }
 
-  /// Makes every index anew from the records, and proves unique ones unique.
+  /// Makes every index anew from the records, proves unique ones unique, and makes both
+  /// directions of every list of ids agree.
   ///
-  /// Done in batches: when the process is killed, the next opening goes on.
+  /// A link between two records stays, or comes back, where one direction has it and both records
+  /// are there; links with records that are not there go. References stay as they are: what one
+  /// that leads nowhere shall be, only you can tell.
+  ///
+  /// Indexes are made in batches: when the process is killed, the next opening goes on.
   ///
   /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
   ///   `.uniqueConflict` when two records share a unique value, and what ``write(_:)`` throws.
-  /// - Complexity: O(n log n) for each index.
+  /// - Complexity: O(n log n) for each index, as ``verify()`` for lists.
   public func rebuild() throws {
     let loader = CatalogLoader(environment, schema)
+    let lists = try storedLists { _, _ in }
     try write { transaction in
-      try transaction.storage { try loader.resetIndexes(in: $0) }
+      try transaction.storage { lmdb in
+        for lists in lists { try LinkRepair(lists: lists, transaction: lmdb).run() }
+        try loader.resetIndexes(in: lmdb)
+      }
     }
     try buildIndexes()
   }
 }
 
-/// Compares the indexes of a collection with its records, as a stream.
-private struct IndexVerifier: ~Copyable {
+/// Compares the records of a collection with its indexes and with what they refer to, as a stream.
+private struct RecordVerifier: ~Copyable {
+  /// A reference that records of the collection hold.
+  private struct Reference {
+    let association: String
+    let declaration: ReferenceDeclaration
+    let form: ReferenceForm
+    /// The place of its index; nil where a file that is opened read-only lacks it.
+    let index: Int?
+    let isEnforced: Bool
+    let target: CollectionHandle
+  }
+
   private let context: TransactionContext
   private var keys = IndexKeys()
   private var entries = EntryList()
@@ -57,6 +89,7 @@ private struct IndexVerifier: ~Copyable {
     let transaction = try context.transaction()
     var expected = [Int](repeating: 0, count: collection.indexes.count)
     var isEveryRecordReadable = true
+    let references = references(of: collection)
     var records = try LMDBCursor(collection.records, in: transaction)
     var record = try records.first()
     while let here = record {
@@ -67,6 +100,10 @@ private struct IndexVerifier: ~Copyable {
         try keys.collect(of: bytes, in: collection, with: context.coder, into: &entries)
         if !collection.schema.hasDecodedIndexes { try decode(bytes, collection) }
         try check(id: here.key, collection, &expected, into: &report, transaction)
+        for reference in references {
+          try check(
+            reference, of: bytes, id: here.key, in: collection, into: &report, transaction)
+        }
       } catch let error as LarchError {
         isEveryRecordReadable = false
         report.add(
@@ -126,6 +163,70 @@ private struct IndexVerifier: ~Copyable {
       }
     }
   }
+
+  // MARK: References
+
+  private func references(of collection: CollectionHandle) -> [Reference] {
+    context.catalog.ends(of: collection).compactMap { end in
+      guard end.isFirst, let reference = end.association.reference, let target = end.other else {
+        return nil
+      }
+      return Reference(
+        association: end.association.stored.key, declaration: reference.declaration,
+        form: reference.form,
+        index: collection.indexes.firstIndex { $0.position == reference.index },
+        isEnforced: end.association.schema?.isEnforced ?? false, target: target)
+    }
+  }
+
+  /// Looks up each record that this one refers to.
+  private mutating func check(
+    _ reference: Reference, of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
+    in collection: CollectionHandle, into report: inout VerificationReport,
+    _ transaction: LMDBTransaction
+  ) throws {
+    let records = reference.target.records
+    let kind = reference.target.stored.idKind
+    var missing: [String] = []
+    var count = 0
+    if let index = reference.index,
+      !entries.items.contains(where: { $0.index == index && $0.isCut })
+    {
+      for item in entries.items where item.index == index && !item.hasNil {
+        try reference.form.withID(inKey: entries.key(item)) { target in
+          count += 1
+          if try records.get(target, in: transaction) == nil {
+            missing.append(kind.text(of: target))
+          }
+        }
+      }
+    } else {
+      // Keys that are cut do not tell the ids, the record does.
+      try collection.schema.referencedIDs(
+        record, context.coder, reference.declaration, &writer
+      ) { target in
+        count += 1
+        let text = kind.text(of: target)
+        if try records.get(target, in: transaction) == nil, !missing.contains(text) {
+          missing.append(text)
+        }
+      }
+    }
+    report.referenceCount += count
+    guard reference.isEnforced else {
+      report.looseReferenceCount += missing.count
+      return
+    }
+    for other in missing {
+      report.add(
+        .init(
+          .danglingReference, collection: collection.stored.name,
+          association: reference.association, id: collection.stored.idKind.text(of: id),
+          detail: "no record \(other) of \(reference.target.stored.name)"))
+    }
+  }
+
+  // MARK: Entries
 
   /// Looks up the record of each entry of an index that has more entries than records ask for.
   private mutating func findDangling(

@@ -21,16 +21,38 @@ package struct StoreInspector {
     let form: KeyForm?
   }
 
+  /// An association as the catalog describes it.
+  package struct Association {
+    package let key: String
+    /// Whether it is lists of ids; else a property of the first collection refers to the second.
+    package let isLists: Bool
+    package let first: String
+    package let second: String
+    /// What happens to the second when a record of the first is deleted, and the other way round.
+    package let firstRule: DeleteRule
+    package let secondRule: DeleteRule
+    /// What is true of a reference: `optional`, `list`, `one`.
+    package let traits: [String]
+    /// Of lists: how many links they have.
+    package let linkCount: Int
+    let lists: StoredLists?
+  }
+
   package let collections: [Collection]
+  /// In the order of their keys.
+  package let associations: [Association]
   private let transaction: LMDBTransaction
   private let shapes: ShapeTable
 
   init(
     _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
-    open: (String) throws -> LMDBDatabase?
+    lists: [StoredLists], open: (String) throws -> LMDBDatabase?
   ) throws {
     self.transaction = transaction
     self.shapes = shapes
+    associations = try storage.associations(in: transaction).map { stored in
+      try Association(stored, lists.first { $0.stored.key == stored.key }, transaction)
+    }
     collections = try storage.collections(in: transaction).compactMap { stored -> Collection? in
       guard let records = try open(CatalogStorage.recordsName(stored.id)) else { return nil }
       let indexes = try stored.indexes.compactMap { index -> Index? in
@@ -80,11 +102,57 @@ package struct StoreInspector {
       entry = try cursor.next()
     }
   }
+
+  /// Visits the links of lists in the order of their ids: those of the first end, each with its
+  /// ids of the second, or the other way round.
+  package func forEachLink(
+    of association: Association, isInverse: Bool = false,
+    _ body: (_ id: String, _ other: String) throws -> Void
+  ) throws {
+    guard let lists = association.lists else { return }
+    let (database, _, from, to) = lists.direction(isForward: !isInverse)
+    var cursor = try LMDBCursor(database, in: transaction)
+    var entry = try cursor.first()
+    while let here = entry {
+      try body(from.text(of: here.key), to.text(of: here.value))
+      entry = try cursor.next()
+    }
+  }
+}
+
+extension StoreInspector.Association {
+  fileprivate init(
+    _ stored: StoredAssociation, _ lists: StoredLists?, _ transaction: LMDBTransaction
+  ) throws {
+    key = stored.key
+    isLists = stored.kind == .links
+    first = stored.first
+    second = stored.second
+    firstRule = stored.firstRule
+    secondRule = stored.secondRule
+    let names: [(StoredAssociation.Traits, String)] = [
+      (.optional, "optional"), (.list, "list"), (.one, "one"),
+    ]
+    traits = names.filter { stored.traits.contains($0.0) }.map(\.1)
+    linkCount = try lists?.databases.forward.statistics(in: transaction).entries ?? 0
+    self.lists = lists
+  }
+
+  /// What it is, on one line: `reference Person.companyID: Person to Company, optional, on delete
+  /// none, nullify`. The rules are those of the two ends in their order.
+  package var summary: String {
+    var parts = ["\(first) \(isLists ? "with" : "to") \(second)"]
+    if isLists { parts.append("\(linkCount) \(linkCount == 1 ? "link" : "links")") }
+    parts += traits
+    parts.append("on delete \(firstRule), \(secondRule)")
+    return "\(isLists ? "lists" : "reference") \(key): \(parts.joined(separator: ", "))"
+  }
 }
 
 extension Store {
   /// Runs `body` with a look at everything in the store, whatever its types.
   package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
+    let lists = try StoredLists.all(in: environment) { _, _ in }
     let databases = try environment.openDatabases { transaction in
       let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
       var found: [String: LMDBDatabase] = [:]
@@ -102,7 +170,7 @@ extension Store {
         return try body(
           try StoreInspector(
             lmdb, shapes: context.shapes, storage: context.catalog.storage,
-            open: { databases[$0] }))
+            lists: lists, open: { databases[$0] }))
       }
     }
   }

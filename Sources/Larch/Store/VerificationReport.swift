@@ -16,6 +16,12 @@ public struct VerificationReport: Sendable {
       case danglingEntry
       /// Two records share a value of a unique index.
       case duplicate
+      /// One direction of the lists of an association has a link that the other has not.
+      case oneSidedLink
+      /// The lists of an association name a record that is not there.
+      case danglingLink
+      /// A record refers to one that is not there, and by its declaration must be.
+      case danglingReference
     }
 
     /// What kind of thing it is.
@@ -24,18 +30,21 @@ public struct VerificationReport: Sendable {
     public let collection: String?
     /// The index it was found in.
     public let index: String?
+    /// The association it was found in, as ``Store/verify()`` and the catalog name it.
+    public let association: String?
     /// The id of the record it is about.
     public let id: String?
     /// What else is known.
     public let detail: String?
 
     init(
-      _ kind: Kind, collection: String? = nil, index: String? = nil, id: String? = nil,
-      detail: String? = nil
+      _ kind: Kind, collection: String? = nil, index: String? = nil, association: String? = nil,
+      id: String? = nil, detail: String? = nil
     ) {
       self.kind = kind
       self.collection = collection
       self.index = index
+      self.association = association
       self.id = id
       self.detail = detail
     }
@@ -43,8 +52,8 @@ public struct VerificationReport: Sendable {
     /// All that is known, on one line.
     public var description: String {
       let parts = [
-        collection.map { "collection \($0)" }, index.map { "index \($0)" }, id.map { "id \($0)" },
-        detail,
+        collection.map { "collection \($0)" }, index.map { "index \($0)" },
+        association.map { "association \($0)" }, id.map { "id \($0)" }, detail,
       ]
       return ([kind.rawValue] + parts.compactMap { $0 }).joined(separator: ", ")
     }
@@ -57,6 +66,12 @@ public struct VerificationReport: Sendable {
   public internal(set) var recordCount = 0
   /// Index entries that were compared.
   public internal(set) var entryCount = 0
+  /// Links in the lists of associations that were compared, each once for both directions.
+  public internal(set) var linkCount = 0
+  /// References that were looked up.
+  public internal(set) var referenceCount = 0
+  /// References to records that are not there, where the rule `.none` allows it: no faults.
+  public internal(set) var looseReferenceCount = 0
   /// How many faults there are.
   public internal(set) var faultCount = 0
   /// The first thousand faults.
@@ -74,7 +89,11 @@ public struct VerificationReport: Sendable {
 extension VerificationReport: CustomStringConvertible {
   /// The counts, and one line a fault.
   public var description: String {
-    let head = "\(recordCount) records, \(entryCount) index entries, \(faultCount) faults"
+    var counts = ["\(recordCount) records", "\(entryCount) index entries"]
+    if referenceCount > 0 { counts.append("\(referenceCount) references") }
+    if looseReferenceCount > 0 { counts.append("\(looseReferenceCount) of them loose") }
+    if linkCount > 0 { counts.append("\(linkCount) links") }
+    let head = (counts + ["\(faultCount) faults"]).joined(separator: ", ")
     return ([head] + faults.map { "  \($0)" }).joined(separator: "\n")
   }
 }

@@ -21,6 +21,8 @@ final class WriteContext {
   private var highestDeletedIDs: [UInt32: Int64] = [:]
   /// Compares stored fields with the properties they come from.
   @exclusivity(unchecked) var proof = FieldProof()
+  /// Keys of references, while a deletion looks for what refers to a record.
+  @exclusivity(unchecked) var keys = KeyWriter()
   /// How many shapes the file holds.
   private var storedShapeCount = 0
 

@@ -39,16 +39,26 @@ extension WriteTransaction {
     }
   }
 
+  func addLink<Owner: Record, Target: Record>(
+    _ id: Target.ID, _ end: AssociationEnd?, _ related: Related<Owner, Target>
+  ) throws {
+    try storage { _ in
+      let lists = try lists(end, related)
+      if id._isUnassigned { throw unsavedMember(lists) }
+      let (owner, member) = try keys(of: related, id)
+      try check(owner, in: lists.owners, lists)
+      try check(member, in: lists.members, lists)
+      try link(owner, member, lists)
+    }
+  }
+
   func removeLink<Owner: Record, Target: Record>(
     _ id: Target.ID, _ end: AssociationEnd?, _ related: Related<Owner, Target>
   ) throws {
     try storage { _ in
       let lists = try lists(end, related)
-      let owner = [UInt8](try context.savedKey(of: related))
-      let member = [UInt8](try context.key(of: id))
-      try owner.withUnsafeBytes { owner in
-        try member.withUnsafeBytes { try unlink(owner, $0, lists) }
-      }
+      let (owner, member) = try keys(of: related, id)
+      try unlink(owner, member, lists)
     }
   }
 
@@ -60,7 +70,7 @@ extension WriteTransaction {
       let wanted = try keys(of: ids, related, lists)
       guard let list = try list(of: related) else { return }
       let current = try keys(of: list, lists)
-      try list.id.withUnsafeBytes { owner in
+      try list.key.withUnsafeBytes { owner in
         if wanted.count > 0 { try check(owner, in: lists.owners, lists) }
         try IDList.forEachDifference(current, wanted) { member, isWanted in
           if isWanted { try check(member, in: lists.members, lists) }
@@ -103,6 +113,17 @@ extension WriteTransaction {
   }
 
   // MARK: Ids
+
+  /// The two ids as they are stored, in buffers of the context.
+  private func keys<Owner: Record, Target: Record>(
+    of related: Related<Owner, Target>, _ id: Target.ID
+  ) throws -> (owner: UnsafeRawBufferPointer, member: UnsafeRawBufferPointer) {
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    let member = try context.key(of: id)
+    context.listWriter.clear()
+    try related.owner.id._writeID(to: &context.listWriter)
+    return (context.listWriter.bytes, member)
+  }
 
   /// The ids as they are stored, in order and each once.
   private func keys<Owner: Record, Target: Record, IDs: Sequence>(

@@ -1,14 +1,20 @@
 extension RecordWriting {
-  /// Deletes the records that the query describes.
+  /// Deletes the records that the query describes, and does what the rules of their associations
+  /// ask for.
   ///
-  /// - Returns: how many there were.
-  /// - Throws: as ``RecordReading/fetch(_:)-(Query<R>)``; nothing is deleted then.
-  /// - Complexity: the query, and O(log n) for each record and index entry; 8 to 16 bytes of
-  ///   memory a record.
+  /// The rules are asked for all of the records together: a ``DeleteRule/deny`` refuses only where
+  /// something stays that none of them, nor any rule, deletes.
+  ///
+  /// - Returns: how many records the query described; those that rules deleted with them are not
+  ///   counted.
+  /// - Throws: `.deleteDenied`, as ``WriteTransaction/delete(_:_:)``, and what
+  ///   ``RecordReading/fetch(_:)-(Query<R>)`` throws; nothing is deleted then.
+  /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8
+  ///   to 16 bytes of memory a record, four times that where rules act.
   @discardableResult
   public func delete<R: Record>(_ query: Query<R>) throws -> Int {
     try _writing { tx in
-      try tx.savepointForBatch { try tx.deleteAll(query) }
+      try tx.savepoint { try tx.deleteAll(query) }
     }
   }
 
@@ -31,7 +37,8 @@ extension RecordWriting {
     _ query: Query<R>, _ change: (inout R) throws -> Void
   ) throws -> Int {
     try _writing { tx in
-      try tx.savepointForBatch { try tx.updateAll(query, change) }
+      // In the middle of a batch an error must undo what came before it, and only that.
+      try tx.savepoint { try tx.updateAll(query, change) }
     }
   }
 
@@ -67,22 +74,6 @@ extension RecordWriting {
 }
 
 extension WriteTransaction {
-  /// In the middle of a batch an error must undo what came before it, and only that.
-  fileprivate func savepointForBatch<T>(_ body: () throws -> T) throws -> T {
-    try savepoint(body)
-  }
-
-  fileprivate func deleteAll<R: Record>(_ query: Query<R>) throws -> Int {
-    var ids = try matchingIDs(query)
-    while let id = ids.next() {
-      try storage { transaction in
-        let collection = try context.collection(of: R.self)
-        _ = try id.withUnsafeBytes { try remove(key: $0, in: collection, transaction) }
-      }
-    }
-    return ids.count
-  }
-
   fileprivate func updateAll<R: Record>(
     _ query: Query<R>, _ change: (inout R) throws -> Void
   ) throws -> Int {
@@ -113,13 +104,5 @@ extension WriteTransaction {
       try update(record)
     }
     return count
-  }
-
-  private func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
-    try run(query.details, of: R.self, for: .ids) { run, access in
-      var ids = VisitedIDs(width: access.collection.stored.idKind.width)
-      while let row = try run.next() { ids.append(row.id) }
-      return ids
-    }
   }
 }

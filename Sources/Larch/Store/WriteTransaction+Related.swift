@@ -1,7 +1,22 @@
 extension WriteTransaction {
-  /// - Parameter isBatch: an error may come in the middle, and must undo what came before it.
-  func add<Owner: Record, Target: Record, IDs: Sequence>(
-    _ ids: IDs, to related: Related<Owner, Target>, isBatch: Bool
+  func addOne<Owner: Record, Target: Record>(
+    _ id: Target.ID, to related: Related<Owner, Target>
+  ) throws {
+    let end = try end(of: related)
+    switch related.route {
+    case .links: try addLink(id, end, related)
+    case .through: throw related.needsJoinRecord
+    case .children(let reference):
+      let reference = try related.reference(reference, of: Target.self)
+      try addChildren(CollectionOfOne(id), reference, related)
+    case .parent(let reference), .listed(let reference):
+      let ids = [id]
+      try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
+    }
+  }
+
+  func addAll<Owner: Record, Target: Record, IDs: Sequence>(
+    _ ids: IDs, to related: Related<Owner, Target>
   ) throws where IDs.Element == Target.ID {
     let end = try end(of: related)
     switch related.route {
@@ -9,11 +24,8 @@ extension WriteTransaction {
     case .through: throw related.needsJoinRecord
     case .children(let reference):
       let reference = try related.reference(reference, of: Target.self)
-      if isBatch {
-        try savepoint { try addChildren(ids, reference, related) }
-      } else {
-        try addChildren(ids, reference, related)
-      }
+      // An error in the middle must undo what came before it.
+      try savepoint { try addChildren(ids, reference, related) }
     case .parent(let reference), .listed(let reference):
       let ids = Array(ids)
       try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
@@ -36,7 +48,7 @@ extension WriteTransaction {
     case .links:
       try savepoint {
         try save(&record)
-        try addLinks(CollectionOfOne(record.id), end, related)
+        try addLink(record.id, end, related)
       }
     case .parent(let reference), .listed(let reference):
       try savepoint {

@@ -19,6 +19,12 @@ public final class WriteTransaction: ReadTransaction {
     try writer.maintainer.flush(database)
   }
 
+  override func writeGathered(
+    for database: LMDBDatabase, before key: UnsafeRawBufferPointer
+  ) throws {
+    try writer.maintainer.flush(database, before: key)
+  }
+
   func takeAfterCommitWork() -> [() -> Void] {
     defer { afterCommitWork = [] }
     return afterCommitWork
@@ -94,66 +100,6 @@ extension WriteTransaction {
   public func update<R: Record>(_ record: R) throws {
     var record = record
     try store(&record, .update)
-  }
-
-  /// Deletes the record with the id of this one.
-  ///
-  /// - Returns: whether there was one.
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
-  /// - Complexity: O(log n) for the record and each of its index entries.
-  @discardableResult
-  public func delete<R: Record>(_ record: R) throws -> Bool { try delete(R.self, record.id) }
-
-  /// Deletes the record with this id.
-  ///
-  /// - Returns: whether there was one; deleting what is not there is no error.
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
-  /// - Complexity: O(log n) for the record and each of its index entries.
-  @discardableResult
-  public func delete<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
-    try storage { transaction in
-      let collection = try context.collection(of: type)
-      return try remove(key: try context.key(of: id), in: collection, transaction)
-    }
-  }
-
-  /// Deletes the record that is stored under a key; false when there is none.
-  @discardableResult
-  func remove(
-    key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
-  ) throws -> Bool {
-    guard let stored = try collection.records.get(key, in: transaction) else { return false }
-    let before = try RecordEnvelope.open(stored, id: key, in: collection)
-    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
-      _ = try collection.records.delete(key, in: transaction)
-    }
-    writer.noteDeleted(key, in: collection)
-    changeCount &+= 1
-    return true
-  }
-
-  /// Deletes all records of the type at once, without looking at any.
-  ///
-  /// Ids are not given again.
-  ///
-  /// - Returns: how many there were.
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
-  /// - Complexity: O(pages), far less than deleting each record.
-  @discardableResult
-  public func erase<R: Record>(_ type: R.Type) throws -> Int {
-    try storage { transaction in
-      if context.isTakingIn { throw TransactionContext.reentered }
-      let collection = try context.collection(of: type)
-      let count = try collection.records.statistics(in: transaction).entries
-      var last = try LMDBCursor(collection.records, in: transaction)
-      if let entry = try last.last() { writer.noteDeleted(entry.key, in: collection) }
-      closeCursors()
-      writer.maintainer.discard(collection)
-      try collection.records.empty(in: transaction)
-      for index in collection.indexes { try index.database.empty(in: transaction) }
-      changeCount &+= 1
-      return count
-    }
   }
 
   private enum StoreMode { case save, insert, update }

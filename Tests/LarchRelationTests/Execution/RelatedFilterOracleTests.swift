@@ -120,6 +120,31 @@ struct RelatedQueryChecker<K: FilterGraphKind> {
     var seen: [R.ID] = []
     try tx.forEach(query) { seen.append($0.id) }
     #expect(seen == ids, "\(text)")
+    for strategy in [RelatedAnswers.Strategy.first, .eachRow, .once] {
+      let answer = try answer(query, strategy, tx)
+      #expect(answer.ids == ids, "\(strategy): \(text)\n\(answer.plan)")
+      #expect(answer.count == ids.count, "\(strategy): \(text)\n\(answer.plan)")
+    }
+  }
+
+  /// Answers found in one way, whatever it costs.
+  private func answer<R: Record>(
+    _ query: Query<R>, _ strategy: RelatedAnswers.Strategy, _ tx: ReadTransaction
+  ) throws -> (ids: [R.ID], count: Int, plan: String) {
+    let collection = try tx.context.collection(of: R.self)
+    let prepared = try tx.prepare(query.details, for: .ids, in: collection, strategy)
+    let found = try tx.run(
+      prepared, RecordAccess<R>(tx.context, collection, with: prepared.answers)
+    ) { run, access in
+      var ids: [R.ID] = []
+      while let row = try run.next() { ids.append(try access.id(of: row, run)) }
+      return ids
+    }
+    let counted = try tx.prepare(query.details, for: .count, in: collection, strategy)
+    let count = try tx.run(
+      counted, RecordAccess<R>(tx.context, collection, with: counted.answers)
+    ) { run, _ in try run.count() }
+    return (found, count, prepared.text)
   }
 
   private func comparePages<R: Record, Value: IndexKey>(

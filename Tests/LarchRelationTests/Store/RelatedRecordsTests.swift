@@ -351,7 +351,9 @@ struct RelatedRecordsTests {
       try tx.add(never.id, to: people[0].projects)
       try tx.remove(never.id, from: people[0].projects)
     }
-    let unsaved = #expect(throws: LarchError.self) { try store.add(Person().id, to: project.members) }
+    let unsaved = #expect(throws: LarchError.self) {
+      try store.add(Person().id, to: project.members)
+    }
     #expect(unsaved?.code == .unsavedReference)
     #expect(unsaved?.context.field == "Person/Project/members")
   }

@@ -116,3 +116,68 @@ struct GoldenFileTests {
     }
   }
 }
+
+/// The same for associations: a second file, so that the first stays as it was written.
+@Suite("The golden file of associations in format 1", .serialized)
+struct GoldenAssociationTests {
+  private typealias G = GoldenAssociations
+  private static let folder = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Golden")
+  private static let file = folder.appendingPathComponent("format-1-associations.larch")
+  private static let text = folder.appendingPathComponent("format-1-associations.txt")
+
+  @Test(
+    "It is written", .enabled(if: ProcessInfo.processInfo.environment["LARCH_WRITE_GOLDEN"] != nil))
+  func write() throws {
+    try withScratchPath { path throws in
+      let store = try Store(path: path, types: G.types, options: .quick, isTemporary: false)
+      defer { store.close() }
+      try store.write { tx throws in
+        for var town in G.towns { try tx.insert(&town) }
+        for var badge in G.badges { try tx.insert(&badge) }
+        for var team in G.teams { try tx.insert(&team) }
+        for var person in G.people { try tx.insert(&person) }
+        for var letter in G.letters { try tx.insert(&letter) }
+        try G.link(tx)
+      }
+      try? FileManager.default.removeItem(at: Self.file)
+      try store.environment.copy(to: Self.file.path, compacting: true)
+      try store.dump().write(to: Self.text, atomically: true, encoding: .utf8)
+    }
+  }
+
+  @Test("Associations and links read as they were written, without a change, and after a salvage")
+  func read() throws {
+    let expected = try String(contentsOf: Self.text, encoding: .utf8)
+    try withScratchPath { path throws in
+      try FileManager.default.copyItem(atPath: Self.file.path, toPath: path)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      let options = Store.Options.quick.with { $0.isVerified = true }
+      let store = try Store(path: path, types: G.types, options: options, isTemporary: false)
+      defer { store.close() }
+      let transaction = try store.environment.info().lastTransactionID
+      #expect(try store.everything(G.Person.self) == G.people)
+      #expect(try store.everything(G.Letter.self) == G.letters)
+      let one = G.people[8]
+      #expect(
+        Set(try one.related(G.Person.visited).ids(in: store)) == Set(G.towns.map(\.id)))
+      #expect(try one.related(G.Person.teams).ids(in: store) == [.min])
+      #expect(try G.people[13].related(G.Person.teams).ids(in: store) == [.min, .max])
+      let report = try store.verify()
+      #expect(report.isClean, "\(report)")
+      #expect(report.linkCount == 300 + 42 + 299 + 2 + 304, "\(report)")
+      #expect(TextDifference.between(expected: expected, actual: try store.dump()) == nil)
+      #expect(try store.environment.info().lastTransactionID == transaction)
+      try store.rebuild()
+      #expect(TextDifference.between(expected: expected, actual: try store.dump()) == nil)
+    }
+    try withScratchPath { target throws in
+      let report = try Store.salvage(Self.file.path, to: target)
+      #expect(report.damage == [])
+      let store = try Store(path: target, types: G.types, options: .quick, isTemporary: false)
+      defer { store.close() }
+      #expect(TextDifference.between(expected: expected, actual: try store.dump()) == nil)
+      #expect(try store.verify().isClean)
+    }
+  }
+}

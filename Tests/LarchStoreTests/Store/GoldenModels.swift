@@ -162,3 +162,93 @@ enum Golden {
     static let schema = Schema<Empty> { Unique(\.id) }
   }
 }
+
+/// The types of the golden file of associations in format 1. Never change them either.
+enum GoldenAssociations {
+  struct Person: Record, Equatable {
+    var id = RecordID<Person>()
+    var name: String
+    var bossID: RecordID<Person>?
+    var home: Home
+    var badgeID: UUID?
+    var friendIDs: [RecordID<Person>] = []
+
+    struct Home: Codable, Equatable, Sendable { var town: String? }
+    enum CodingKeys: String, CodingKey {
+      case id, name, home, badgeID, friendIDs
+      case bossID = "boss"
+    }
+
+    static let collectionName = "Person"
+    static let teams = ManyToMany<Person, Team>(named: "members", onDelete: .destroyLast)
+    static let mentors = ManyToMany<Person, Person>(named: "mentors")
+    static let visited = ManyToMany<Person, Town>(named: "visited")
+    static let schema = Schema<Person> {
+      BelongsTo(\.bossID, to: Person.self, onDelete: DeleteRule.none)
+      BelongsTo(\.home.town, to: Town.self)
+      HasMany(Person.self, in: \.friendIDs)
+      teams
+      mentors
+      visited
+    }
+  }
+  struct Town: Record, Equatable {
+    var id: String
+    static let collectionName = "Town"
+    static let schema = Schema<Town> { HasMany(\Person.home.town, onDelete: .deny) }
+  }
+  struct Badge: Record, Equatable {
+    var id: UUID
+    static let collectionName = "Badge"
+    static let schema = Schema<Badge> { HasOne(\Person.badgeID, onDelete: .destroy) }
+  }
+  struct Team: Record, Equatable {
+    var id: Int32
+    static let collectionName = "Team"
+    static let schema = Schema<Team> { ManyToMany(Person.self, named: "members") }
+  }
+  struct Letter: Record, Equatable {
+    var id = RecordID<Letter>()
+    var fromID: Person.ID
+    var toID: Person.ID?
+    static let collectionName = "Letter"
+    static let schema = Schema<Letter> {
+      BelongsTo(\.fromID, to: Person.self)
+      Index(\.toID)
+    }
+  }
+
+  static let types: [any Record.Type] = [
+    Person.self, Town.self, Badge.self, Team.self, Letter.self,
+  ]
+  static let long = String(repeating: "Llanfair", count: 18)
+  static let towns: [Town] = ["", "Oslo", "Z\u{FC}rich", long + "1", long + "2"].map {
+    Town(id: $0)
+  }
+  static let badges: [Badge] = (UInt8(0)..<3).map { number -> Badge in
+    Badge(id: UUID(uuid: (number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255)))
+  }
+  static let teams: [Team] = [Int32.min, -1, 0, 1, .max].map { Team(id: $0) }
+  static let people: [Person] = (1...300).map { number -> Person in
+    let town: String? = number % 6 == 0 ? nil : towns[number % 5].id
+    let badge: UUID? = number <= 2 ? badges[number].id : nil
+    return Person(
+      id: RecordID(Int64(number)), name: "p\(number)",
+      bossID: number > 1 ? RecordID(Int64(number / 10 + 1)) : nil, home: .init(town: town),
+      badgeID: badge, friendIDs: number % 50 == 0 ? [3, 1, 2] : [])
+  }
+  static let letters = [Letter(id: 1, fromID: 1, toID: 2), Letter(id: 2, fromID: 300, toID: nil)]
+
+  /// Lists with one member, with some, and with more than a page holds; ids of all lengths.
+  static func link(_ tx: WriteTransaction) throws {
+    for person in people {
+      let number = Int(person.id.rawValue)
+      try tx.add(teams[0].id, to: person.related(Person.teams))
+      if number % 7 == 0 { try tx.add(teams[4].id, to: person.related(Person.teams)) }
+      if number > 1 { try tx.add(1, to: person.related(Person.mentors)) }
+      if number < 3 { try tx.add(300, to: person.related(Person.mentors)) }
+      try tx.add(towns[number % 2 + 3].id, to: person.related(Person.visited))
+      if number == 9 { try tx.add(contentsOf: towns.map(\.id), to: person.related(Person.visited)) }
+    }
+  }
+}

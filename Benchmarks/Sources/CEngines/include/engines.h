@@ -34,6 +34,12 @@ typedef struct {
   uint32_t length;
 } bench_text;
 
+// A student and a course that the student takes.
+typedef struct {
+  int64_t student;
+  int64_t course;
+} bench_link;
+
 typedef struct bench_lmdb bench_lmdb;
 
 const char *bench_lmdb_message(int code);
@@ -66,6 +72,27 @@ int bench_lmdb_count_ages(bench_lmdb *store, int64_t from, bench_result *result)
 int bench_lmdb_find_scores(bench_lmdb *store, double above, bench_result *result);
 int bench_lmdb_top_scores(bench_lmdb *store, size_t limit, bench_result *result);
 
+// A store of its own for the associations: people and the companies that they belong to, students and
+// courses linked in both directions. Ids are 1 and up, names "Company 1", "Student 1", "Course 1" and up.
+typedef struct bench_lmdb_links bench_lmdb_links;
+
+int bench_lmdb_links_open(const char *path, bench_lmdb_links **out);
+void bench_lmdb_links_close(bench_lmdb_links *store);
+// The store of the people, to insert into it.
+bench_lmdb *bench_lmdb_links_people(bench_lmdb_links *store);
+int bench_lmdb_links_add_companies(bench_lmdb_links *store, size_t count);
+int bench_lmdb_links_add_school(bench_lmdb_links *store, size_t students, size_t courses);
+// One durable transaction, in which everybody of these companies goes with them.
+int bench_lmdb_links_destroy(bench_lmdb_links *store, const int64_t *companies, size_t count);
+// People as bench_lmdb_fingerprint, with the companies that are left.
+int bench_lmdb_links_fingerprint(bench_lmdb_links *store, bench_result *result);
+// The first companies by id, each with all of its people, all materialised; rows are people.
+int bench_lmdb_links_fetch(bench_lmdb_links *store, size_t companies, bench_result *result);
+// One durable transaction; a link that is there already stays one.
+int bench_lmdb_links_add(bench_lmdb_links *store, const bench_link *links, size_t count);
+// All links read in one direction and then in the other.
+int bench_lmdb_links_read(bench_lmdb_links *store, bench_result *result);
+
 typedef struct bench_sqlite bench_sqlite;
 
 const char *bench_sqlite_message(int code);
@@ -97,5 +124,19 @@ int bench_sqlite_find_scores(bench_sqlite *store, double above, bench_result *re
 int bench_sqlite_top_scores(bench_sqlite *store, size_t limit, bench_result *result);
 // Moves the write-ahead log into the file, so that the size on disk is the size of the data.
 int bench_sqlite_checkpoint(bench_sqlite *store);
+
+// The same for the associations, with foreign keys on.
+typedef struct bench_sqlite_links bench_sqlite_links;
+
+int bench_sqlite_links_open(const char *path, bench_sqlite_links **out);
+void bench_sqlite_links_close(bench_sqlite_links *store);
+bench_sqlite *bench_sqlite_links_people(bench_sqlite_links *store);
+int bench_sqlite_links_add_companies(bench_sqlite_links *store, size_t count);
+int bench_sqlite_links_add_school(bench_sqlite_links *store, size_t students, size_t courses);
+int bench_sqlite_links_destroy(bench_sqlite_links *store, const int64_t *companies, size_t count);
+int bench_sqlite_links_fingerprint(bench_sqlite_links *store, bench_result *result);
+int bench_sqlite_links_fetch(bench_sqlite_links *store, size_t companies, bench_result *result);
+int bench_sqlite_links_add(bench_sqlite_links *store, const bench_link *links, size_t count);
+int bench_sqlite_links_read(bench_sqlite_links *store, bench_result *result);
 
 #endif

@@ -6,6 +6,7 @@ var larchPeers: [any Engine.Type] { [LarchEngine.self, MemberwiseLarchEngine.sel
 /// Larch as a user meets it: a plain `Codable` struct and the public API.
 final class LarchEngine: Engine {
   static let peer = "larch"
+  static var associations: (any AssociationEngine.Type)? { LarchAssociations.self }
 
   fileprivate let store: Store
 
@@ -53,6 +54,7 @@ final class LarchEngine: Engine {
 /// The same with memberwise coding opted in.
 final class MemberwiseLarchEngine: Engine {
   static let peer = "larch-m"
+  static var associations: (any AssociationEngine.Type)? { MemberwiseLarchAssociations.self }
 
   fileprivate let store: Store
 

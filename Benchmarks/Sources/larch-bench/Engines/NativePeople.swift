@@ -52,6 +52,10 @@ final class NativeTexts {
   }
 }
 
+extension Link {
+  var native: bench_link { bench_link(student: student, course: course) }
+}
+
 private func copyBytes(_ string: String) -> (UnsafeMutablePointer<CChar>, UInt32) {
   let bytes = UnsafeMutablePointer<CChar>.allocate(capacity: string.utf8.count)
   for (index, byte) in string.utf8.enumerated() { bytes[index] = CChar(bitPattern: byte) }

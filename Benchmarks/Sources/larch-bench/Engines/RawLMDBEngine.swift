@@ -4,6 +4,7 @@ import Workload
 /// LMDB through its C API with nothing on top: the physical limit that all ratios refer to.
 final class RawLMDBEngine: Engine {
   static let peer = "lmdb"
+  static var associations: (any AssociationEngine.Type)? { RawLMDBAssociations.self }
 
   fileprivate let store: OpaquePointer
 
@@ -67,7 +68,7 @@ final class RawLMDBEngine: Engine {
     return QueryResult(rows: result.rows, checksum: result.checksum)
   }
 
-  private static func check(_ code: Int32) throws {
+  static func check(_ code: Int32) throws {
     guard code != 0 else { return }
     throw BenchmarkError("lmdb: \(String(cString: bench_lmdb_message(code)))")
   }

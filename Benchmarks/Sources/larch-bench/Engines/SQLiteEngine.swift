@@ -4,6 +4,7 @@ import Workload
 /// SQLite through prepared statements, WAL, synchronous=FULL.
 final class SQLiteEngine: Engine {
   static let peer = "sqlite"
+  static var associations: (any AssociationEngine.Type)? { SQLiteAssociations.self }
 
   fileprivate let store: OpaquePointer
 
@@ -66,7 +67,7 @@ final class SQLiteEngine: Engine {
     return QueryResult(rows: result.rows, checksum: result.checksum)
   }
 
-  private static func check(_ code: Int32) throws {
+  static func check(_ code: Int32) throws {
     guard code != 0 else { return }
     throw BenchmarkError("sqlite: \(String(cString: bench_sqlite_message(code)))")
   }

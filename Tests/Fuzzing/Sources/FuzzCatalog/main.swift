@@ -31,8 +31,32 @@ private func check(collection bytes: UnsafeRawBufferPointer) throws {
   }
 }
 
+/// The first byte says how long the key is.
+private func check(association bytes: UnsafeRawBufferPointer) throws {
+  guard let length = bytes.first, Int(length) < bytes.count else { return }
+  let key = CatalogStorage.Key.associationPrefix + bytes[1..<(1 + Int(length))]
+  let value = UnsafeRawBufferPointer(rebasing: bytes[(1 + Int(length))...])
+  let association = try key.withUnsafeBytes { try CatalogStorage.association($0, value) }
+  let again = association.encoded()
+  let same = try key.withUnsafeBytes { key in
+    try again.withUnsafeBytes { try CatalogStorage.association(key, $0) }
+  }
+  precondition(same == association, "an association is not what was written")
+  precondition(association.firstRule != .automatic, "a rule that is left open")
+  precondition((association.kind == .links) == (association.number != 0), "a number of nothing")
+}
+
 private func check(_ form: KeyForm) {
   precondition(KeyForm(form.description) == form, "a form is not what its text says")
+}
+
+private struct Node: Record {
+  var id: Int
+  var otherID: Int?
+  static let schema = Schema<Node> {
+    BelongsTo(\.otherID, to: Node.self)
+    ManyToMany(Node.self, named: "n")
+  }
 }
 
 /// A small sound store, and a place for its damaged copies.
@@ -41,7 +65,25 @@ private struct Template {
   let path: String
 
   init() throws {
-    let store = try Store.temporary()
+    let store = try Store.temporary(for: Node.self)
+    try store.write { tx throws in
+      for number in 0..<4 {
+        var node = Node(id: number, otherID: number > 0 ? 0 : nil)
+        try tx.save(&node)
+      }
+    }
+    let lists = try StoredLists.all(in: store.environment) { _, _ in }
+    for list in lists {
+      try store.environment.write { transaction in
+        for number in UInt8(0)..<4 {
+          let id: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, number]
+          try id.withUnsafeBytes { id in
+            _ = try list.databases.forward.put(id, id, in: transaction)
+            _ = try list.databases.inverse.put(id, id, in: transaction)
+          }
+        }
+      }
+    }
     bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: store.path)))
     path = store.path + "-damaged"
     store.close()
@@ -76,7 +118,8 @@ private func check(_ input: UnsafeRawBufferPointer) {
   guard let choice = input.first else { return }
   let bytes = UnsafeRawBufferPointer(rebasing: input.dropFirst())
   do {
-    switch choice % 6 {
+    // The last of all numbers are new, so that seeds keep their meaning.
+    switch choice < 240 ? choice % 6 : 6 {
     case 0: try check(collection: bytes)
     case 1:
       let format = try StoredFormat(decoding: bytes)
@@ -91,6 +134,7 @@ private func check(_ input: UnsafeRawBufferPointer) {
         }
       }
     case 4: try template.check(bytes)
+    case 6: try check(association: bytes)
     default:
       let half = bytes.count / 2
       _ = try CatalogStorage.checked(

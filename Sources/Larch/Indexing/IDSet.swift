@@ -1,4 +1,4 @@
-/// The ids that a scan has given already, where a record may have several entries.
+/// Ids of records of one collection: those that a scan has given already, or that are to go.
 struct IDSet: ~Copyable {
   private let isNarrow: Bool
   private var numbers: Set<UInt64> = []
@@ -12,5 +12,12 @@ struct IDSet: ~Copyable {
       return numbers.insert(id.loadUnaligned(as: UInt64.self)).inserted
     }
     return others.insert([UInt8](id)).inserted
+  }
+
+  func contains(_ id: UnsafeRawBufferPointer) -> Bool {
+    if isNarrow, id.count == 8 {
+      return numbers.contains(id.loadUnaligned(as: UInt64.self))
+    }
+    return !others.isEmpty && others.contains([UInt8](id))
   }
 }

@@ -1,0 +1,88 @@
+/// Looks at the related records of one row after the other, until it has cost too much.
+final class RelatedProbe {
+  private let route: RelatedRoute
+  private unowned let answers: RelatedAnswers
+  private let reader: RowReader
+  private let budget: Double
+  @exclusivity(unchecked) private var spent = 0.0
+  @exclusivity(unchecked) private var writer = KeyWriter()
+  /// Only whether there is a related record is asked.
+  private let isAlways: Bool
+  /// The only ids that the related record may have.
+  private var wantedIDs: [[UInt8]]?
+
+  /// A search in a tree.
+  private static let searchCost = 10.0
+
+  init(
+    _ filter: RelatedFilter, _ route: RelatedRoute, _ answers: RelatedAnswers, budget: Double
+  ) throws {
+    self.route = route
+    self.answers = answers
+    self.budget = budget
+    let normal = try filter.filter.normalized()
+    isAlways = normal.isAlways
+    reader = try RowReader(
+      route.target, residue: isAlways ? [] : [normal], context: answers.context,
+      typed: route.target.access(partOf: answers))
+    wantedIDs = filter.listedBy?.map { values in
+      var bytes: [UInt8] = []
+      route.target.stored.idKind.withBytes(of: values.first ?? .null) { bytes = [UInt8]($0) }
+      return bytes
+    }
+    if wantedIDs.map({ $0.count > 4 }) ?? false { wantedIDs = nil }
+  }
+
+  /// Whether a record with this id is there and passes; nil when too much was spent.
+  func isRelated(_ id: UnsafeRawBufferPointer) throws -> Bool? {
+    spent += RelatedProbe.searchCost
+    if spent > budget { return nil }
+    return try passes(id)
+  }
+
+  private func passes(_ id: UnsafeRawBufferPointer) throws -> Bool {
+    guard let stored = try route.target.records.get(id, in: try answers.context.transaction())
+    else { return false }
+    answers.add(records: 1)
+    if isAlways { return true }
+    return try reader.matches(try reader.open(stored, id), id)
+  }
+
+  /// Whether a record that is listed for the owner passes; nil when too much was spent.
+  func hasRelated(ownerID: UnsafeRawBufferPointer) throws -> Bool? {
+    spent += RelatedProbe.searchCost
+    if spent > budget { return nil }
+    let end: AssociationEnd
+    switch route.kind {
+    case .held: return nil
+    case .holding(let reference, _):
+      guard let found = route.end(of: reference, answers.context) else { return nil }
+      end = found
+    case .links(let owner, _): end = owner
+    }
+    guard let list = AssociationList(end, of: ownerID, &writer) else { return nil }
+    if let wantedIDs {
+      for id in wantedIDs {
+        answers.add(entries: 1)
+        if try id.withUnsafeBytes({ try list.contains($0, answers.context) }) { return true }
+      }
+      return false
+    }
+    var answer: Bool? = false
+    try list.forEach(answers.context) { id in
+      answers.add(entries: 1)
+      if isAlways {
+        answer = true
+        return false
+      }
+      spent += RelatedProbe.searchCost
+      if spent > budget {
+        answer = nil
+        return false
+      }
+      if try passes(id) { answer = true }
+      return answer == false
+    }
+    return answer
+  }
+}

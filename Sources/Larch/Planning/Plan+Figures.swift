@@ -1,0 +1,54 @@
+/// What a plan is expected to cost, in steps from one key of an index to the next.
+struct PlanFigures {
+  /// How many rows are looked at.
+  var rows: Double
+  /// How many of them are rows of the result.
+  var results: Double
+  var work: Double
+}
+
+extension Plan {
+  /// What following the plan is expected to cost: to weigh a part of a query against another.
+  func figures(_ statistics: some PlanStatistics) throws -> PlanFigures {
+    let rows = try entries(of: source, statistics)
+    var results = rows * PlanTask.share(of: residue)
+    if case .index(let scan) = source { results *= PlanTask.share(of: scan.keyFilter) }
+    var read = rows
+    if let limit, !isSorted {
+      let wanted = Double(limit) + Double(offset)
+      // Behind the last row that is wanted nothing is looked at.
+      read = min(rows, rows * wanted / max(results, 1))
+      results = min(results, wanted)
+    }
+    let step: Double
+    switch source {
+    case .nothing: step = 0
+    case .records: step = isCovering ? 1 : 3
+    case .index, .list, .union, .intersection: step = isCovering ? 1 : 11
+    }
+    return PlanFigures(rows: read, results: results, work: 10 + read * step)
+  }
+
+  /// Whether all rows are looked at before the first one is given.
+  private var isSorted: Bool {
+    if case .sorted = order { return true }
+    return false
+  }
+
+  private func entries(of source: Source, _ statistics: some PlanStatistics) throws -> Double {
+    switch source {
+    case .nothing: return 0
+    case .records(let ranges):
+      let total = Double(try statistics.recordCount())
+      if ranges.count == 1, ranges[0].isEverything { return total }
+      let arePoints = ranges.allSatisfy { $0.upper == $0.lower + [0] }
+      return arePoints ? min(total, Double(ranges.count)) : total / 3
+    case .index(let scan):
+      return Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
+    case .list(let scan): return Double(try statistics.estimate(scan))
+    case .union(let parts): return try parts.reduce(0) { try $0 + entries(of: $1, statistics) }
+    case .intersection(let parts):
+      return try parts.reduce(.infinity) { try min($0, entries(of: $1, statistics)) }
+    }
+  }
+}

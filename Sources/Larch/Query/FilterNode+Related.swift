@@ -1,0 +1,24 @@
+extension FilterNode {
+  /// Whether any part is about related records.
+  var asksRelated: Bool {
+    switch self {
+    case .all(let nodes), .any(let nodes):
+      for node in nodes where node.asksRelated { return true }
+      return false
+    case .not(let node): return node.asksRelated
+    case .related: return true
+    case .field, .pair, .record: return false
+    }
+  }
+
+  /// What is left where related records are taken to say what lets most records through.
+  func withoutRelated(isNegated: Bool = false) -> FilterNode {
+    switch self {
+    case .all(let nodes): .all(nodes.map { $0.withoutRelated(isNegated: isNegated) })
+    case .any(let nodes): .any(nodes.map { $0.withoutRelated(isNegated: isNegated) })
+    case .not(let node): .not(node.withoutRelated(isNegated: !isNegated))
+    case .related: isNegated ? .never : .always
+    case .field, .pair, .record: self
+    }
+  }
+}

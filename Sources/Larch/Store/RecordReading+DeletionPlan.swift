@@ -1,0 +1,87 @@
+extension RecordReading {
+  /// What deleting the record would do: see ``deletionPlan(for:_:)``.
+  ///
+  /// - Throws: as ``deletionPlan(for:_:)``.
+  /// - Complexity: as ``deletionPlan(for:_:)``.
+  public func deletionPlan<R: Record>(for record: R) throws -> DeletionPlan {
+    try deletionPlan(for: R.self, record.id)
+  }
+
+  /// What deleting the record with this id would do, by the rules of all associations: which
+  /// records would be deleted, which would lose a reference, and which rules refuse. Only reads.
+  ///
+  /// - Returns: the plan; an empty one where there is no such record.
+  /// - Throws: `.unknownCollection` when the store was not opened for the type, or for one that a
+  ///   rule acts on; `.checksumMismatch` or `.decodingFailed` for a damaged record.
+  /// - Complexity: O(log n) for each record that a rule leads to, and the memory of an entry.
+  public func deletionPlan<R: Record>(for type: R.Type, _ id: R.ID) throws -> DeletionPlan {
+    try _reading { tx in
+      try tx.storage { _ in
+        let collection = try tx.context.collection(of: type)
+        let key = try tx.context.key(of: id)
+        return try tx.deletionPlan { try $0.add(key, in: collection) }
+      }
+    }
+  }
+
+  /// What deleting the records that the query describes would do: all of them together, as
+  /// ``RecordWriting/delete(_:)`` does.
+  ///
+  /// - Throws: as ``deletionPlan(for:_:)``, and what ``RecordReading/fetch(_:)-(Query<R>)`` throws.
+  /// - Complexity: the query, and as ``deletionPlan(for:_:)``.
+  public func deletionPlan<R: Record>(for query: Query<R>) throws -> DeletionPlan {
+    try _reading { tx in
+      var ids = try tx.matchingIDs(query)
+      return try tx.storage { _ in
+        let collection = try tx.context.collection(of: R.self)
+        return try tx.deletionPlan { planner in
+          while let id = ids.next() {
+            try id.withUnsafeBytes { try planner.add($0, in: collection) }
+          }
+        }
+      }
+    }
+  }
+}
+
+extension ReadTransaction {
+  fileprivate func deletionPlan(
+    _ request: (DeletionPlanner) throws -> Void
+  ) throws -> DeletionPlan {
+    let recorder = DeletionRecorder()
+    let planner = try plan(recorder, request)
+    var typed: [ObjectIdentifier: any Sendable] = [:]
+    for records in planner.deleted {
+      typed[records.collection.schema.typeID] =
+        try ids(of: records, records.collection.schema.type)
+    }
+    return DeletionPlan(recorder, typed: typed)
+  }
+
+  private func ids<R: Record>(of records: DoomedRecords, _ type: R.Type) throws -> any Sendable {
+    var ids: [R.ID] = []
+    ids.reserveCapacity(records.count)
+    let transaction = try live()
+    records.sort()
+    while let key = records.next() {
+      if case .primitive(let primitive) = R.ID._keyForm.node,
+        let values = RowSelector.values(ofID: key, primitive)
+      {
+        var list = KeyValues(values)
+        if let id = R.ID._read(from: &list) {
+          ids.append(id)
+          continue
+        }
+      }
+      // The key does not tell how the id was written.
+      guard let stored = try records.collection.records.get(key, in: transaction) else {
+        continue
+      }
+      ids.append(
+        try guarded {
+          try context.decode(type, stored, id: key, in: records.collection).id
+        })
+    }
+    return ids
+  }
+}

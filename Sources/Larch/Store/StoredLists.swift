@@ -1,0 +1,100 @@
+/// The two directions of one association's lists as the file has them, whoever declares them, with
+/// the records at their ends.
+struct StoredLists: Sendable {
+  struct End: Sendable {
+    let collection: StoredCollection
+    let records: LMDBDatabase
+
+    func text(of id: UnsafeRawBufferPointer) -> String { collection.idKind.text(of: id) }
+  }
+
+  let stored: StoredAssociation
+  let databases: LinkDatabases
+  let first: End
+  let second: End
+
+  /// The lists of one direction, and those that must say the same.
+  func direction(isForward: Bool) -> (lists: LMDBDatabase, others: LMDBDatabase, from: End, to: End)
+  {
+    isForward
+      ? (databases.forward, databases.inverse, first, second)
+      : (databases.inverse, databases.forward, second, first)
+  }
+
+  /// Every pair of lists in the file, in the order of their keys.
+  ///
+  /// Lists that the catalog names and that are not there, or that are no lists, come to `onFault`.
+  static func all(
+    in environment: LMDBEnvironment, onFault: (_ key: String, _ reason: StaticString) -> Void
+  ) throws -> [StoredLists] {
+    try environment.openDatabases { transaction in
+      let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
+      let collections = try storage.collections(in: transaction)
+      func end(_ name: String) throws -> End? {
+        guard let found = collections.first(where: { $0.name == name }),
+          let records = try LMDBDatabase.open(
+            CatalogStorage.recordsName(found.id), in: transaction)
+        else { return nil }
+        return End(collection: found, records: records)
+      }
+      return try storage.associations(in: transaction).compactMap { stored in
+        guard stored.kind == .links else { return nil }
+        guard let first = try end(stored.first), let second = try end(stored.second),
+          let forward = try LMDBDatabase.open(
+            CatalogStorage.linksName(stored.number), in: transaction),
+          let inverse = try LMDBDatabase.open(
+            CatalogStorage.inverseLinksName(stored.number), in: transaction)
+        else {
+          onFault(stored.key, "lists, or the records that they are of, are not in the file")
+          return nil
+        }
+        guard
+          try forward.flags(in: transaction) == .ids(of: second.collection.idKind),
+          try inverse.flags(in: transaction) == .ids(of: first.collection.idKind)
+        else {
+          onFault(stored.key, "lists do not have the form of lists")
+          return nil
+        }
+        return StoredLists(
+          stored: stored, databases: LinkDatabases(forward: forward, inverse: inverse),
+          first: first, second: second)
+      }
+    }
+  }
+}
+
+extension Store {
+  /// Every pair of lists in the file, as `StoredLists.all`.
+  ///
+  /// Handles that the store has already are taken: opening others waits for a running write.
+  func storedLists(
+    onFault: (_ key: String, _ reason: StaticString) -> Void
+  ) throws -> [StoredLists] {
+    let known = try read { transaction in
+      try transaction.storage { try StoredLists.known(to: transaction.context.catalog, $0) }
+    }
+    return try known ?? StoredLists.all(in: environment, onFault: onFault)
+  }
+}
+
+extension StoredLists {
+  /// The lists of the file by the handles of the catalog; nil where it has not all of them.
+  fileprivate static func known(
+    to catalog: Catalog, _ transaction: LMDBTransaction
+  ) throws -> [StoredLists]? {
+    var found: [StoredLists] = []
+    for stored in try catalog.storage.associations(in: transaction) where stored.kind == .links {
+      guard let handle = catalog.association(stored.key), let lists = handle.lists,
+        let first = handle.first, let second = handle.second,
+        try lists.forward.flags(in: transaction) == .ids(of: second.stored.idKind),
+        try lists.inverse.flags(in: transaction) == .ids(of: first.stored.idKind)
+      else { return nil }
+      found.append(
+        StoredLists(
+          stored: stored, databases: lists,
+          first: End(collection: first.stored, records: first.records),
+          second: End(collection: second.stored, records: second.records)))
+    }
+    return found
+  }
+}

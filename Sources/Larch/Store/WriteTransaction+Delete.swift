@@ -1,0 +1,322 @@
+extension WriteTransaction {
+  /// Deletes the record with the id of this one, and does what the rules of its associations ask
+  /// for: see ``delete(_:_:)``.
+  ///
+  /// - Returns: whether there was one.
+  /// - Throws: as ``delete(_:_:)``.
+  /// - Complexity: as ``delete(_:_:)``.
+  @discardableResult
+  public func delete<R: Record>(_ record: R) throws -> Bool { try delete(R.self, record.id) }
+
+  /// Deletes the record with this id, and does what the rules of its associations ask for.
+  ///
+  /// Other records are deleted, or saved without their references to it, through any depth. All
+  /// of it happens, or nothing: an error leaves the transaction as it was before the call.
+  ///
+  /// - Returns: whether there was one; deleting what is not there is no error.
+  /// - Throws: `.deleteDenied` when a rule refuses because of a record that would stay;
+  ///   `.unknownCollection` when the store was not opened for the type, or for one that a rule
+  ///   acts on; what ``save(_:)`` throws for a record that loses a reference.
+  /// - Complexity: O(log n) for the record, each of its index entries, and each associated record
+  ///   that a rule acts on.
+  @discardableResult
+  public func delete<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      let key = try context.key(of: id)
+      let ends = context.catalog.deletionEnds(of: collection)
+      if try ends.isEmpty || !isRelated(key, collection, ends, transaction) {
+        return try remove(key: key, in: collection, transaction)
+      }
+      let planner = try plan(nil) { try $0.add(key, in: collection) }
+      if planner.count == 0 { return false }
+      planner.endReading()
+      if planner.isAlone { return try remove(key: key, in: collection, transaction) }
+      try executeAsOne(planner)
+      return true
+    }
+  }
+
+  /// Deletes all records of the type.
+  ///
+  /// Ids are not given again. Where no rule of an association has to act, which is so when the
+  /// type only refers to others, or only is in lists of ``ManyToMany`` without rules, no record is
+  /// looked at. Else the rules are obeyed as if a query of all records were deleted.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: `.unknownCollection` when the store was not opened for the type; where rules act,
+  ///   what ``delete(_:_:)`` throws.
+  /// - Complexity: O(pages), far less than deleting each record; where rules act, as deleting a
+  ///   query of all records.
+  @discardableResult
+  public func erase<R: Record>(_ type: R.Type) throws -> Int {
+    try storage { transaction in
+      if context.isTakingIn { throw TransactionContext.reentered }
+      let collection = try context.collection(of: type)
+      let count = try collection.records.statistics(in: transaction).entries
+      let ends = context.catalog.deletionEnds(of: collection)
+      if count > 0, ends.contains(where: { $0.actsOnOthers(than: collection) }) {
+        let planner = try plan(nil) { planner in
+          var cursor = try LMDBCursor(collection.records, in: transaction)
+          while let entry = try cursor.next() { try planner.add(entry.key, in: collection) }
+        }
+        try executeAsOne(planner)
+        return count
+      }
+      try empty(collection, ends, transaction)
+      return count
+    }
+  }
+
+  /// Empties the trees of a collection, and the lists that name its records.
+  private func empty(
+    _ collection: CollectionHandle, _ ends: [AssociationEnd], _ transaction: LMDBTransaction
+  ) throws {
+    do {
+      var last = try LMDBCursor(collection.records, in: transaction)
+      if let entry = try last.last() { writer.noteDeleted(entry.key, in: collection) }
+    }
+    closeCursors()
+    writer.maintainer.discard(collection)
+    try collection.records.empty(in: transaction)
+    for index in collection.indexes { try index.database.empty(in: transaction) }
+    for end in ends {
+      guard let lists = end.association.lists else { continue }
+      for database in [lists.forward, lists.inverse] {
+        writer.maintainer.discard(database)
+        try database.empty(in: transaction)
+      }
+    }
+    changeCount &+= 1
+  }
+
+  /// Deletes the record that is stored under a key, and nothing else; false when there is none.
+  @discardableResult
+  func remove(
+    key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> Bool {
+    guard let stored = try collection.records.get(key, in: transaction) else { return false }
+    let before = try RecordEnvelope.open(stored, id: key, in: collection)
+    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
+      _ = try collection.records.delete(key, in: transaction)
+    }
+    writer.noteDeleted(key, in: collection)
+    changeCount &+= 1
+    return true
+  }
+
+  /// Deletes what a query describes; called in a savepoint.
+  func deleteAll<R: Record>(_ query: Query<R>) throws -> Int {
+    var ids = try matchingIDs(query)
+    try storage { transaction in
+      let collection = try context.collection(of: R.self)
+      if context.catalog.deletionEnds(of: collection).isEmpty {
+        while let id = ids.next() {
+          _ = try id.withUnsafeBytes { try remove(key: $0, in: collection, transaction) }
+        }
+      } else {
+        try execute(
+          plan(nil) { planner in
+            while let id = ids.next() {
+              try id.withUnsafeBytes { try planner.add($0, in: collection) }
+            }
+          })
+      }
+    }
+    return ids.count
+  }
+}
+
+// MARK: - Plans
+
+extension ReadTransaction {
+  /// Plans to delete what `request` asks for.
+  func plan(
+    _ recorder: DeletionRecorder?, _ request: (DeletionPlanner) throws -> Void
+  ) throws -> DeletionPlanner {
+    let planner = DeletionPlanner(context, recorder: recorder) {
+      try self.writeGathered(for: $0, before: $1)
+    }
+    // Records are decoded, and the code of their types must not use the transaction meanwhile.
+    try guarded {
+      try request(planner)
+      try planner.plan()
+    }
+    return planner
+  }
+}
+
+extension WriteTransaction {
+  /// Whether any rule may have something to do: a search for each association, so that the many
+  /// records that are associated with nothing need no plan.
+  private func isRelated(
+    _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ ends: [AssociationEnd],
+    _ transaction: LMDBTransaction
+  ) throws -> Bool {
+    for end in ends {
+      let database: LMDBDatabase
+      if let lists = end.association.lists {
+        database = end.isFirst ? lists.forward : lists.inverse
+        try writer.maintainer.flush(database, before: key)
+        if try database.get(key, in: transaction) != nil { return true }
+      } else if !end.isFirst, let index = end.association.index,
+        let reference = end.association.reference
+      {
+        guard reference.form.writeKey(of: key, to: &writer.keys) else { continue }
+        try writer.maintainer.flush(index.database, before: writer.keys.bytes)
+        if try index.database.get(writer.keys.bytes, in: transaction) != nil { return true }
+      } else {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Does what was planned, or nothing.
+  private func executeAsOne(_ planner: DeletionPlanner) throws {
+    planner.endReading()
+    if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
+      return try savepoint { try execute(planner) }
+    }
+    // A savepoint writes what is gathered, and copies each page that is changed again, which many
+    // small plans would feel. Here only looking at the records can fail, and it comes first; what
+    // fails after it is the storage, and the transaction with it.
+    let mark = try writer.maintainer.mark()
+    do {
+      try forEachDeleted(planner) { try gatherRemoval(of: $0, $1, $2) }
+    } catch {
+      if writer.maintainer.rewind(to: mark) { throw error }
+      throw context.fail(error)
+    }
+    do {
+      try unlink(planner)
+      try forEachDeleted(planner) { key, collection, transaction in
+        try collection.records.delete(key, in: transaction)
+        writer.noteDeleted(key, in: collection)
+        changeCount &+= 1
+      }
+    } catch {
+      throw context.fail(error)
+    }
+  }
+
+  /// Plans with more records have a savepoint: among so many it is felt no more.
+  private static var largePlan: Int { 1_000 }
+
+  private func forEachDeleted(
+    _ planner: DeletionPlanner,
+    _ body: (UnsafeRawBufferPointer, CollectionHandle, LMDBTransaction) throws -> Void
+  ) throws {
+    let transaction = try live()
+    for records in planner.deleted {
+      records.sort()
+      while let key = records.next() { try body(key, records.collection, transaction) }
+    }
+  }
+
+  /// Gathers the entries of a record for removal, and leaves the record.
+  private func gatherRemoval(
+    of key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws {
+    guard let stored = try collection.records.get(key, in: transaction) else {
+      throw missing(key, collection)
+    }
+    let before = try RecordEnvelope.open(stored, id: key, in: collection)
+    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {}
+  }
+
+  /// Does what was planned: survivors are changed first, while what they refer to is still there.
+  private func execute(_ planner: DeletionPlanner) throws {
+    planner.endReading()
+    for records in planner.nullified {
+      try nullify(records, records.collection.schema.type, planner)
+    }
+    try unlink(planner)
+    try forEachDeleted(planner) { key, collection, transaction in
+      if try !remove(key: key, in: collection, transaction) { throw missing(key, collection) }
+    }
+  }
+
+  /// Saves records without the references to those that go.
+  private func nullify<R: Record>(
+    _ records: NullifiedRecords, _ type: R.Type, _ planner: DeletionPlanner
+  ) throws {
+    let collection = records.collection
+    var references: [(reference: TypedReference<R>, target: CollectionHandle)] = []
+    for end in context.catalog.ends(of: collection) where end.isFirst {
+      guard end.opposite.removesReferences, let target = end.other,
+        let reference = end.association.reference?.declaration as? TypedReference<R>
+      else { continue }
+      references.append((reference, target))
+    }
+    var bytes = KeyWriter()
+    for place in 0..<records.count {
+      let key = records[place]
+      let found: R? = try storage { transaction in
+        guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+        return try context.decode(type, stored, id: key, in: collection)
+      }
+      guard var record = found else {
+        throw missing(key, collection)
+      }
+      for (reference, target) in references {
+        _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }
+      }
+      try update(record)
+    }
+  }
+
+  /// Takes the records that go off all lists, in both directions.
+  private func unlink(_ planner: DeletionPlanner) throws {
+    let transaction = try live()
+    for records in planner.deleted {
+      for end in records.rules.lists { try unlink(records, end, transaction) }
+    }
+  }
+
+  private func unlink(
+    _ records: DoomedRecords, _ end: AssociationEnd, _ transaction: LMDBTransaction
+  ) throws {
+    guard let lists = end.association.lists else { return }
+    let (own, other) =
+      end.isFirst ? (lists.forward, lists.inverse) : (lists.inverse, lists.forward)
+    records.sort()
+    while let key = records.next() {
+      // The list of the record itself goes at once, so it must be whole in its tree.
+      try writer.maintainer.flush(own, before: key)
+      var isListed = false
+      do {
+        var cursor = try LMDBCursor(own, in: transaction)
+        var entry = try cursor.seek(exactly: key)
+        while let here = entry {
+          isListed = true
+          try writer.maintainer.remove(key, fromList: here.value, in: other)
+          entry = try cursor.nextDuplicate()
+        }
+      }
+      if isListed { try own.delete(key, in: transaction) }
+    }
+    changeCount &+= 1
+  }
+}
+
+/// An index or a list led to a record that is not in its tree.
+private func missing(
+  _ id: UnsafeRawBufferPointer, _ collection: CollectionHandle
+) -> LarchError {
+  LarchError(
+    .corrupted,
+    "An index names a record that is not there; call `rebuild()` to make the indexes anew."
+  ) {
+    $0.collection = collection.stored.name
+    $0.id = collection.stored.idKind.text(of: id)
+  }
+}
+
+extension AssociationEnd {
+  /// Whether deleting all records of a collection has to look at others.
+  fileprivate func actsOnOthers(than collection: CollectionHandle) -> Bool {
+    if other === collection { return false }
+    return association.lists == nil || (rule != .none && rule != .nullify)
+  }
+}

@@ -1,0 +1,379 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Deleting obeys the rules of associations")
+struct DeletionTests {
+  struct Company: Record {
+    var id = RecordID<Company>()
+    var name = ""
+
+    static let schema = Schema<Company> {
+      HasMany(\Employee.companyID, onDelete: .destroy)
+      HasMany(\Employee.formerID, onDelete: .nullify)
+      HasMany(\Employee.auditedIDs, onDelete: .nullify)
+      HasMany(\Contract.companyID, onDelete: .deny)
+    }
+  }
+
+  struct Employee: Record, Equatable {
+    var id = RecordID<Employee>()
+    var companyID: Company.ID?
+    var formerID: Company.ID?
+    var auditedIDs: [Company.ID] = []
+
+    static let schema = Schema<Employee> {
+      HasMany(\Contract.employeeID, onDelete: .destroy)
+      ManyToMany(Team.self, named: "members", onDelete: .destroyLast)
+    }
+  }
+
+  struct Contract: Record {
+    var id = UUID()
+    var companyID: Company.ID
+    var employeeID: Employee.ID?
+  }
+
+  struct Team: Record {
+    var id: String
+
+    static let members = ManyToMany<Team, Employee>(named: "members")
+    static let schema = Schema<Team> { members }
+
+    var members: Related<Team, Employee> { related(Team.members) }
+  }
+
+  private func store() throws -> Store {
+    try Store.temporary(for: Company.self, Employee.self, Contract.self, Team.self)
+  }
+
+  private func expectClean(_ store: Store) throws {
+    let report = try store.verify()
+    #expect(report.isClean, "\(report)")
+  }
+
+  // MARK: What happens
+
+  @Test("Children go, their own children go, and teams go with their last member")
+  func cascade() throws {
+    let store = try store()
+    var company = Company()
+    var other = Company()
+    var left = Team(id: "left")
+    var empty = Team(id: "empty")
+    var stays = Employee()
+    try store.write { tx in
+      try tx.save(&company)
+      try tx.save(&other)
+      try tx.save(&left)
+      try tx.save(&empty)
+      stays.companyID = other.id
+      try tx.save(&stays)
+      try tx.add(stays.id, to: left.members)
+      for _ in 0..<3 {
+        var employee = Employee(companyID: company.id)
+        try tx.save(&employee)
+        try tx.add(employee.id, to: left.members)
+        try tx.add(employee.id, to: empty.members)
+        var contract = Contract(companyID: company.id, employeeID: employee.id)
+        try tx.save(&contract)
+      }
+    }
+    let plan = try store.deletionPlan(for: company)
+    #expect(plan.isAllowed)
+    #expect(plan.ids(Team.self) == ["empty"])
+    #expect(plan.ids(Employee.self).count == 3)
+    #expect(try store.write { try $0.delete(company) })
+    try store.read { tx throws in
+      #expect(try tx.count(Company.self) == 1)
+      #expect(try tx.count(Employee.self) == 1)
+      #expect(try tx.count(Contract.self) == 0)
+      #expect(try tx.all(Team.self).map(\.id) == ["left"])
+      #expect(try tx.ids(left.members) == [stays.id])
+    }
+    try expectClean(store)
+  }
+
+  @Test("A record that loses several references is saved once, and its list keeps its order")
+  func nullified() throws {
+    let store = try store()
+    var companies = (0..<5).map { _ in Company() }
+    var employee = Employee()
+    try store.write { tx in
+      for place in companies.indices { try tx.save(&companies[place]) }
+      employee.formerID = companies[1].id
+      employee.auditedIDs = [3, 1, 4, 0, 2].map { companies[$0].id }
+      try tx.save(&employee)
+    }
+    let ids = [companies[1].id, companies[4].id]
+    let plan = try store.deletionPlan(for: Company.where { $0.id.isIn(ids) })
+    #expect(plan.nullified.count == 3)
+    try store.write { tx in
+      let before = tx.changeCount
+      let count = try tx.delete(Company.where { $0.id.isIn(ids) })
+      #expect(count == 2)
+      // The employee and the two companies.
+      #expect(tx.changeCount - before == 3)
+    }
+    let found = try #require(try store.read { try $0.find(Employee.self, employee.id) })
+    #expect(found.formerID == nil)
+    #expect(found.auditedIDs == [3, 0, 2].map { companies[$0].id })
+    try expectClean(store)
+  }
+
+  @Test("A rule that refuses says what is in the way, and changes nothing")
+  func denied() throws {
+    let store = try store()
+    var company = Company()
+    var contract = Contract(companyID: 0)
+    try store.write { tx in
+      try tx.save(&company)
+      var employee = Employee(companyID: company.id, auditedIDs: [company.id])
+      try tx.save(&employee)
+      contract.companyID = company.id
+      try tx.save(&contract)
+    }
+    let error = #expect(throws: LarchError.self) {
+      try store.write { try $0.delete(company) }
+    }
+    #expect(error?.code == .deleteDenied)
+    #expect(error?.context.collection == "Company")
+    #expect(error?.context.id == company.id.description)
+    #expect(error?.context.otherID == contract.id.uuidString)
+    #expect(error?.context.field == "Contract.companyID")
+    #expect(try store.count(Employee.all) == 1)
+    // What is in the way goes with it.
+    try store.write { tx in
+      try tx.delete(contract)
+      try tx.delete(company)
+    }
+    #expect(try store.count(Employee.all) == 0)
+    try expectClean(store)
+  }
+
+  @Test("A query is judged by what remains after all its records")
+  func queryTogether() throws {
+    struct Part: Record {
+      var id: Int
+      var wholeID: Int?
+
+      static let schema = Schema<Part> { HasMany(\Part.wholeID, onDelete: .deny) }
+    }
+    let store = try Store.temporary(for: Part.self)
+    try store.write { tx in
+      for id in 1...10 {
+        var part = Part(id: id, wholeID: id > 1 ? id / 2 : nil)
+        try tx.save(&part)
+      }
+    }
+    let error = #expect(throws: LarchError.self) { try store.delete(Part.where { $0.id < 3 }) }
+    #expect(error?.code == .deleteDenied)
+    #expect(try store.delete(Part.where { $0.id > 5 }) == 5)
+    #expect(try store.delete(Part.all) == 5)
+    try expectClean(store)
+  }
+
+  @Test("An error in the middle of a transaction leaves what was done before")
+  func afterOther() throws {
+    let store = try store()
+    var company = Company()
+    try store.write { tx in
+      try tx.save(&company)
+      var contract = Contract(companyID: company.id)
+      try tx.save(&contract)
+      #expect(throws: LarchError.self) { try tx.delete(Company.self, company.id) }
+    }
+    #expect(try store.count(Contract.all) == 1)
+    try expectClean(store)
+  }
+
+  // MARK: Plans
+
+  @Test("The text of a plan counts first, then tells of each record")
+  func text() throws {
+    let store = try store()
+    var company = Company()
+    try store.write { tx in
+      try tx.save(&company)
+      for _ in 0..<2 {
+        var employee = Employee(companyID: company.id)
+        try tx.save(&employee)
+      }
+      var former = Employee(formerID: company.id)
+      try tx.save(&former)
+      var contract = Contract(
+        id: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7)), companyID: company.id)
+      try tx.save(&contract)
+    }
+    let plan = try store.deletionPlan(for: company)
+    #expect(!plan.isAllowed)
+    #expect(
+      plan.description == """
+        Company: delete 1, refuse 1
+        Employee: delete 2, nullify 1
+        delete Company 1
+        delete Employee 1: Employee.companyID, because of Company 1
+        delete Employee 2: Employee.companyID, because of Company 1
+        nullify Employee 3: Employee.formerID, because of Company 1
+        refuse Company 1: Contract.companyID, while there is Contract \
+        00000000-0000-0000-0000-000000000007
+        """)
+  }
+
+  @Test("A plan of what is not there is empty, and deleting it is no error")
+  func absent() throws {
+    let store = try store()
+    let plan = try store.deletionPlan(for: Company(id: 7))
+    #expect(plan.isAllowed && plan.deleted.isEmpty && plan.counts.isEmpty)
+    #expect(plan.description == "nothing to delete")
+    #expect(try !store.write { try $0.delete(Company.self, 7) })
+  }
+
+  // MARK: Damage
+
+  @Test("A damaged record in the middle of a cascade leaves everything as it was")
+  func damaged() throws {
+    let store = try store()
+    var company = Company()
+    var other = Company()
+    try store.write { tx in
+      try tx.save(&company)
+      try tx.save(&other)
+      for _ in 0..<20 {
+        var employee = Employee(companyID: company.id, auditedIDs: [other.id])
+        try tx.save(&employee)
+        var former = Employee(formerID: company.id)
+        try tx.save(&former)
+      }
+    }
+    try store.write { tx in
+      let collection = try tx.context.collection(of: Employee.self)
+      let transaction = try tx.context.transaction()
+      let key = [UInt8](try tx.context.key(of: Employee.ID(21)))
+      try key.withUnsafeBytes { key in
+        var bytes = [UInt8](try #require(try collection.records.get(key, in: transaction)))
+        bytes[bytes.count / 2] ^= 1
+        try bytes.withUnsafeBytes {
+          _ = try collection.records.put(key, $0, in: transaction)
+        }
+      }
+    }
+    let before = try store.verify()
+    try store.write { tx in
+      var new = Company(name: "new")
+      try tx.save(&new)
+      let error = #expect(throws: LarchError.self) { try tx.delete(Company.self, company.id) }
+      #expect(error?.code == .checksumMismatch)
+      #expect(error?.context.id == "21")
+    }
+    let after = try store.verify()
+    #expect(after.recordCount == before.recordCount + 1)
+    #expect(after.entryCount == before.entryCount)
+    #expect(try store.count(Employee.where { $0.formerID == company.id }) == 20)
+  }
+
+  // MARK: Types that are not open
+
+  struct Owner: Record {
+    var id = RecordID<Owner>()
+  }
+
+  struct Pet: Record {
+    var id = RecordID<Pet>()
+    var ownerID: Owner.ID?
+
+    static let schema = Schema<Pet> {
+      BelongsTo(\.ownerID, to: Owner.self, onDelete: .destroyLast)
+      HasMany(\Owner2.petID)
+    }
+  }
+
+  struct Owner2: Record {
+    var id = RecordID<Owner2>()
+    var petID: Pet.ID?
+  }
+
+  /// `Owner` as a program declares it that knows nothing of pets.
+  struct LonelyOwner: Record {
+    var id = RecordID<LonelyOwner>()
+    static let collectionName = "Owner"
+  }
+
+  @Test("A rule that acts on a type which is not open is refused, not passed over")
+  func unopened() throws {
+    let scratch = FileManager.default.temporaryDirectory
+      .appendingPathComponent("larch-\(UUID().uuidString).larch")
+    defer {
+      for suffix in ["", "-lock"] {
+        try? FileManager.default.removeItem(atPath: scratch.path + suffix)
+      }
+    }
+    var owner = Owner()
+    do {
+      let store = try Store(at: scratch.path, for: Owner.self, Pet.self, Owner2.self)
+      try store.write { tx in
+        try tx.save(&owner)
+        var pet = Pet(ownerID: owner.id)
+        try tx.save(&pet)
+      }
+      store.close()
+    }
+    let store = try Store(at: scratch.path, for: LonelyOwner.self)
+    let id = LonelyOwner.ID(owner.id.rawValue)
+    let error = #expect(throws: LarchError.self) {
+      try store.write { try $0.delete(LonelyOwner.self, id) }
+    }
+    #expect(error?.code == .unknownCollection)
+    #expect(error?.context.field == "Pet.ownerID")
+    #expect(error?.context.detail == "Pet")
+    let erased = #expect(throws: LarchError.self) {
+      try store.write { try $0.erase(LonelyOwner.self) }
+    }
+    #expect(erased?.code == .unknownCollection)
+    #expect(throws: LarchError.self) { try store.deletionPlan(for: LonelyOwner.self, id) }
+    #expect(try store.count(LonelyOwner.all) == 1)
+    store.close()
+  }
+
+  // MARK: Erasing
+
+  @Test("Erasing empties lists in both directions, and obeys rules where they act")
+  func erase() throws {
+    let store = try store()
+    var team = Team(id: "team")
+    var company = Company()
+    try store.write { tx in
+      try tx.save(&team)
+      try tx.save(&company)
+      for _ in 0..<5 {
+        var employee = Employee(companyID: company.id)
+        try tx.save(&employee)
+        try tx.add(employee.id, to: team.members)
+      }
+    }
+    // Teams have no rule of their own.
+    #expect(try store.write { try $0.erase(Team.self) } == 1)
+    try store.read { tx throws in
+      #expect(try tx.ids(team.members).isEmpty)
+      #expect(try tx.count(Employee.self) == 5)
+    }
+    try expectClean(store)
+    try store.write { tx in
+      try tx.save(&team)
+      for employee in try tx.all(Employee.self) { try tx.add(employee.id, to: team.members) }
+    }
+    #expect(try store.write { try $0.erase(Employee.self) } == 5)
+    #expect(try store.count(Team.all) == 0)
+    try store.write { tx in
+      var employee = Employee(companyID: company.id)
+      try tx.save(&employee)
+      #expect(employee.id == 6)
+      let count = try tx.erase(Company.self)
+      #expect(count == 1)
+    }
+    #expect(try store.count(Employee.all) == 0)
+    try expectClean(store)
+  }
+}
