@@ -8,8 +8,11 @@ private struct Item: Record {
   var name: String
   var size: Int
   var tags: [String]
+  var labelID: String?
 
+  static let marks = ManyToMany<Item, Label>(named: "marks")
   static let schema = Schema<Item> {
+    marks
     Unique(\.name)
     Index(\.size, \.name)
     Index(\.tags)
@@ -20,18 +23,22 @@ private struct Item: Record {
     let length = Int(random.next() % 60) + (number % 50 == 0 ? 5000 : 0)
     return Item(
       id: RecordID(number), name: "item \(number) " + String(repeating: "n", count: length),
-      size: Int(random.next() % 20), tags: (0..<Int(random.next() % 3)).map { "tag\($0)" })
+      size: Int(random.next() % 20), tags: (0..<Int(random.next() % 3)).map { "tag\($0)" },
+      labelID: number % 4 == 0 ? nil : "label\(number)")
   }
 
   var isRight: Bool {
     let expected = Item.numbered(id.rawValue)
     return name == expected.name && size == expected.size && tags == expected.tags
+      && labelID == expected.labelID
   }
 }
 
 private struct Label: Record {
   var id: String
   var value: Double?
+
+  static let schema = Schema<Label> { HasMany(\Item.labelID, onDelete: DeleteRule.none) }
 
   var isRight: Bool { Label.value(of: id) == value }
 
@@ -56,6 +63,8 @@ private func quick(isVerified: Bool) -> Store.Options {
   return options
 }
 
+private func number(of label: Label) -> Int { Int(label.id.dropFirst(5)) ?? 0 }
+
 /// `make-store <file> <seed>`: a store that was written, changed and written again.
 func makeStore(_ arguments: [String]) throws {
   guard arguments.count == 2, let seed = UInt64(arguments[1]) else { throw UsageError() }
@@ -70,6 +79,13 @@ func makeStore(_ arguments: [String]) throws {
         try tx.save(&item)
         var label = Label.numbered(Int(random.next() % 200))
         try tx.save(&label)
+        try tx.add(label.id, to: item.related(Item.marks))
+        if number(of: label) % 5 == 0 {
+          try tx.add(
+            contentsOf: (0..<200).map { "label\($0)" }.filter {
+              try tx.exists(Label.self, $0)
+            }, to: item.related(Item.marks))
+        }
         try tx.delete(Item.self, RecordID(Int64(random.next() % 200) + 1))
       }
       if round == 3, seed % 2 == 0 { try tx.erase(Label.self) }
@@ -147,6 +163,18 @@ private func use(_ store: Store, _ number: UInt64) -> String? {
       }
     }
   }
+  attempt {
+    try store.read { tx in
+      for item in try tx.all(Item.self) {
+        // A list may be damaged; what it leads to is right or an error.
+        attempt {
+          for label in try tx.fetch(item.related(Item.marks)) where !label.isRight {
+            wrong = "label \(label.id) of item \(item.id)"
+          }
+        }
+      }
+    }
+  }
   attempt { _ = try store.verify() }
   attempt {
     try store.write { tx in
@@ -156,7 +184,12 @@ private func use(_ store: Store, _ number: UInt64) -> String? {
         do { try tx.save(&item) } catch let error as LarchError where error.code != .storage {}
         if step % 5 == 0 { _ = try? tx.delete(Item.self, RecordID(Int64(step * 3 + 1))) }
         var label = Label.numbered(step * 5)
-        do { try tx.save(&label) } catch let error as LarchError where error.code != .storage {}
+        do {
+          try tx.save(&label)
+          let marks = item.related(Item.marks)
+          if step % 2 == 0 { try tx.add(label.id, to: marks) }
+          if step % 3 == 0 { try tx.remove("label\(step)", from: marks) }
+        } catch let error as LarchError where error.code != .storage {}
       }
     }
   }

@@ -23,7 +23,7 @@ extension JoinPartners {
       return try children(reference, owner, typed, target, targetTyped, query, context)
     case .links(let links):
       guard let lists = context.catalog.association(links.key)?.lists else {
-        throw unknown(owner, target)
+        throw LarchError.unknownAssociation(owner.stored.name, target.stored.name)
       }
       return try LinkedPartners(
         links.isInverse ? lists.inverse : lists.forward, query, in: target, context: context,
@@ -33,13 +33,9 @@ extension JoinPartners {
       let joinTyped = join.access(partOf: RelatedAnswers(context))
       let joins = try children(
         near, owner, typed, join, joinTyped, QueryDescription(), context)
-      let farKeys = keys(join.field(of: far), joinTyped)
-      guard let form = ReferenceForm(farKeys.form, target.stored.idKind) else {
-        throw unknown(owner, target)
-      }
       return try ThroughPartners(
-        joins, farKeys, form, query, in: target, context: context, typed: targetTyped,
-        keepsFound: true)
+        joins, keys(join.field(of: far), joinTyped), query, in: target, context: context,
+        typed: targetTyped, keepsFound: true)
     }
   }
 
@@ -47,25 +43,22 @@ extension JoinPartners {
     _ reference: ReferenceDeclaration, _ owner: CollectionHandle, _ typed: TypedAccess,
     _ target: CollectionHandle, _ targetTyped: TypedAccess, _ query: QueryDescription,
     _ context: TransactionContext
-  ) throws -> LookupPartners {
+  ) throws -> JoinPartners {
     let field = target.field(of: reference)
-    guard let access = JoinPlan.access(to: field, of: target) else {
-      throw unknown(owner, target)
+    let outer = JoinKeyReader(owner.idField, context: context, typed: typed)
+    let inner = JoinKeyReader(field, context: context, typed: targetTyped)
+    if let access = JoinPlan.access(to: field, of: target) {
+      return try KeyedPartners(
+        outer, inner, access, query, in: target, context: context, typed: targetTyped)
     }
-    return try KeyedPartners(
-      JoinKeyReader(owner.idField, context: context, typed: typed),
-      JoinKeyReader(field, context: context, typed: targetTyped), access, query, in: target,
-      context: context, typed: targetTyped)
-  }
-
-  private static func unknown(_ owner: CollectionHandle, _ target: CollectionHandle) -> LarchError {
-    LarchError(
-      .unknownAssociation,
-      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
-    ) {
-      $0.collection = owner.stored.name
-      $0.detail = target.stored.name
-    }
+    // A file that was opened read-only may lack the index.
+    var all = query
+    all.limit = nil
+    all.offset = 0
+    let plan = try Planner(schema: target.schema, usable: target.answering).plan(
+      all, for: .records, statistics: IndexStatistics(target, context))
+    let run = try PlanRun(plan, in: target, context: context, typed: targetTyped)
+    return TablePartners(outer, inner, run, keepsAlone: false)
   }
 
   /// What is read to find partners along an association, beside records.
@@ -82,6 +75,18 @@ extension JoinPartners {
     case .through(let near, _):
       let join = try context.collection(near.holder.id, name: near.holder.collection)
       return join.indexes.filter(\.isReady).map(\.database)
+    }
+  }
+}
+
+extension LarchError {
+  static func unknownAssociation(_ owner: String, _ target: String) -> LarchError {
+    LarchError(
+      .unknownAssociation,
+      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
+    ) {
+      $0.collection = owner
+      $0.detail = target
     }
   }
 }

@@ -33,7 +33,7 @@ final class KeyedPartners: LookupPartners {
       rules.isOrderedByID = isLast
       if !isLast, index.schema.hasMultiple { rules.mayRepeat = true }
     } else {
-      idForm = ReferenceForm(inner.form, collection.stored.idKind)
+      idForm = try inner.idForm(in: collection)
       keyForm = JoinKeyForm()
       // Ids are of one record each, so only others find a partner again.
       rules.keepsFound = keepsFound && outer.field.identity != .id
@@ -89,6 +89,19 @@ final class KeyedPartners: LookupPartners {
 }
 
 extension JoinKeyReader {
+  /// How values of the field stand for ids. Schemas and joins are checked for it before.
+  func idForm(in collection: CollectionHandle) throws -> ReferenceForm {
+    guard let form = ReferenceForm(form, collection.stored.idKind) else {
+      throw LarchError(
+        .invalidSchema, "A property of this type cannot hold the ids of the other records."
+      ) {
+        $0.collection = collection.stored.name
+        $0.field = field.name
+      }
+    }
+    return form
+  }
+
   /// Calls with the id that a value stands for, which was just given; not for one that no record
   /// can have.
   func withID(

@@ -30,20 +30,20 @@ final class LinkedPartners: LookupPartners {
 /// Partners that join records lead to.
 final class ThroughPartners: LookupPartners {
   /// The join records of a record.
-  private let joins: LookupPartners
+  private let joins: JoinPartners
   /// The ids in a join record.
   private let keys: JoinKeyReader
   private let idForm: ReferenceForm
   @exclusivity(unchecked) private var writer = KeyWriter()
 
   init(
-    _ joins: LookupPartners, _ keys: JoinKeyReader, _ idForm: ReferenceForm,
-    _ query: QueryDescription, in collection: CollectionHandle, context: TransactionContext,
+    _ joins: JoinPartners, _ keys: JoinKeyReader, _ query: QueryDescription,
+    in collection: CollectionHandle, context: TransactionContext,
     typed: TypedAccess, keepsFound: Bool
   ) throws {
     self.joins = joins
     self.keys = keys
-    self.idForm = idForm
+    idForm = try keys.idForm(in: collection)
     try super.init(
       query, PartnerRules(isOrderedByID: false, mayRepeat: true, keepsFound: keepsFound),
       in: collection, context: context, typed: typed)

@@ -7,6 +7,10 @@ extension Field {
     _ operation: StaticString, error: LarchError? = nil,
     decoded matches: @escaping @Sendable (Value) -> Bool
   ) -> Filter<Root> {
+    if let related = node.related {
+      return Filter(
+        related.filter("\(node.name) \(operation)", error, matches))
+    }
     let read = node.read
     return Filter(
       .record(
@@ -26,6 +30,9 @@ extension Field {
     _ comparison: PairFilter.Comparison, _ other: Field<Root, Other>,
     orElse matches: @escaping @Sendable (Value, Other) -> Bool
   ) -> Filter<Root> {
+    if node.related != nil || other.node.related != nil {
+      return compareRelated(comparison, other)
+    }
     if let left = node.key, let right = other.node.key {
       return Filter(.pair(PairFilter(left.field, comparison, right.field)))
     }
@@ -42,6 +49,29 @@ extension Field {
         RecordTest<Root>(
           text: node.name + operation + other.node.name,
           matches: { matches(left($0), right($0)) })))
+  }
+}
+
+extension Field {
+  /// A test of fields one of which is another record's: both have to be.
+  private func compareRelated<Other>(
+    _ comparison: PairFilter.Comparison, _ other: Field<Root, Other>
+  ) -> Filter<Root> {
+    if let related = node.related, related.path == other.node.related?.path,
+      let left = node.key, let right = other.node.key
+    {
+      // Without the record both are nil.
+      var isEqual = false
+      if case .equal = comparison { isEqual = true }
+      return Filter(
+        related.wrap(.pair(PairFilter(left.field, comparison, right.field)), isEqual))
+    }
+    let error = LarchError(
+      .invalidQuery,
+      "A filter compares fields of two records; compare them with `joined`, or in a closure after the query."
+    ) { [node] in $0.field = node.name + ", " + other.node.name }
+    return Filter(
+      .record(RecordTest<Root>(text: node.name, error: error, matches: { _ in false })))
   }
 }
 

@@ -29,7 +29,12 @@ extension FieldNode {
   func member<Member>(
     _ member: any KeyPath<Value, Member> & Sendable
   ) -> FieldNode<Root, Member> {
-    FieldNodes.find(base: self, member: member) {
+    if let related {
+      return FieldNode<Root, Member>(
+        related: related.map { $0[keyPath: member] }, name: "\(name).<\(Member.self)>",
+        identity: .computed(member), field: nil, elementField: nil)
+    }
+    return FieldNodes.find(base: self, member: member) {
       let read = read
       guard let keyPath = keyPath?.appending(path: member) else {
         return behindOptional(member, .computed(printableName: nil)) { read($0)[keyPath: member] }
@@ -48,7 +53,8 @@ extension FieldNode {
   func optionalMember<Wrapped, Member>(
     _ member: any KeyPath<Wrapped, Member> & Sendable
   ) -> FieldNode<Root, Member?> where Value == Wrapped? {
-    FieldNodes.find(base: self, member: member) {
+    if let related { return members(related).member(member, of: related, name) }
+    return FieldNodes.find(base: self, member: member) {
       let read = read
       return behindOptional(member, codingResolution(of: member)) { read($0)?[keyPath: member] }
     }
@@ -58,10 +64,17 @@ extension FieldNode {
   func flatMember<Wrapped, Member>(
     _ member: any KeyPath<Wrapped, Member?> & Sendable
   ) -> FieldNode<Root, Member?> where Value == Wrapped? {
-    FieldNodes.find(base: self, member: member, isFlattened: true) {
+    if let related { return members(related).flatMember(member, of: related, name) }
+    return FieldNodes.find(base: self, member: member, isFlattened: true) {
       let read = read
       return behindOptional(member, codingResolution(of: member)) { read($0)?[keyPath: member] }
     }
+  }
+
+  private func members<Wrapped>(
+    _ related: RelatedReading<Value>
+  ) -> RelatedMembers<Root, Wrapped> where Value == Wrapped? {
+    related.members as? RelatedMembers<Root, Wrapped> ?? RelatedMembers()
   }
 
   /// No key path can be built through an optional at run time, but the names of a stored property

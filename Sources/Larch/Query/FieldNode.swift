@@ -17,6 +17,8 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   /// `FieldKey<Root, Value.Element>`: the field as a key of each of its elements; nil where it
   /// has none, or where their type is no `IndexKey`.
   private let anyElementKey: AnyObject?
+  /// Of a field of another record: how a test of it becomes one of the root.
+  let related: RelatedReading<Value>?
 
   init(
     keyPath: KeyPath<Root, Value>?, name: String, identity: FieldIdentity,
@@ -26,10 +28,50 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     self.name = name
     self.identity = identity
     self.read = read
+    related = nil
     key = keyType(Value.self).map { FieldKey($0, name: name, identity: identity, read: read) }
     anyElementKey = (Value.self as? any ElementSequence.Type).flatMap {
       Self.elementKey($0, name: name, identity: identity, read: read)
     }
+  }
+
+  /// A field of another record.
+  ///
+  /// - Parameters:
+  ///   - field: the same field for those who have that record, if it can be tested by its key.
+  ///   - elementField: the same for its elements.
+  init(
+    related: RelatedReading<Value>, name: String, identity: FieldIdentity, field: FieldReference?,
+    elementField: FieldReference?
+  ) {
+    keyPath = nil
+    self.name = name
+    self.identity = identity
+    // The root does not hold the value: `related` says how it is told.
+    read = { _ in related.valueOfNone() }
+    self.related = related
+    key = field.flatMap { field in
+      keyType(Value.self).map { FieldKey($0, field, related.wrap) }
+    }
+    anyElementKey = elementField.flatMap { field in
+      (Value.self as? any ElementSequence.Type).flatMap {
+        Self.elementKey($0, field, related.wrap)
+      }
+    }
+  }
+
+  private static func elementKey<Elements: ElementSequence>(
+    _: Elements.Type, _ field: FieldReference, _ wrap: @escaping RelatedWrap
+  ) -> AnyObject? {
+    keyType(Elements.Element.self).map { FieldKey<Root, Elements.Element>($0, field, wrap) }
+  }
+
+  /// The field of its elements, if they can be tested by their keys.
+  var elementField: FieldReference? {
+    func find<Elements: ElementSequence>(_: Elements.Type) -> FieldReference? {
+      anyElementKey.map { unsafeDowncast($0, to: FieldKey<Root, Elements.Element>.self).field }
+    }
+    return (Value.self as? any ElementSequence.Type).flatMap { find($0) }
   }
 
   /// The field as a key, where the compiler knows that its type is one.
@@ -77,13 +119,21 @@ private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
 
 /// A field whose values, or whose elements, are key values.
 final class FieldKey<Root, Value>: Sendable {
-  let field: TypedField<Root>
+  let field: FieldReference
+  /// Of a field of another record.
+  private let wrap: RelatedWrap?
   let values: @Sendable (Value) -> [KeyValue]
   /// The value that these stand for; nil where only the record tells it.
   let read: @Sendable ([KeyValue]) -> Value?
 
-  init<Key: IndexKey>(_ type: Key.Type, _ field: TypedField<Root>) {
+  convenience init<Key: IndexKey>(_ type: Key.Type, _ field: TypedField<Root>) {
+    self.init(type, field, nil)
+  }
+
+  /// - Parameter wrap: of a field of another record, to which `field` belongs.
+  init<Key: IndexKey>(_ type: Key.Type, _ field: FieldReference, _ wrap: RelatedWrap?) {
     self.field = field
+    self.wrap = wrap
     // The type is `Value`, which only the run time knows to be a key.
     values = { Key.values(of: unsafeBitCast($0, to: Key.self)) }
     read = { list in
@@ -110,7 +160,11 @@ final class FieldKey<Root, Value>: Sendable {
         }))
   }
 
-  func filter(_ test: FieldTest) -> FilterNode { .field(FieldFilter(field, test)) }
+  func filter(_ test: FieldTest) -> FilterNode {
+    let node = FilterNode.field(FieldFilter(field, test))
+    // Nil has no elements.
+    return wrap?(node, !field.isMultiple && test.matches([.null])) ?? node
+  }
 
   /// Greater than the value of the bound, or equal if it is included.
   func isAbove(_ bound: Value, isIncluded: Bool) -> FilterNode {

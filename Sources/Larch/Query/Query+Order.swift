@@ -79,6 +79,7 @@ extension OrderTerm {
 extension TypedField where R: Record {
   /// The field of a key path: the same object each time.
   static func of<Value: IndexKey>(_ keyPath: any KeyPath<R, Value> & Sendable) -> TypedField<R> {
-    FieldNode.of(keyPath).indexKey().field
+    // Of a key path of the record itself, not of a related one.
+    unsafeDowncast(FieldNode.of(keyPath).indexKey().field, to: TypedField<R>.self)
   }
 }

@@ -1,15 +1,12 @@
 /// The records at the other end of an association, in a filter: `$0.people` in
 /// `Company.where { $0.people.contains { $0.age > 30 } }`.
 public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
-  let route: AssociationRoute.Kind
-  /// From a filter on what has the related records to one on the root.
-  let wrap: (@Sendable (FilterNode) -> FilterNode)?
+  private let route: AssociationRoute.Kind
+  private let origin: RelatedRecordOrigin?
 
-  init(
-    _ route: AssociationRoute.Kind, wrap: (@Sendable (FilterNode) -> FilterNode)? = nil
-  ) {
+  init(_ route: AssociationRoute.Kind, behind origin: RelatedRecordOrigin? = nil) {
     self.route = route
-    self.wrap = wrap
+    self.origin = origin
   }
 
   /// A condition is true for one of them.
@@ -35,33 +32,129 @@ public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
 
   private func filter(_ node: FilterNode) -> Filter<Root> {
     let related = FilterNode.related(RelatedFilter(route, AssociatedType(Target.self), node))
-    return Filter(wrap?(related) ?? related)
+    return Filter(origin?.wrap(related, false) ?? related)
   }
 }
 
 /// The record at the other end of an association with one, or none, in a filter: `$0.company` in
-/// `Person.where { $0.company.matches { $0.name == "Acme" } }`.
+/// `Person.where { $0.company.name == "Acme" }`.
+///
+/// Its properties are fields, with a value where the record is there and nil where it is not, as
+/// those of `companies[person.companyID]?`: `$0.company.name != "Acme"` is also true for people
+/// without a company. ``matches(_:)`` is for several conditions on the same record.
+@dynamicMemberLookup
 public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
-  let route: AssociationRoute.Kind
+  private let wrap: RelatedWrap
+  /// Tells it from other records that are related to the same one.
+  private let path: [String]
 
-  init(_ route: AssociationRoute.Kind) { self.route = route }
+  init(_ route: AssociationRoute.Kind, behind outer: RelatedRecordOrigin? = nil) {
+    let target = AssociatedType(Target.self)
+    path = (outer?.path ?? []) + [RelatedFilter(route, target, .always).name]
+    wrap = { node, isTrueForNone in
+      let related = RelatedFilter(route, target, isTrueForNone ? node.negated : node)
+      let own = isTrueForNone ? FilterNode.related(related).negated : .related(related)
+      return outer?.wrap(own, isTrueForNone) ?? own
+    }
+  }
 
   /// The record is there, and a condition is true for it.
   public func matches<Condition: FilterExpression>(
     _ condition: (Fields<Target>) -> Condition
   ) -> Filter<Root> where Condition.Root == Target {
-    filter(condition(Fields())._filter.node)
+    Filter(wrap(condition(Fields())._filter.node, false))
   }
 
-  /// There is no such record.
-  public var isNil: Filter<Root> { !filter(.always) }
+  /// There is no such record: nil is held, or an id that leads nowhere.
+  public var isNil: Filter<Root> { !isNotNil }
 
-  /// There is one.
-  public var isNotNil: Filter<Root> { filter(.always) }
+  /// There is such a record.
+  public var isNotNil: Filter<Root> { Filter(wrap(.always, false)) }
 
-  private func filter(_ node: FilterNode) -> Filter<Root> {
-    Filter(.related(RelatedFilter(route, AssociatedType(Target.self), node)))
+  /// The id of the record; nil where there is none.
+  public var id: Field<Root, Target.ID?> {
+    Field(node: .ofTarget(.value(FieldNode<Target, Target.ID>.id()), wrap, path))
   }
+
+  /// A property of the record; nil where there is none.
+  public subscript<Value>(
+    dynamicMember keyPath: any KeyPath<Target, Value> & Sendable
+  ) -> Field<Root, Value?> {
+    Field(node: .ofTarget(.value(FieldNode<Target, Value>.of(keyPath)), wrap, path))
+  }
+
+  /// An optional property of the record; nil where there is none.
+  public subscript<Value>(
+    dynamicMember keyPath: any KeyPath<Target, Value?> & Sendable
+  ) -> Field<Root, Value?> {
+    Field(node: .ofTarget(.optional(FieldNode<Target, Value?>.of(keyPath)), wrap, path))
+  }
+
+  /// The records at the other end of an association of that record; none where it is not there.
+  public subscript<Next>(
+    dynamicMember keyPath: any KeyPath<Target.Type, HasMany<Target, Next>> & Sendable
+  ) -> RelatedRecords<Root, Next> {
+    RelatedRecords(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+  }
+
+  /// The records at the other end of an association of that record; none where it is not there.
+  public subscript<Next>(
+    dynamicMember keyPath: any KeyPath<Target.Type, ManyToMany<Target, Next>> & Sendable
+  ) -> RelatedRecords<Root, Next> {
+    RelatedRecords(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+  }
+
+  /// The record at the other end of an association of that record.
+  public subscript<Next>(
+    dynamicMember keyPath: any KeyPath<Target.Type, BelongsTo<Target, Next>> & Sendable
+  ) -> RelatedRecord<Root, Next> {
+    RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+  }
+
+  /// The record at the other end of an association of that record.
+  public subscript<Next>(
+    dynamicMember keyPath: any KeyPath<Target.Type, HasOne<Target, Next>> & Sendable
+  ) -> RelatedRecord<Root, Next> {
+    RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+  }
+
+  private var origin: RelatedRecordOrigin { RelatedRecordOrigin(wrap: wrap, path: path) }
+}
+
+/// The record that an association begins at, where that is a related one.
+struct RelatedRecordOrigin: Sendable {
+  let wrap: RelatedWrap
+  let path: [String]
+}
+
+/// An association as filters name it: ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. You
+/// never need to conform to it.
+public protocol FilteredAssociation<Owner, Target>: Association {
+  /// What stands for the other end: ``RelatedRecords`` or ``RelatedRecord``.
+  associatedtype _Related
+
+  /// The other end, in a filter. Met by Larch.
+  var _related: _Related { get }
+}
+
+extension HasMany: FilteredAssociation {
+  /// The records at the other end.
+  public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
+}
+
+extension ManyToMany: FilteredAssociation {
+  /// The records at the other end.
+  public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
+}
+
+extension BelongsTo: FilteredAssociation {
+  /// The record at the other end.
+  public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
+}
+
+extension HasOne: FilteredAssociation {
+  /// The record at the other end.
+  public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
 }
 
 // Found by static properties of the record type: `static let people = HasMany<Company, Person>(…)`.
@@ -70,22 +163,22 @@ extension Fields {
   /// The records at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { related(Root.self[keyPath: keyPath]) }
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
 
   /// The records at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { related(Root.self[keyPath: keyPath]) }
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
 
   /// The record at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, BelongsTo<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { related(Root.self[keyPath: keyPath]) }
+  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
 
   /// The record at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { related(Root.self[keyPath: keyPath]) }
+  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
 
   /// The records that refer to this one by a property.
   ///
@@ -95,16 +188,10 @@ extension Fields {
   public func related<Target, Value: IDReference>(
     _ field: any KeyPath<Target, Value> & Sendable
   ) -> RelatedRecords<Root, Target> where Value._ReferencedID == Root.ID {
-    related(HasMany(field))
+    RelatedRecords(HasMany<Root, Target>(field)._route.kind)
   }
 
-  /// The records at the other end of an association that is no static property.
-  public func related<Target>(
-    _ association: some ToManyAssociation<Root, Target>
-  ) -> RelatedRecords<Root, Target> { RelatedRecords(association._route.kind) }
-
-  /// The record at the other end of an association that is no static property.
-  public func related<Target>(
-    _ association: some ToOneAssociation<Root, Target>
-  ) -> RelatedRecord<Root, Target> { RelatedRecord(association._route.kind) }
+  /// What is at the other end of an association that is no static property.
+  public func related<A: FilteredAssociation>(_ association: A) -> A._Related
+  where A.Owner == Root { association._related }
 }

@@ -90,19 +90,16 @@ struct LinkVerifier {
 ///
 /// A link counts if both its ends are there and either direction has it.
 struct LinkRepair {
-  /// How many changes are gathered before the scan pauses to make them: bounds the memory.
-  static let batchSize = 100_000
-
   let lists: StoredLists
   let transaction: LMDBTransaction
+  /// How many changes are gathered before the scan pauses to make them: bounds the memory.
+  var batchSize = 100_000
 
   /// Where the scan goes on, and what to change before.
   private struct Batch {
     var added: [(key: [UInt8], value: [UInt8])] = []
     var removed: [(key: [UInt8], value: [UInt8])] = []
     var next: (key: [UInt8], value: [UInt8])?
-
-    var isFull: Bool { added.count + removed.count >= LinkRepair.batchSize }
   }
 
   func run() throws {
@@ -134,14 +131,19 @@ struct LinkRepair {
     } else {
       entry = try cursor.first()
     }
+    var lastKey = UnsafeRawBufferPointer(start: nil, count: 0)
+    var isThere = false
     while let here = entry {
-      if batch.isFull {
+      if batch.added.count + batch.removed.count >= batchSize {
         batch.next = ([UInt8](here.key), [UInt8](here.value))
         return batch
       }
-      if try from.records.get(here.key, in: transaction) == nil
-        || to.records.get(here.value, in: transaction) == nil
-      {
+      // Once for all links of a list.
+      if !here.key.equals(lastKey) {
+        isThere = try from.records.get(here.key, in: transaction) != nil
+        lastKey = here.key
+      }
+      if try !isThere || to.records.get(here.value, in: transaction) == nil {
         batch.removed.append(([UInt8](here.key), [UInt8](here.value)))
       } else if try other.seek(here.value, value: here.key) == nil {
         batch.added.append(([UInt8](here.key), [UInt8](here.value)))

@@ -47,13 +47,7 @@ extension TransactionContext {
       case .through(let near, let far): try isDeclared(near) && isDeclared(far)
       }
     if isDeclared { return }
-    throw LarchError(
-      .unknownAssociation,
-      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
-    ) {
-      $0.collection = Owner.collectionName
-      $0.detail = Target.collectionName
-    }
+    throw LarchError.unknownAssociation(Owner.collectionName, Target.collectionName)
   }
 
   private func isDeclared(_ reference: ReferenceDeclaration) throws -> Bool {
@@ -103,6 +97,9 @@ final class RelatedRows<Owner: Record, Target: Record> {
     places = start..<start + min(limit, partners.count - start)
     return owner
   }
+
+  /// What finding the related records cost so far.
+  var counters: ExecutionCounters { partners.counters }
 
   /// All related records of the row.
   func targets() throws -> [Target] {

@@ -21,7 +21,7 @@ extension Store {
       report.add(.init(.page, detail: error.description))
       return report
     }
-    let lists = try StoredLists.all(in: environment) { key, reason in
+    let lists = try storedLists { key, reason in
       report.add(.init(.page, association: key, detail: reason.description))
     }
     try read { transaction in
@@ -52,7 +52,7 @@ extension Store {
   /// - Complexity: O(n log n) for each index, as ``verify()`` for lists.
   public func rebuild() throws {
     let loader = CatalogLoader(environment, schema)
-    let lists = try StoredLists.all(in: environment) { _, _ in }
+    let lists = try storedLists { _, _ in }
     try write { transaction in
       try transaction.storage { lmdb in
         for lists in lists { try LinkRepair(lists: lists, transaction: lmdb).run() }

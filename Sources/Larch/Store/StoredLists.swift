@@ -62,3 +62,39 @@ struct StoredLists: Sendable {
     }
   }
 }
+
+extension Store {
+  /// Every pair of lists in the file, as `StoredLists.all`.
+  ///
+  /// Handles that the store has already are taken: opening others waits for a running write.
+  func storedLists(
+    onFault: (_ key: String, _ reason: StaticString) -> Void
+  ) throws -> [StoredLists] {
+    let known = try read { transaction in
+      try transaction.storage { try StoredLists.known(to: transaction.context.catalog, $0) }
+    }
+    return try known ?? StoredLists.all(in: environment, onFault: onFault)
+  }
+}
+
+extension StoredLists {
+  /// The lists of the file by the handles of the catalog; nil where it has not all of them.
+  fileprivate static func known(
+    to catalog: Catalog, _ transaction: LMDBTransaction
+  ) throws -> [StoredLists]? {
+    var found: [StoredLists] = []
+    for stored in try catalog.storage.associations(in: transaction) where stored.kind == .links {
+      guard let handle = catalog.association(stored.key), let lists = handle.lists,
+        let first = handle.first, let second = handle.second,
+        try lists.forward.flags(in: transaction) == .ids(of: second.stored.idKind),
+        try lists.inverse.flags(in: transaction) == .ids(of: first.stored.idKind)
+      else { return nil }
+      found.append(
+        StoredLists(
+          stored: stored, databases: lists,
+          first: End(collection: first.stored, records: first.records),
+          second: End(collection: second.stored, records: second.records)))
+    }
+    return found
+  }
+}

@@ -291,7 +291,8 @@ struct AssociationEvolutionTests {
         #expect(
           try store.fetch(Version.StrictClerk.where { $0.firmID == 1 }).count == 10)
         // Nothing else may be taken for an empty list.
-        let firm = try #require(try store.read { tx throws in try tx.find(Version.StrictFirm.self, 1) })
+        let firm = try #require(
+          try store.read { tx throws in try tx.find(Version.StrictFirm.self, 1) })
         let clerks = firm.related(HasMany<Version.StrictFirm, Version.StrictClerk>(\.firmID))
         let error = relationError { _ = try clerks.count(in: store) }
         #expect(error?.code == .unknownAssociation)

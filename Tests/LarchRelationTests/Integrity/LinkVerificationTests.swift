@@ -95,6 +95,17 @@ struct LinkVerificationTests {
     #expect(report.looseReferenceCount == 0)
   }
 
+  @Test("A verification waits for no writer, and proves what was committed")
+  func besideWriter() throws {
+    try store.write { tx throws in
+      _ = try tx.delete(Student.self, 20)
+      #expect(try store.verify().isClean)
+      #expect(try store.verify().linkCount == 53)
+    }
+    #expect(try store.verify().isClean)
+    #expect(try store.verify().linkCount == 53 - 4)
+  }
+
   @Test("A link that one direction lacks is found, whichever it is, and comes back")
   func oneSided() throws {
     let before = try store.dump()
@@ -127,6 +138,42 @@ struct LinkVerificationTests {
     let pairs = try attends.pairs(isForward: true)
     #expect(pairs.contains([Self.courseText(2), "4"]))
     #expect(pairs.contains([Self.courseText(2), "5"]))
+  }
+
+  @Test("A repair in many small steps comes to the same as one in a single step")
+  func smallSteps() throws {
+    var random = SeededGenerator(seed: 41)
+    // What shall be left: links between records that are there, which either direction has.
+    try store.lose(Course.self, Self.course(1))
+    try store.lose(Student.self, 7)
+    for _ in 0..<60 {
+      try attends.change(
+        try bytes(of: Self.course(UInt8(random.below(5) + 1))),
+        try student(Int64(random.below(22) + 1)), isForward: random.below(2) == 0,
+        isRemoval: random.below(3) == 0)
+    }
+    let expected = Set(try attends.pairs(isForward: true) + attends.pairs(isForward: false))
+      .filter { pair in
+        pair[1] != "7" && (Int(pair[1]) ?? 0) <= 20
+          && [2, 3, 4].map(Self.courseText).contains(pair[0])
+      }
+    #expect(!expected.isEmpty)
+    let lists = try #require(
+      try StoredLists.all(in: store.environment) { _, _ in }.first {
+        $0.stored.key == attends.key
+      })
+    for batchSize in [1, 2, 7] {
+      try store.environment.write { transaction in
+        try LinkRepair(lists: lists, transaction: transaction, batchSize: batchSize).run()
+      }
+      #expect(Set(try attends.pairs(isForward: true)) == expected)
+      #expect(Set(try attends.pairs(isForward: false)) == expected)
+      for pair in expected.prefix(5) {
+        let id = try bytes(of: try #require(UUID(uuidString: pair[0])))
+        try attends.change(
+          id, try student(Int64(pair[1]) ?? 0), isForward: random.below(2) == 0, isRemoval: true)
+      }
+    }
   }
 
   @Test("Lists between records of one type are proved in their direction")

@@ -315,6 +315,26 @@ struct EagerFetchingTests {
     #expect(unknown?.code == .unknownAssociation)
   }
 
+  @Test("What several records share is read once")
+  func shared() throws {
+    let store = try Self.store()
+    let world = try Self.fill(store, seed: 7_004)
+    try store.read { tx in
+      try tx.run(Book.all, with: Book.author, from: Author.all) { rows in
+        while try rows.next() != nil { _ = try rows.target() }
+        #expect(
+          rows.counters.recordsExamined
+            == Set(world.books.compactMap(\.authorID)).intersection(world.authors.map(\.id)).count)
+      }
+      try tx.run(Book.all, with: Book.tags, from: Tag.all) { rows in
+        while try rows.next() != nil { _ = try rows.targets() }
+        #expect(
+          rows.counters.recordsExamined
+            == Set(world.books.flatMap(\.tagIDs)).intersection(world.tags.map(\.id)).count)
+      }
+    }
+  }
+
   @Test("A page token cannot refine related records")
   func token() throws {
     let store = try Self.store()

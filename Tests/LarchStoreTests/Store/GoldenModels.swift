@@ -221,19 +221,21 @@ enum GoldenAssociations {
   static let types: [any Record.Type] = [
     Person.self, Town.self, Badge.self, Team.self, Letter.self,
   ]
-  static let long = String(repeating: "Llanfair", count: 40)
-  static let towns = ["", "Oslo", "Z\u{FC}rich", long + "1", long + "2"].map { Town(id: $0) }
-  static let badges = (0..<3).map {
-    Badge(id: UUID(uuid: ($0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255)))
+  static let long = String(repeating: "Llanfair", count: 18)
+  static let towns: [Town] = ["", "Oslo", "Z\u{FC}rich", long + "1", long + "2"].map {
+    Town(id: $0)
   }
-  static let teams = [Int32.min, -1, 0, 1, .max].map { Team(id: $0) }
-  static let people = (1...300).map { number in
-    Person(
+  static let badges: [Badge] = (UInt8(0)..<3).map { number -> Badge in
+    Badge(id: UUID(uuid: (number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255)))
+  }
+  static let teams: [Team] = [Int32.min, -1, 0, 1, .max].map { Team(id: $0) }
+  static let people: [Person] = (1...300).map { number -> Person in
+    let town: String? = number % 6 == 0 ? nil : towns[number % 5].id
+    let badge: UUID? = number <= 2 ? badges[number].id : nil
+    return Person(
       id: RecordID(Int64(number)), name: "p\(number)",
-      bossID: number > 1 ? RecordID(Int64(number / 10 + 1)) : nil,
-      home: .init(town: number % 6 == 0 ? nil : towns[number % 5].id),
-      badgeID: number <= 2 ? badges[number].id : nil,
-      friendIDs: number % 50 == 0 ? [3, 1, 2] : [])
+      bossID: number > 1 ? RecordID(Int64(number / 10 + 1)) : nil, home: .init(town: town),
+      badgeID: badge, friendIDs: number % 50 == 0 ? [3, 1, 2] : [])
   }
   static let letters = [Letter(id: 1, fromID: 1, toID: 2), Letter(id: 2, fromID: 300, toID: nil)]
 
