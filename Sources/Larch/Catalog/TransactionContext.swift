@@ -77,6 +77,12 @@ final class TransactionContext {
     return error
   }
 
+  /// Keeps an error after which the transaction cannot be committed.
+  func fail(_ error: any Error) -> any Error {
+    if failure == nil { failure = error }
+    return error
+  }
+
   /// The running transaction; after its end, an error.
   @inline(__always)
   func transaction() throws -> LMDBTransaction {

@@ -8,14 +8,18 @@ final class IndexRows: RowSource {
   private let mayRepeat: Bool
   @exclusivity(unchecked) private var given: IDSet
 
+  /// - Parameter start: of a scan of one key: ids before it, in the direction of the scan, may be
+  ///   left out.
   init(
-    _ scan: Plan.IndexScan, descends: Bool, idsDescend: Bool, _ reader: RowReader
+    _ scan: Plan.IndexScan, descends: Bool, idsDescend: Bool, from start: [UInt8]? = nil,
+    _ reader: RowReader
   ) throws {
     self.reader = reader
     isFiltering = reader.isFiltering
     scanner = try IndexScanner(
       scan, in: reader.collection, descends: descends, idsDescend: idsDescend,
       context: reader.context)
+    scanner.startID = start
     keyFilter = try FilterProgram.of(
       scan.keyFilter, context: reader.context, typed: reader.typed)
     mayRepeat = scan.mayRepeat
@@ -23,11 +27,14 @@ final class IndexRows: RowSource {
   }
 
   /// The records whose ids are in lists.
-  init(_ scan: Plan.ListScan, idsDescend: Bool, _ reader: RowReader) throws {
+  init(
+    _ scan: Plan.ListScan, idsDescend: Bool, from start: [UInt8]? = nil, _ reader: RowReader
+  ) throws {
     self.reader = reader
     isFiltering = reader.isFiltering
     scanner = try IndexScanner(
       scan, in: reader.collection, idsDescend: idsDescend, context: reader.context)
+    scanner.startID = start
     keyFilter = nil
     mayRepeat = scan.ids.count > 1
     given = IDSet(width: reader.collection.stored.idKind.width)

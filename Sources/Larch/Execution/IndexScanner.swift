@@ -21,6 +21,8 @@ final class IndexScanner {
   /// Ids of one size, which LMDB gives a page at a time.
   private let width: Int?
   @exclusivity(unchecked) private var cursor: LMDBCursor?
+  /// The ids of the only key begin here, or a little before, and not at its first or last one.
+  var startID: [UInt8]?
 
   /// The place of the range that is read; -1 before the first.
   @exclusivity(unchecked) private var range = -1
@@ -239,6 +241,7 @@ final class IndexScanner {
 
   /// The key was counted as an entry already.
   private func firstID() throws -> Bool {
+    if let startID { return try firstID(near: startID) }
     // A step forward ends at the first id of a key, a step back at the last one.
     var entry = self.entry
     if idsDescend, !descends {
@@ -265,6 +268,21 @@ final class IndexScanner {
 }
 
 extension IndexScanner {
+  private func firstID(near start: [UInt8]) throws -> Bool {
+    var entry = try start.withUnsafeBytes { try cursor?.seek(key, valueAtOrAfter: $0) }
+    if entry == nil, idsDescend {
+      entry = try cursor?.seek(exactly: key)
+      entry = try cursor?.lastDuplicate()
+    }
+    guard let entry else {
+      state = .none
+      return false
+    }
+    id = entry.value
+    state = .single
+    return true
+  }
+
   /// The bounds of a range, in memory that the scanner owns.
   fileprivate struct Bounds {
     var lower: UnsafeRawBufferPointer

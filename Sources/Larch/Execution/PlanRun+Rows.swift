@@ -39,12 +39,13 @@ extension PlanRun {
     case .index(let scan):
       if keepsKeys { return try sortedRows([], idsDescend: descends, limit: nil) }
       if scan.isPoints, scan.ranges.count == 1 {
-        let rows = try IndexRows(scan, descends: false, idsDescend: descends, reader)
+        let rows = try IndexRows(
+          scan, descends: false, idsDescend: descends, from: after, reader)
         return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
       }
       return try listedRows(plan.source, descends: descends, after: after)
     case .list(let scan) where scan.ids.count == 1:
-      let rows = try IndexRows(scan, idsDescend: descends, reader)
+      let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
       return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
     case .list, .union, .intersection:
       return try listedRows(plan.source, descends: descends, after: after)

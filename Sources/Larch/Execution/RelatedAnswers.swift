@@ -34,6 +34,9 @@ final class RelatedAnswers {
     return test
   }
 
+  /// The test of a filter, if it was asked.
+  func knownTest(_ filter: RelatedFilter) -> RelatedTest? { tests[ObjectIdentifier(filter)] }
+
   /// Takes note of what was read.
   func add(entries: Int = 0, records: Int = 0) {
     counters.entriesExamined += entries
@@ -96,9 +99,7 @@ extension CollectionHandle {
 
   /// The id as a field.
   var idField: FieldReference {
-    func make<R: Record>(_: R.Type) -> FieldReference {
-      FieldNode<R, R.ID>.id().indexKey().field
-    }
+    func make<R: Record>(_: R.Type) -> FieldReference { TypedField<R>.id }
     return make(schema.type)
   }
 }

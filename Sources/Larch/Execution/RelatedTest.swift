@@ -11,6 +11,8 @@ final class RelatedTest {
   /// records.
   @exclusivity(unchecked) private var passing: IDList?
   @exclusivity(unchecked) private var probe: RelatedProbe?
+  /// Rows whose related records were looked at.
+  private(set) var rowsAsked = 0
   private lazy var held = HeldIDs(route, answers.context)
 
   init(_ filter: RelatedFilter, _ route: RelatedRoute, _ answers: RelatedAnswers) {
@@ -55,6 +57,7 @@ final class RelatedTest {
     let probe = try self.probe ?? makeProbe()
     self.probe = probe
     guard let probe else { return nil }
+    rowsAsked &+= 1
     guard let held else { return try probe.hasRelated(ownerID: id) }
     var answer: Bool? = false
     try held.forEach(in: record) { id in

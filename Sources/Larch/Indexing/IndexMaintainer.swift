@@ -17,6 +17,8 @@ final class IndexMaintainer {
   /// By index number, filled at the first change of an index and kept for later transactions.
   @exclusivity(unchecked) private var pending: [PendingIndex?] = []
   @exclusivity(unchecked) private var gathered = 0
+  /// How often something was written.
+  @exclusivity(unchecked) private var writes = 0
 
   /// Proves that references lead to records.
   let references: ReferenceCheck
@@ -89,12 +91,44 @@ final class IndexMaintainer {
     let transaction = try context.transaction()
     for index in pending { try index?.flush(in: transaction) }
     gathered = 0
+    writes += 1
   }
 
   /// Writes what was gathered for one index or list, which is about to be read.
   func flush(_ database: LMDBDatabase) throws {
     guard let pending = existingPendingIndex(database), !pending.isEmpty else { return }
     try pending.flush(in: try context.transaction())
+    writes += 1
+  }
+
+  /// Writes what was gathered for one index or list, where it may matter to the entries of a key
+  /// that are about to be read.
+  func flush(_ database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {
+    guard let pending = existingPendingIndex(database), pending.mayChange(key) else { return }
+    try flush(database)
+  }
+
+  /// What is gathered now, to go back to.
+  struct Mark {
+    fileprivate let entries: [PendingEntries.Mark?]
+    fileprivate let gathered: Int
+    fileprivate let writes: Int
+  }
+
+  func mark() throws -> Mark {
+    // What comes after it shall not reach the limit.
+    if gathered > IndexMaintainer.gatherLimit / 2 { try flush() }
+    return Mark(entries: pending.map { $0?.mark }, gathered: gathered, writes: writes)
+  }
+
+  /// Forgets what was gathered since then; false when some of it was written, and stays.
+  func rewind(to mark: Mark) -> Bool {
+    guard writes == mark.writes else { return false }
+    for (place, index) in pending.enumerated() {
+      index?.rewind(to: place < mark.entries.count ? mark.entries[place] : nil)
+    }
+    gathered = mark.gathered
+    return true
   }
 
   /// Gathers a member of a list of ids. What is there already stays once.
@@ -196,7 +230,10 @@ extension IndexMaintainer {
       if !mayMatter, pending.hasRemovals {
         mayMatter = try index.database.get(key, in: transaction) != nil
       }
-      if mayMatter { try pending.flush(in: transaction) }
+      if mayMatter {
+        try pending.flush(in: transaction)
+        writes += 1
+      }
     }
     guard isCut else {
       guard let other = try index.database.get(key, in: transaction), !other.equals(id) else {

@@ -66,6 +66,21 @@ struct PendingEntries: ~Copyable {
     if isRemoval { removals += 1 }
   }
 
+  /// How far it is filled, to go back to while nothing was sorted or written.
+  struct Mark {
+    fileprivate let arenaCount: Int
+    fileprivate let count: Int
+    fileprivate let removals: Int
+  }
+
+  var mark: Mark { Mark(arenaCount: arenaCount, count: count, removals: removals) }
+
+  mutating func rewind(to mark: Mark) {
+    arenaCount = mark.arenaCount
+    count = mark.count
+    removals = mark.removals
+  }
+
   mutating func removeAll() {
     // A bulk write may have grown these far beyond what the next transaction needs.
     if arenaCapacity > 1 << 20 {

@@ -6,6 +6,10 @@ final class PendingIndex {
   /// Hashes of the keys that were added since the last flush, for unique indexes: a key that is
   /// not here cannot be in conflict with what is gathered.
   @exclusivity(unchecked) private var addedKeys = HashSet()
+  /// The same of the keys that something was removed from, as long as they are not too many: the
+  /// lists of all others can be read as they are.
+  @exclusivity(unchecked) private var removedKeys = HashSet()
+  private static let removedKeyLimit = 1 << 16
 
   init(_ database: LMDBDatabase, isUnique: Bool) {
     self.database = database
@@ -20,18 +24,36 @@ final class PendingIndex {
     !entries.isEmpty && addedKeys.contains(HashSet.hash(key))
   }
 
+  /// Whether the entries of a key in the tree may not be what they will be.
+  func mayChange(_ key: UnsafeRawBufferPointer) -> Bool {
+    if entries.isEmpty { return false }
+    if entries.count > entries.removals || removedKeys.count >= PendingIndex.removedKeyLimit {
+      return true
+    }
+    return removedKeys.contains(HashSet.hash(key))
+  }
+
+  var mark: PendingEntries.Mark { entries.mark }
+
+  func rewind(to mark: PendingEntries.Mark?) {
+    // The sets of keys may hold more than what is gathered.
+    if let mark { entries.rewind(to: mark) } else { discard() }
+  }
+
   func add(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
     if isUnique { addedKeys.insert(HashSet.hash(key)) }
     entries.append(key: key, id: id, isRemoval: false)
   }
 
   func remove(_ key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+    if removedKeys.count < PendingIndex.removedKeyLimit { removedKeys.insert(HashSet.hash(key)) }
     entries.append(key: key, id: id, isRemoval: true)
   }
 
   func discard() {
     entries.removeAll()
     addedKeys.removeAll()
+    removedKeys.removeAll()
   }
 
   /// Writes everything that was gathered, in key order.
@@ -74,7 +96,7 @@ final class PendingIndex {
 struct HashSet: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask: Int
-  private var count = 0
+  private(set) var count = 0
 
   init() {
     mask = 63

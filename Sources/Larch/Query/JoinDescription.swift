@@ -55,5 +55,14 @@ extension TypedField where R: Record {
   }
 
   /// The id, which records are stored under.
-  static var id: TypedField<R> { FieldNode<R, R.ID>.id().indexKey().field }
+  static var id: TypedField<R> {
+    TypedField(
+      form: R.ID._fieldForm, isMultiple: false, isStandard: R.ID._isStandardField, name: "id",
+      identity: .id,
+      forEachValue: { record, body in
+        var values = KeyValues()
+        R.ID._appendValues(record.id, to: &values)
+        _ = body(values)
+      })
+  }
 }

@@ -11,7 +11,7 @@ struct CollectionRules {
 
   init(
     _ ends: [AssociationEnd], _ context: TransactionContext,
-    prepare: (LMDBDatabase) throws -> Void
+    prepare: @escaping EndReader.Preparation
   ) throws {
     for end in ends {
       if end.association.lists != nil { lists.append(end) }

@@ -6,7 +6,7 @@
 /// association left by a `.destroyLast`. What stays is judged when all of them are known.
 final class DeletionPlanner {
   private let context: TransactionContext
-  private let prepare: (LMDBDatabase) throws -> Void
+  private let prepare: EndReader.Preparation
   /// By the place of the collection.
   private var doomed: [DoomedRecords?]
   /// The records that lose a reference, in the order of their collections.
@@ -14,10 +14,10 @@ final class DeletionPlanner {
   /// Told of each step, where somebody wants to read about it.
   private let recorder: DeletionRecorder?
 
-  /// - Parameter prepare: writes what is gathered for a database that is about to be read.
+  /// - Parameter prepare: writes what is gathered for a list that is about to be read.
   init(
     _ context: TransactionContext, recorder: DeletionRecorder? = nil,
-    prepare: @escaping (LMDBDatabase) throws -> Void
+    prepare: @escaping EndReader.Preparation
   ) {
     self.context = context
     self.recorder = recorder
@@ -115,7 +115,7 @@ final class DeletionPlanner {
   ) throws {
     if let lists = end.association.lists {
       let database = end.isFirst ? lists.forward : lists.inverse
-      try prepare(database)
+      try prepare(database, id)
       if try database.get(id, in: try context.transaction()) == nil { return }
     }
     throw LarchError(

@@ -17,16 +17,20 @@ final class EndReader {
   @exclusivity(unchecked) private var keys = IndexKeys()
   @exclusivity(unchecked) private var entries = EntryList()
 
+  /// Writes what is gathered for a list that is about to be read.
+  typealias Preparation = (LMDBDatabase, UnsafeRawBufferPointer) throws -> Void
+  private let prepare: Preparation
+
   /// Nil where nothing can be related: the file has nothing of the other type yet.
   ///
-  /// - Parameter prepare: writes what is gathered for a database that is about to be read.
   /// - Throws: `.unknownAssociation` where the list of a reference is not complete.
   init?(
     _ end: AssociationEnd, _ context: TransactionContext,
-    prepare: (LMDBDatabase) throws -> Void
+    prepare: @escaping Preparation
   ) throws {
     self.end = end
     self.context = context
+    self.prepare = prepare
     let association = end.association
     if let lists = association.lists {
       source = .list(end.isFirst ? lists.forward : lists.inverse)
@@ -49,10 +53,6 @@ final class EndReader {
         end.isFirst
         ? .property(holder, reference, number) : .index(index.database, reference)
     }
-    switch source {
-    case .list(let database), .index(let database, _): try prepare(database)
-    case .property: break
-    }
   }
 
   /// Whether a related id may be that of no record: an index has entries of stored records only.
@@ -70,6 +70,7 @@ final class EndReader {
     case .index(let database, let reference):
       guard reference.form.writeKey(of: id, to: &writer) else { return }
       guard writer.isCut else { return try forEach(in: database, at: writer.bytes, body) }
+      try prepare(database, writer.bytes)
       try AssociationList(end, of: id, &writer)?.forEach(context) { other in
         try body(other)
         return true
@@ -86,6 +87,7 @@ final class EndReader {
     case .index(let database, let reference):
       guard reference.form.writeKey(of: id, to: &writer) else { return 0 }
       guard writer.isCut else { return try count(in: database, at: writer.bytes) }
+      try prepare(database, writer.bytes)
       return try AssociationList(end, of: id, &writer)?.count(context) ?? 0
     case .property:
       var count = 0
@@ -103,6 +105,7 @@ final class EndReader {
     in database: LMDBDatabase, at key: UnsafeRawBufferPointer,
     _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
+    try prepare(database, key)
     if cursor == nil { cursor = try LMDBCursor(database, in: try context.transaction()) }
     var entry = try cursor?.seek(exactly: key)
     while let here = entry {
@@ -114,6 +117,7 @@ final class EndReader {
   private func count(
     in database: LMDBDatabase, at key: UnsafeRawBufferPointer
   ) throws -> Int {
+    try prepare(database, key)
     if cursor == nil { cursor = try LMDBCursor(database, in: try context.transaction()) }
     guard try cursor?.seek(exactly: key) != nil else { return 0 }
     return try cursor?.duplicateCount() ?? 0

@@ -1,30 +1,34 @@
 extension PreparedQuery {
-  /// The plan, and those of the inner queries.
+  /// The plan, and those of the inner queries; behind a run, also what became of these.
   var text: String {
     let text = plan.text(in: collection.schema)
     if relatedUses.isEmpty { return text }
-    return ([text] + relatedUses.flatMap { $0.lines(in: plan, indent: 1) }).joined(separator: "\n")
+    return ([text] + relatedUses.flatMap { $0.lines(in: plan, answers) }).joined(separator: "\n")
   }
 }
 
 extension RelatedUse {
   /// How the filter is answered, and behind it the plan of the inner query.
-  fileprivate func lines(in outer: Plan?, indent: Int) -> [String] {
-    var lines = [FilterNode.related(related).text + ": " + manner(in: outer)]
+  fileprivate func lines(in outer: Plan?, _ answers: RelatedAnswers?) -> [String] {
+    var lines = [FilterNode.related(related).text + ": " + manner(in: outer, answers)]
     var isShown = plan != nil
     if case .nothing? = outer?.source { isShown = false }
     if isShown, let plan, let schema {
       for line in plan.text(in: schema).split(separator: "\n") { lines.append("  " + line) }
     }
-    for use in inner { lines += use.lines(in: plan, indent: 1) }
-    return lines.map { String(repeating: "  ", count: indent) + $0 }
+    for use in inner { lines += use.lines(in: plan, answers) }
+    return lines.map { "  " + $0 }
   }
 
-  private func manner(in outer: Plan?) -> String {
-    if filter.listedBy != nil, count == nil {
-      return outer?.source.reads(filter) ?? false ? "its list is read" : "asked of each row"
+  private func manner(in outer: Plan?, _ answers: RelatedAnswers?) -> String {
+    if count == nil, outer?.source.reads(filter) ?? false { return "its list is read" }
+    guard let count else {
+      guard let test = answers?.knownTest(filter), test.isCollected || test.rowsAsked > 0 else {
+        return "asked of each row, or collected once when that costs less"
+      }
+      let rows = "\(test.rowsAsked) \(test.rowsAsked == 1 ? "row was" : "rows were") asked"
+      return test.isCollected ? "collected once, after \(rows)" : rows
     }
-    guard let count else { return "asked of each row, or collected once when that costs less" }
     let isDriving =
       field.map { outer?.source.isBounded(by: $0) ?? false } ?? outer?.source.reads(filter) ?? false
     return "collected first, \(count) \(count == 1 ? "id" : "ids")"

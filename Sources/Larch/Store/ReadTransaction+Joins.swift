@@ -58,11 +58,13 @@ extension ReadTransaction {
     }
     let (leftOrder, order) = join.ordersByLeft
     join.left.order = leftOrder
-    let leftPlan = try prepare(join.left, for: .records, in: left).plan
-    let rightPlan = try prepare(join.right, for: .records, in: right).plan
-    let plan = try JoinPlan(join, order: order, leftPlan, left, rightPlan, right, context)
+    let leftQuery = try prepare(join.left, for: .records, in: left)
+    let rightQuery = try prepare(join.right, for: .records, in: right)
+    let plan = try JoinPlan(
+      join, order: order, leftQuery.plan, left, rightQuery.plan, right, context)
     let prepared = PreparedJoin<Left, Right>(
-      plan: plan, left: RecordAccess(context, left), right: RecordAccess(context, right))
+      plan: plan, left: RecordAccess(context, left, with: leftQuery.answers),
+      right: RecordAccess(context, right, with: rightQuery.answers))
     try writeGathered(for: plan, prepared.sides)
     return prepared
   }

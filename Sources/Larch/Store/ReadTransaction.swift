@@ -57,6 +57,9 @@ public class ReadTransaction {
   /// nothing.
   func writeGathered(for database: LMDBDatabase) throws {}
 
+  /// The same, where only the entries of one key are about to be read.
+  func writeGathered(for database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {}
+
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
   @inline(__always)
   final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {

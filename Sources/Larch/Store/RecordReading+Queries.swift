@@ -177,8 +177,7 @@ extension RecordReading {
         let collection = try tx.context.collection(of: R.self)
         var prepared = try tx.prepare(query.details, for: need, in: collection)
         if case .fields(let fields) = need { prepared.selecting = fields }
-        let text = prepared.text
-        guard running else { return text }
+        guard running else { return prepared.text }
         let access = RecordAccess<R>(tx.context, collection, with: prepared.answers)
         return try tx.run(prepared, access) { run, _ in
           switch need {
@@ -188,7 +187,7 @@ extension RecordReading {
           }
           var counters = run.counters
           if let answers = prepared.answers { counters.add(answers.counters) }
-          return text + "\n" + counters.text
+          return prepared.text + "\n" + counters.text
         }
       }
     }

@@ -165,12 +165,10 @@ extension RecordReading {
       let collection = try tx.context.collection(of: Target.self)
       let cursor = ListCursor(list, tx)
       defer { cursor.end() }
-      while true {
-        let id: Target.ID? = try tx.storage { _ in
-          try cursor.next().map { try tx.context.id(of: Target.self, $0, in: collection) }
+      try tx.storage { _ in
+        while let bytes = try cursor.next() {
+          try body(try tx.context.id(of: Target.self, bytes, in: collection))
         }
-        guard let id else { return }
-        try body(id)
       }
     }
   }

@@ -32,7 +32,7 @@ extension WriteTransaction {
       if planner.count == 0 { return false }
       planner.endReading()
       if planner.isAlone { return try remove(key: key, in: collection, transaction) }
-      try savepoint { try execute(planner) }
+      try executeAsOne(planner)
       return true
     }
   }
@@ -60,7 +60,7 @@ extension WriteTransaction {
           var cursor = try LMDBCursor(collection.records, in: transaction)
           while let entry = try cursor.next() { try planner.add(entry.key, in: collection) }
         }
-        try savepoint { try execute(planner) }
+        try executeAsOne(planner)
         return count
       }
       try empty(collection, ends, transaction)
@@ -134,7 +134,9 @@ extension ReadTransaction {
   func plan(
     _ recorder: DeletionRecorder?, _ request: (DeletionPlanner) throws -> Void
   ) throws -> DeletionPlanner {
-    let planner = DeletionPlanner(context, recorder: recorder) { try self.writeGathered(for: $0) }
+    let planner = DeletionPlanner(context, recorder: recorder) {
+      try self.writeGathered(for: $0, before: $1)
+    }
     // Records are decoded, and the code of their types must not use the transaction meanwhile.
     try guarded {
       try request(planner)
@@ -155,22 +157,72 @@ extension WriteTransaction {
       let database: LMDBDatabase
       if let lists = end.association.lists {
         database = end.isFirst ? lists.forward : lists.inverse
-        try writer.maintainer.flush(database)
+        try writer.maintainer.flush(database, before: key)
         if try database.get(key, in: transaction) != nil { return true }
       } else if !end.isFirst, let index = end.association.index,
         let reference = end.association.reference
       {
-        try writer.maintainer.flush(index.database)
-        if reference.form.writeKey(of: key, to: &writer.keys),
-          try index.database.get(writer.keys.bytes, in: transaction) != nil
-        {
-          return true
-        }
+        guard reference.form.writeKey(of: key, to: &writer.keys) else { continue }
+        try writer.maintainer.flush(index.database, before: writer.keys.bytes)
+        if try index.database.get(writer.keys.bytes, in: transaction) != nil { return true }
       } else {
         return true
       }
     }
     return false
+  }
+
+  /// Does what was planned, or nothing.
+  private func executeAsOne(_ planner: DeletionPlanner) throws {
+    planner.endReading()
+    if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
+      return try savepoint { try execute(planner) }
+    }
+    // A savepoint writes what is gathered, and copies each page that is changed again, which many
+    // small plans would feel. Here only looking at the records can fail, and it comes first; what
+    // fails after it is the storage, and the transaction with it.
+    let mark = try writer.maintainer.mark()
+    do {
+      try forEachDeleted(planner) { try gatherRemoval(of: $0, $1, $2) }
+    } catch {
+      if writer.maintainer.rewind(to: mark) { throw error }
+      throw context.fail(error)
+    }
+    do {
+      try unlink(planner)
+      try forEachDeleted(planner) { key, collection, transaction in
+        try collection.records.delete(key, in: transaction)
+        writer.noteDeleted(key, in: collection)
+        changeCount &+= 1
+      }
+    } catch {
+      throw context.fail(error)
+    }
+  }
+
+  /// Plans with more records have a savepoint: among so many it is felt no more.
+  private static var largePlan: Int { 1_000 }
+
+  private func forEachDeleted(
+    _ planner: DeletionPlanner,
+    _ body: (UnsafeRawBufferPointer, CollectionHandle, LMDBTransaction) throws -> Void
+  ) throws {
+    let transaction = try live()
+    for records in planner.deleted {
+      records.sort()
+      while let key = records.next() { try body(key, records.collection, transaction) }
+    }
+  }
+
+  /// Gathers the entries of a record for removal, and leaves the record.
+  private func gatherRemoval(
+    of key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws {
+    guard let stored = try collection.records.get(key, in: transaction) else {
+      throw missing(key, collection)
+    }
+    let before = try RecordEnvelope.open(stored, id: key, in: collection)
+    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {}
   }
 
   /// Does what was planned: survivors are changed first, while what they refer to is still there.
@@ -179,16 +231,9 @@ extension WriteTransaction {
     for records in planner.nullified {
       try nullify(records, records.collection.schema.type, planner)
     }
-    let transaction = try live()
-    for records in planner.deleted {
-      for end in records.rules.lists { try unlink(records, end, transaction) }
-    }
-    for records in planner.deleted {
-      records.sort()
-      while let key = records.next() {
-        if try remove(key: key, in: records.collection, transaction) { continue }
-        throw missing(key, records.collection)
-      }
+    try unlink(planner)
+    try forEachDeleted(planner) { key, collection, transaction in
+      if try !remove(key: key, in: collection, transaction) { throw missing(key, collection) }
     }
   }
 
@@ -221,17 +266,24 @@ extension WriteTransaction {
     }
   }
 
-  /// Takes records off the lists of an association, in both directions.
+  /// Takes the records that go off all lists, in both directions.
+  private func unlink(_ planner: DeletionPlanner) throws {
+    let transaction = try live()
+    for records in planner.deleted {
+      for end in records.rules.lists { try unlink(records, end, transaction) }
+    }
+  }
+
   private func unlink(
     _ records: DoomedRecords, _ end: AssociationEnd, _ transaction: LMDBTransaction
   ) throws {
     guard let lists = end.association.lists else { return }
     let (own, other) =
       end.isFirst ? (lists.forward, lists.inverse) : (lists.inverse, lists.forward)
-    // The list of the record itself goes at once, so it must be whole in its tree.
-    try writer.maintainer.flush(own)
     records.sort()
     while let key = records.next() {
+      // The list of the record itself goes at once, so it must be whole in its tree.
+      try writer.maintainer.flush(own, before: key)
       var isListed = false
       do {
         var cursor = try LMDBCursor(own, in: transaction)

@@ -19,6 +19,12 @@ public final class WriteTransaction: ReadTransaction {
     try writer.maintainer.flush(database)
   }
 
+  override func writeGathered(
+    for database: LMDBDatabase, before key: UnsafeRawBufferPointer
+  ) throws {
+    try writer.maintainer.flush(database, before: key)
+  }
+
   func takeAfterCommitWork() -> [() -> Void] {
     defer { afterCommitWork = [] }
     return afterCommitWork

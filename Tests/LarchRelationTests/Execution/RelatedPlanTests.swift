@@ -42,7 +42,7 @@ struct RelatedPlanTests {
   }
 
   /// 200 companies of 20 people each, one age in a hundred; 20 projects of 100 members.
-  private func store() throws -> Store {
+  func store() throws -> Store {
     let store = try Store.temporary(for: Company.self, Person.self, Project.self)
     try store.write { tx in
       for number in 0..<200 {
@@ -110,7 +110,7 @@ struct RelatedPlanTests {
   @Test("Children are collected once where all rows are asked")
   func childrenCollected() throws {
     try store().expectPlan(
-      of: Company.where { !$0.people.contains { $0.age > 30 } && $0.size == 3 },
+      of: Company.where { !$0.people.contains { $0.age > 30 } },
       "")
   }
 

@@ -123,6 +123,48 @@ struct RelatedChangesTests {
     }
   }
 
+  @Test("A loop may delete the records of its list")
+  func deleting() throws {
+    let store = try Store.checked(for: Node.self)
+    try store.write { tx in
+      let nodes = try nodes(20, in: tx)
+      let others = nodes.dropFirst().map(\.id)
+      try tx.add(contentsOf: others, to: nodes[0].follows)
+      try tx.add(contentsOf: others, to: nodes[0].children)
+      try tx.add(contentsOf: others, to: nodes[1].followers)
+      var seen: [Node.ID] = []
+      try tx.forEachID(of: nodes[0].follows) { id in
+        seen.append(id)
+        if id.rawValue % 2 == 0 { try tx.delete(Node.self, id) }
+      }
+      #expect(seen == others)
+      let rest = others.filter { $0.rawValue % 2 == 1 }
+      #expect(try tx.ids(nodes[0].follows) == rest)
+      #expect(try tx.ids(nodes[0].children) == rest)
+      try tx.forEach(nodes[0].children) { _ = try tx.delete($0) }
+      #expect(try tx.count(nodes[0].children) == 0)
+      #expect(try tx.count(nodes[0].follows) == 0)
+      #expect(try tx.count(Node.self) == 1)
+    }
+  }
+
+  @Test("Links that cannot all be added are not added at all")
+  func unsavedAmongOthers() throws {
+    let store = try Store.temporary(for: Node.self)
+    try store.write { tx in
+      let nodes = try nodes(3, in: tx)
+      let ids = [nodes[1].id, Node().id, nodes[2].id]
+      let follows = nodes[0].follows
+      func expectUnsaved(_ work: () throws -> Void) {
+        let error = #expect(throws: LarchError.self) { try work() }
+        #expect(error?.code == .unsavedReference)
+      }
+      expectUnsaved { try tx.add(contentsOf: ids, to: follows) }
+      expectUnsaved { try tx.replace(follows, with: ids) }
+      #expect(try tx.ids(follows) == [])
+    }
+  }
+
   @Test("Loops may be nested, and have savepoints in them")
   func nested() throws {
     let store = try Store.temporary(for: Node.self)
