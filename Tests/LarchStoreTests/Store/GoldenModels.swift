@@ -227,7 +227,7 @@ enum GoldenAssociations {
     Badge(id: UUID(uuid: ($0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255)))
   }
   static let teams = [Int32.min, -1, 0, 1, .max].map { Team(id: $0) }
-  static let people = (1...300).map { number in
+  static let people = (1...300).map { (number: Int) -> Person in
     Person(
       id: RecordID(Int64(number)), name: "p\(number)",
       bossID: number > 1 ? RecordID(Int64(number / 10 + 1)) : nil,
