@@ -15,41 +15,43 @@ public struct JoinKind<Left: Record, Right: Record, Row>: Sendable {
   let keepsLeft: Bool
   /// Records of the right that have no partner have a row.
   let keepsRight: Bool
-  /// Nil where a record is missing that every row of the kind has.
-  let row: @Sendable (Left?, Right?) -> Row?
+  /// What stands first in a row, and what second.
+  let leftPart: @Sendable () -> RowPart<Left>
+  let rightPart: @Sendable () -> RowPart<Right>
 }
 
 extension JoinKind where Row == (Left, Right) {
   /// Only pairs.
   public static var inner: JoinKind {
-    JoinKind(name: "inner", keepsLeft: false, keepsRight: false) { left, right in
-      guard let left, let right else { return nil }
-      return (left, right)
-    }
+    JoinKind(
+      name: "inner", keepsLeft: false, keepsRight: false, leftPart: { .record() },
+      rightPart: { .record() })
   }
 }
 
 extension JoinKind where Row == (Left, Right?) {
   /// Pairs, and each record of the left that has no partner, with nil.
   public static var left: JoinKind {
-    JoinKind(name: "left", keepsLeft: true, keepsRight: false) { left, right in
-      left.map { ($0, right) }
-    }
+    JoinKind(
+      name: "left", keepsLeft: true, keepsRight: false, leftPart: { .record() },
+      rightPart: { .optional() })
   }
 }
 
 extension JoinKind where Row == (Left?, Right) {
   /// Pairs, and each record of the right that has no partner, with nil.
   public static var right: JoinKind {
-    JoinKind(name: "right", keepsLeft: false, keepsRight: true) { left, right in
-      right.map { (left, $0) }
-    }
+    JoinKind(
+      name: "right", keepsLeft: false, keepsRight: true, leftPart: { .optional() },
+      rightPart: { .record() })
   }
 }
 
 extension JoinKind where Row == (Left?, Right?) {
   /// Pairs, and each record of either side that has no partner, with nil.
   public static var full: JoinKind {
-    JoinKind(name: "full", keepsLeft: true, keepsRight: true) { ($0, $1) }
+    JoinKind(
+      name: "full", keepsLeft: true, keepsRight: true, leftPart: { .optional() },
+      rightPart: { .optional() })
   }
 }

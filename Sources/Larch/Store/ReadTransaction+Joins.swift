@@ -21,7 +21,7 @@ extension ReadTransaction {
   /// must not use the transaction.
   func run<Left: Record, Right: Record, Row, T>(
     _ details: JoinDescription, of join: Join<Left, Right, Row>, isOrdered: Bool = true,
-    keepsFound: Bool = true, _ body: (JoinRows<Left, Right, Row>) throws -> T
+    keepsFound: Bool = true, _ body: (JoinRows<Row>) throws -> T
   ) throws -> T {
     try storage { _ in
       let prepared: PreparedJoin<Left, Right> = try prepare(details, isOrdered: isOrdered)
@@ -32,7 +32,7 @@ extension ReadTransaction {
 
   func run<Left: Record, Right: Record, Row, T>(
     _ prepared: PreparedJoin<Left, Right>, _ kind: JoinKind<Left, Right, Row>,
-    keepsFound: Bool = true, _ body: (JoinRows<Left, Right, Row>) throws -> T
+    keepsFound: Bool = true, _ body: (JoinRows<Row>) throws -> T
   ) throws -> T {
     let run = try JoinRun(prepared.plan, prepared.sides, context: context, keepsFound: keepsFound)
     defer { run.close() }
@@ -129,41 +129,81 @@ extension QueryDescription {
 }
 
 /// The rows of a run with their records decoded.
-final class JoinRows<Left: Record, Right: Record, Row> {
+final class JoinRows<Row> {
   let run: JoinRun
-  private let leftAccess: RecordAccess<Left>
-  private let rightAccess: RecordAccess<Right>
-  private let kind: JoinKind<Left, Right, Row>
-  /// The records of the row before. Many rows share one of theirs with the next, and it is at the
-  /// same place of the map.
-  @exclusivity(unchecked) private var leftStart: UnsafeRawPointer?
-  @exclusivity(unchecked) private var left: Left?
-  @exclusivity(unchecked) private var rightStart: UnsafeRawPointer?
-  @exclusivity(unchecked) private var right: Right?
+  private let left: JoinSide
+  private let right: JoinSide
+  /// Where a row has its second part. Swift lays tuples out like that on every platform: it is a
+  /// part of its binary interface.
+  private let rightOffset: Int
 
-  init(
+  init<Left: Record, Right: Record>(
     _ run: JoinRun, _ left: RecordAccess<Left>, _ right: RecordAccess<Right>,
     _ kind: JoinKind<Left, Right, Row>
   ) {
     self.run = run
-    leftAccess = left
-    rightAccess = right
-    self.kind = kind
+    let leftPart = kind.leftPart()
+    let rightPart = kind.rightPart()
+    rightOffset = (leftPart.size + rightPart.alignment - 1) & -rightPart.alignment
+    self.left = TypedJoinSide(left, leftPart)
+    self.right = TypedJoinSide(right, rightPart)
+  }
+
+  /// Makes the next row at a place; false behind the last one.
+  @inline(__always)
+  func next(_ place: @autoclosure () -> UnsafeMutablePointer<Row>) throws -> Bool {
+    guard let row = try run.next() else { return false }
+    try left.show(row.left, row.leftID)
+    try right.show(row.right, row.rightID)
+    let target = UnsafeMutableRawPointer(place())
+    left.copy(to: target)
+    right.copy(to: target + rightOffset)
+    return true
   }
 
   /// The next row; nil behind the last one.
   func next() throws -> Row? {
-    guard let row = try run.next() else { return nil }
-    if row.left?.baseAddress != leftStart {
-      left = try row.left.map { try leftAccess.decode($0, id: row.leftID) }
-      leftStart = row.left?.baseAddress
-    }
-    if row.right?.baseAddress != rightStart {
-      right = try row.right.map { try rightAccess.decode($0, id: row.rightID) }
-      rightStart = row.right?.baseAddress
-    }
-    return kind.row(left, right)
+    let memory = UnsafeMutablePointer<Row>.allocate(capacity: 1)
+    defer { memory.deallocate() }
+    return try next(memory) ? memory.move() : nil
   }
+}
+
+/// One side of the rows, without its type.
+private class JoinSide {
+  /// Decodes the record of a row.
+  func show(_ record: UnsafeRawBufferPointer?, _ id: UnsafeRawBufferPointer) throws {}
+  func copy(to target: UnsafeMutableRawPointer) {}
+}
+
+private final class TypedJoinSide<R: Record>: JoinSide {
+  private let access: RecordAccess<R>
+  private let part: RowPart<R>
+  /// The record of the row before: many rows share theirs with the next, at the same place of the
+  /// map.
+  @exclusivity(unchecked) private var start: UnsafeRawPointer?
+
+  init(_ access: RecordAccess<R>, _ part: RowPart<R>) {
+    self.access = access
+    self.part = part
+  }
+
+  override func show(_ record: UnsafeRawBufferPointer?, _ id: UnsafeRawBufferPointer) throws {
+    if part.isFilled, record?.baseAddress == start { return }
+    start = record?.baseAddress
+    if let record {
+      part.set(try access.decode(record, id: id))
+    } else {
+      part.setMissing()
+    }
+    guard part.isFilled else {
+      throw LarchError(
+        .wrongAnswer, "A join gave a row without a record that it must have; report the join."
+      ) { $0.collection = access.collection.stored.name }
+    }
+  }
+
+  override func copy(to target: UnsafeMutableRawPointer) { part.copy(to: target) }
 }
 
 extension RecordAccess {

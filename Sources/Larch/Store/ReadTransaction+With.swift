@@ -70,10 +70,17 @@ final class RelatedRows<Owner: Record, Target: Record> {
   private let offset: Int
   private let limit: Int
   /// Those that several records share are decoded once.
-  private var known: [Target?] = []
-  private var buffer = RecordBuffer<Target>()
-  /// The places of the related records of the row that are wanted.
-  private var places = 0..<0
+  @exclusivity(unchecked) private var shared: [RowPart<Target>?] = []
+  private let ownPart = RowPart<Target>.optional()
+  private let missingPart = RowPart<Target>.optional()
+  @exclusivity(unchecked) private var known = KnownRecords<Target>()
+  @exclusivity(unchecked) private var buffer = RecordBuffer<Target>()
+  /// The row.
+  @exclusivity(unchecked) private var id = UnsafeRawBufferPointer(start: nil, count: 0)
+  @exclusivity(unchecked) private var record = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// The places of its related records that are wanted.
+  @exclusivity(unchecked) private var start = 0
+  @exclusivity(unchecked) private var end = 0
 
   init(
     _ run: PlanRun, _ access: RecordAccess<Owner>, _ partners: JoinPartners,
@@ -85,17 +92,28 @@ final class RelatedRows<Owner: Record, Target: Record> {
     targetAccess = target
     offset = query.offset
     limit = query.limit ?? .max
+    missingPart.setMissing()
   }
 
-  /// The next record; its related ones are then found.
-  func next() throws -> Owner? {
-    guard let row = try run.next() else { return nil }
+  /// Goes to the next record and finds its related ones; false behind the last one.
+  @inline(__always)
+  func next() throws -> Bool {
+    guard let row = try run.next() else { return false }
     let record = try row.record ?? run.record()
-    let owner = try access.decode(QueryRow(id: row.id, record: record), of: run)
-    try partners.find(record, id: row.id)
-    let start = min(offset, partners.count)
-    places = start..<start + min(limit, partners.count - start)
-    return owner
+    id = row.id
+    self.record = record
+    try partners.find(record, id: id)
+    start = min(offset, partners.count)
+    end = start + min(limit, partners.count - start)
+    return true
+  }
+
+  /// Makes the record at a place. After all else that may fail, so that an error never leaves a
+  /// half of a row behind.
+  @inline(__always)
+  func makeOwner(at place: UnsafeMutableRawPointer) throws {
+    place.assumingMemoryBound(to: Owner.self).initialize(
+      to: try access.decode(QueryRow(id: id, record: record), of: run))
   }
 
   /// What finding the related records cost so far.
@@ -103,36 +121,83 @@ final class RelatedRows<Owner: Record, Target: Record> {
 
   /// All related records of the row.
   func targets() throws -> [Target] {
-    if places.isEmpty { return [] }
-    for place in places {
+    var place = start
+    while place < end {
       let number = partners.number(at: place)
       if number >= 0 {
-        buffer.next().initialize(to: try shared(number, place))
+        try known.copy(number, to: buffer.next()) { try decode(place) }
       } else {
         buffer.next().initialize(to: try decode(place))
       }
       buffer.filled()
+      place &+= 1
     }
-    return buffer.takeArray()
+    return start < end ? buffer.takeArray() : []
   }
 
-  /// The only related record of the row.
-  func target() throws -> Target? {
-    guard let place = places.first else { return nil }
-    let number = partners.number(at: place)
-    return number >= 0 ? try shared(number, place) : try decode(place)
-  }
-
-  private func shared(_ number: Int, _ place: Int) throws -> Target {
-    while known.count <= number { known.append(nil) }
-    if let record = known[number] { return record }
-    let record = try decode(place)
-    known[number] = record
-    return record
+  /// The only related record of the row, or nil, to be copied to where it stands in a row.
+  func target() throws -> RowPart<Target> {
+    guard start < end else { return missingPart }
+    let number = partners.number(at: start)
+    if number < 0 {
+      ownPart.set(try decode(start))
+      return ownPart
+    }
+    if number < shared.count, let part = shared[number] { return part }
+    while shared.count <= number { shared.append(nil) }
+    let part = RowPart<Target>.optional()
+    part.set(try decode(start))
+    shared[number] = part
+    return part
   }
 
   @inline(__always)
   private func decode(_ place: Int) throws -> Target {
     try targetAccess.decode(partners.record(at: place), id: partners.id(at: place))
+  }
+
+  /// Where a row has what stands behind its record. Swift lays tuples out like that on every
+  /// platform: it is a part of its binary interface.
+  static func offset<Second>(of second: Second.Type) -> Int {
+    let alignment = MemoryLayout<Second>.alignment
+    return (MemoryLayout<Owner>.size + alignment - 1) & -alignment
+  }
+}
+
+/// Decoded records by the numbers that partners have.
+private struct KnownRecords<R>: ~Copyable {
+  private var records: UnsafeMutablePointer<R>
+  private var capacity = 16
+  private var count = 0
+  /// The place of each number; -1 where its record is not decoded yet.
+  private var places: [Int] = []
+
+  init() { records = .allocate(capacity: 16) }
+
+  deinit {
+    records.deinitialize(count: count)
+    records.deallocate()
+  }
+
+  /// Makes a copy of the record with a number, which is decoded now if it was not before.
+  mutating func copy(
+    _ number: Int, to target: UnsafeMutablePointer<R>, _ decode: () throws -> R
+  ) rethrows {
+    while places.count <= number { places.append(-1) }
+    if places[number] < 0 {
+      if count == capacity { grow() }
+      (records + count).initialize(to: try decode())
+      places[number] = count
+      count += 1
+    }
+    target.initialize(from: records + places[number], count: 1)
+  }
+
+  private mutating func grow() {
+    capacity *= 2
+    let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
+    larger.moveInitialize(from: records, count: count)
+    records.deallocate()
+    records = larger
   }
 }

@@ -18,10 +18,7 @@ extension RecordReading {
     try _reading { tx in
       try tx.run(join.details, of: join) { rows in
         var buffer = RecordBuffer<Row>()
-        while let row = try rows.next() {
-          buffer.next().initialize(to: row)
-          buffer.filled()
-        }
+        while try rows.next(buffer.next()) { buffer.filled() }
         return buffer.takeArray()
       }
     }
@@ -82,7 +79,12 @@ extension RecordReading {
         return
       }
       try tx.run(join.details, of: join, keepsFound: false) { rows in
-        while let row = try rows.next() { try body(row) }
+        let memory = UnsafeMutablePointer<Row>.allocate(capacity: 1)
+        defer { memory.deallocate() }
+        while try rows.next(memory) {
+          defer { memory.deinitialize(count: 1) }
+          try body(memory.pointee)
+        }
       }
     }
   }

@@ -26,9 +26,13 @@ extension RecordReading {
   ) throws -> [(A.Owner, [A.Target])] {
     try _reading { tx in
       try tx.run(query, with: association, from: targets) { related in
+        let offset = RelatedRows<A.Owner, A.Target>.offset(of: [A.Target].self)
         var rows = RecordBuffer<(A.Owner, [A.Target])>()
-        while let owner = try related.next() {
-          rows.next().initialize(to: (owner, try related.targets()))
+        while try related.next() {
+          let targets = try related.targets()
+          let row = UnsafeMutableRawPointer(rows.next())
+          try related.makeOwner(at: row)
+          (row + offset).initializeMemory(as: [A.Target].self, to: targets)
           rows.filled()
         }
         return rows.takeArray()
@@ -58,9 +62,13 @@ extension RecordReading {
   ) throws -> [(A.Owner, A.Target?)] {
     try _reading { tx in
       try tx.run(query, with: association, from: targets) { related in
+        let offset = RelatedRows<A.Owner, A.Target>.offset(of: A.Target?.self)
         var rows = RecordBuffer<(A.Owner, A.Target?)>()
-        while let owner = try related.next() {
-          rows.next().initialize(to: (owner, try related.target()))
+        while try related.next() {
+          let target = try related.target()
+          let row = UnsafeMutableRawPointer(rows.next())
+          try related.makeOwner(at: row)
+          target.copy(to: row + offset)
           rows.filled()
         }
         return rows.takeArray()

@@ -143,14 +143,15 @@ struct LinkVerificationTests {
   @Test("A repair in many small steps comes to the same as one in a single step")
   func smallSteps() throws {
     var random = SeededGenerator(seed: 41)
+    func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
     // What shall be left: links between records that are there, which either direction has.
     try store.lose(Course.self, Self.course(1))
     try store.lose(Student.self, 7)
     for _ in 0..<60 {
       try attends.change(
-        try bytes(of: Self.course(UInt8(random.below(5) + 1))),
-        try student(Int64(random.below(22) + 1)), isForward: random.below(2) == 0,
-        isRemoval: random.below(3) == 0)
+        try bytes(of: Self.course(UInt8(below(5) + 1))),
+        try student(Int64(below(22) + 1)), isForward: below(2) == 0,
+        isRemoval: below(3) == 0)
     }
     let expected = Set(try attends.pairs(isForward: true) + attends.pairs(isForward: false))
       .filter { pair in
@@ -171,7 +172,7 @@ struct LinkVerificationTests {
       for pair in expected.prefix(5) {
         let id = try bytes(of: try #require(UUID(uuidString: pair[0])))
         try attends.change(
-          id, try student(Int64(pair[1]) ?? 0), isForward: random.below(2) == 0, isRemoval: true)
+          id, try student(Int64(pair[1]) ?? 0), isForward: below(2) == 0, isRemoval: true)
       }
     }
   }

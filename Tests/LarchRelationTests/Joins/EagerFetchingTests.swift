@@ -321,13 +321,13 @@ struct EagerFetchingTests {
     let world = try Self.fill(store, seed: 7_004)
     try store.read { tx in
       try tx.run(Book.all, with: Book.author, from: Author.all) { rows in
-        while try rows.next() != nil { _ = try rows.target() }
+        while try rows.next() { _ = try rows.target() }
         #expect(
           rows.counters.recordsExamined
             == Set(world.books.compactMap(\.authorID)).intersection(world.authors.map(\.id)).count)
       }
       try tx.run(Book.all, with: Book.tags, from: Tag.all) { rows in
-        while try rows.next() != nil { _ = try rows.targets() }
+        while try rows.next() { _ = try rows.targets() }
         #expect(
           rows.counters.recordsExamined
             == Set(world.books.flatMap(\.tagIDs)).intersection(world.tags.map(\.id)).count)

@@ -1,0 +1,80 @@
+/// One side of the rows of a join: the record, as it stands in a row.
+///
+/// In code that is compiled once for all record types, naming `Right?` or `(Left, Right?)` asks the
+/// runtime for that type each time, which costs as much as decoding a record. So a part has the
+/// type that stands in the row as a parameter of its own, and copies its value to where the row
+/// has it.
+class RowPart<R: Record> {
+  /// Whether there is something to copy: not where a record is missing that every row has.
+  final var isFilled = false
+  /// Where the part of the record begins in memory, and what it takes.
+  let size: Int
+  let alignment: Int
+
+  init(size: Int, alignment: Int) {
+    self.size = size
+    self.alignment = alignment
+  }
+
+  func set(_ record: R) {}
+  func setMissing() {}
+
+  /// Makes the part of a row.
+  func copy(to target: UnsafeMutableRawPointer) {}
+}
+
+/// A part whose type in the row is `Value`: the record, or an optional of it.
+final class TypedRowPart<R: Record, Value>: RowPart<R> {
+  private let memory: UnsafeMutablePointer<Value>
+  private let fill: (UnsafeMutablePointer<Value>, R) -> Void
+  private let missing: ((UnsafeMutablePointer<Value>) -> Void)?
+
+  fileprivate init(
+    _ fill: @escaping (UnsafeMutablePointer<Value>, R) -> Void,
+    missing: ((UnsafeMutablePointer<Value>) -> Void)?
+  ) {
+    memory = .allocate(capacity: 1)
+    self.fill = fill
+    self.missing = missing
+    super.init(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment)
+  }
+
+  deinit {
+    empty()
+    memory.deallocate()
+  }
+
+  private func empty() {
+    if isFilled { memory.deinitialize(count: 1) }
+    isFilled = false
+  }
+
+  override func set(_ record: R) {
+    empty()
+    fill(memory, record)
+    isFilled = true
+  }
+
+  override func setMissing() {
+    empty()
+    guard let missing else { return }
+    missing(memory)
+    isFilled = true
+  }
+
+  override func copy(to target: UnsafeMutableRawPointer) {
+    target.assumingMemoryBound(to: Value.self).initialize(from: memory, count: 1)
+  }
+}
+
+extension RowPart {
+  /// The record itself.
+  static func record() -> RowPart {
+    TypedRowPart<R, R>({ $0.initialize(to: $1) }, missing: nil)
+  }
+
+  /// The record, or nil.
+  static func optional() -> RowPart {
+    TypedRowPart<R, R?>({ $0.initialize(to: $1) }, missing: { $0.initialize(to: nil) })
+  }
+}
