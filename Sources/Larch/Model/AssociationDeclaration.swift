@@ -79,7 +79,9 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
   let remove: @Sendable (inout Holder, UnsafeRawBufferPointer, inout KeyWriter) throws -> Bool
   /// Takes away all ids that the closure is true for; false as `remove`.
   let removeAll:
-    @Sendable (inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool) throws -> Bool
+    @Sendable (
+      inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool
+    ) throws -> Bool
   /// Sets the property so that it refers to this id, of the type of the target's ids.
   let add: @Sendable (inout Holder, any RecordIdentifier) -> Bool
   /// Makes the property refer to these ids too, an array of the target's; false where it cannot.

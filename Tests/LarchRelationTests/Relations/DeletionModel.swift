@@ -91,10 +91,12 @@ struct DeletionModel: Equatable {
       guard nodes.contains(first), nodes.contains(second) else { continue }
       let goes = (outcome.deleted.contains(first), outcome.deleted.contains(second))
       if goes == (true, false), association.firstRule == .deny {
-        outcome.refused.insert(Refusal(association: pair.association, node: first, survivor: second))
+        outcome.refused.insert(
+          Refusal(association: pair.association, node: first, survivor: second))
       }
       if goes == (false, true), association.secondRule == .deny {
-        outcome.refused.insert(Refusal(association: pair.association, node: second, survivor: first))
+        outcome.refused.insert(
+          Refusal(association: pair.association, node: second, survivor: first))
       }
       if goes == (false, true), association.removesReferences {
         outcome.nullified.insert(pair)

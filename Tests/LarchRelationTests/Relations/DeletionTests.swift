@@ -261,17 +261,27 @@ struct DeletionTests {
       }
     }
     let before = try store.verify()
-    try store.write { tx in
-      var new = Company(name: "new")
-      try tx.save(&new)
-      let error = #expect(throws: LarchError.self) { try tx.delete(Company.self, company.id) }
-      #expect(error?.code == .checksumMismatch)
-      #expect(error?.context.id == "21")
+    for number in 1...2 {
+      let count = try store.count(Company.all)
+      try store.write { tx in
+        // Where no record loses a reference, there is no savepoint either.
+        if number == 2 { try tx.delete(Employee.where { $0.formerID == company.id }) }
+        var new = Company(name: "new")
+        try tx.save(&new)
+        var employee = Employee(companyID: new.id)
+        try tx.save(&employee)
+        let error = #expect(throws: LarchError.self) { try tx.delete(Company.self, company.id) }
+        #expect(error?.code == .checksumMismatch)
+        #expect(error?.context.id == "21")
+        // What was done before it is there, to be deleted too.
+        if number == 2 { try tx.delete(new) }
+      }
+      #expect(try store.count(Company.all) == count + 2 - number)
+      #expect(try store.count(Employee.where { $0.auditedIDs.contains(other.id) }) == 20)
     }
     let after = try store.verify()
-    #expect(after.recordCount == before.recordCount + 1)
-    #expect(after.entryCount == before.entryCount)
-    #expect(try store.count(Employee.where { $0.formerID == company.id }) == 20)
+    // Twenty former employees less; a company and its employee more.
+    #expect(after.recordCount == before.recordCount - 20 + 2)
   }
 
   // MARK: Types that are not open
@@ -334,6 +344,72 @@ struct DeletionTests {
     #expect(erased?.code == .unknownCollection)
     #expect(throws: LarchError.self) { try store.deletionPlan(for: LonelyOwner.self, id) }
     #expect(try store.count(LonelyOwner.all) == 1)
+    store.close()
+  }
+
+  struct Student: Record {
+    var id: Int
+
+    static let courses = ManyToMany<Student, Course>(named: "courses", onDelete: .destroyLast)
+    static let schema = Schema<Student> { courses }
+  }
+
+  struct Course: Record {
+    var id: Int
+  }
+
+  /// `Student` and `Course`, as programs declare them that know one of them only.
+  struct LonelyStudent: Record {
+    var id: Int
+    static let collectionName = "Student"
+  }
+
+  struct LonelyCourse: Record {
+    var id: Int
+    static let collectionName = "Course"
+  }
+
+  @Test("Lists of a type that is not open lose what is deleted, or are refused where a rule acts")
+  func unopenedLists() throws {
+    let scratch = FileManager.default.temporaryDirectory
+      .appendingPathComponent("larch-\(UUID().uuidString).larch")
+    defer {
+      for suffix in ["", "-lock"] {
+        try? FileManager.default.removeItem(atPath: scratch.path + suffix)
+      }
+    }
+    do {
+      let store = try Store(at: scratch.path, for: Student.self, Course.self)
+      try store.write { tx in
+        for id in 1...3 {
+          var student = Student(id: id)
+          var course = Course(id: id)
+          try tx.save(&student)
+          try tx.save(&course)
+        }
+        try tx.add(contentsOf: [1, 2], to: Student(id: 1).related(Student.courses))
+      }
+      store.close()
+    }
+    do {
+      let store = try Store(at: scratch.path, for: LonelyStudent.self)
+      let error = #expect(throws: LarchError.self) {
+        try store.write { try $0.delete(LonelyStudent.self, 1) }
+      }
+      #expect(error?.code == .unknownCollection)
+      #expect(error?.context.field == "Course/Student/courses")
+      // It is in no list.
+      #expect(try store.write { try $0.delete(LonelyStudent.self, 3) })
+      store.close()
+    }
+    do {
+      let store = try Store(at: scratch.path, for: LonelyCourse.self)
+      #expect(try store.write { try $0.delete(LonelyCourse.self, 2) })
+      store.close()
+    }
+    let store = try Store(at: scratch.path, for: Student.self, Course.self)
+    #expect(try store.ids(Student(id: 1).related(Student.courses)) == [1])
+    try expectClean(store)
     store.close()
   }
 

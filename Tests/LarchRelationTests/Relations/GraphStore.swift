@@ -103,7 +103,9 @@ struct GraphStore {
   // MARK: Deleting
 
   func delete(_ node: DeletionModel.Node, _ tx: WriteTransaction) throws -> Bool {
-    func delete<R: GraphRecord>(_ type: R.Type) throws -> Bool { try tx.delete(type, R.id(node.id)) }
+    func delete<R: GraphRecord>(_ type: R.Type) throws -> Bool {
+      try tx.delete(type, R.id(node.id))
+    }
     return try delete(types[node.collection])
   }
 

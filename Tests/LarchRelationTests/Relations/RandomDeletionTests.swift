@@ -123,13 +123,15 @@ struct RandomDeletionTests {
     _ comment: Comment, delete: () throws -> Void
   ) throws {
     let planned = try graph.outcome(plan)
-    try #require(planned == outcome, "\(comment): \(model), planned \(planned), expected \(outcome)")
+    try #require(
+      planned == outcome, "\(comment): \(model), planned \(planned), expected \(outcome)")
     var code: LarchError.Code?
     do { try delete() } catch let error as LarchError { code = error.code }
     #expect(code == (outcome.refused.isEmpty ? nil : .deleteDenied), comment)
     model.apply(outcome)
     let contents = try graph.contents(tx)
-    try #require(contents == model, "\(comment): \(contents), expected \(model) after \(outcome)")
+    try #require(
+      contents == model, "\(comment): \(contents), expected \(model) after \(outcome)")
     if outcome.refused.isEmpty {
       tally.deleted += outcome.deleted.count
       tally.nullified += outcome.nullified.count

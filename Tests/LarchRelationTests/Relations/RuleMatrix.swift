@@ -34,11 +34,14 @@ struct MatrixFamily: CustomTestStringConvertible {
     if let lists {
       let names = types.map { $0.collectionName }
       return [
-        .init("\(names[0])/\(names[types.count - 1])/\(lists)", .links, 0, types.count - 1, first, second)
+        .init(
+          "\(names[0])/\(names[types.count - 1])/\(lists)", .links, 0, types.count - 1, first,
+          second)
       ]
     }
     return slots.map {
-      .init("\(types[$0.holder].collectionName).\($0.name)", kind, $0.holder, $0.target, first, second)
+      .init(
+        "\(types[$0.holder].collectionName).\($0.name)", kind, $0.holder, $0.target, first, second)
     }
   }
 

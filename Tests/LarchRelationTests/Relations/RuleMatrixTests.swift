@@ -112,7 +112,8 @@ struct RuleMatrixTests {
 
   private func open(_ family: MatrixFamily) throws -> GraphStore {
     try GraphStore(
-      family.types, family.slots.map { .slot($0.name == "x" ? 0 : 1) }
+      family.types,
+      family.slots.map { .slot($0.name == "x" ? 0 : 1) }
         + (family.lists == nil ? [] : [.lists]),
       family.associations())
   }
