@@ -16,9 +16,9 @@ extension ReadTransaction {
         ) { $0.collection = related.stored.name }
       }
       let owner = RecordAccess<A.Owner>(context, owners)
-      let target = RecordAccess<A.Target>(context, related)
       // Planned for what it proves of the query, and for what it writes of what is gathered.
-      _ = try prepare(targets.details, for: .records, in: related)
+      let refined = try prepare(targets.details, for: .records, in: related)
+      let target = RecordAccess<A.Target>(context, related, with: refined.answers)
       if gathersEntries {
         for database in try JoinPartners.databases(route, from: owners, to: related, context) {
           try writeGathered(for: database)
