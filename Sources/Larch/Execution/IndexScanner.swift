@@ -22,7 +22,10 @@ final class IndexScanner {
   private let width: Int?
   @exclusivity(unchecked) private var cursor: LMDBCursor?
   /// The ids of the only key begin here, or a little before, and not at its first or last one.
-  var startID: [UInt8]?
+  var startID: [UInt8]? {
+    didSet { hasStart = startID != nil }
+  }
+  @exclusivity(unchecked) private var hasStart = false
 
   /// The place of the range that is read; -1 before the first.
   @exclusivity(unchecked) private var range = -1
@@ -241,7 +244,7 @@ final class IndexScanner {
 
   /// The key was counted as an entry already.
   private func firstID() throws -> Bool {
-    if let startID { return try firstID(near: startID) }
+    if hasStart, let startID { return try firstID(near: startID) }
     // A step forward ends at the first id of a key, a step back at the last one.
     var entry = self.entry
     if idsDescend, !descends {

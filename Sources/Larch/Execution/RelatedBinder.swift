@@ -84,11 +84,11 @@ struct RelatedBinder {
     var use = RelatedUse(related: related, filter: filter, inner: inner.uses)
     defer { uses.append(use) }
     if filter.listedBy != nil { return .related(filter) }
+    // Whether there is any is one search for each row.
+    if bound.isAlways, answers.strategy != .first { return .related(filter) }
     let plan = try answers.plan(bound, in: route.target, for: route.need)
     use.plan = plan
     use.schema = route.target.schema
-    // Whether there is any is one search for each row.
-    if bound.isAlways, answers.strategy != .first { return .related(filter) }
     let statistics = IndexStatistics(route.target, answers.context)
     let figures = try plan.figures(statistics)
     let total = Double(try statistics.recordCount())

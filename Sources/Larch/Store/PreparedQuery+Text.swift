@@ -10,10 +10,9 @@ extension PreparedQuery {
 extension RelatedUse {
   /// How the filter is answered, and behind it the plan of the inner query.
   fileprivate func lines(in outer: Plan?, _ answers: RelatedAnswers?) -> [String] {
-    var lines = [FilterNode.related(related).text + ": " + manner(in: outer, answers)]
-    var isShown = plan != nil
-    if case .nothing? = outer?.source { isShown = false }
-    if isShown, let plan, let schema {
+    let name = related.filter.isAlways ? related.name : FilterNode.related(related).text
+    var lines = [name + ": " + manner(in: outer, answers)]
+    if let plan, let schema {
       for line in plan.text(in: schema).split(separator: "\n") { lines.append("  " + line) }
     }
     for use in inner { lines += use.lines(in: plan, answers) }

@@ -42,7 +42,7 @@ struct RelatedPlanTests {
   }
 
   /// 200 companies of 20 people each, one age in a hundred; 20 projects of 100 members.
-  func store() throws -> Store {
+  private func store() throws -> Store {
     let store = try Store.temporary(for: Company.self, Person.self, Project.self)
     try store.write { tx in
       for number in 0..<200 {
@@ -86,73 +86,322 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("A count by a parent reads no record")
+  @Test("A count by a parent reads no record of a child")
   func parentCount() throws {
     try store().expectPlan(
       counting: Person.where { $0.company.matches { $0.name == "company 7" } },
-      "")
+      """
+      index companyID [8]
+        answered from the index alone
+        related(companyID).matches { name == "company 7" }: collected first, 1 id; the rows are found by it
+          index name ["company 7"]
+            answered from the index alone
+      examined 2 index entries, 0 records; returned 0
+      """)
   }
 
   @Test("A few children drive the plan by the ids that they hold")
   func childrenDrive() throws {
-    try store().expectPlan(
+    let store = try store()
+    try store.expectPlan(
       of: Company.where { $0.people.contains { $0.age == 3 && $0.name == "person 3" } }.limit(5),
-      "")
+      """
+      records [1], [6], [11], [16], [21], [26], [31], [36], … 40 in all
+        limit 5
+        related(Person.companyID).contains { age == 3 && name == "person 3" }: collected first, 40 ids; the rows are found by it
+          index age [3]
+            filter name == "person 3"
+      examined 40 index entries, 45 records; returned 5
+      """)
   }
 
   @Test("Children are asked row by row where few rows are asked")
   func childrenProbed() throws {
-    try store().expectPlan(
+    let store = try store()
+    try store.expectPlan(
       of: Company.where { $0.name == "company 9" && $0.people.contains { $0.age > 30 } },
-      "")
+      """
+      index name ["company 9"]
+        filter related(Person.companyID).contains { age > 30 }
+        related(Person.companyID).contains { age > 30 }: 1 row was asked
+          all records
+            filter age > 30
+      examined 2 index entries, 2 records; returned 1
+      """)
   }
 
   @Test("Children are collected once where all rows are asked")
   func childrenCollected() throws {
-    try store().expectPlan(
+    let store = try store()
+    try store.expectPlan(
       of: Company.where { !$0.people.contains { $0.age > 30 } },
-      "")
+      """
+      all records
+        filter !related(Person.companyID).contains { age > 30 }
+        related(Person.companyID).contains { age > 30 }: collected once, after 151 rows were asked
+          all records
+            filter age > 30
+      examined 1051 index entries, 5250 records; returned 40
+      """)
   }
 
   @Test("The first rows are enough for a limit")
   func limitProbes() throws {
-    try store().expectPlan(
+    let store = try store()
+    try store.expectPlan(
       of: Person.where { $0.company.size >= 2 }.limit(3),
-      "")
+      """
+      all records
+        filter related(companyID).matches { size >= 2 }
+        limit 3
+        related(companyID).matches { size >= 2 }: 43 rows were asked
+          all records
+            filter size >= 2
+      examined 0 index entries, 86 records; returned 3
+      """)
   }
 
-  @Test("The members of one are its list")
+  @Test("Many parents are compared with each row")
+  func parentsCompared() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.company.size >= 2 },
+      """
+      all records
+        filter companyID.isIn([3, 4, 5, 6, 7, 8, 9, 10, … 160 in all])
+        related(companyID).matches { size >= 2 }: collected first, 160 ids; each row is compared
+          all records
+            filter size >= 2
+      examined 0 index entries, 4200 records; returned 3200
+      """)
+  }
+
+  @Test("Many parents are counted by the index of the reference")
+  func parentsCounted() throws {
+    let store = try store()
+    try store.expectPlan(
+      counting: Person.where { $0.company.size >= 2 },
+      """
+      index companyID [3], [4], [5], [6], [7], [8], [9], [10], … 160 ranges
+        answered from the index alone
+        related(companyID).matches { size >= 2 }: collected first, 160 ids; the rows are found by it
+          all records
+            filter size >= 2
+      examined 160 index entries, 200 records; returned 0
+      """)
+  }
+
+  @Test("The members of one are its list, in the order of ids")
   func members() throws {
     let store = try store()
-    let query = Person.where { $0.projects.contains(Project.ID(4)) }
-    try store.expectPlan(of: query, "")
-    try store.expectPlan(counting: query, "")
-    try store.expectPlan(of: query.sorted(by: \.age).limit(3), "")
-    try store.expectPlan(of: query.where { $0.age == 50 }, "")
-    try store.expectPlan(of: query.where { $0.projects.contains(Project.ID(5)) }, "")
+    try store.expectPlan(
+      of: Person.where { $0.projects.contains(Project.ID(4)) },
+      """
+      list related(members) of [4]
+        related(members).contains { id == 4 }: its list is read
+      examined 100 index entries, 100 records; returned 100
+      """)
   }
 
-  @Test("Lists of records that a filter finds are read one after the other")
-  func listsOfFound() throws {
-    try store().expectPlan(
+  @Test("Members are counted by one search")
+  func membersCounted() throws {
+    let store = try store()
+    try store.expectPlan(
+      counting: Person.where { $0.projects.contains(Project.ID(4)) },
+      """
+      list related(members) of [4]
+        answered from the list alone
+        related(members).contains { id == 4 }: its list is read
+      examined 1 index entry, 0 records; returned 0
+      """)
+  }
+
+  @Test("Members can be sorted")
+  func membersSorted() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.projects.contains(Project.ID(4)) }.sorted(by: \.age).limit(3),
+      """
+      list related(members) of [4]
+        sort by age, keeping 3
+        limit 3
+        related(members).contains { id == 4 }: its list is read
+      examined 100 index entries, 103 records; returned 3
+      """)
+  }
+
+  @Test("Members are intersected with an index")
+  func membersRefined() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.projects.contains(Project.ID(4)) }.where { $0.age == 50 },
+      """
+      intersection
+        index age [50]
+        list related(members) of [4]
+        related(members).contains { id == 4 }: its list is read
+      examined 140 index entries, 1 record; returned 1
+      """)
+  }
+
+  @Test("Members of two are the intersection of their lists")
+  func membersOfTwo() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.projects.contains(Project.ID(4)) }.where { $0.projects.contains(Project.ID(5)) },
+      """
+      intersection
+        list related(members) of [4]
+        list related(members) of [5]
+        related(members).contains { id == 4 }: its list is read
+        related(members).contains { id == 5 }: its list is read
+      examined 200 index entries, 0 records; returned 0
+      """)
+  }
+
+  @Test("A limit ends the reading of a list")
+  func membersLimited() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.projects.contains(Project.ID(4)) }.limit(2),
+      """
+      list related(members) of [4]
+        limit 2
+        related(members).contains { id == 4 }: its list is read
+      examined 2 index entries, 2 records; returned 2
+      """)
+  }
+
+  @Test("A page of a list begins at its place")
+  func membersPage() throws {
+    let store = try store()
+    let members = Person.where { $0.projects.contains(Project.ID(4)) }
+    let token = try #require(try store.page(members.limit(50)).next)
+    try store.expectPlan(
+      of: members.after(token).limit(2),
+      """
+      list related(members) of [4]
+        after id 651
+        limit 2
+        related(members).contains { id == 4 }: its list is read
+      examined 3 index entries, 2 records; returned 2
+      """)
+  }
+
+  @Test("The list of a record that a filter finds is read")
+  func listOfFound() throws {
+    let store = try store()
+    try store.expectPlan(
       of: Person.where { $0.projects.contains { $0.title == "project 3" } && $0.age < 50 },
-      "")
-    try store().expectPlan(
+      """
+      list related(members) of [4]
+        filter age < 50
+        related(members).contains { title == "project 3" }: collected first, 1 id; the rows are found by it
+          index title ["project 3"]
+            answered from the index alone
+      examined 101 index entries, 100 records; returned 50
+      """)
+  }
+
+  @Test("The lists of members are collected once")
+  func listsCollected() throws {
+    let store = try store()
+    try store.expectPlan(
       of: Project.where { $0.members.contains { $0.name == "person 3" && $0.age == 3 } },
-      "")
+      """
+      all records
+        filter related(members).contains { name == "person 3" && age == 3 }
+        related(members).contains { name == "person 3" && age == 3 }: collected once, after 1 row was asked
+          index age [3]
+            filter name == "person 3"
+      examined 105 index entries, 104 records; returned 20
+      """)
   }
 
   @Test("Filters nest, and inner plans show theirs")
   func nested() throws {
-    try store().expectPlan(
+    let store = try store()
+    try store.expectPlan(
       of: Company.where { $0.people.contains { $0.projects.contains { $0.title == "project 3" } } },
-      "")
+      """
+      records [6], [7], [8], [9], [10], [11], [12], [13], … 56 in all
+        related(Person.companyID).contains { related(members).contains { title == "project 3" } }: collected first, 56 ids; the rows are found by it
+          list related(members) of [4]
+          related(members).contains { title == "project 3" }: collected first, 1 id; the rows are found by it
+            index title ["project 3"]
+              answered from the index alone
+      examined 101 index entries, 156 records; returned 56
+      """)
   }
 
   @Test("One of two ways is a union")
   func union() throws {
-    try store().expectPlan(
+    let store = try store()
+    try store.expectPlan(
       of: Person.where { $0.company.name == "company 7" || $0.projects.contains(Project.ID(2)) },
-      "")
+      """
+      union
+        index companyID [8]
+        list related(members) of [2]
+        related(companyID).matches { name == "company 7" }: collected first, 1 id; the rows are found by it
+          index name ["company 7"]
+            answered from the index alone
+        related(members).contains { id == 2 }: its list is read
+      examined 121 index entries, 118 records; returned 118
+      """)
+  }
+
+  @Test("Not to be one is a comparison of each row")
+  func negated() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.company.name != "company 7" },
+      """
+      all records
+        filter companyID != 8
+        related(companyID).matches { name == "company 7" }: collected first, 1 id; each row is compared
+          index name ["company 7"]
+            answered from the index alone
+      examined 1 index entry, 4000 records; returned 3980
+      """)
+  }
+
+  @Test("Whether there is any child is one search for each row")
+  func isEmpty() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Company.where { $0.people.isEmpty },
+      """
+      all records
+        filter related(Person.companyID).isEmpty
+        related(Person.companyID): 200 rows were asked
+      examined 200 index entries, 200 records; returned 0
+      """)
+  }
+
+  @Test("Whether there is any member is one search for each row")
+  func listIsEmpty() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Project.where { $0.members.isEmpty },
+      """
+      all records
+        filter related(members).isEmpty
+        related(members): 20 rows were asked
+      examined 20 index entries, 20 records; returned 0
+      """)
+  }
+
+  @Test("Whether a parent is there is asked of rows until all are collected")
+  func parentIsNil() throws {
+    let store = try store()
+    try store.expectPlan(
+      of: Person.where { $0.company.isNil },
+      """
+      all records
+        filter related(companyID).isEmpty
+        related(companyID): collected once, after 22 rows were asked
+      examined 0 index entries, 4021 records; returned 0
+      """)
   }
 }
