@@ -108,6 +108,11 @@ final class RelatedRows<Owner: Record, Target: Record> {
     return true
   }
 
+  /// The record of the row.
+  func owner() throws -> Owner {
+    try access.decode(QueryRow(id: id, record: record), of: run)
+  }
+
   /// Makes the record at a place. After all else that may fail, so that an error never leaves a
   /// half of a row behind.
   @inline(__always)

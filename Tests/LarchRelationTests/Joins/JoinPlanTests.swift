@@ -226,6 +226,31 @@ struct JoinPlanTests {
     #expect(try store.fetch(older).map { [$0.0.name, $0.1.name] } == expected)
   }
 
+  @Test("Texts may be ordered with upper and lower case the same")
+  func ignoringCase() throws {
+    struct Word: Record {
+      var id = RecordID<Word>()
+      var text: String
+    }
+    let store = try Store.temporary(for: Word.self)
+    try store.write { tx in
+      for text in ["b", "A", "a", "B"] {
+        var word = Word(text: text)
+        try tx.save(&word)
+      }
+    }
+    let join = Word.joined(with: Word.self, on: \.id, equals: \.id, kind: .full)
+    #expect(
+      try store.fetch(join.sorted(byRight: \.text, .caseInsensitive)).map(\.0?.text)
+        == ["A", "a", "b", "B"])
+    #expect(
+      try store.fetch(join.sorted(byLeft: \.text, .caseInsensitive, .descending)).map(\.1?.text)
+        == ["b", "B", "A", "a"])
+    let order = join.sorted(byLeft: \.text, .caseInsensitive).then(byRight: \.id, .descending)
+    #expect(try store.fetch(order).map(\.1?.text) == ["a", "A", "B", "b"])
+    #expect(try store.explain(order).contains("left.text ignoring case, right.id descending"))
+  }
+
   @Test("Nil has no partner, not even nil, and NaN none, not even itself")
   func nothing() throws {
     struct Point: Record {
