@@ -25,7 +25,14 @@ struct JoinPlan: Sendable {
 
 extension JoinPlan {
   /// The plan on a few lines: the outer side, then how its partners are found.
-  func text(left: CollectionSchema, right: CollectionSchema) -> String {
+  ///
+  /// - Parameters:
+  ///   - outer: the text of the outer plan, where it says more than the plan itself.
+  ///   - inner: the same of the inner one.
+  func text(
+    left: CollectionSchema, right: CollectionSchema, outer outerText: String? = nil,
+    inner innerText: String? = nil
+  ) -> String {
     let outerSchema = isLeftOuter ? left : right
     let innerSchema = isLeftOuter ? right : left
     var lines = [
@@ -33,12 +40,12 @@ extension JoinPlan {
         + "\(right.name).\(join.rightField.name)"
     ]
     lines.append("  outer " + outerSchema.name)
-    lines += JoinPlan.indented(outer.text(in: outerSchema))
+    lines += JoinPlan.indented(outerText ?? outer.text(in: outerSchema))
     lines.append("  inner " + innerSchema.name)
     switch access {
     case .table:
       lines.append("    table of")
-      lines += JoinPlan.indented(inner.text(in: innerSchema)).map { "  " + $0 }
+      lines += JoinPlan.indented(innerText ?? inner.text(in: innerSchema)).map { "  " + $0 }
     case .id, .index:
       var way = "by id"
       if case .index(let place) = access { way = "by index " + innerSchema.indexes[place].name }

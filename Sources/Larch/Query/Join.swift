@@ -68,8 +68,50 @@ public struct Join<Left: Record, Right: Record, Row>: Sendable {
   ) -> Join {
     with { $0.order.append(JoinOrderTerm(isLeft: false, field, direction)) }
   }
+}
 
-  private func with(_ change: (inout JoinDescription) -> Void) -> Join {
+extension Join {
+  /// In the order of a text of the left, with upper and lower case the same; else as
+  /// ``sorted(byLeft:_:)``.
+  public func sorted<Value: TextField>(
+    byLeft field: any KeyPath<Left, Value> & Sendable, _ option: TextIndexOption,
+    _ direction: SortDirection = .ascending
+  ) -> Join {
+    with {
+      $0.order.insert(JoinOrderTerm(isLeft: true, field, direction, ignoresCase: true), at: 0)
+    }
+  }
+
+  /// In the order of a text of the right, with upper and lower case the same; else as
+  /// ``sorted(byLeft:_:)``.
+  public func sorted<Value: TextField>(
+    byRight field: any KeyPath<Right, Value> & Sendable, _ option: TextIndexOption,
+    _ direction: SortDirection = .ascending
+  ) -> Join {
+    with {
+      $0.order.insert(JoinOrderTerm(isLeft: false, field, direction, ignoresCase: true), at: 0)
+    }
+  }
+
+  /// Where all fields of the order so far are the same, in the order of a text of the left, with upper
+  /// and lower case the same.
+  public func then<Value: TextField>(
+    byLeft field: any KeyPath<Left, Value> & Sendable, _ option: TextIndexOption,
+    _ direction: SortDirection = .ascending
+  ) -> Join {
+    with { $0.order.append(JoinOrderTerm(isLeft: true, field, direction, ignoresCase: true)) }
+  }
+
+  /// Where all fields of the order so far are the same, in the order of a text of the right, with upper
+  /// and lower case the same.
+  public func then<Value: TextField>(
+    byRight field: any KeyPath<Right, Value> & Sendable, _ option: TextIndexOption,
+    _ direction: SortDirection = .ascending
+  ) -> Join {
+    with { $0.order.append(JoinOrderTerm(isLeft: false, field, direction, ignoresCase: true)) }
+  }
+
+  fileprivate func with(_ change: (inout JoinDescription) -> Void) -> Join {
     var join = self
     change(&join.details)
     return join

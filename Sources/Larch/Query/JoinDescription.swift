@@ -28,15 +28,11 @@ struct JoinOrderTerm: Sendable {
   let term: OrderTerm
 
   init<R: Record, Value: IndexKey>(
-    isLeft: Bool, _ field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection
+    isLeft: Bool, _ field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection,
+    ignoresCase: Bool = false
   ) {
     self.isLeft = isLeft
-    term = OrderTerm(field, direction, ignoresCase: false)
-  }
-
-  init(isLeft: Bool, _ term: OrderTerm) {
-    self.isLeft = isLeft
-    self.term = term
+    term = OrderTerm(field, direction, ignoresCase: ignoresCase)
   }
 }
 

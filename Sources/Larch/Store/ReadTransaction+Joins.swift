@@ -1,6 +1,9 @@
 /// A join that is planned for the catalog of one transaction, and can be run there.
 struct PreparedJoin<Left: Record, Right: Record> {
   let plan: JoinPlan
+  /// Each side by itself.
+  let leftQuery: PreparedQuery
+  let rightQuery: PreparedQuery
   let left: RecordAccess<Left>
   let right: RecordAccess<Right>
 
@@ -10,7 +13,25 @@ struct PreparedJoin<Left: Record, Right: Record> {
   }
 
   var text: String {
-    plan.text(left: left.collection.schema, right: right.collection.schema)
+    plan.text(
+      left: left.collection.schema, right: right.collection.schema,
+      outer: (plan.isLeftOuter ? leftQuery : rightQuery).text,
+      inner: (plan.isLeftOuter ? rightQuery : leftQuery).text)
+  }
+
+  /// What the run cost, as the last line of an `explain`.
+  func text(_ run: JoinRun) -> String {
+    var (outer, inner, rows, spilled) = run.counters
+    if let answers = (plan.isLeftOuter ? leftQuery : rightQuery).answers {
+      outer.add(answers.counters)
+    }
+    if let answers = (plan.isLeftOuter ? rightQuery : leftQuery).answers {
+      inner.add(answers.counters)
+    }
+    var text = "outer examined \(outer.examinedText); inner examined \(inner.examinedText)"
+    text += "; returned \(rows)"
+    if spilled > 0 { text += "; sorted through a file of \(spilled) bytes" }
+    return text
   }
 }
 
@@ -63,7 +84,8 @@ extension ReadTransaction {
     let plan = try JoinPlan(
       join, order: order, leftQuery.plan, left, rightQuery.plan, right, context)
     let prepared = PreparedJoin<Left, Right>(
-      plan: plan, left: RecordAccess(context, left, with: leftQuery.answers),
+      plan: plan, leftQuery: leftQuery, rightQuery: rightQuery,
+      left: RecordAccess(context, left, with: leftQuery.answers),
       right: RecordAccess(context, right, with: rightQuery.answers))
     try writeGathered(for: plan, prepared.sides)
     return prepared
@@ -76,8 +98,8 @@ extension ReadTransaction {
     let plan = prepared.plan
     let left = prepared.left.collection
     let right = prepared.right.collection
-    let leftPlan = plan.isLeftOuter ? plan.outer : plan.inner
-    let rightPlan = plan.isLeftOuter ? plan.inner : plan.outer
+    let leftPlan = prepared.leftQuery.plan
+    let rightPlan = prepared.rightQuery.plan
     var plain = plan
     plain.isLeftOuter = true
     plain.outer = try Planner(schema: left.schema, usable: 0).fullScan(

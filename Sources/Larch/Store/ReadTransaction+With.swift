@@ -16,9 +16,9 @@ extension ReadTransaction {
         ) { $0.collection = related.stored.name }
       }
       let owner = RecordAccess<A.Owner>(context, owners)
-      let target = RecordAccess<A.Target>(context, related)
       // Planned for what it proves of the query, and for what it writes of what is gathered.
-      _ = try prepare(targets.details, for: .records, in: related)
+      let refined = try prepare(targets.details, for: .records, in: related)
+      let target = RecordAccess<A.Target>(context, related, with: refined.answers)
       if gathersEntries {
         for database in try JoinPartners.databases(route, from: owners, to: related, context) {
           try writeGathered(for: database)
@@ -106,6 +106,11 @@ final class RelatedRows<Owner: Record, Target: Record> {
     start = min(offset, partners.count)
     end = start + min(limit, partners.count - start)
     return true
+  }
+
+  /// The record of the row.
+  func owner() throws -> Owner {
+    try access.decode(QueryRow(id: id, record: record), of: run)
   }
 
   /// Makes the record at a place. After all else that may fail, so that an error never leaves a

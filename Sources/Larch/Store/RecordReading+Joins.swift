@@ -107,21 +107,10 @@ extension RecordReading {
         guard running else { return prepared.text }
         return try tx.run(prepared, join.kind) { rows in
           while try rows.run.next() != nil {}
-          return prepared.text + "\n" + rows.run.counterText
+          return prepared.text + "\n" + prepared.text(rows.run)
         }
       }
     }
-  }
-}
-
-extension JoinRun {
-  /// The last lines of an `explain` that ran the join.
-  fileprivate var counterText: String {
-    let counters = counters
-    var text = "outer examined " + counters.outer.examinedText
-    text += "; inner examined " + counters.inner.examinedText + "; returned \(counters.rows)"
-    if counters.spilled > 0 { text += "; sorted through a file of \(counters.spilled) bytes" }
-    return text
   }
 }
 

@@ -77,6 +77,41 @@ extension RecordReading {
   }
 }
 
+extension RecordReading {
+  /// Calls the closure with each record of a query and the records that an association leads to
+  /// from it, one after the other.
+  ///
+  /// ```swift
+  /// try store.forEach(Company.all, with: Company.people) { company, people in … }
+  /// ```
+  ///
+  /// For what is too much for an array; the parameters are those of ``fetch(_:with:from:)``. In a
+  /// write transaction, whose records the closure may change, all are read before the first call.
+  ///
+  /// - Throws: what `body` throws; as ``fetch(_:with:from:)``.
+  /// - Complexity: in a read, the memory of one record with its related ones, and of those that
+  ///   several share: the targets of a list of ids, of join records and of ``ManyToMany``.
+  public func forEach<A: ToManyAssociation>(
+    _ query: Query<A.Owner>, with association: A, from targets: Query<A.Target> = A.Target.all,
+    _ body: (A.Owner, [A.Target]) throws -> Void
+  ) throws {
+    try _reading { tx in
+      if tx is WriteTransaction {
+        for (owner, related) in try tx.fetch(query, with: association, from: targets) {
+          try body(owner, related)
+        }
+        return
+      }
+      try tx.run(query, with: association, from: targets) { related in
+        while try related.next() {
+          let targets = try related.targets()
+          try body(try related.owner(), targets)
+        }
+      }
+    }
+  }
+}
+
 extension Query {
   /// The records, each with its related ones.
   ///

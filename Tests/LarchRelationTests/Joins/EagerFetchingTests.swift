@@ -187,6 +187,9 @@ struct EagerFetchingTests {
     #expect(
       rows.map { $0.1.map(\.id) } == owners.map { related($0).map(\.id) },
       "seed \(seed), \(A.self)")
+    var visited: [[A.Target.ID]] = []
+    try reader.forEach(A.Owner.all, with: association) { visited.append($1.map(\.id)) }
+    #expect(visited == rows.map { $0.1.map(\.id) }, "seed \(seed), \(A.self)")
     let part = try reader.fetch(A.Owner.all, with: association, from: refined)
     #expect(
       part.map { $0.1.map(\.id) } == owners.map { refine(related($0)).map(\.id) },

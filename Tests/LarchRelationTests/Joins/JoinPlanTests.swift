@@ -12,9 +12,10 @@ struct JoinPlanTests {
     var town: String
     var size: Int
 
+    static let staff = HasMany<Firm, Worker>(\.firmID, onDelete: .none)
     static let schema = Schema<Firm> {
       Unique(\.name)
-      HasMany(\Worker.firmID, onDelete: .none)
+      staff
     }
   }
 
@@ -26,7 +27,9 @@ struct JoinPlanTests {
     var age: Int
     var skills: [String] = []
 
+    static let firm = BelongsTo<Worker, Firm>(\.firmID)
     static let schema = Schema<Worker> {
+      firm
       Index(\.city, \.age)
       Index(\.age)
       Index(\.skills)
@@ -223,6 +226,31 @@ struct JoinPlanTests {
     #expect(try store.fetch(older).map { [$0.0.name, $0.1.name] } == expected)
   }
 
+  @Test("Texts may be ordered with upper and lower case the same")
+  func ignoringCase() throws {
+    struct Word: Record {
+      var id = RecordID<Word>()
+      var text: String
+    }
+    let store = try Store.temporary(for: Word.self)
+    try store.write { tx in
+      for text in ["b", "A", "a", "B"] {
+        var word = Word(text: text)
+        try tx.save(&word)
+      }
+    }
+    let join = Word.joined(with: Word.self, on: \.id, equals: \.id, kind: .full)
+    #expect(
+      try store.fetch(join.sorted(byRight: \.text, .caseInsensitive)).map(\.0?.text)
+        == ["A", "a", "b", "B"])
+    #expect(
+      try store.fetch(join.sorted(byLeft: \.text, .caseInsensitive, .descending)).map(\.1?.text)
+        == ["b", "B", "A", "a"])
+    let order = join.sorted(byLeft: \.text, .caseInsensitive).then(byRight: \.id, .descending)
+    #expect(try store.fetch(order).map(\.1?.text) == ["a", "A", "B", "b"])
+    #expect(try store.explain(order).contains("left.text ignoring case, right.id descending"))
+  }
+
   @Test("Nil has no partner, not even nil, and NaN none, not even itself")
   func nothing() throws {
     struct Point: Record {
@@ -253,6 +281,39 @@ struct JoinPlanTests {
     ] {
       let error = #expect(throws: LarchError.self) { _ = try store.fetch(join) }
       #expect(error?.code == .invalidQuery)
+    }
+  }
+
+  @Test("Filters may be about records related to those that are joined, or fetched together")
+  func relatedFilters() throws {
+    let store = try Self.store()
+    let workers = try store.fetch(Worker.all)
+    let firms = try store.fetch(Firm.all)
+    let staff = Dictionary(grouping: workers, by: \.firmID)
+    let left = workers.filter { worker in
+      firms.contains { $0.id == worker.firmID && $0.size > 95 }
+    }
+    let right = firms.filter { firm in
+      staff[firm.id]?.contains { $0.age == 4 && $0.city > "town 18" } ?? false
+    }
+    let expected = left.map { worker in
+      [worker.name, right.first { $0.id == worker.firmID }?.name]
+    }
+    let join = Worker.where { $0.firm.size > 95 }
+      .joined(
+        with: Firm.where { $0.staff.contains { $0.age == 4 && $0.city > "town 18" } },
+        on: \.firmID, kind: .left)
+    #expect(try store.fetch(join).map { [$0.0.name, $0.1?.name] } == expected)
+    #expect(try store.explain(join).contains("related"))
+    let rows = try store.fetch(
+      Firm.where { $0.size > 95 }, with: Firm.staff,
+      from: Worker.where { $0.firm.name == "firm 97" })
+    #expect(rows.map(\.1.count) == [0, 10, 0, 0])
+    try store.write { tx in
+      var late = Worker(name: "late", firmID: firms[97].id, city: "", age: 1)
+      try tx.save(&late)
+      let last = ["late", right.first { $0.id == firms[97].id }?.name]
+      #expect(try tx.fetch(join).map { [$0.0.name, $0.1?.name] } == expected + [last])
     }
   }
 
