@@ -26,6 +26,17 @@ extension RecordWriting {
     try _writing { tx in try tx.addOne(id, to: related) }
   }
 
+  /// Relates a saved record to the owner, as its id does: what else was changed in the one in your
+  /// hand is not saved, which passing it with `&` would do.
+  ///
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)``.
+  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  public func add<Owner: Record, Target: Record>(
+    _ record: Target, to related: Related<Owner, Target>
+  ) throws {
+    try add(record.id, to: related)
+  }
+
   /// Relates the records with these ids to the owner; those that are related stay so.
   ///
   /// - Throws: as ``add(_:to:)-(Target.ID,_)``; nothing is changed then. `.unsuitableAssociation`
