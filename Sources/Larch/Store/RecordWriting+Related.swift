@@ -26,7 +26,8 @@ extension RecordWriting {
     try _writing { tx in try tx.addOne(id, to: related) }
   }
 
-  /// Relates a record that was saved to the owner; the one in your hand stays as it is.
+  /// Relates a saved record to the owner, as its id does: what else was changed in the one in your
+  /// hand is not saved, which passing it with `&` would do.
   ///
   /// - Throws: as ``add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.

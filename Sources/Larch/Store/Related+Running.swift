@@ -81,6 +81,14 @@ extension Related {
     try writer.add(id, to: self)
   }
 
+  /// Relates a saved record to the owner, as its id does.
+  ///
+  /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  public func add(_ record: Target, in writer: some RecordWriting) throws {
+    try writer.add(record.id, to: self)
+  }
+
   /// Saves a record, which may be new, and relates it to the owner.
   ///
   /// - Throws: as ``RecordWriting/add(_:to:)-(Target,_)``.

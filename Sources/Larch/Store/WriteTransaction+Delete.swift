@@ -201,7 +201,7 @@ extension WriteTransaction {
   }
 
   /// Plans with more records have a savepoint: among so many it is felt no more.
-  private static var largePlan: Int { 1_000 }
+  private static var largePlan: Int { 10_000 }
 
   private func forEachDeleted(
     _ planner: DeletionPlanner,

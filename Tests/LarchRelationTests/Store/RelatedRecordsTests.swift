@@ -303,7 +303,7 @@ struct RelatedRecordsTests {
       try tx.save(&yew)
       try tx.add(contentsOf: people.map(\.id) + people.map(\.id), to: larch.members)
       try tx.add(yew.id, to: people[2].projects)
-      try tx.add(yew.id, to: people[2].projects)
+      try tx.add(yew, to: people[2].projects)
       #expect(try tx.count(yew.members) == 1)
     }
     #expect(try larch.members.fetch(in: store) == people)
