@@ -48,11 +48,8 @@ struct RelatedFieldTests {
     #expect(
       text(worker.friends.contains { $0.name == "A" })
         == #"related(friends).contains { name == "A" }"#)
-    #expect(
-      Fields<Firm>().workers.contains { $0.name > "A" }.node.text
-        == #"related(RelatedFieldTests.Worker.firmID).contains { name > "A" }"#
-        || Fields<Firm>().workers.contains { $0.name > "A" }.node.text
-          == #"related(Worker.firmID).contains { name > "A" }"#)
+    let workers = Fields<Firm>().workers.contains { $0.name > "A" }
+    #expect(workers.node.text == #"related(Worker.firmID).contains { name > "A" }"#)
   }
 
   @Test("A reference that no type declares is followed without an index")
