@@ -57,7 +57,11 @@ func related(project: Project, person: Person) {
   _ = Person.where {
     $0.company.name == "Acme" && $0.company.size > 3 && $0.company.city != nil
       && $0.company.city != "Paris" && $0.age < 65 && $0.profile.score >= 1.5
-      && !$0.tags.isEmpty && $0.projects.contains(project.id)
+      && !$0.tags.isEmpty
+  }
+  _ = Person.where {
+    $0.projects.contains(project.id) && $0.company.name == "Acme" && $0.age < 65
+      && $0.profile.score >= 1.5
   }
   _ = Person.where {
     $0.company.matches { $0.name == "Acme" || $0.size > 3 } && $0.company.isNotNil

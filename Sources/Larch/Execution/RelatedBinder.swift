@@ -45,8 +45,14 @@ struct RelatedBinder {
     let plan = try planner.plan(plain, for: need, statistics: statistics)
     let rows = try plan.figures(statistics).results
     var wanted = Double.infinity
-    if case .sorted = plan.order {} else if case .exists = need { wanted = 1 }
-    else if let limit { wanted = Double(limit) + Double(query.offset) }
+    // A sort has to see all rows, whatever is wanted of them.
+    if case .sorted = plan.order {
+      wanted = .infinity
+    } else if case .exists = need {
+      wanted = 1
+    } else if let limit {
+      wanted = Double(limit) + Double(query.offset)
+    }
     return RowsAsked(rows: rows, wanted: wanted)
   }
 

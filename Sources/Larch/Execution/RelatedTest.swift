@@ -151,7 +151,9 @@ extension IDList {
   func values(_ kind: RecordIDKind) -> [[KeyValue]] {
     var list: [[KeyValue]] = []
     list.reserveCapacity(count)
-    for place in 0..<count { if let value = KeyValue(id: self[place], kind) { list.append([value]) } }
+    for place in 0..<count {
+      if let value = KeyValue(id: self[place], kind) { list.append([value]) }
+    }
     return list
   }
 }

@@ -18,12 +18,14 @@ extension PlanTask {
     if matches.count > 1 { removeNeedless(&matches) }
     let lists = lists
     if ids == nil, conjuncts.count == 1, lists.count == 1, isByID { return plan(lists[0]) }
-    if ids == nil, lists.isEmpty, matches.count == 1, isSurelyGood(matches[0]), let scan = scan(matches[0]),
-      try isSmall(scan, matches[0], statistics)
+    if ids == nil, lists.isEmpty, matches.count == 1, isSurelyGood(matches[0]),
+      let scan = scan(matches[0]), try isSmall(scan, matches[0], statistics)
     {
       return plan(scan)
     }
-    if matches.isEmpty, lists.isEmpty, !hasBranches { return plan(records(ids?.ranges, used: ids?.used ?? 0)) }
+    if matches.isEmpty, lists.isEmpty, !hasBranches {
+      return plan(records(ids?.ranges, used: ids?.used ?? 0))
+    }
     return plan(try cheapest(matches, lists, ids, statistics))
   }
 

@@ -18,7 +18,8 @@ private enum Cost {
 extension PlanTask {
   /// The cheapest of all ways, by figures.
   func cheapest(
-    _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?, _ statistics: some PlanStatistics
+    _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?,
+    _ statistics: some PlanStatistics
   ) throws -> Candidate {
     let total = Double(try statistics.recordCount())
     var candidates: [Candidate] = []

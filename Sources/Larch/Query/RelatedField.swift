@@ -77,6 +77,7 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   }
 
   /// A property of the record; nil where there is none.
+  @_disfavoredOverload
   public subscript<Value>(
     dynamicMember keyPath: any KeyPath<Target, Value> & Sendable
   ) -> Field<Root, Value?> {

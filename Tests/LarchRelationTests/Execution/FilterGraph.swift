@@ -193,7 +193,8 @@ final class FilterGraph<K: FilterGraphKind> {
     let names = Self.names
     for number in 0..<size / 3 + 1 {
       var company = Company(
-        name: names.randomElement(using: &random) ?? "", size: Int.random(in: 0..<5, using: &random))
+        name: names.randomElement(using: &random) ?? "", size: Int.random(in: 0..<5, using: &random)
+      )
       if number > 0, Bool.random(using: &random) {
         company.parentID = world.companies.randomElement(using: &random)?.id
       }

@@ -57,7 +57,7 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
     }
   }
 
-  private mutating func name() -> String { ["Acme", "Bolt", "acme", "Zoë", "none"][below(5)] }
+  mutating func name() -> String { ["Acme", "Bolt", "acme", "Zoë", "none"][below(5)] }
 
   // MARK: Types
 
@@ -149,7 +149,9 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
         return RelatedSample(
           filter: Fields().age == age, matches: { $0.age == age }, text: "age == \(age)")
       }
-    } related: { maker, depth in maker.relatedPerson(depth) }
+    } related: { maker, depth in
+      maker.relatedPerson(depth)
+    }
   }
 
   private mutating func relatedPerson(_ depth: Int) -> RelatedSample<Graph.Person> {
@@ -214,100 +216,6 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
     }
   }
 
-  /// A field of the company, as Swift has that of an optional.
-  private mutating func companyField() -> RelatedSample<Graph.Person> {
-    let world = world
-    func company(_ person: Graph.Person) -> Graph.Company? {
-      world.companies.first { $0.id == person.companyID }
-    }
-    func parent(_ person: Graph.Person) -> Graph.Company? {
-      world.companies.first { $0.id == company(person)?.parentID }
-    }
-    func sample(
-      _ filter: Filter<Graph.Person>, _ text: String,
-      _ matches: @escaping (Graph.Person) -> Bool
-    ) -> RelatedSample<Graph.Person> {
-      RelatedSample(filter: filter, matches: matches, text: text)
-    }
-    let name = name()
-    let size = below(6)
-    let person = Fields<Graph.Person>()
-    switch below(16) {
-    case 0:
-      return sample(person.company.name == name, "company.name == \(name)") {
-        company($0)?.name == name
-      }
-    case 1:
-      return sample(person.company.name != name, "company.name != \(name)") {
-        company($0)?.name != name
-      }
-    case 2:
-      return sample(person.company.size > size, "company.size > \(size)") {
-        company($0).map { $0.size > size } ?? false
-      }
-    case 3:
-      return sample(person.company.size <= size, "company.size <= \(size)") {
-        company($0).map { $0.size <= size } ?? false
-      }
-    case 4:
-      return sample(person.company.name.hasPrefix("A"), "company.name.hasPrefix(A)") {
-        company($0)?.name.hasPrefix("A") ?? false
-      }
-    case 5:
-      return sample(person.company.size.isIn(1...3), "company.size in 1...3") {
-        company($0).map { (1...3).contains($0.size) } ?? false
-      }
-    case 6:
-      return sample(person.company.size.isIn([1, nil, 4]), "company.size in 1, nil, 4") {
-        [1, nil, 4].contains(company($0)?.size)
-      }
-    case 7:
-      return sample(person.company.parentID == nil, "company.parentID == nil") {
-        company($0)?.parentID == nil
-      }
-    case 8:
-      return sample(person.company.name.count > size, "company.name.count > \(size)") {
-        company($0).map { $0.name.count > size } ?? false
-      }
-    case 9:
-      return sample(person.company.id == RecordID(Int64(size)), "company.id == \(size)") {
-        company($0)?.id == RecordID(Int64(size))
-      }
-    case 10:
-      return sample(person.company.parent.name == name, "company.parent.name == \(name)") {
-        parent($0)?.name == name
-      }
-    case 11:
-      return sample(person.company.parent.size != size, "company.parent.size != \(size)") {
-        parent($0)?.size != size
-      }
-    case 12:
-      return sample(
-        person.company.branches.contains { $0.size > size }, "company.branches{size > \(size)}"
-      ) { person in
-        company(person).map { company in
-          world.companies.contains { $0.parentID == company.id && $0.size > size }
-        } ?? false
-      }
-    case 13:
-      return sample(person.company.branches.isEmpty, "company.branches.isEmpty") { person in
-        company(person).map { company in
-          !world.companies.contains { $0.parentID == company.id }
-        } ?? true
-      }
-    case 14:
-      return sample(person.company.name == person.company.name, "company.name twice") { _ in true }
-    default:
-      return sample(
-        person.company.name.contains(/[A-B]/) || person.profile.score >= 1.5,
-        "company.name has A or B or profile.score >= 1.5"
-      ) { person in
-        company(person)?.name.contains(/[A-B]/) ?? false
-          || world.profiles.contains { $0.personID == person.id && $0.score >= 1.5 }
-      }
-    }
-  }
-
   mutating func project(_ depth: Int) -> RelatedSample<Graph.Project> {
     let world = world
     return combined(depth) { maker in
@@ -322,7 +230,9 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
         return RelatedSample(
           filter: Fields().budget == nil, matches: { $0.budget == nil }, text: "budget == nil")
       case 2:
-        let id = world.projects.isEmpty ? UUID() : world.projects[maker.below(world.projects.count)].id
+        let id =
+          world.projects.isEmpty
+          ? UUID() : world.projects[maker.below(world.projects.count)].id
         return RelatedSample(
           filter: Fields().id == id, matches: { $0.id == id }, text: "id == \(id)")
       default:

@@ -248,7 +248,9 @@ struct RelatedPlanTests {
   func membersOfTwo() throws {
     let store = try store()
     try store.expectPlan(
-      of: Person.where { $0.projects.contains(Project.ID(4)) }.where { $0.projects.contains(Project.ID(5)) },
+      of: Person.where {
+        $0.projects.contains(Project.ID(4)) && $0.projects.contains(Project.ID(5))
+      },
       """
       intersection
         list related(members) of [4]
