@@ -5,6 +5,8 @@ final class KeyedPartners: LookupPartners {
   /// Of ids.
   private let idForm: ReferenceForm?
   private let keyForm: JoinKeyForm
+  /// Of every id in the index; nil where they differ.
+  private let width: Int?
   @exclusivity(unchecked) private var entries: LMDBCursor?
   @exclusivity(unchecked) private var writer = KeyWriter()
   @exclusivity(unchecked) private var checkWriter = KeyWriter()
@@ -21,6 +23,7 @@ final class KeyedPartners: LookupPartners {
   ) throws {
     outerKeys = outer
     innerKeys = inner
+    width = collection.stored.idKind.width
     var rules = PartnerRules(keepsFoundOrder: keepsFoundOrder)
     rules.mayRepeat = outer.field.isMultiple && !keepsFoundOrder
     if case .index(let position) = access {
@@ -58,6 +61,7 @@ final class KeyedPartners: LookupPartners {
     _ key: UnsafeRawBufferPointer, isExact: Bool, whole: UnsafeRawBufferPointer?
   ) throws {
     if isExact {
+      if let width, whole == nil { return try findRuns(key, width) }
       var entry = try entries?.seek(exactly: key)
       while let here = entry {
         try add(here.value, whole)
@@ -71,6 +75,22 @@ final class KeyedPartners: LookupPartners {
     {
       try add(here.value, whole)
       entry = try entries?.next()
+    }
+  }
+
+  /// Ids of one length come a page at a time.
+  private func findRuns(_ key: UnsafeRawBufferPointer, _ width: Int) throws {
+    guard let entry = try entries?.seek(exactly: key) else { return }
+    var run = try entries?.firstRun(at: entry)
+    while let bytes = run, let start = bytes.baseAddress {
+      var offset = 0
+      while offset &+ width <= bytes.count {
+        entriesExamined &+= 1
+        try addRecord(
+          UnsafeRawBufferPointer(start: start + offset, count: width), isListed: true)
+        offset &+= width
+      }
+      run = try entries?.nextRun()
     }
   }
 
