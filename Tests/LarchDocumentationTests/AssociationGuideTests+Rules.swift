@@ -91,7 +91,7 @@ struct AssociationRuleGuideTests {
     // end snippet
     #expect(lessons.map(\.title) == ["Logic"])
     #expect(best.map(\.name) == ["Ada"])
-    try store.write { tx in _ = try tx.delete(ada) }
+    try store.write { tx in try tx.delete(ada) }
     #expect(try store.read { try $0.count(Enrolment.self) } == 0)
     #expect(try store.read { try $0.count(Lesson.self) } == 1)
   }
@@ -118,7 +118,7 @@ struct AssociationRuleGuideTests {
     let plan = try store.deletionPlan(for: acme)
     print(plan)
     if plan.isAllowed {
-      try store.write { tx in _ = try tx.delete(acme) }
+      try store.write { tx in try tx.delete(acme) }
     }
     // end snippet
     #expect(plan.isAllowed)
@@ -135,7 +135,7 @@ struct AssociationRuleGuideTests {
     try store.write { try $0.save(&invoice) }
     // snippet: association-denied
     do {
-      try store.write { tx in _ = try tx.delete(acme) }
+      try store.write { tx in try tx.delete(acme) }
     } catch let error as LarchError where error.code == .deleteDenied {
       print(error.context.field ?? "", error.context.otherID ?? "")  // Invoice.companyID 1
     }

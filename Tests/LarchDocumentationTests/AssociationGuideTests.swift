@@ -182,7 +182,7 @@ struct AssociationGuideTests {
     let roots = try store.fetch(Category.where { $0.parentID == nil })
     let leaves = try store.fetch(Category.where { $0.children.isEmpty })
     try store.write { tx in
-      _ = try tx.delete(animals)  // and everything below it
+      try tx.delete(animals)  // and everything below it
     }
     // end snippet
     #expect(below.map(\.name) == ["Birds"])
@@ -208,7 +208,7 @@ struct AssociationGuideTests {
     let posts = try store.fetch(swift.related(Tag.posts))
     try store.write { tx in
       try tx.remove(birds, from: post.related(Post.tags))  // changes the stored post
-      _ = try tx.delete(swift)  // takes it out of each list
+      try tx.delete(swift)  // takes it out of each list
     }
     // end snippet
     #expect(tags.map(\.id) == ["swift", "birds"])

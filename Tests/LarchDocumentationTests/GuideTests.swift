@@ -332,7 +332,7 @@ struct TransactionGuideTests {
 
 @Suite("guide.md: errors")
 struct ErrorGuideTests {
-  @Test("A unique conflict names the index and the record in the way")
+    let store = try Store.temporary(for: ReadmeTests.Person.self, ReadmeTests.Company.self)
   func conflict() throws {
     let store = try Store.temporary(for: ReadmeTests.Person.self)
     typealias Person = ReadmeTests.Person

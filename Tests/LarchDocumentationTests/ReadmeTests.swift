@@ -6,15 +6,26 @@ import Testing
 @Suite("README.md")
 struct ReadmeTests {
   // snippet: readme-record
+  struct Company: Record {
+    var id = RecordID<Company>()  // assigned by the store at the first save
+    var name: String
+
+    static let people = HasMany<Company, Person>(\.companyID, onDelete: .nullify)
+    static let schema = Schema<Company> { people }
+  }
+
   struct Person: Record {
-    var id = RecordID<Person>()  // assigned by the store at the first save
+    var id = RecordID<Person>()
     var name: String
     var email: String?
     var age: Int
     var city: String
     var tags: [String] = []
+    var companyID: Company.ID?
 
+    static let company = BelongsTo<Person, Company>(\.companyID)
     static let schema = Schema<Person> {
+      company
       Unique(\.email)  // many nils are fine
       Index(\.city, \.age)  // by city, then by age
       Index(\.tags)  // an entry for each element
@@ -29,12 +40,15 @@ struct ReadmeTests {
     let path = folder.path("people.larch")
 
     // snippet: readme-use
-    let store = try Store(at: path, for: Person.self)
+    let store = try Store(at: path, for: Person.self, Company.self)
 
+    var acme = Company(name: "Acme")
     var ada = Person(name: "Ada", email: "ada@acme.example", age: 36, city: "London")
     var bo = Person(name: "Bo", age: 41, city: "Oslo")
 
     try store.write { tx in  // all or nothing; a thrown error rolls back
+      try tx.save(&acme)
+      ada.companyID = acme.id
       try tx.save(&ada)
       try tx.save(&bo)
     }
@@ -49,6 +63,7 @@ struct ReadmeTests {
     // end snippet
 
     #expect(found?.name == "Ada")
+    #expect(found?.companyID == acme.id)
     let everyone = try store.read { tx in Array(try tx.all(Person.self)) }
     #expect(everyone.map(\.name) == ["Bo"])
     #expect(everyone.map(\.age) == [42])
@@ -57,7 +72,7 @@ struct ReadmeTests {
 
   @Test("The queries do what they say, and the plan is the one that is shown")
   func queries() throws {
-    let store = try Store.checked(for: Person.self)
+    let store = try Store.checked(for: Person.self, Company.self)
     try store.write { tx in
       for number in 0..<100 {
         var person = Person(
@@ -92,5 +107,36 @@ struct ReadmeTests {
     #expect(known?.age == 1)
     let readme = try SnippetTests.lines(of: "README.md").joined(separator: "\n")
     #expect(readme.contains("```text\n" + printed + "\n```"))
+  }
+
+  @Test("The associations do what they say")
+  func associations() throws {
+    let store = try Store.checked(for: Person.self, Company.self)
+    var acme = Company(name: "Acme")
+    var ada = Person(name: "Ada", age: 36, city: "London")
+    try store.write { tx in
+      try tx.save(&acme)
+      ada.companyID = acme.id
+      try tx.save(&ada)
+    }
+    var printed = ""
+    func print(_ text: Any) { printed = "\(text)" }
+
+    // snippet: readme-associations
+    let theirs = try store.fetch(acme.related(Company.people).where { $0.age >= 18 })
+    let colleagues = try store.fetch(Person.where { $0.company.name == "Acme" })
+    let idle = try store.count(Company.where { $0.people.isEmpty })
+    let pairs = try store.fetch(Company.all, with: Company.people)  // [(Company, [Person])]
+
+    print(try store.deletionPlan(for: acme))  // what would be deleted, changed or refused
+    try store.write { tx in try tx.delete(acme) }  // nobody's companyID is left behind
+    // end snippet
+
+    #expect(theirs.map(\.name) == ["Ada"])
+    #expect(colleagues.map(\.name) == ["Ada"])
+    #expect(idle == 0)
+    #expect(pairs.map(\.1.count) == [1])
+    #expect(printed.contains("nullify Person 1"))
+    #expect(try store.read { try $0.find(Person.self, ada.id) }?.companyID == nil)
   }
 }
