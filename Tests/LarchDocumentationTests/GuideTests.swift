@@ -332,9 +332,9 @@ struct TransactionGuideTests {
 
 @Suite("guide.md: errors")
 struct ErrorGuideTests {
-    let store = try Store.temporary(for: ReadmeTests.Person.self, ReadmeTests.Company.self)
+  @Test("A unique conflict names the index and the record in the way")
   func conflict() throws {
-    let store = try Store.temporary(for: ReadmeTests.Person.self)
+    let store = try Store.temporary(for: ReadmeTests.Person.self, ReadmeTests.Company.self)
     typealias Person = ReadmeTests.Person
     var ada = Person(name: "Ada", email: "ada@larch.example", age: 36, city: "London")
     try store.write { tx in try tx.save(&ada) }
