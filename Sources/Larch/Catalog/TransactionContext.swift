@@ -23,6 +23,9 @@ final class TransactionContext {
   /// transaction that is in the middle of it.
   @exclusivity(unchecked) var isTakingIn = false
 
+  /// Set in a write in which a list got a member that is not saved yet: queries pass over it.
+  @exclusivity(unchecked) var hasUnsavedMembers = false
+
   /// Where queries found the fields of records; a path is for one thread, as the context is.
   @exclusivity(unchecked) private var fieldPaths: [[String]: FieldPath] = [:]
   let idPath = FieldPath(["id"])
@@ -57,6 +60,7 @@ final class TransactionContext {
   func begin(_ transaction: LMDBTransaction) {
     current = transaction
     failure = nil
+    hasUnsavedMembers = false
   }
 
   func end() { current = nil }

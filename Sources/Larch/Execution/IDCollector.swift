@@ -28,7 +28,13 @@ final class IDCollector {
     case .index(let scan): try append(scan, to: &list)
     case .list(let scan):
       let scanner = try IndexScanner(scan, in: reader.collection, context: reader.context)
-      while try scanner.nextKey() { while try scanner.nextID() { list.append(scanner.id) } }
+      let passesOverUnsaved = reader.context.hasUnsavedMembers
+      while try scanner.nextKey() {
+        while try scanner.nextID() {
+          if passesOverUnsaved, try !reader.isThere(scanner.id) { continue }
+          list.append(scanner.id)
+        }
+      }
       entriesExamined += scanner.entriesExamined
     case .union(let sources):
       for source in sources { try append(source, to: &list) }

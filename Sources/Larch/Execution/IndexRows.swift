@@ -5,7 +5,9 @@ final class IndexRows: RowSource {
   private let isFiltering: Bool
   /// Asked of the record where the key does not tell.
   private let keyFilter: FilterProgram?
-  private let mayRepeat: Bool
+  /// Ids have to be looked at one by one: some may repeat, or not be saved yet.
+  private let isSelecting: Bool
+  private let passesOverUnsaved: Bool
   @exclusivity(unchecked) private var given: IDSet
 
   /// - Parameter start: of a scan of one key: ids before it, in the direction of the scan, may be
@@ -22,7 +24,8 @@ final class IndexRows: RowSource {
     scanner.startID = start
     keyFilter = try FilterProgram.of(
       scan.keyFilter, context: reader.context, typed: reader.typed)
-    mayRepeat = scan.mayRepeat
+    isSelecting = scan.mayRepeat
+    passesOverUnsaved = false
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
 
@@ -36,7 +39,8 @@ final class IndexRows: RowSource {
       scan, in: reader.collection, idsDescend: idsDescend, context: reader.context)
     scanner.startID = start
     keyFilter = nil
-    mayRepeat = scan.ids.count > 1
+    passesOverUnsaved = reader.context.hasUnsavedMembers
+    isSelecting = scan.ids.count > 1 || passesOverUnsaved
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
 
@@ -51,7 +55,7 @@ final class IndexRows: RowSource {
   @inline(__always)
   func nextInKey() throws -> Bool {
     while try scanner.nextID() {
-      if mayRepeat, !given.insert(scanner.id) { continue }
+      if isSelecting, try !isSelected(scanner.id) { continue }
       record = nil
       id = scanner.id
       if isFiltering || scanner.isUndecided, try !matches() { continue }
@@ -59,6 +63,11 @@ final class IndexRows: RowSource {
       return true
     }
     return false
+  }
+
+  private func isSelected(_ id: UnsafeRawBufferPointer) throws -> Bool {
+    guard given.insert(id) else { return false }
+    return try !passesOverUnsaved || reader.isThere(id)
   }
 
   private func matches() throws -> Bool {

@@ -69,7 +69,7 @@ extension PlanRun {
         return try collection.index(at: scan.index).database.statistics(in: transaction).entries
       }
       return try count(scan, upTo: most)
-    case .list(let scan) where scan.ids.count == 1:
+    case .list(let scan) where scan.ids.count == 1 && !context.hasUnsavedMembers:
       let scanner = try IndexScanner(scan, in: collection, context: context)
       defer { add(entriesExamined: scanner.entriesExamined) }
       return try scanner.countIDs(upTo: most)

@@ -65,6 +65,11 @@ final class RowReader {
     return try open(stored, id)
   }
 
+  /// Whether there is a record of an id that a list gave.
+  func isThere(_ id: UnsafeRawBufferPointer) throws -> Bool {
+    try records.get(id, in: transaction) != nil
+  }
+
   @inline(__always)
   func open(
     _ stored: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer

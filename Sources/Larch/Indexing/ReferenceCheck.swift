@@ -94,6 +94,7 @@ final class ReferenceCheck {
   ) throws {
     let transaction = try context.transaction()
     if try collection.records.get(id, in: transaction) == nil {
+      context.hasUnsavedMembers = true
       waitingLinks.append(
         WaitingLink(collection: collection, association: association, id: [UInt8](id)))
     }
