@@ -26,11 +26,15 @@ final class ReferenceCheck {
 
   /// Looks up each reference that a record did not have before.
   ///
-  /// - Throws: `.unsavedReference` for an id that was never assigned.
+  /// - Throws: `.unsavedReference` for an id that was never assigned, `.fieldMismatch` for one that
+  ///   is indexed as another.
   func check(
     id: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer, old: borrowing EntryList,
     new: borrowing EntryList, in collection: CollectionHandle
   ) throws {
+    for reference in collection.references where !reference.schema.declaration.isStandard {
+      try proveKeys(of: reference, id, after, new, collection)
+    }
     for item in new.items where collection.referenceIndexes & 1 << UInt64(item.index) != 0 {
       let key = new.key(item)
       if item.hasNil || (!item.isCut && old.contains(index: item.index, key: key)) { continue }
@@ -46,6 +50,33 @@ final class ReferenceCheck {
         if isFound == false {
           waiting.append(Waiting(collection: collection, reference: reference, id: [UInt8](id)))
         }
+      }
+    }
+  }
+
+  /// Makes sure that ids of a type of the user's are indexed by their own bytes: lists are found by
+  /// them.
+  private func proveKeys(
+    of reference: SavedReference, _ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer,
+    _ new: borrowing EntryList, _ collection: CollectionHandle
+  ) throws {
+    var keys: [[UInt8]] = []
+    var key = KeyWriter()
+    try collection.schema.referencedIDs(
+      record, context.coder, reference.schema.declaration, &writer
+    ) { target in
+      keys.append(
+        reference.schema.form.writeKey(of: target, to: &key) ? [UInt8](key.bytes) : [])
+    }
+    for key in keys
+    where !key.withUnsafeBytes({ new.contains(index: reference.number, key: $0) }) {
+      throw LarchError(
+        .fieldMismatch,
+        "The type of an id has an `indexValue` that is not the value it is stored under; leave `indexValue` to the raw value."
+      ) {
+        $0.collection = collection.stored.name
+        $0.field = reference.key
+        $0.id = collection.stored.idKind.text(of: id)
       }
     }
   }

@@ -108,6 +108,43 @@ struct ReferenceCheckTests {
     #expect(try store.fetch(Worker.where { $0.partID == long + "1" }).count == 1)
   }
 
+  /// Its index value is not its raw value.
+  struct Turned: RawRepresentable, RecordIdentifier {
+    var rawValue: Int
+    var indexValue: Int { -rawValue }
+  }
+
+  struct Plain: RawRepresentable, RecordIdentifier { var rawValue: Int }
+
+  struct Thing<Key: RecordIdentifier>: Record {
+    var id: Key
+    var nextID: Key?
+
+    static var collectionName: String { "Thing" }
+    static var schema: Schema<Self> { Schema { BelongsTo(\.nextID, to: Self.self) } }
+  }
+
+  @Test("An id that is indexed as another one is refused as a reference")
+  func turned() throws {
+    let store = try Store.temporary(for: Thing<Turned>.self)
+    var first = Thing(id: Turned(rawValue: 1))
+    var second = Thing(id: Turned(rawValue: 2), nextID: first.id)
+    try store.write { try $0.save(&first) }
+    let error = #expect(throws: LarchError.self) { try store.write { try $0.save(&second) } }
+    #expect(error?.code == .fieldMismatch)
+    #expect(error?.context.field == "Thing.nextID")
+    #expect(try store.count(Thing<Turned>.all) == 1)
+
+    let plain = try Store.temporary(for: Thing<Plain>.self)
+    try plain.write { tx in
+      var one = Thing(id: Plain(rawValue: 1))
+      var two = Thing(id: Plain(rawValue: 2), nextID: one.id)
+      try tx.save(&one)
+      try tx.save(&two)
+    }
+    #expect(try plain.count(Thing<Plain>.where { $0.nextID == Plain(rawValue: 1) }) == 1)
+  }
+
   @Test("An association that is declared at one end alone has its index in the other type")
   func index() throws {
     let store = try store()
