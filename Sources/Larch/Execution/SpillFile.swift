@@ -25,8 +25,9 @@ final class SpillFile {
   /// A file in the temporary directory, removed at once.
   static func temporary() throws -> SpillFile {
     let directory = FileManager.default.temporaryDirectory.path
-    // `mkstemp` replaces the capitals.
-    var template = Array((directory + "/larch-sort-XXXXXX").utf8CString)
+    // `mkstemp` wants six of these at the end, and replaces them.
+    let place = String(repeating: "X", count: 6)
+    var template = Array((directory + "/larch-sort-" + place).utf8CString)
     let descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw error(errno, directory) }
     unlink(template)

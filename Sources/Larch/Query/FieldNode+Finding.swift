@@ -112,6 +112,7 @@ private func codingResolution<Root, Value>(
   of keyPath: KeyPath<Root, Value>
 ) -> FieldNaming.Resolution {
   func resolve<Coded: Codable>(_ type: Coded.Type) -> FieldNaming.Resolution {
+    // `Coded` is `Root`, opened below.
     FieldNaming.storedPath(of: unsafeDowncast(keyPath, to: KeyPath<Coded, Value>.self))
   }
   guard let type = Root.self as? any Codable.Type else { return .computed(printableName: nil) }

@@ -69,6 +69,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   /// The field of its elements, if they can be tested by their keys.
   var elementField: FieldReference? {
     func find<Elements: ElementSequence>(_: Elements.Type) -> FieldReference? {
+      // Made by `elementKey` of this node, for the same `Value` and so the same element.
       anyElementKey.map { unsafeDowncast($0, to: FieldKey<Root, Elements.Element>.self).field }
     }
     return (Value.self as? any ElementSequence.Type).flatMap { find($0) }
@@ -105,6 +106,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
 extension FieldNode where Value: ElementSequence {
   /// The field as a key of each of its elements; nil where their type is no `IndexKey`.
   var elementKey: FieldKey<Root, Value.Element>? {
+    // Made by `elementKey` of this node, whose elements these are.
     anyElementKey.map { unsafeDowncast($0, to: FieldKey<Root, Value.Element>.self) }
   }
 }

@@ -53,6 +53,7 @@ private enum ReferenceFields {
     let field = make()
     return entries.withLock { entries in
       if let known = entries.fields[keyPath] {
+        // As above: equal key paths have one root.
         return unsafeDowncast(known, to: TypedField<Holder>.self)
       }
       if entries.fields.count < limit { entries.fields[keyPath] = field }
