@@ -300,6 +300,7 @@ extension EncodeState {
       prefix.append(UInt8(rest))
     }
     insertRoom(prefix.count, at: 0)
+    // It has the kind at least, so it has an address.
     prefix.withUnsafeBytes { base.copyMemory(from: $0.baseAddress!, byteCount: prefix.count) }
   }
 

@@ -37,6 +37,7 @@ struct FrameDecoder: Decoder {
     }
     if let known = plan.pointee.boxes[depth] {
       return known._withUnsafeGuaranteedRef {
+        // A plan is for one type of keys: `beginKeyed` chose it by that.
         unsafeDowncast($0, to: KeyedDecodingBox<Key>.self).container
       }
     }

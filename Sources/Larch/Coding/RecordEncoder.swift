@@ -31,6 +31,7 @@ struct FrameEncoder: Encoder {
     }
     if let known = plan.pointee.boxes[depth] {
       return known._withUnsafeGuaranteedRef {
+        // `beginRecord` let only the type of keys pass that the plan has.
         unsafeDowncast($0, to: KeyedEncodingBox<Key>.self).container
       }
     }

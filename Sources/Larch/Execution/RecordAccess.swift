@@ -56,6 +56,7 @@ final class RecordAccess<R: Record>: TypedAccess {
   ) throws -> [[KeyValue]] {
     let value = try decode(record)
     var list: [[KeyValue]] = []
+    // Plans are made from queries of this type, whose fields are its own.
     unsafeDowncast(field, to: TypedField<R>.self).forEachValue(value) {
       list.append($0.list)
       return true

@@ -42,6 +42,7 @@ enum NFC {
     var buffer = NFCBuffer()
     buffer.normalize(utf8)
     return buffer.withBytes {
+      // Not empty, as the text is not, so it has an address.
       $0.count == utf8.count && memcmp($0.baseAddress!, start, $0.count) == 0
     }
   }

@@ -170,6 +170,7 @@ struct NFCBuffer: ~Copyable {
       output = larger
       outputCapacity = capacity
     }
+    // Made above at the latest: without it the capacity is 0.
     let target = output!.assumingMemoryBound(to: UInt8.self) + count
     if scalar < 0x80 {
       target[0] = UInt8(scalar)

@@ -178,6 +178,7 @@ private enum FieldNodes {
       base: base.map { ObjectIdentifier($0) }, member: ObjectIdentifier(member),
       isFlattened: isFlattened)
     let node = find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
+    // The key tells the types: those of a key path, behind those of the base.
     return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
   }
 
@@ -186,6 +187,7 @@ private enum FieldNodes {
   ) -> FieldNode<Root, Value> {
     let type = ObjectIdentifier(type)
     let known = entries.withLock { kind == .id ? $0.ids[type] : $0.elements[type] }
+    // Each is kept under the type it is of.
     if let known { return unsafeDowncast(known, to: FieldNode<Root, Value>.self) }
     let node = make()
     entries.withLock { entries in

@@ -8,6 +8,8 @@ extension FilterNode {
   func matches<R>(
     _ record: R, related hasRelated: (RelatedFilter) throws -> Bool
   ) rethrows -> Bool {
+    // The casts below: operators of `Field<R, …>` put only fields and closures of `R` into a filter
+    // on `R`, and the compiler joins only filters of one type.
     switch self {
     case .all(let nodes):
       return try nodes.allSatisfy { try $0.matches(record, related: hasRelated) }

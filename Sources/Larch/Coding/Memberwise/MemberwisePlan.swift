@@ -71,6 +71,8 @@ final class MemberwisePlan: Sendable {
   private static func reportRefuted(_ typeName: String) {
     #if DEBUG
       guard trapsWhenRefuted else { return }
+      // In debug builds only, and about a type of the program, whatever the data is: what its own
+      // two ways of coding say differs. A release build goes on with the type's `Codable`.
       preconditionFailure(
         "\(typeName) is MemberwiseCoded, but its Codable writes or reads something else than its"
           + " stored properties. Remove the conformance to MemberwiseCoded.")

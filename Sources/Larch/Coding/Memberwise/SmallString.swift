@@ -94,6 +94,7 @@ enum SmallString {
       if count == 16 {
         guard direct == nil, actual.1 & smallBit == 0, actual.1 != 0 else { return false }
       } else {
+        // The words were just found to be those that the runtime itself made for this text.
         guard let direct, direct == actual, unsafeBitCast(direct, to: String.self) == text else {
           return false
         }

@@ -42,6 +42,7 @@ enum ReturnedContainer {
     let box = immortal(KeyedDecodingContainer(DecodingProbe<Key>()))
     for _ in 0..<3 {
       let copy: KeyedDecodingContainer<Key> = larchReturnDecodingContainer(box)
+      // Of one word: this is run only where the size was found to be so.
       guard unsafeBitCast(copy, to: UnsafeRawPointer.self) == box, copy.allKeys.isEmpty
       else { return false }
     }
@@ -54,6 +55,7 @@ enum ReturnedContainer {
     let box = immortal(KeyedEncodingContainer(RefusingContainer<Key>()))
     for _ in 0..<3 {
       let copy: KeyedEncodingContainer<Key> = larchReturnEncodingContainer(box)
+      // Of one word: this is run only where the size was found to be so.
       guard unsafeBitCast(copy, to: UnsafeRawPointer.self) == box, copy.codingPath.isEmpty
       else { return false }
     }
