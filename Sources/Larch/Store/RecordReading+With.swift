@@ -26,13 +26,10 @@ extension RecordReading {
   ) throws -> [(A.Owner, [A.Target])] {
     try _reading { tx in
       try tx.run(query, with: association, from: targets) { related in
-        let offset = RelatedRows<A.Owner, A.Target>.offset(of: [A.Target].self)
         var rows = RecordBuffer<(A.Owner, [A.Target])>()
         while try related.next() {
           let targets = try related.targets()
-          let row = UnsafeMutableRawPointer(rows.next())
-          try related.makeOwner(at: row)
-          (row + offset).initializeMemory(as: [A.Target].self, to: targets)
+          rows.next().initialize(to: (try related.owner(), targets))
           rows.filled()
         }
         return rows.takeArray()
