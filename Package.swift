@@ -26,22 +26,53 @@ let package = Package(
     .target(
       name: "LarchCrashSupport", dependencies: ["Larch", "LarchTestSupport"],
       path: "Tests/LarchCrashSupport"),
+    // Loaded into that program by the loader, never linked: it takes the place of open and write.
+    .target(name: "LarchRecorder", path: "Tests/LarchRecorder"),
+    .testTarget(
+      name: "LarchPowerTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(
       name: "LarchCrashTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
+    .testTarget(
+      name: "LarchFaultTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
+    .testTarget(
+      name: "LarchProcessTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
+    .testTarget(name: "LarchActiveRecordTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchEvolutionTests", dependencies: ["Larch", "LarchTestSupport"],
+      exclude: ["Golden"]),
     .testTarget(name: "LarchExecutionTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchImportTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchLogTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchMigrationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"],
       exclude: ["Golden"]),
+    .testTarget(name: "LarchProductTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchHookTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchReaderTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchRelationTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchSpaceTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
+    .testTarget(
+      name: "LarchStressTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
+    .testTarget(name: "LarchValidationTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchTrackedTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
   ],
@@ -54,14 +85,21 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
 ]
-for target in package.targets where target.type != .system && target.name != "CLarch" {
+let cTargets = ["CLarch", "LarchRecorder"]
+for target in package.targets where target.type != .system && !cTargets.contains(target.name) {
   target.swiftSettings = settings
 }
+
+// The loader of other systems does not work in the way that the recorder needs.
+#if os(Linux)
+  package.products.append(
+    .library(name: "LarchRecorder", type: .dynamic, targets: ["LarchRecorder"]))
+#endif
 
 // CI refuses warnings in what is shipped. Not for everyone: another compiler knows other warnings.
 if Context.environment["LARCH_WARNINGS"] == "error" {
   for target in package.targets where target.type == .regular || target.type == .executable {
-    if target.name == "CLarch" {
+    if cTargets.contains(target.name) {
       target.cSettings = [.treatAllWarnings(as: .error)]
     } else {
       target.swiftSettings = settings + [.treatAllWarnings(as: .error)]

@@ -21,6 +21,8 @@ Indexing:     Support LMDB Key Coding Model Catalog
 Execution:    Support LMDB Key Coding Model Query Planning Catalog Indexing
 Relations:    Support LMDB Key Coding Model Catalog Indexing
 Store:        Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
+ActiveRecord: Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Import:       Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
 '
 
 sources=Sources/Larch

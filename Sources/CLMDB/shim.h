@@ -1,8 +1,10 @@
 #ifndef LARCH_CLMDB_SHIM_H
 #define LARCH_CLMDB_SHIM_H
 #include <errno.h>
+#include <fcntl.h>
 #include <lmdb.h>
 #include <sys/types.h>
+#include <unistd.h>
 #ifdef __APPLE__
 #include <sys/mount.h>
 #include <sys/param.h>
@@ -62,6 +64,39 @@ static inline int larch_allocate(int file, off_t size) {
   (void)size;
   return 0;
 #endif
+}
+
+/* A pipe whose ends no program that this process starts inherits: 0 or an errno. */
+static inline int larch_pipe(int ends[2]) {
+#ifdef __linux__
+  extern int pipe2(int[2], int);
+  return pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno;
+#else
+  if (pipe(ends) != 0) return errno;
+  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+  return 0;
+#endif
+}
+
+/* Whether another process has the environment of this lock file open: 1 or 0, or a negative errno.
+   LMDB keeps a lock on the first byte as long as it is open. */
+static inline int larch_is_lock_held(int file) {
+  struct flock lock = {0};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0;
+  lock.l_len = 1;
+  if (fcntl(file, F_GETLK, &lock) != 0) return -errno;
+  return lock.l_type != F_UNLCK;
+}
+
+/* Brings what was written to a file to the disk, past the cache of the drive: 0 or an errno. */
+static inline int larch_flush(int file) {
+#ifdef __APPLE__
+  if (fcntl(file, F_FULLFSYNC) == 0) return 0;
+#endif
+  return fsync(file) == 0 ? 0 : errno;
 }
 
 #endif

@@ -26,6 +26,9 @@ struct Info {
         }
       }
       for association in inspector.associations { print(association.summary) }
+      for migration in inspector.migrations {
+        print("migration \(migration.name): \(migration.date.formatted(.iso8601))")
+      }
     }
   }
 }

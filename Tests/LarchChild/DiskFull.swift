@@ -3,7 +3,7 @@ internal import Larch
 internal import LarchCrashSupport
 
 /// Sets the size that no file of this process may pass; writing past it is an error, not the end.
-private func limitFiles(to size: UInt64?) throws {
+func limitFiles(to size: UInt64?) throws {
   signal(SIGXFSZ, SIG_IGN)
   #if canImport(Glibc)
     let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)

@@ -106,7 +106,7 @@ private func expectStreaming(
   print(name, most - before)
 }
 
-private func ownMemory() throws -> Int {
+func ownMemory() throws -> Int {
   let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     .split(separator: " ").compactMap { Int($0) }
   return (fields[1] - fields[2]) * 4096

@@ -33,11 +33,14 @@ extension Beacon {
     case started(Int)
     /// How much of its work is done for sure.
     case acknowledged(Int)
+    /// How much of it will be done when what it is doing now is done.
+    case attempted(Int)
 
     var number: Int {
       switch self {
-      case .started(let child): child * 2
-      case .acknowledged(let child): child * 2 + 1
+      case .started(let child): child * 3
+      case .acknowledged(let child): child * 3 + 1
+      case .attempted(let child): child * 3 + 2
       }
     }
   }

@@ -32,19 +32,22 @@ extension WriterModel {
     return model
   }
 
-  /// Makes the next transaction in the store. `ids` are those of the items by serial.
+  /// Makes the next transaction in the store. `ids` are those of the items by serial; `more` goes
+  /// into the same transaction.
   package mutating func write(
-    to store: Store, ids: inout [Int: RecordID<Item>]
+    to store: Store, ids: inout [Int: RecordID<Item>], durability: Store.WriteDurability = .ofStore,
+    and more: (WriteTransaction) throws -> Void = { _ in }
   ) throws {
     let steps = next()
     let progress = progress
     let before = ids
-    ids = try store.write { tx throws in
+    ids = try store.write(durability: durability) { tx throws in
       // The closure may run again.
       var ids = before
       try apply(steps, to: tx, &ids)
       var record = progress
       try tx.save(&record)
+      try more(tx)
       return ids
     }
   }

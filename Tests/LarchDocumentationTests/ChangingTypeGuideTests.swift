@@ -66,18 +66,17 @@ struct ChangingTypeGuideTests {
     try store.write { tx in try tx.save(&larch) }
     store.close()
 
-    func field<R: Record>(of type: R.Type, _ id: R.ID) throws -> String? {
-      let store = try Store(at: path, for: type)
-      defer { store.close() }
+    func refusal<R: Record>(of type: R.Type) throws -> LarchError.Context? {
       do {
-        _ = try store.read { tx in try tx.find(type, id) }
+        try Store(at: path, for: type).close()
         return nil
-      } catch let error as LarchError where error.code == .decodingFailed {
-        return error.context.field ?? "unknown"
+      } catch let error as LarchError where error.code == .schemaMismatch {
+        return error.context
       }
     }
-    #expect(try field(of: WithoutDefault.self, 1) == "kind")
-    #expect(try field(of: Narrow.self, 1) == "size")
+    #expect(try refusal(of: WithoutDefault.self)?.field == "kind")
+    #expect(try refusal(of: Narrow.self)?.field == "size")
+    #expect(try refusal(of: Narrow.self)?.detail == "stored int32, declared int8")
   }
 
   private let folder: TemporaryFolder

@@ -75,6 +75,12 @@ struct FileFormatTests {
         "int64;stored;[]list", "int64;stored;group", "string,int64;stored;text;group",
         "uuid;stored;key",
       ])
+    let declarations = try reader.declarations(of: collection.number)
+    #expect(
+      declarations == [
+        "{blob:33,day:12,flag:1,group:5,id:5,inner:{number:4,text?:32},inners:[{number:4,text?:32}],"
+          + "key:13,link?:34,list:[5],map:<?>,note?:32,ratio:11,small:2,text:32,wide:9}"
+      ])
     let records = try reader.records(of: collection)
     #expect(records.count == samples.count)
     for sample in samples {
@@ -112,6 +118,23 @@ struct FileFormatTests {
     let reader = try FormatReader(path: path)
     let collection = try #require(try reader.collections().first)
     #expect(throws: FormatReader.Wrong.self) { try reader.records(of: collection) }
+  }
+}
+
+// MARK: - Migrations
+
+extension FileFormatTests {
+  @Test("It finds the migrations that were run, in their order, with when")
+  func migrations() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("format.larch")
+    var options = Store.Options()
+    options.clock = { Date(timeIntervalSinceReferenceDate: 1.5) }
+    let list = ["b é", "a"].map { Migration($0) { _ in } }
+    try Store(at: path, for: Sample.self, migrations: list, options: options).close()
+    let found = try FormatReader(path: path).migrations()
+    #expect(found.map(\.name) == ["b é", "a"])
+    #expect(found.map(\.seconds) == [1.5, 1.5])
   }
 }
 

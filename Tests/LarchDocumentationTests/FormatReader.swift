@@ -177,6 +177,38 @@ extension FormatReader {
   }
 }
 
+// MARK: - Declarations
+
+extension FormatReader {
+  /// The versions of a collection, each as text.
+  func declarations(of number: UInt32) throws -> [String] {
+    guard let value = try catalog()["fields/\(number)"] else { return [] }
+    var bytes = Bytes(value)
+    let forms = try (0..<(try bytes.varint())).map { _ in try form(&bytes) }
+    try bytes.expectEnd()
+    return forms
+  }
+
+  private func form(_ bytes: inout Bytes) throws -> String {
+    let kind: UInt8 = try bytes.integer()
+    switch kind {
+    case 0: return "?"
+    case 35:
+      let isComplete: UInt8 = try bytes.integer()
+      let fields = try (0..<(try bytes.varint())).map { _ in
+        let name = try bytes.text8()
+        let mark = try bytes.integer(UInt8.self) == 1 ? "?" : ""
+        return "\(name)\(mark):\(try form(&bytes))"
+      }
+      return "{\(fields.joined(separator: ","))\(isComplete == 1 ? "" : "…")}"
+    case 36: return "[\(try form(&bytes))]"
+    case 37: return "<\(try form(&bytes))>"
+    case 1...16, 32...34: return "\(kind)"
+    default: throw Wrong("form")
+    }
+  }
+}
+
 // MARK: - Associations
 
 extension FormatReader {
@@ -205,6 +237,22 @@ extension FormatReader {
       throw Wrong("directions of links")
     }
     return forward
+  }
+}
+
+// MARK: - Migrations
+
+extension FormatReader {
+  /// The names in the order in which they were run, with when.
+  func migrations() throws -> [(name: String, seconds: Double)] {
+    let prefix = "migration/"
+    return try catalog().filter { $0.key.hasPrefix(prefix) }.map { key, value in
+      var bytes = Bytes(value)
+      let number: UInt32 = try bytes.integer()
+      let seconds = Double(bitPattern: try bytes.integer())
+      try bytes.expectEnd()
+      return (number, String(key.dropFirst(prefix.count)), seconds)
+    }.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
   }
 }
 

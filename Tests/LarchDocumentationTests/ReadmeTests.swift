@@ -30,6 +30,7 @@ struct ReadmeTests {
       Index(\.city, \.age)  // by city, then by age
       Index(\.tags)  // an entry for each element
       Index(\.name, .caseInsensitive)
+      Validate(\.name, .presence)
     }
   }
   // end snippet
@@ -68,6 +69,30 @@ struct ReadmeTests {
     #expect(everyone.map(\.name) == ["Bo"])
     #expect(everyone.map(\.age) == [42])
     #expect(try store.verify().isClean)
+  }
+
+  @Test("Records act by themselves")
+  func activeRecord() throws {
+    let store = try Store.checked(for: Person.self, Company.self)
+    var printed = ""
+    func print(_ changes: [FieldChange]) { printed = "\(changes)" }
+    try Store.with(store) {
+      var bo = Person(name: "Bo", age: 41, city: "Oslo")
+      try bo.save()
+      // snippet: readme-active
+      var cy = Person(name: "Cy", age: 17, city: "Rome")
+      try cy.save()  // after `Store.default = store`, once
+      cy.age += 1
+      print(try cy.changes())  // [age: 17 -> 18]
+      try Store.transaction {
+        try cy.save()
+        try Person.where { $0.city == "Oslo" }.delete()
+      }
+      let adults = try Person.where { $0.age >= 18 }.fetch()
+      // end snippet
+      #expect(adults.map(\.name) == ["Cy"])
+    }
+    #expect(printed == "[age: 17 -> 18]")
   }
 
   @Test("The queries do what they say, and the plan is the one that is shown")

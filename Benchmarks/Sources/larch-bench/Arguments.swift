@@ -14,6 +14,7 @@ struct Arguments {
       --cpu            processor time instead of time, for a busy machine; commits then wait for free
       --growth         run at 10000, 100000 and 1000000 and show how each operation grows
       --coding         measure coding alone, per field, against a hand-written coder
+      --ambient        measure calls that name no store, rules, times and hooks
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
       --peer NAME      the peer or coder to profile (larch)
       --repeat N       how often to run it (1)
@@ -34,6 +35,7 @@ struct Arguments {
   var countsProcessorTime = false
   var growth = false
   var coding = false
+  var ambient = false
   var profile: String?
   var profilePeer = "larch"
   var repetitions = 1
@@ -47,6 +49,7 @@ struct Arguments {
       case "--cpu": countsProcessorTime = true
       case "--growth": growth = true
       case "--coding": coding = true
+      case "--ambient": ambient = true
       case "--list": list = true
       case "--help", "-h": help = true
       default:
@@ -90,8 +93,10 @@ struct Arguments {
 
   func wants(_ operation: Operation) -> Bool {
     guard let only else { return !operation.isExtra }
+    // What others are ratios to is run with them.
     return only.contains(operation.name)
       || operation.memberwise.map { only.contains($0.name) } ?? false
+      || Operation.all.contains { $0.base == operation.name && only.contains($0.name) }
   }
 
   func isMemberwise(_ peer: String) -> Bool {

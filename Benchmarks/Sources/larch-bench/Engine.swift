@@ -24,6 +24,11 @@ protocol Engine: QueryEngine {
   func prepare(_ records: [WorkloadPerson]) -> Batch
   /// Inserts in one durable transaction under ids that the store assigns; returns the last one.
   func insert(_ batch: inout Batch) throws -> Int64
+  /// Lists of records, one for each of several writers that work at the same time; every record in
+  /// a durable transaction of its own. Hands back the largest id.
+  func timeConcurrentInserts(
+    _ writers: [[WorkloadPerson]], _ stopwatch: Stopwatch
+  ) throws -> (nanoseconds: Double, last: Int64)
   /// In one transaction: fetch, make one year older modulo 100, save.
   func incrementAges(_ ids: [Int64]) throws -> UInt64
   func delete(_ ids: [Int64]) throws -> UInt64

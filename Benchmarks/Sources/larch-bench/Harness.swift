@@ -49,8 +49,12 @@ struct Harness {
         }
         if isWanted { try report.add(operation, round, measurements) }
       }
+      if stage == .write {
+        try compare("V.end", round, sessions) { try $0.engine.fingerprint() }
+      }
     }
-    try compare("V.end", round, sessions) { try $0.engine.fingerprint() }
+    // Sums over all records, which do not tell who of the concurrent writers came first.
+    try compare("V.concurrent", round, sessions) { try $0.engine.scan() }
   }
 
   private mutating func compare(

@@ -3,9 +3,10 @@ import Workload
 /// A row of the table: what is run, when, and how good Larch must be.
 struct Operation: Sendable {
   /// Stages follow one another on one store, so that each operation meets the state it expects;
-  /// those on associations make a store each.
+  /// those on associations make a store each. After `write` every store is the same in the order of
+  /// its ids; which of the concurrent writers gets which id is up to the store.
   enum Stage: Int, CaseIterable {
-    case load, read, open, write, associations
+    case load, read, open, write, concurrent, associations
   }
 
   enum Limit: Sendable {
@@ -17,6 +18,8 @@ struct Operation: Sendable {
   var unit: String
   var stage: Stage
   var limit: Limit?
+  /// The operation of raw LMDB that ratios refer to, where it is not the same one.
+  var base: String?
   /// The peer that Larch must not be slower than, whatever the limit.
   var slowest: String?
   /// The same operation under this name and limit for the peer that codes memberwise.
@@ -28,7 +31,7 @@ struct Operation: Sendable {
 
   /// All that are known; a later issue adds a row here and a method to `Engine`.
   static var all: [Operation] {
-    writes + reads + queries + associations + [
+    writes + concurrent + reads + queries + associations + [
       Operation(
         name: "open", unit: "open+find", stage: .open,
         limit: .nanoseconds(must: 800_000, aim: 300_000), run: runOpen),

@@ -83,6 +83,10 @@ struct Report {
         lines.append(line(memberwise.name, operation, memberwise.limit, row, peers, "larch-m"))
       }
     }
+    let based = Operation.all.filter { $0.base != nil && figures[$0.name] != nil }
+    if let base = based.first?.base {
+      lines.append("\(based.map(\.name).joined(separator: ", ")): ratios to \(base) of lmdb")
+    }
     return lines.joined(separator: "\n")
   }
 
@@ -97,9 +101,9 @@ struct Report {
     _ peers: [String], _ judged: String
   ) -> String {
     let unit = operation.unit
-    let base = row["lmdb"]
+    let base = figures[operation.base ?? operation.name]?["lmdb"]
     var text = pad(name, 10) + pad(unit, 10)
-    text += pad(base.map { figure(median($0), unit) } ?? "-", 12, right: true)
+    text += pad(row["lmdb"].map { figure(median($0), unit) } ?? "-", 12, right: true)
     for peer in peers where peer != "lmdb" {
       text += pad(ratio(row[peer], base).map { format($0, 2) } ?? "-", 12, right: true)
     }

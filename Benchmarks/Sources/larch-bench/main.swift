@@ -12,6 +12,8 @@ do {
     print("operations: " + Operation.all.map(\.name).joined(separator: " "))
   } else if arguments.coding {
     try runCoding()
+  } else if arguments.ambient {
+    try AmbientBenchmark.run()
   } else if let operation = arguments.profile {
     try runProfile(operation, arguments)
   } else {

@@ -15,4 +15,15 @@ uint32_t larch_crc32c_parts(
 /// runtime cannot.
 int larch_make_immortal(void *object);
 
+extern _Thread_local void *larch_innermost_scope;
+
+/// A place of the calling thread for the innermost scope that it runs in; NULL at first.
+static inline void **larch_scope(void) { return &larch_innermost_scope; }
+
+/// The Swift task that the calling thread runs, not retained; NULL outside of every task.
+const void *larch_current_task(void);
+
+/// How many bytes of the calling thread's stack are left; SIZE_MAX where nobody knows.
+size_t larch_stack_left(void);
+
 #endif

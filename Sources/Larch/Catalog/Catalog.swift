@@ -36,14 +36,17 @@ final class CollectionHandle: Sendable {
   let referenceIndexes: UInt64
   /// The place among the collections of the catalog.
   let place: Int
+  /// How fields are read that stored records have in another way; nil where none is.
+  let reading: FieldReading?
 
   init(
     stored: StoredCollection, schema: CollectionSchema, records: LMDBDatabase,
-    indexes: [IndexHandle], references: [SavedReference], place: Int
+    indexes: [IndexHandle], references: [SavedReference], place: Int, reading: FieldReading?
   ) {
     self.references = references
     referenceIndexes = references.reduce(0) { $0 | 1 << UInt64($1.number) }
     self.place = place
+    self.reading = reading
     self.stored = stored
     number = stored.id
     self.schema = schema
@@ -60,6 +63,8 @@ final class CollectionHandle: Sendable {
 /// An immutable value that all transactions share: nothing is opened by name after the store is.
 final class Catalog: Sendable {
   let storage: CatalogStorage
+  /// Older names of fields, which coders look for.
+  let aliases: FieldAliases
   /// The number of the schema in the file that these handles belong to.
   let generation: UInt64
   let collections: [CollectionHandle]
@@ -68,14 +73,18 @@ final class Catalog: Sendable {
   private let ends: [[AssociationEnd]]
   /// Those of them that a deletion must look at.
   private let deletionEnds: [[AssociationEnd]]
+  /// Whether code that may write runs with saves or deletions of any of the types.
+  let hasHooks: Bool
   private let byType: [ObjectIdentifier: CollectionHandle]
   /// Types that are declared, but that a file opened read-only has no collection for.
   private let missing: Set<ObjectIdentifier>
 
   init(
     storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle],
-    associations: [AssociationHandle], missing: Set<ObjectIdentifier>
+    associations: [AssociationHandle], missing: Set<ObjectIdentifier>,
+    aliases: FieldAliases = FieldAliases()
   ) {
+    self.aliases = aliases
     self.associations = associations
     let ends = collections.map { collection in
       associations.flatMap { association in
@@ -90,6 +99,7 @@ final class Catalog: Sendable {
       }
     }
     self.ends = ends
+    hasHooks = collections.contains { $0.schema.savesRunCode }
     deletionEnds = ends.map { $0.filter(\.actsOnDelete) }
     self.missing = missing
     self.storage = storage

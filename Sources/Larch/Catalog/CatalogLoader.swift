@@ -1,13 +1,24 @@
 /// Brings the file and the declarations of the program together when a store is opened.
 struct CatalogLoader {
-  private let environment: LMDBEnvironment
-  private let schemas: [CollectionSchema]
+  let environment: LMDBEnvironment
+  let schemas: [CollectionSchema]
   private let associations: [AssociationSchema]
+  let aliases: FieldAliases
+  /// Whether the fields of the types are compared with those of stored records.
+  let comparesFields: Bool
+  /// Stored records that cannot be read are no reason to refuse yet: migrations will rewrite them,
+  /// and `checkFields` is called after that.
+  var awaitsMigrations = false
 
-  init(_ environment: LMDBEnvironment, _ schema: StoreSchema) {
+  init(
+    _ environment: LMDBEnvironment, _ schema: StoreSchema,
+    evolution: SchemaEvolution = .automatic
+  ) {
     self.environment = environment
     schemas = schema.collections
     associations = schema.associations
+    aliases = schema.aliases
+    comparesFields = evolution != .off
   }
 
   /// The first entries of a new file.
@@ -24,24 +35,27 @@ struct CatalogLoader {
   func load() throws -> Catalog? {
     try environment.openDatabases { transaction in
       let storage = try openStorage(in: transaction)
-      let stored = try storage.collections(in: transaction)
+      let renamed = try renames(storage, in: transaction)
+      guard renamed.moves.isEmpty else { return nil }
       for schema in schemas {
-        let entry = stored.first { $0.name == schema.name }
+        let entry = renamed.collections.first { $0.name == schema.name }
         guard try SchemaDiff.change(stored: entry, declared: schema) == .nothing else {
           return nil
         }
+        guard let entry else { return nil }
+        let fields = try fields(of: schema, entry, storage, in: transaction)
+        if fields.mustBeNoted { return nil }
       }
-      let change = try associationChange(storage, in: transaction)
-      return try change.isNothing ? catalog(storage, stored, in: transaction) : nil
+      let change = try associationChange(renamed.associations)
+      return try change.isNothing ? catalog(storage, renamed, in: transaction) : nil
     }
   }
 
-  private func associationChange(
-    _ storage: CatalogStorage, in transaction: LMDBTransaction
+  func associationChange(
+    _ stored: [StoredAssociation]
   ) throws -> SchemaDiff.AssociationChange {
     try SchemaDiff.change(
-      stored: try storage.associations(in: transaction), declared: associations,
-      collections: Set(schemas.map(\.name)))
+      stored: stored, declared: associations, collections: Set(schemas.map(\.name)))
   }
 
   /// The catalog of a file that must not be changed: collections and indexes that the file lacks
@@ -49,42 +63,52 @@ struct CatalogLoader {
   func loadReadOnly() throws -> Catalog {
     try environment.openDatabases { transaction in
       let storage = try openStorage(in: transaction)
-      let stored = try storage.collections(in: transaction)
-      _ = try associationChange(storage, in: transaction)
+      let renamed = try renames(storage, in: transaction)
+      _ = try associationChange(renamed.associations)
       for schema in schemas {
-        _ = try SchemaDiff.change(
-          stored: stored.first { $0.name == schema.name }, declared: schema)
+        let entry = renamed.collections.first { $0.name == schema.name }
+        _ = try SchemaDiff.change(stored: entry, declared: schema)
+        if let entry { _ = try fields(of: schema, entry, storage, in: transaction) }
       }
-      return try catalog(storage, stored, in: transaction)
+      return try catalog(storage, renamed, in: transaction)
     }
   }
 
   /// Makes the file hold what is declared; indexes over existing records are begun, not built.
-  func update() throws {
-    try environment.write { transaction in
-      let storage = try openStorage(in: transaction)
-      let stored = try storage.collections(in: transaction)
-      var isChanged = false
-      for schema in schemas {
-        let entry = stored.first { $0.name == schema.name }
-        switch try SchemaDiff.change(stored: entry, declared: schema) {
-        case .nothing: continue
-        case .create: try create(schema, storage, in: transaction)
-        case .adjust(let drop, let add):
-          guard var entry else { continue }
-          try adjust(&entry, schema, drop: drop, add: add, storage, in: transaction)
-        }
+  func update() throws { try environment.write { try update(in: $0) } }
+
+  func update(in transaction: LMDBTransaction) throws {
+    let storage = try openStorage(in: transaction)
+    let renamed = try renames(storage, in: transaction)
+    var isChanged = !renamed.moves.isEmpty
+    try apply(renamed, storage, in: transaction)
+    let stored = try storage.collections(in: transaction)
+    for schema in schemas {
+      let entry = stored.first { $0.name == schema.name }
+      let change = try SchemaDiff.change(stored: entry, declared: schema)
+      guard var entry, change != .create else {
+        try create(schema, storage, in: transaction)
+        isChanged = true
+        continue
+      }
+      let fields = try fields(of: schema, entry, storage, in: transaction)
+      if let history = fields.history, fields.mustBeNoted || change != .nothing {
+        try storage.setFieldHistory(history, of: entry.id, in: transaction)
         isChanged = true
       }
-      let change = try associationChange(storage, in: transaction)
-      for association in change.drop {
-        try storage.remove(.association(association.key), in: transaction)
+      if case .adjust(let drop, let add) = change {
+        try adjust(&entry, schema, drop: drop, add: add, storage, in: transaction)
+        isChanged = true
       }
-      for association in change.set { try set(association, storage, in: transaction) }
-      if isChanged || !change.isNothing {
-        let generation = try storage.generation(in: transaction)
-        try storage.setGeneration(generation + 1, in: transaction)
-      }
+    }
+    let change = try associationChange(try storage.associations(in: transaction))
+    for association in change.drop {
+      try storage.remove(.association(association.key), in: transaction)
+    }
+    for association in change.set { try set(association, storage, in: transaction) }
+    if isChanged || !change.isNothing {
+      let generation = try storage.generation(in: transaction)
+      try storage.setGeneration(generation + 1, in: transaction)
     }
   }
 
@@ -104,6 +128,12 @@ struct CatalogLoader {
     try storage.setGeneration(try storage.generation(in: transaction) + 1, in: transaction)
   }
 
+  /// Lets everybody who has the store open look at it again.
+  func raiseGeneration(in transaction: LMDBTransaction) throws {
+    let storage = try openStorage(in: transaction)
+    try storage.setGeneration(try storage.generation(in: transaction) + 1, in: transaction)
+  }
+
   // MARK: Changes
 
   private func create(
@@ -118,6 +148,9 @@ struct CatalogLoader {
         try add(index, state: .ready, idKind: schema.idKind, storage, in: transaction))
     }
     try storage.set(entry, in: transaction)
+    if comparesFields {
+      try storage.setFieldHistory(FieldHistory([schema.form]), of: entry.id, in: transaction)
+    }
   }
 
   private func adjust(
@@ -126,20 +159,10 @@ struct CatalogLoader {
   ) throws {
     for position in drop.reversed() {
       let index = entry.indexes.remove(at: position)
-      let name = CatalogStorage.indexName(index.id)
-      if let database = try LMDBDatabase.open(name, in: transaction) {
-        // Another store of this process may hold the handle: it is emptied, and stays as a name
-        // without pages, rather than have the handle closed under a running read.
-        if environment.isShared {
-          try database.empty(in: transaction)
-        } else {
-          try database.drop(in: transaction)
-        }
-      }
+      try dropDatabase(CatalogStorage.indexName(index.id), in: transaction)
       try storage.remove(.buildProgress(index.id), in: transaction)
     }
-    let records = try LMDBDatabase.open(CatalogStorage.recordsName(entry.id), in: transaction)
-    let isEmpty = try records.map { try $0.statistics(in: transaction).entries == 0 } ?? true
+    let isEmpty = try isEmpty(entry, in: transaction)
     for position in add {
       entry.indexes.append(
         try self.add(
@@ -199,9 +222,12 @@ struct CatalogLoader {
     return storage
   }
 
-  private func catalog(
-    _ storage: CatalogStorage, _ stored: [StoredCollection], in transaction: LMDBTransaction
+  /// - Parameter isComplete: leaves indexes out that are not built yet.
+  func catalog(
+    _ storage: CatalogStorage, _ renamed: CollectionRenames, isComplete: Bool = false,
+    in transaction: LMDBTransaction
   ) throws -> Catalog {
+    let stored = renamed.collections
     var collections: [CollectionHandle] = []
     var missing: Set<ObjectIdentifier> = []
     for schema in schemas {
@@ -211,7 +237,9 @@ struct CatalogLoader {
       }
       var indexes: [IndexHandle] = []
       for (position, declared) in schema.indexes.enumerated() {
-        guard let index = entry.indexes.first(where: { declared.matches($0) }) else { continue }
+        guard let index = entry.indexes.first(where: { declared.matches($0) }),
+          !isComplete || index.state == .ready
+        else { continue }
         indexes.append(
           IndexHandle(
             stored: index, schema: declared, position: position,
@@ -223,12 +251,15 @@ struct CatalogLoader {
           records: try existing(CatalogStorage.recordsName(entry.id), in: transaction),
           indexes: indexes,
           references: try references(of: schema, indexes, stored, in: transaction),
-          place: collections.count))
+          place: collections.count,
+          reading: FieldReading(
+            schema.type, aliases: aliases, defaults: schema.standInDefaults)))
     }
     return Catalog(
       storage: storage, generation: try storage.generation(in: transaction),
       collections: collections,
-      associations: try handles(storage, collections, in: transaction), missing: missing)
+      associations: try handles(renamed, collections, in: transaction), missing: missing,
+      aliases: aliases)
   }
 
   /// The references that records of a type hold, with the records that they lead to.
@@ -252,10 +283,10 @@ struct CatalogLoader {
 
   /// The associations that an open collection is an end of.
   private func handles(
-    _ storage: CatalogStorage, _ collections: [CollectionHandle],
+    _ renamed: CollectionRenames, _ collections: [CollectionHandle],
     in transaction: LMDBTransaction
   ) throws -> [AssociationHandle] {
-    try storage.associations(in: transaction).compactMap { stored in
+    try renamed.associations.compactMap { stored in
       let first = collections.first { $0.stored.name == stored.first }
       let second = collections.first { $0.stored.name == stored.second }
       guard first != nil || second != nil else { return nil }
@@ -266,16 +297,18 @@ struct CatalogLoader {
       }
       var lists: LinkDatabases?
       if stored.kind == .links {
+        let forward = try existing(CatalogStorage.linksName(stored.number), in: transaction)
+        let inverse = try existing(CatalogStorage.inverseLinksName(stored.number), in: transaction)
+        let isFlipped = renamed.isFlipped(stored.key)
         lists = LinkDatabases(
-          forward: try existing(CatalogStorage.linksName(stored.number), in: transaction),
-          inverse: try existing(CatalogStorage.inverseLinksName(stored.number), in: transaction))
+          forward: isFlipped ? inverse : forward, inverse: isFlipped ? forward : inverse)
       }
       return AssociationHandle(
         stored: stored, schema: schema, first: first, second: second, index: index, lists: lists)
     }
   }
 
-  private func existing(
+  func existing(
     _ name: String, in transaction: LMDBTransaction
   ) throws -> LMDBDatabase {
     guard let database = try LMDBDatabase.open(name, in: transaction) else {

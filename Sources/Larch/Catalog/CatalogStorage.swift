@@ -9,6 +9,10 @@ struct CatalogStorage: Sendable {
   static let shapesName = "larch.shapes"
 
   static func recordsName(_ collection: UInt32) -> String { "records.\(collection)" }
+  /// The number of the collection whose records are in the database of this name.
+  static func collection(ofRecordsName name: String) -> UInt32? {
+    name.hasPrefix("records.") ? UInt32(name.dropFirst(8)) : nil
+  }
   static func indexName(_ index: UInt32) -> String { "index.\(index)" }
   /// Lists of the ids of the second end by those of the first.
   static func linksName(_ number: UInt32) -> String { "links.\(number)" }
@@ -31,9 +35,14 @@ struct CatalogStorage: Sendable {
     /// How far the building of an index came: the last id that is in it.
     case buildProgress(UInt32)
     case association(String)
+    /// A migration that was run.
+    case migration(String)
+    /// The declarations under which the records of a collection were written.
+    case fields(UInt32)
 
     static let collectionPrefix: [UInt8] = Array("collection/".utf8)
     static let associationPrefix: [UInt8] = Array("association/".utf8)
+    static let migrationPrefix: [UInt8] = Array("migration/".utf8)
 
     var bytes: [UInt8] {
       switch self {
@@ -44,6 +53,8 @@ struct CatalogStorage: Sendable {
       case .highestDeletedID(let id): Array("deleted/\(id)".utf8)
       case .buildProgress(let id): Array("progress/\(id)".utf8)
       case .association(let key): Key.associationPrefix + Array(key.utf8)
+      case .migration(let name): Key.migrationPrefix + Array(name.utf8)
+      case .fields(let id): Array("fields/\(id)".utf8)
       }
     }
   }

@@ -100,7 +100,7 @@ struct StoredAssociation: Equatable, Sendable {
   }
 
   /// What a reference is known by.
-  private static func key(_ holder: String, path: [String]) -> String {
+  static func key(_ holder: String, path: [String]) -> String {
     "\(holder).\(path.joined(separator: "."))"
   }
 

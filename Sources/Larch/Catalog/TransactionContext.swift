@@ -6,7 +6,7 @@ internal import Foundation
 /// buffers stay allocated. It belongs to one transaction at a time.
 final class TransactionContext {
   let environment: LMDBEnvironment
-  let catalog: Catalog
+  @exclusivity(unchecked) private(set) var catalog: Catalog
   let shapes: ShapeTable
   let coder: RecordCoder
   /// The LMDB transaction that is running; nil between transactions.
@@ -15,6 +15,9 @@ final class TransactionContext {
   @exclusivity(unchecked) var idWriter = KeyWriter()
   /// The key of a list, which may be made from these bytes.
   @exclusivity(unchecked) var listWriter = KeyWriter()
+
+  /// The keys that rules of uniqueness ask for.
+  @exclusivity(unchecked) var ruleWriter = KeyWriter()
 
   /// The indexes that look-ups by a field go through.
   let points = PointIndexes()
@@ -28,6 +31,8 @@ final class TransactionContext {
 
   /// Where queries found the fields of records; a path is for one thread, as the context is.
   @exclusivity(unchecked) private var fieldPaths: [[String]: FieldPath] = [:]
+  /// The same for fields that a collection reads in another way than they are stored.
+  @exclusivity(unchecked) private var readPaths: [ObjectIdentifier: [[String]: FieldPath]] = [:]
   let idPath = FieldPath(["id"])
 
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
@@ -36,6 +41,9 @@ final class TransactionContext {
   /// The association that was asked for last, by the declaration that named it: most calls ask
   /// for the same again. The declaration is held, so that its address is not given to another.
   @exclusivity(unchecked) var lastAssociation: (declaration: AnyObject, end: AssociationEnd)?
+
+  /// Where the log wants to know of slow operations, what times the one that runs.
+  @exclusivity(unchecked) var timer: OperationTimer?
 
   /// Each query is compared with a look at every record.
   let checksQueries: Bool
@@ -51,10 +59,10 @@ final class TransactionContext {
     self.catalog = catalog
     shapes = ShapeTable()
     coder = RecordCoder(shapes: shapes)
-    shapes.loader = { [unowned self] id in
-      try catalog.storage.shape(id, in: try transaction())
-    }
+    let storage = catalog.storage
+    shapes.loader = { [unowned self] id in try storage.shape(id, in: try transaction()) }
     for collection in catalog.collections { try collection.schema.declareDefaults?(coder) }
+    coder.setAliases(catalog.aliases)
   }
 
   func begin(_ transaction: LMDBTransaction) {
@@ -65,8 +73,24 @@ final class TransactionContext {
 
   func end() { current = nil }
 
+  /// Takes other handles of the same types into use, while the transaction runs.
+  func adopt(_ catalog: Catalog) {
+    self.catalog = catalog
+    lastType = nil
+    lastCollection = nil
+    lastAssociation = nil
+  }
+
   /// The way to a stored field, which is kept for later queries.
-  func path(_ names: [String]) -> FieldPath {
+  func path(_ names: [String], _ reading: FieldReading?) -> FieldPath {
+    if let reading {
+      let id = ObjectIdentifier(reading)
+      if let known = readPaths[id]?[names] { return known }
+      if let path = reading.path(names) {
+        readPaths[id, default: [:]][names] = path
+        return path
+      }
+    }
     if let known = fieldPaths[names] { return known }
     let path = FieldPath(names)
     fieldPaths[names] = path

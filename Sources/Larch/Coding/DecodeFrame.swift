@@ -10,6 +10,7 @@ struct DecodeState {
   let noCache: UnsafeMutablePointer<DecodeCache>
   /// Frames beside the stack that are in use.
   var extraCount = 0
+  // Nil only before: no frame is given out until then, whatever the data is.
   unowned(unsafe) var coder: RecordCoder! = nil
   /// Kept with the frames that they belong to.
   let containers = Unmanaged.passRetained(ImmortalContainers())
@@ -172,10 +173,33 @@ extension UnsafeMutablePointer<DecodeFrame> {
       found.cache = cache
       return found
     case .map:
-      return try findEntry(name)
+      let found = try findEntry(name)
+      return found.state == .missing ? try findMissingEntry(name) : found
     case .open, .closed: break
     }
     throw ByteReader.damaged("container that is used after its value was read")
+  }
+
+  /// A field of a record that is written as a map.
+  private func findMissingEntry(_ name: String) throws -> FoundValue {
+    guard let coder = pointee.state.pointee.coder else { return FoundValue(state: .missing) }
+    for older in coder.olderNames(of: name, in: pointee.owner) {
+      let found = try findEntry(older)
+      if found.state != .missing { return found }
+    }
+    guard let bytes = coder.defaultValue(of: name, in: pointee.owner) else {
+      return FoundValue(state: .missing)
+    }
+    return try Self.untag(bytes)
+  }
+
+  /// What is stored for a key whose value is needed: a declared default stands in for nil.
+  func findValue(_ name: String) throws -> FoundValue {
+    let found = try find(name)
+    guard found.isNil, let coder = pointee.state.pointee.coder,
+      let bytes = coder.defaultValue(of: name, in: pointee.owner)
+    else { return found }
+    return try Self.untag(bytes)
   }
 
   static func untag(_ bytes: UnsafeRawBufferPointer) throws -> FoundValue {

@@ -14,6 +14,7 @@ struct EncodeState {
   /// Containers of trees between the frames; they count for the depth.
   var treeLevels = 0
   /// Set while a coder has this state.
+  // Nil only before: no frame is given out until then, whatever the data is.
   unowned(unsafe) var coder: RecordCoder! = nil
   /// Kept with the frames that they belong to.
   let containers = Unmanaged.passRetained(ImmortalContainers())

@@ -23,6 +23,11 @@ enum RawField {
 final class FieldPath {
   let names: [String]
   private let isSingle: Bool
+  /// For each name those that older records may have instead; empty where none has any.
+  private let older: [[String]]
+  /// What a record has whose own field is nil: `missing` where a default stands in for nil, which
+  /// only decoding puts there.
+  private let nilField: RawField
 
   private struct Step {
     var isKnown = false
@@ -40,11 +45,13 @@ final class FieldPath {
 
   @exclusivity(unchecked) private let steps: UnsafeMutablePointer<Step>
 
-  init(_ names: [String]) {
+  init(_ names: [String], older: [[String]] = [], isMissingWhenAbsent: Bool = false) {
     // Paths are made from key paths of declarations and filters, which name a property at least.
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
     isSingle = names.count == 1
+    self.older = older
+    nilField = isMissingWhenAbsent ? .missing : .absent
     steps = .allocate(capacity: names.count)
     steps.initialize(repeating: Step(), count: names.count)
   }
@@ -64,7 +71,7 @@ final class FieldPath {
     {
       if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0
       {
-        return .absent
+        return nilField
       }
       return .value(
         step.pointee.kind,
@@ -78,12 +85,29 @@ final class FieldPath {
     for index in names.indices {
       switch (found.state, found.kind) {
       case (.value, .record): found = try field(index, in: found.bytes, shapes)
-      case (.value, .map): found = try RawList.entry(names[index], in: found.bytes)
+      case (.value, .map): found = try entry(index, in: found.bytes)
       case (.value, _), (.missing, _): return .missing
       case (.absent, _), (.null, _): return .absent
       }
+      if index == 0, found.isNil, case .missing = nilField { return .missing }
     }
     return RawField(found)
+  }
+
+  /// A map has the fields of a record where the type has too many shapes.
+  private func entry(_ index: Int, in map: UnsafeRawBufferPointer) throws -> FoundValue {
+    let found = try RawList.entry(names[index], in: map)
+    guard found.state == .missing, !older.isEmpty else { return found }
+    for name in older[index] {
+      let found = try RawList.entry(name, in: map)
+      if found.state != .missing { return found }
+    }
+    return found
+  }
+
+  private func slot(_ index: Int, in shape: Shape) -> Int? {
+    if let slot = shape.slot(of: names[index]) { return slot }
+    return older.isEmpty ? nil : older[index].lazy.compactMap { shape.slot(of: $0) }.first
   }
 
   private func field(
@@ -99,7 +123,7 @@ final class FieldPath {
       guard header & RecordFormat.reservedBit == 0 else { throw ByteReader.damaged("header") }
       let shape = try shapes.shape(header & RecordFormat.shapeMask)
       let isWide = header & RecordFormat.wideBit != 0
-      guard let slot = shape.slot(of: names[index]) else { return FoundValue(state: .missing) }
+      guard let slot = slot(index, in: shape) else { return FoundValue(state: .missing) }
       step.pointee = Self.step(shape, slot, header, isWide)
       step.pointee.generation = shapes.generation
       step.pointee.table = ObjectIdentifier(shapes)

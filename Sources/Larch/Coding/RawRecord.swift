@@ -36,6 +36,11 @@ struct RawRecord {
     }
   }
 
+  /// The fields of the slot form of a record, which is never a tagged value.
+  func slots() throws -> [(name: String, value: RawField)] {
+    try Self.fields(bytes, shapes).map { ($0.name, RawField($0.value)) }
+  }
+
   /// The whole record as JSON.
   func json() throws -> String {
     var writer = JSONTextWriter()

@@ -187,6 +187,24 @@ final class RecordCoder {
     forgetDecodePlans()
   }
 
+  /// The same for all types that have older names.
+  func setAliases(_ all: FieldAliases) {
+    guard !all.isEmpty else { return }
+    for (owner, names) in all.byOwner { aliases[owner] = names }
+    memberwise.declaresMissingFields()
+    forgetDecodePlans()
+  }
+
+  /// The older names of a field of a type.
+  func olderNames(of name: String, in owner: ObjectIdentifier) -> [String] {
+    aliases.isEmpty ? [] : aliases[owner]?[name] ?? []
+  }
+
+  /// The tagged value that stands for a field that is not there.
+  func defaultValue(of name: String, in owner: ObjectIdentifier) -> UnsafeRawBufferPointer? {
+    defaults.isEmpty ? nil : defaults[owner]?.values[name]
+  }
+
   private func forgetDecodePlans() {
     for cache in decodeCaches.values { cache.pointee.plan = nil }
     decodePlans = [:]

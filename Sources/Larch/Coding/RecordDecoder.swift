@@ -97,7 +97,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slowInteger<I: FixedWidthInteger>(_ type: I.Type, _ key: Key) throws -> I {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.findValue(key.stringValue)
     if found.isNil { throw frame.missing(found, type, key) }
     return try frame.integer(found, type, key)
   }
@@ -110,7 +110,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slowFloat<F: BinaryFloatingPoint>(_ type: F.Type, _ key: Key) throws -> F {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.findValue(key.stringValue)
     if found.isNil { throw frame.missing(found, type, key) }
     return try frame.float(found, type, key)
   }
@@ -123,14 +123,14 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slowBool(_ key: Key) throws -> Bool {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.findValue(key.stringValue)
     if found.isNil { throw frame.missing(found, Bool.self, key) }
     return try frame.bool(found, key)
   }
 
   @inline(never)
   private func slowString(_ key: Key) throws -> String {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.findValue(key.stringValue)
     if found.isNil { throw frame.missing(found, String.self, key) }
     return try frame.string(found, key)
   }
@@ -357,10 +357,11 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(never)
   private func slow<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
-    let found = try frame.find(key.stringValue)
+    var found = try frame.find(key.stringValue)
     // Whoever asks for an optional takes nil for an answer.
     if found.isNil, !(type is any ExpressibleByNilLiteral.Type) {
-      throw frame.missing(found, type, key)
+      found = try frame.findValue(key.stringValue)
+      if found.isNil { throw frame.missing(found, type, key) }
     }
     return try frame.value(type, found: found, key)
   }
@@ -386,7 +387,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   }
 
   private func nested(_ key: Key) throws -> DecodeFramePointer {
-    let found = try frame.find(key.stringValue)
+    let found = try frame.findValue(key.stringValue)
     if found.isNil { throw frame.missing(found, [String: Any].self, key) }
     return try frame.extra(found, key)
   }

@@ -20,6 +20,7 @@ struct FrameEncoder: Encoder {
 
   @inline(never)
   private func kept<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
+    // Reached only from a frame that was begun with a plan.
     let plan = frame.pointee.plan!
     let depth = frame.pointee.depth
     let containers = frame.pointee.state.pointee.containers.takeUnretainedValue()

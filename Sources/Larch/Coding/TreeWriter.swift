@@ -4,6 +4,7 @@ extension EncodeFramePointer {
   func tree<T: Encodable>(of value: T, plan: UnsafeMutablePointer<EncodePlan.Hot>) throws
     -> TreeNode
   {
+    // A frame is given out by a coder alone, which has set itself before.
     let coder = pointee.state.pointee.coder!
     pointee.mode = .written
     let node = TreeNode()

@@ -60,7 +60,7 @@ final class FilterProgram {
     leaves = .allocate(capacity: max(1, conditions.reduce(0) { $0 + FilterProgram.leaves(in: $1) }))
     let single = conditions.count == 1 ? FilterProgram.numberRange(conditions[0]) : nil
     isNumberRange = single != nil
-    numberPath = single.map { context.path($0.names) } ?? context.idPath
+    numberPath = single.map { context.path($0.names, typed.reading) } ?? context.idPath
     numberKind = single?.test.kind ?? .bool
     least = single?.test.bounds?.least ?? 0
     greatest = single?.test.bounds?.greatest ?? 0
@@ -296,7 +296,7 @@ extension FilterProgram {
       (leaves + leafCount).initialize(to: leaf)
       leafCount += 1
     case .pair(let pair):
-      guard let test = PairTest(pair, context) else { return }
+      guard let test = PairTest(pair, context, typed.reading) else { return }
       nodes[place] = Node(operation: .pair, first: pairs.count, count: 0)
       pairs.append(test)
     case .related(let filter):
@@ -322,7 +322,8 @@ extension FilterProgram {
     }
     let isID = field.identity == .id
     let test = ValueTest(filter.test, primitive, isOptional: isOptional)
-    let path = isID ? context.idPath : field.storedPath.map(context.path) ?? context.idPath
+    let stored = isID ? nil : field.storedPath.map { context.path($0, typed.reading) }
+    let path = stored ?? context.idPath
     kept.append(test)
     kept.append(path)
     return Leaf(

@@ -17,7 +17,7 @@ final class HeldIDs {
     let simple = reference.form.simple
     primitive = simple?.primitive ?? .bool
     if reference.isStandard, simple != nil, case .stored(let names, _) = reference.resolve() {
-      path = context.path(names)
+      path = context.path(names, route.owner.reading)
     } else {
       path = nil
     }

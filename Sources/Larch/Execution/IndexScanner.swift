@@ -34,6 +34,7 @@ final class IndexScanner {
   @exclusivity(unchecked) private var entry: LMDBEntry?
   private enum Ids: UInt8 { case none, fresh, run, single }
   @exclusivity(unchecked) private var state = Ids.none
+  // A literal that is not zero, so never nil; read only after a run was entered, which sets both.
   @exclusivity(unchecked) private var runPosition = UnsafeRawPointer(bitPattern: 1)!
   @exclusivity(unchecked) private var runEnd = UnsafeRawPointer(bitPattern: 1)!
 

@@ -39,7 +39,7 @@ final class JoinKeyReader {
     isOptional = simple?.isOptional ?? false
     primitive = simple?.primitive ?? .bool
     isID = field.identity == .id && simple != nil && !field.isMultiple
-    path = isID || simple == nil ? nil : field.storedPath.map(context.path)
+    path = isID || simple == nil ? nil : field.storedPath.map { context.path($0, typed.reading) }
     step = .allocate(capacity: 1)
     // A path of the context's, which outlives the run.
     step.initialize(

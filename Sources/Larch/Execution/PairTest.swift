@@ -17,13 +17,13 @@ final class PairTest {
       && pair.left.storedPath != nil && pair.right.storedPath != nil
   }
 
-  init?(_ pair: PairFilter, _ context: TransactionContext) {
+  init?(_ pair: PairFilter, _ context: TransactionContext, _ reading: FieldReading?) {
     guard PairTest.isDecidable(pair), let leftForm = pair.left.form.simple,
       let rightForm = pair.right.form.simple, let leftNames = pair.left.storedPath,
       let rightNames = pair.right.storedPath
     else { return nil }
-    left = context.path(leftNames)
-    right = context.path(rightNames)
+    left = context.path(leftNames, reading)
+    right = context.path(rightNames, reading)
     comparison = pair.comparison
     primitive = leftForm.primitive
     kind = primitive.storedKind

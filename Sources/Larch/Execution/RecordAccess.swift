@@ -35,6 +35,8 @@ final class RecordAccess<R: Record>: TypedAccess {
     return made
   }
 
+  override var reading: FieldReading? { collection.reading }
+
   override func test(_ filter: RelatedFilter) throws -> RelatedTest { try related.test(filter) }
 
   override func matches(

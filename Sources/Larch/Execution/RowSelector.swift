@@ -29,7 +29,11 @@ final class RowSelector {
       let simple = isPlain ? field.form.simple : nil
       return Field(
         reference: field, simple: simple, isID: field.identity == .id,
-        path: simple == nil ? nil : field.storedPath.map(run.context.path),
+        path: simple == nil
+          ? nil
+          : field.storedPath.map {
+            run.context.path($0, run.collection.reading)
+          },
         component: simple == nil
           ? nil
           : schema?.fields.firstIndex {

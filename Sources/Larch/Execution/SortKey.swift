@@ -46,7 +46,7 @@ final class SortKey {
     idWidth = idKind.width
     shapes = context.shapes
     self.typed = typed
-    terms = order.map { SortKey.term($0, index, context) }
+    terms = order.map { SortKey.term($0, index, context, typed.reading) }
     isInKeys =
       index != nil && terms.allSatisfy { $0.isID || ($0.component != nil && $0.isSimple) }
     isNumber = idWidth == 8 && terms.count == 1 && SortKey.fitsNumber(terms[0])
@@ -61,7 +61,8 @@ final class SortKey {
   }
 
   private static func term(
-    _ term: OrderTerm, _ index: IndexSchema?, _ context: TransactionContext
+    _ term: OrderTerm, _ index: IndexSchema?, _ context: TransactionContext,
+    _ reading: FieldReading?
   ) -> Term {
     let field = term.field
     let simple = field.form.simple
@@ -72,7 +73,8 @@ final class SortKey {
     }
     return Term(
       field: field,
-      path: isID || simple == nil || field.isMultiple ? nil : field.storedPath.map(context.path),
+      path: isID || simple == nil || field.isMultiple
+        ? nil : field.storedPath.map { context.path($0, reading) },
       isID: isID, primitive: simple?.primitive ?? .bool, isSimple: simple != nil,
       isOptional: simple?.isOptional ?? false, descends: term.descends,
       foldsCase: term.ignoresCase && simple?.primitive == .string, component: component,

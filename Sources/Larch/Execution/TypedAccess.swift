@@ -1,5 +1,8 @@
 /// What only the record type can tell. The store gives the executor one that knows the type.
 class TypedAccess {
+  /// How the fields of its records are read that are stored in another way; nil where none is.
+  var reading: FieldReading? { nil }
+
   /// Whether all filters are true for the decoded record.
   func matches(
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer

@@ -15,6 +15,8 @@ final class WholeIndexValues: TypedAccess {
     context = reader.context
   }
 
+  override var reading: FieldReading? { collection.reading }
+
   override func values(
     of field: FieldReference, in record: UnsafeRawBufferPointer
   ) throws -> [[KeyValue]] {

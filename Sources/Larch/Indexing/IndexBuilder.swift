@@ -7,6 +7,9 @@ struct IndexBuilder {
   let environment: LMDBEnvironment
   let catalog: Catalog
   let batchSize: Int
+  /// That of the environment when the handles of the catalog were opened; nil inside of a
+  /// transaction that is running.
+  var generation: Int?
   let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
 
   /// Builds what is unfinished; returns whether there was anything.
@@ -28,6 +31,7 @@ struct IndexBuilder {
       var total = 0
       var done = 0
       isFinished = try environment.write { transaction in
+        if let generation { try environment.checkGeneration(generation) }
         total = try collection.records.statistics(in: transaction).entries
         let context = try TransactionContext(catalog, of: environment)
         context.begin(transaction)
@@ -45,6 +49,23 @@ struct IndexBuilder {
         return true
       }
       progress(collection.stored.name, index.stored.name, min(done, total), total)
+    }
+  }
+
+  /// Builds what is unfinished of one collection, in a transaction that is running.
+  func build(_ collection: CollectionHandle, in transaction: LMDBTransaction) throws {
+    let context = try TransactionContext(catalog, of: environment)
+    context.begin(transaction)
+    defer { context.end() }
+    let total = try collection.records.statistics(in: transaction).entries
+    for (number, index) in collection.indexes.enumerated() where !index.isReady {
+      var batch = batchSize
+      while batch == batchSize {
+        let position = try BuildPosition(of: index, catalog.storage, transaction)
+        batch = try addBatch(number, in: collection, after: position, context, transaction)
+      }
+      try finish(index, in: collection, context, transaction)
+      progress(collection.stored.name, index.stored.name, total, total)
     }
   }
 

@@ -223,37 +223,25 @@ extension IndexMaintainer {
     _ id: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer,
     in collection: CollectionHandle
   ) throws -> String? {
+    try flush(index, beforeAdding: key)
+    return try UniqueLookup(context: context, index: index, collection: collection)
+      .holder(of: key, isCut: isCut, besides: id) {
+        Set(try $0.keys(of: after, in: index, collection))
+      }
+      .map { collection.stored.idKind.text(of: $0) }
+  }
+
+  /// Writes what was gathered for a unique index where it may be in conflict with the key, or may
+  /// free it, so that one look into the tree tells.
+  func flush(_ index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {
+    guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
     let transaction = try context.transaction()
-    if let pending = existingPendingIndex(index), !pending.isEmpty {
-      // What is gathered counts too: write it when it may matter, so that one look tells.
-      var mayMatter = pending.mayHaveAdded(key)
-      if !mayMatter, pending.hasRemovals {
-        mayMatter = try index.database.get(key, in: transaction) != nil
-      }
-      if mayMatter {
-        try pending.flush(in: transaction)
-        writes += 1
-      }
+    var mayMatter = pending.mayHaveAdded(key)
+    if !mayMatter, pending.hasRemovals {
+      mayMatter = try index.database.get(key, in: transaction) != nil
     }
-    guard isCut else {
-      guard let other = try index.database.get(key, in: transaction), !other.equals(id) else {
-        return nil
-      }
-      return collection.stored.idKind.text(of: other)
-    }
-    // Different long values may share a cut key: only the records tell them apart.
-    var long = WholeValues(context)
-    let wanted = Set(try long.keys(of: after, in: index, collection))
-    var cursor = try LMDBCursor(index.database, in: transaction)
-    var entry = try cursor.seek(exactly: key)
-    while let here = entry {
-      if !here.value.equals(id),
-        try long.keys(ofID: here.value, in: index, collection).contains(where: wanted.contains)
-      {
-        return collection.stored.idKind.text(of: here.value)
-      }
-      entry = try cursor.nextDuplicate()
-    }
-    return nil
+    guard mayMatter else { return }
+    try pending.flush(in: transaction)
+    writes += 1
   }
 }

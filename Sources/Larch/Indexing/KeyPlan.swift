@@ -23,7 +23,7 @@ final class KeyPlan {
   private let steps: UnsafeMutablePointer<Step>
 
   init(_ collection: CollectionHandle) {
-    let lists = collection.indexes.map { KeyPlan.steps(of: $0.schema) }
+    let lists = collection.indexes.map { KeyPlan.steps(of: $0.schema, collection.reading) }
     paths = lists.joined().map(\.path)
     steps = .allocate(capacity: max(1, paths.count))
     count = lists.count
@@ -49,7 +49,7 @@ final class KeyPlan {
   private typealias Draft = (path: FieldPath, primitive: KeyForm.Primitive, field: IndexFieldSchema)
 
   /// Empty when a field is of a form that stored bytes cannot tell.
-  private static func steps(of schema: IndexSchema) -> [Draft] {
+  private static func steps(of schema: IndexSchema, _ reading: FieldReading?) -> [Draft] {
     if schema.isDecoded { return [] }
     var drafts: [Draft] = []
     for field in schema.fields {
@@ -58,7 +58,7 @@ final class KeyPlan {
       guard case .primitive(let primitive) = form.node, let names = field.storedPath else {
         return []
       }
-      drafts.append((FieldPath(names), primitive, field))
+      drafts.append((reading?.path(names) ?? FieldPath(names), primitive, field))
     }
     return drafts
   }

@@ -136,6 +136,27 @@ final class ReferenceCheck {
   /// How many wait, so that a savepoint can go back to it.
   var mark: (records: Int, links: Int) { (waiting.count, waitingLinks.count) }
 
+  /// The references that still lead nowhere, with their places among those that wait.
+  func unresolved(
+    from start: Int
+  ) throws -> [(place: Int, target: UInt32, error: LarchError)] {
+    let transaction = try context.transaction()
+    var found: [(place: Int, target: UInt32, error: LarchError)] = []
+    for (place, item) in waiting.enumerated().dropFirst(start) {
+      try item.id.withUnsafeBytes { id in
+        guard let stored = try item.collection.records.get(id, in: transaction) else { return }
+        let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
+        if try leadsSomewhere(record, item.reference, item.collection) { return }
+        found.append(
+          (
+            place, item.reference.targetStored.id,
+            dangling(id, item.reference.key, item.collection)
+          ))
+      }
+    }
+    return found
+  }
+
   func rewind(to mark: (records: Int, links: Int)) {
     waiting.removeSubrange(min(mark.records, waiting.count)...)
     waitingLinks.removeSubrange(min(mark.links, waitingLinks.count)...)

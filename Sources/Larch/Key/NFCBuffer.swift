@@ -64,6 +64,7 @@ struct NFCBuffer: ~Copyable {
 
   private mutating func flush(_ isNormal: Bool, _ data: NFCData) {
     if !isNormal { normalizeSegment(data) }
+    // With a count there is memory: `appendToSegment` makes it before it counts.
     for index in 0..<segmentCount { write(UInt32(truncatingIfNeeded: segment![index]) & 0x1F_FFFF) }
     segmentCount = 0
   }
@@ -71,6 +72,7 @@ struct NFCBuffer: ~Copyable {
   private mutating func normalizeSegment(_ data: NFCData) {
     let sourceCount = segmentCount
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: sourceCount) { source in
+      // As in `flush`.
       for index in 0..<sourceCount { source[index] = segment![index] }
       decompose(source, data)
     }
@@ -155,6 +157,7 @@ struct NFCBuffer: ~Copyable {
       segment = larger
       segmentCapacity = capacity
     }
+    // Made above at the latest: without it the capacity is 0.
     segment![segmentCount] = entry
     segmentCount += 1
   }

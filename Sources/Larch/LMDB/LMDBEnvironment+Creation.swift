@@ -117,6 +117,12 @@ struct TemporaryFile {
     }
   }
 
+  /// Whether a path is one of a file that is being made.
+  static func isTemporary(_ path: String) -> Bool {
+    path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
+      .hasPrefix(prefix)
+  }
+
   /// A temporary path in the directory of a store.
   static func freePath(in directory: String) -> String {
     directory + "/" + prefix + String(UInt64.random(in: .min ... .max), radix: 36)

@@ -6,13 +6,17 @@ extension LMDBEnvironment {
   /// Makes the map larger, with the turn held and no write transaction open.
   func grow(_ thread: UInt) throws {
     try withStillMap(thread) { handle in
-      var dead: Int32 = 0
-      mdb_reader_check(handle, &dead)
+      clearStaleReaders(handle)
       for (factor, divisor) in [(2, 1), (3, 2), (5, 4)] {
         let (product, overflow) = mapSize.multipliedReportingOverflow(by: factor)
         let size = product / divisor & ~0xFFFF
         if overflow || size <= mapSize || !Self.canMap(size) { continue }
         try resize(handle, to: size)
+        options.log?(
+          LogMessage(.notice, .mapGrown, "The map of the store was made larger.") {
+            $0.path = path
+            $0.detail = "\(mapSize) bytes"
+          })
         return
       }
       throw LarchError(
@@ -41,6 +45,12 @@ extension LMDBEnvironment {
         let size = (max(wanted, mapSize) &+ 0xFFFF) & ~0xFFFF
         if overflow || !Self.canMap(size) { continue }
         try resize(handle, to: size)
+        options.log?(
+          LogMessage(.notice, .followed, "Another process made the file larger; this one follows.")
+          {
+            $0.path = path
+            $0.detail = "\(needed) bytes"
+          })
         return
       }
       throw LarchError(
@@ -82,19 +92,27 @@ extension LMDBEnvironment {
   /// Runs a body while no read is open and none can begin, with the turn held.
   ///
   /// LMDB looks only for a live write when it moves its map: a live read would crash.
-  func withStillMap<T>(_ thread: UInt, _ body: (OpaquePointer) throws -> T) throws -> T {
-    let handle = try holdReads(thread)
+  /// Held reads that nobody uses do not last through it, and their owners are told why.
+  func withStillMap<T>(
+    _ thread: UInt, ending: LMDBHeldRead.Ending = .mapMoved,
+    _ body: (OpaquePointer) throws -> T
+  ) throws -> T {
+    let (handle, ended) = try holdReads(thread, ending)
     defer {
       mutex.lock()
       blockers.remove(.exclusive)
       readsChanged.broadcast()
       mutex.unlock()
+      tell(ended)
     }
     return try body(handle)
   }
 
-  /// Holds new reads back and waits for the open ones to end.
-  private func holdReads(_ thread: UInt) throws -> OpaquePointer {
+  /// Holds new reads back and waits for the open ones to end. Held ones are ended when nothing
+  /// else is in the way any more, so that none is lost for nothing.
+  private func holdReads(
+    _ thread: UInt, _ ending: LMDBHeldRead.Ending
+  ) throws -> (OpaquePointer, [LMDBHeldRead]) {
     let deadline = MonotonicTime.after(seconds: options.waitLimit)
     mutex.lock()
     defer { mutex.unlock() }
@@ -119,7 +137,7 @@ extension LMDBEnvironment {
       }
       isLate = !readsChanged.wait(mutex, until: deadline)
     }
-    return handle
+    return (handle, giveUpHeldReadsLocked(ending))
   }
 
   /// The error that names the read which keeps the map from moving.
@@ -129,7 +147,7 @@ extension LMDBEnvironment {
     ) {
       $0.path = path
       $0.detail = reader.map {
-        "snapshot \($0.transaction.id) is read on thread \(String($0.thread, radix: 16))"
+        "snapshot \($0.transaction.id) is read on thread \(String($0.thread, radix: 16)), begun at \($0.place)"
       }
     }
   }

@@ -40,8 +40,28 @@ extension LMDBEnvironment {
       var dead: Int32 = 0
       let code = mdb_reader_check(handle, &dead)
       guard code == MDB_SUCCESS else { throw translated(LMDBError(code, "mdb_reader_check")) }
+      noteStaleReaders(dead)
       return Int(dead)
     }
+  }
+
+  /// Frees the slots of dead readers along with something else, whatever comes of it.
+  func clearStaleReaders(_ handle: OpaquePointer) {
+    var dead: Int32 = 0
+    mdb_reader_check(handle, &dead)
+    noteStaleReaders(dead)
+  }
+
+  private func noteStaleReaders(_ count: Int32) {
+    guard count > 0, let log = options.log else { return }
+    log(
+      LogMessage(
+        .notice, .staleReaders,
+        "Reads of processes that died were cleared; they kept the space of what was deleted."
+      ) {
+        $0.path = path
+        $0.detail = "\(count)"
+      })
   }
 
   /// Brings every commit to the disk, for stores that do not do so at each commit.

@@ -7,6 +7,8 @@ struct OpenedHandle {
   let handle: OpaquePointer
   let mapSize: Int
   let lastPage: Int
+  /// Whether the file says that it was replaced, by a file that is not there.
+  var keepsMark = false
 }
 
 extension LMDBEnvironment {
@@ -24,9 +26,13 @@ extension LMDBEnvironment {
     for _ in 0..<16 {
       do {
         if let file = try location.existingFile() {
-          return try LMDBRegistry.shared.environment(for: file, path: location.path, options) {
+          let environment = try LMDBRegistry.shared.environment(
+            for: file, path: location.path, options
+          ) {
             try LMDBEnvironment(path: location.path, file: file, options: options)
           }
+          environment.deliverMessages()
+          return environment
         }
         guard options.canCreate, !options.isReadOnly else {
           throw LMDBError(ENOENT, "lstat").larchError(path: location.path)
@@ -38,10 +44,9 @@ extension LMDBEnvironment {
       } catch let other as LMDBRegistry.PathInUse {
         // Made and opened by another thread since the look, or removed while it is open?
         if try location.existingFile() == other.file { continue }
-        throw LarchError(
-          .unsuitableFile,
-          "The file was removed or replaced while it is open in this process; close it first."
-        ) { $0.path = location.path }
+        // A store that is open here may not know yet that it was compacted by another process.
+        if try LMDBRegistry.shared.follow(other.file) { continue }
+        throw other.larchError(location.path)
       }
     }
     throw LarchError(
@@ -86,20 +91,71 @@ extension LMDBEnvironment {
       options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
     }
     do {
-      let opened = try Self.map(path: path, options: options, sizes: sizes)
-      do {
-        try checkOpened(opened)
-      } catch {
-        mdb_env_close(opened.handle)
-        throw error
-      }
-      var dead: Int32 = 0
-      mdb_reader_check(opened.handle, &dead)
-      return opened
+      // A file that is being made has the lock of its maker, and no place for another one.
+      if TemporaryFile.isTemporary(path) { return try openMapped(options, sizes) }
+      return try openInPlace(options, sizes)
     } catch let error as LMDBError {
       if error.kind == .fileNotFound { throw FileReplaced() }
       throw error.larchError(path: path)
     }
+  }
+
+  /// Opens the file, unless it says that another one has taken its place: then that one gets it.
+  private func openInPlace(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
+    let (opened, mark) = try openShared(options, sizes)
+    guard let mark else { return opened }
+    mdb_env_close(opened.handle)
+    if try exchange(mark) == .done {
+      isReplaced = true
+      throw FileReplaced()
+    }
+    // The new file is not there: it was removed, or this one was copied elsewhere without it. What
+    // the old one has is all that the new one had.
+    guard let place = try PlaceLock(path, isExclusive: true), place.file == file else {
+      throw FileReplaced()
+    }
+    var found = try openMapped(options, sizes)
+    found.keepsMark = options.isReadOnly
+    do {
+      if !options.isReadOnly { try removeMark(found.handle) }
+    } catch {
+      mdb_env_close(found.handle)
+      throw error
+    }
+    return found
+  }
+
+  private func openShared(
+    _ options: Options, _ sizes: [Int]
+  ) throws -> (OpenedHandle, ReplacementMark?) {
+    // Until LMDB has opened both files: nobody may exchange them meanwhile.
+    guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
+    let opened = try openMapped(options, sizes)
+    do {
+      let mark = try mark(of: opened.handle)
+      if mark == nil, !options.isReadOnly {
+        SuccessorFile.removeLeftover(of: path) {
+          // In doubt it is needed.
+          (try? self.mark(of: opened.handle) == nil) != true
+        }
+      }
+      return (opened, mark)
+    } catch {
+      mdb_env_close(opened.handle)
+      throw error
+    }
+  }
+
+  private func openMapped(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
+    let opened = try Self.map(path: path, options: options, sizes: sizes)
+    do {
+      try checkOpened(opened)
+    } catch {
+      mdb_env_close(opened.handle)
+      throw error
+    }
+    clearStaleReaders(opened.handle)
+    return opened
   }
 
   /// LMDB opens by name and maps what is shorter than its header says, which ends in SIGBUS.

@@ -2,35 +2,21 @@ internal import CLMDB
 
 internal import Foundation
 
-/// A read transaction with a slot of the lock table. It is parked between reads, which pins no
-/// pages and makes beginning one eight times cheaper.
-final class LMDBReader: @unchecked Sendable {
-  let transaction: LMDBTransaction
-  /// The generation of the environment that it belongs to.
-  let generation: Int
-  /// What an upper layer wants to find again with the slot, such as its caches. Only touched by
-  /// the thread that reads.
-  var attachment: AnyObject?
-  /// The thread that reads, or 0 while it is parked; guarded by the environment.
-  @exclusivity(unchecked) fileprivate(set) var thread: UInt = 0
-
-  fileprivate init(_ transaction: LMDBTransaction, generation: Int) {
-    self.transaction = transaction
-    self.generation = generation
-  }
-}
-
 extension LMDBEnvironment {
   /// A parked reader keeps its slot, and other processes need some too.
-  private var maxParkedReaders: Int { max(1, min(64, options.maxReaders / 4)) }
+  var maxParkedReaders: Int { max(1, min(64, options.maxReaders / 4)) }
 
   /// Begins a read of the newest snapshot. It must end with `endRead`, on the same thread.
-  func beginRead() throws -> LMDBReader {
+  ///
+  /// Where a parked reader is at hand this makes no system call.
+  func beginRead(at place: CodePlace = CodePlace()) throws -> LMDBReader {
     try checkNotForked()
     let thread = ThreadIdentity.current
     mutex.lock()
     if blockers.isEmpty, let reader = parkedReaders.popLast() {
       reader.thread = thread
+      reader.place = place
+      reader.use &+= 1
       activeUses &+= 1
       mutex.unlock()
       let code = mdb_txn_renew(reader.transaction.pointer)
@@ -39,7 +25,7 @@ extension LMDBEnvironment {
     } else {
       mutex.unlock()
     }
-    return try beginReadSlowly(thread)
+    return try beginReadSlowly(thread, place)
   }
 
   /// Ends a read; its reader must not be used any more.
@@ -78,6 +64,7 @@ extension LMDBEnvironment {
     defer {
       mutex.lock()
       endUseLocked()
+      deliverMessages()
     }
     return try body(handle)
   }
@@ -113,7 +100,7 @@ extension LMDBEnvironment {
   func isReading(_ thread: UInt) -> Bool { readers.contains { $0.thread == thread } }
 
   /// Ends a use with the mutex held, and unlocks it.
-  private func endUseLocked() {
+  func endUseLocked() {
     activeUses &-= 1
     if !blockers.isEmpty || slotWaiters > 0 { readsChanged.broadcast() }
     let mustClose = blockers.contains(.closed) && isIdle
@@ -123,28 +110,54 @@ extension LMDBEnvironment {
 
   // MARK: The slow way to a read
 
-  private func beginReadSlowly(_ thread: UInt) throws -> LMDBReader {
-    let deadline = MonotonicTime.after(seconds: options.waitLimit)
+  private func beginReadSlowly(_ thread: UInt, _ place: CodePlace) throws -> LMDBReader {
+    defer { deliverMessages() }
+    var wait: SlotWait?
     while true {
       let handle = try beginUse(thread)
       let generation = self.generation
-      let (reader, code) = renewOrBegin(handle, thread)
-      if let reader { return reader }
+      let (reader, code) = renewOrBegin(handle, thread, place)
+      if let reader {
+        if let wait { tell(wait, place) }
+        return reader
+      }
       mutex.lock()
       endUseLocked()
       switch code {
       case MDB_MAP_RESIZED: try adoptMapSize(thread)
       case MDB_PANIC: try recover(thread, poisoning: generation)
-      case MDB_READERS_FULL: try waitForSlot(until: deadline)
+      case MDB_READERS_FULL: wait = try waitForSlot(wait)
       default: throw translated(LMDBError(code, "mdb_txn_begin"))
       }
     }
   }
 
-  private func renewOrBegin(_ handle: OpaquePointer, _ thread: UInt) -> (LMDBReader?, Int32) {
+  /// A read for housekeeping, which waits for nothing: nil where that would be needed.
+  func beginReadAtOnce() -> LMDBReader? {
+    if isForked { return nil }
+    let thread = ThreadIdentity.current
+    mutex.lock()
+    guard blockers.isEmpty, let handle else {
+      mutex.unlock()
+      return nil
+    }
+    activeUses &+= 1
+    mutex.unlock()
+    let (reader, _) = renewOrBegin(handle, thread, CodePlace())
+    if let reader { return reader }
+    mutex.lock()
+    endUseLocked()
+    return nil
+  }
+
+  private func renewOrBegin(
+    _ handle: OpaquePointer, _ thread: UInt, _ place: CodePlace
+  ) -> (LMDBReader?, Int32) {
     mutex.lock()
     let parked = parkedReaders.popLast()
     parked?.thread = thread
+    parked?.place = place
+    parked?.use &+= 1
     mutex.unlock()
     if let parked {
       let code = mdb_txn_renew(parked.transaction.pointer)
@@ -158,27 +171,71 @@ extension LMDBEnvironment {
     var transaction: OpaquePointer?
     let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
     guard code == MDB_SUCCESS, let transaction else { return (nil, code) }
-    let reader = LMDBReader(LMDBTransaction(pointer: transaction), generation: generation)
+    let reader = LMDBReader(
+      LMDBTransaction(pointer: transaction), generation: generation, place: place)
     mutex.lock()
     reader.thread = thread
+    reader.use = 1
     readers.append(reader)
     mutex.unlock()
     return (reader, code)
   }
 
-  /// Frees the slots of dead processes, else waits a moment for a read to end.
-  private func waitForSlot(until deadline: MonotonicTime) throws {
-    if try checkReaders() > 0 { return }
+  // MARK: A full table
+
+  /// A read that waits for a slot.
+  private struct SlotWait {
+    let began: MonotonicTime
+    let deadline: MonotonicTime
+    /// Who had the slots when it began.
+    let holders: String
+  }
+
+  /// Frees the slots of dead processes and of snapshots that are too old, else waits a moment for
+  /// a read to end.
+  private func waitForSlot(_ before: SlotWait?) throws -> SlotWait {
+    let wait =
+      before
+      ?? SlotWait(
+        began: .now, deadline: MonotonicTime.after(seconds: options.waitLimit),
+        holders: options.log == nil ? "" : describedSlots())
+    if try checkReaders() > 0 { return wait }
+    try endOldHeldReads()
     mutex.lock()
     slotWaiters += 1
     let now = MonotonicTime.now.nanoseconds
-    let isLate = now >= deadline.nanoseconds
-    if !isLate {
+    let isLate = now >= wait.deadline.nanoseconds
+    // A snapshot that was just ended has left a parked reader.
+    if !isLate, parkedReaders.isEmpty {
       // Reads of other processes end without a word, hence the short wait.
       _ = readsChanged.wait(mutex, until: MonotonicTime(nanoseconds: now &+ 10_000_000))
     }
     slotWaiters -= 1
     mutex.unlock()
-    if isLate { throw LMDBError(MDB_READERS_FULL, "mdb_txn_begin").larchError(path: path) }
+    if isLate { throw fullTableError() }
+    return wait
+  }
+
+  /// The error that names the reads which have been open the longest.
+  private func fullTableError() -> LarchError {
+    let detail = describedSlots()
+    var error = LMDBError(MDB_READERS_FULL, "mdb_txn_begin").larchError(path: path)
+    error.context.detail = detail
+    return error
+  }
+
+  private func tell(_ wait: SlotWait, _ place: CodePlace) {
+    guard let log = options.log else { return }
+    var details = LogMessage.Details()
+    details.place = place
+    details.waited = .nanoseconds(MonotonicTime.now.nanoseconds &- wait.began.nanoseconds)
+    log(
+      LogMessage(
+        .warning, .readerWait, "A read waited for a slot: the table of readers is full.",
+        details: details
+      ) {
+        $0.path = path
+        $0.detail = wait.holders
+      })
   }
 }

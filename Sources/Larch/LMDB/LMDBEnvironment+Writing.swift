@@ -8,17 +8,23 @@ extension LMDBEnvironment {
   /// The body runs again from the start when the map was full: whatever it does outside the
   /// transaction must allow that.
   @discardableResult
-  func write<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
-    guard !options.isReadOnly else {
-      throw LarchError(.readOnly, "The store was opened read-only; open it for writing.") {
-        $0.path = path
-      }
-    }
+  func write<T>(
+    durability: LMDBDurability? = nil, _ body: (LMDBTransaction) throws -> T
+  ) throws -> T {
+    try checkWritable()
     return try withTurn {
       if options.rehearsesWrites { try rehearse(body) }
       while true {
-        if let result = try attempt(body) { return result }
+        if let result = try attempt(durability ?? options.durability, body) { return result }
         try grow(ThreadIdentity.current)
+      }
+    }
+  }
+
+  func checkWritable() throws {
+    guard !options.isReadOnly else {
+      throw LarchError(.readOnly, "The store was opened read-only; open it for writing.") {
+        $0.path = path
       }
     }
   }
@@ -27,16 +33,16 @@ extension LMDBEnvironment {
   private func rehearse<T>(_ body: (LMDBTransaction) throws -> T) throws {
     let transaction = try beginWrite()
     defer { transaction.abort() }
-    attemptHitFullMap = false
     do { _ = try body(transaction) } catch {
       if !attemptHitFullMap { throw translated(error) }
     }
   }
 
   /// One run of a write; nil when the map was full and nothing was changed.
-  private func attempt<T>(_ body: (LMDBTransaction) throws -> T) throws -> T? {
+  private func attempt<T>(
+    _ durability: LMDBDurability, _ body: (LMDBTransaction) throws -> T
+  ) throws -> T? {
     let transaction = try beginWrite()
-    attemptHitFullMap = false
     let value: T
     do {
       value = try body(transaction)
@@ -49,19 +55,43 @@ extension LMDBEnvironment {
       transaction.abort()
       return nil
     }
+    return try commit(transaction, durability) ? value : nil
+  }
+
+  /// Commits what `beginWrite` began, with the turn held; false when the map was full and nothing
+  /// was changed.
+  func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
+    attemptHitFullMap = false
+    setDurability(durability)
     do {
       try transaction.commit()
     } catch {
-      if attemptHitFullMap { return nil }
-      throw afterFailedCommit(error, id: id)
+      if attemptHitFullMap { return false }
+      let failure = afterFailedCommit(error, id: id)
+      options.log?(
+        LogMessage(.error, .commitFailed, "A commit failed: the disk did not take it.") {
+          $0.path = path
+          // Of the store, so without data of records.
+          $0.detail = "\(error)"
+        })
+      throw failure
     }
-    afterCommit()
-    return value
+    afterCommit(id, durability)
+    return true
+  }
+
+  /// LMDB looks at its flags when it commits; both may be changed while it is open.
+  private func setDurability(_ durability: LMDBDurability) {
+    guard durability != currentDurability, let handle else { return }
+    mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), durability == .none ? 1 : 0)
+    mdb_env_set_flags(handle, UInt32(MDB_NOMETASYNC), durability == .relaxed ? 1 : 0)
+    currentDurability = durability
   }
 
   /// Begins a write with the turn held, in whatever state others have left the environment.
-  private func beginWrite() throws -> LMDBTransaction {
+  func beginWrite() throws -> LMDBTransaction {
+    attemptHitFullMap = false
     let thread = ThreadIdentity.current
     var isRecovered = false
     while true {
@@ -74,9 +104,22 @@ extension LMDBEnvironment {
         try reopen(thread)
         continue
       }
+      keepHouse(beforeWrite: current)
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
-      if code == MDB_SUCCESS, let transaction { return LMDBTransaction(pointer: transaction) }
+      if code == MDB_SUCCESS, let transaction {
+        let begun = LMDBTransaction(pointer: transaction)
+        do {
+          if try !isSuperseded(begun) { return begun }
+        } catch {
+          begun.abort()
+          throw translated(error)
+        }
+        // Nobody may write to a file that another one has taken the place of.
+        begun.abort()
+        try follow(thread)
+        continue
+      }
       switch code {
       case MDB_MAP_RESIZED:
         try adoptMapSizeInTurn(thread)
@@ -89,25 +132,23 @@ extension LMDBEnvironment {
     }
   }
 
-  private func afterCommit() {
+  private func afterCommit(_ id: UInt64, _ durability: LMDBDurability) {
     guard let handle else { return }
+    var info = MDB_envinfo()
+    mdb_env_info(handle, &info)
+    // LMDB keeps its number, and writes nothing, when nothing was changed.
+    if UInt64(info.me_last_txnid) < id { return }
     #if canImport(Darwin)
       // LMDB's own flush leaves the data in the cache of the drive there.
-      if options.durability == .durable {
+      if durability == .durable {
         var descriptor: Int32 = -1
         mdb_env_get_fd(handle, &descriptor)
         _ = fcntl(descriptor, F_FULLFSYNC)
       }
     #endif
-    // A reader that died pins every page freed since. LMDB looks for one only when it must.
-    var info = MDB_envinfo()
-    mdb_env_info(handle, &info)
     let page = Int(info.me_last_pgno)
-    if page > lastCheckedPage &+ lastCheckedPage / 10 &+ 32 {
-      lastCheckedPage = page
-      var dead: Int32 = 0
-      mdb_reader_check(handle, &dead)
-    }
+    keepHouse(afterCommit: handle, lastPage: page)
+    watchReads(lastPage: page)
   }
 
   /// Sees whether a failed commit has made LMDB give the environment up, and opens it anew then.
@@ -121,21 +162,28 @@ extension LMDBEnvironment {
     do {
       try reopen(ThreadIdentity.current)
     } catch {
-      // Later operations try again; this one has its own failure to tell.
-      return failure
+      // Later operations try again; nobody knows before that what is in the file.
+      return LarchError(
+        .ioFailure, "The disk failed at the end of the commit; read whether the change is there.",
+        underlying: failure
+      ) { $0.path = path }
     }
-    guard lastTransactionID() >= id else { return failure }
+    guard newestSnapshot() >= id else { return failure }
     return LarchError(
       .ioFailure, "The commit reached the file, but the disk failed; do not repeat the write.",
       underlying: error
     ) { $0.path = path }
   }
 
-  private func lastTransactionID() -> UInt64 {
-    guard let handle else { return 0 }
-    var info = MDB_envinfo()
-    mdb_env_info(handle, &info)
-    return UInt64(info.me_last_txnid)
+  /// The number of the snapshot that a read would see. The header of the file may have a greater
+  /// one: where other processes have the file open, they go on without a commit that failed.
+  private func newestSnapshot() -> UInt64 {
+    var started: OpaquePointer?
+    guard let handle, mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started) == MDB_SUCCESS,
+      let started
+    else { return 0 }
+    defer { mdb_txn_abort(started) }
+    return UInt64(mdb_txn_id(started))
   }
 
   /// Runs a body that opens databases, in a transaction that keeps their handles: those of a read
@@ -147,6 +195,8 @@ extension LMDBEnvironment {
       while true {
         do {
           return try withHandle { try openingRead($0, body) }
+        } catch is Superseded {
+          try follow(thread)
         } catch let failure as OpeningFailure {
           switch failure.code {
           case MDB_MAP_RESIZED:
@@ -165,15 +215,26 @@ extension LMDBEnvironment {
   /// A transaction for opening could not begin.
   private struct OpeningFailure: Error { let code: Int32 }
 
+  /// Another file has taken the place of this one.
+  private struct Superseded: Error {}
+
   private func openingRead<T>(
     _ handle: OpaquePointer, _ body: (LMDBTransaction) throws -> T
   ) throws -> T {
     var started: OpaquePointer?
-    let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started)
+    var code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started)
+    if code == MDB_READERS_FULL {
+      clearStaleReaders(handle)
+      // A write needs no slot, and the turn is held: a store can always be opened. One that is
+      // opened read-only cannot write, and has the slots of the dead.
+      let flags = options.isReadOnly ? UInt32(MDB_RDONLY) : 0
+      code = mdb_txn_begin(handle, nil, flags, &started)
+    }
     guard code == MDB_SUCCESS, let started else { throw OpeningFailure(code: code) }
     let transaction = LMDBTransaction(pointer: started)
     let value: T
     do {
+      if try isSuperseded(transaction) { throw Superseded() }
       value = try body(transaction)
     } catch {
       transaction.abort()

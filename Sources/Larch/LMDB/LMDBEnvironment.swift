@@ -2,13 +2,15 @@ internal import CLMDB
 internal import Synchronization
 
 /// How much of a commit must be on the disk before it returns.
-enum LMDBDurability: Sendable, Hashable {
-  /// Everything: no acknowledged commit is lost, whatever happens.
-  case durable
-  /// All but the last header: a power cut may lose the last commit, never more, never half.
-  case relaxed
+enum LMDBDurability: Int, Sendable, Comparable {
   /// Nothing: a power cut may destroy the file. For tests and for files that can be made again.
   case none
+  /// All but the last header: a power cut may lose the last commit, never more, never half.
+  case relaxed
+  /// Everything: no acknowledged commit is lost, whatever happens.
+  case durable
+
+  static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// An open LMDB file, shared by all who open the same file in a process.
@@ -40,6 +42,12 @@ final class LMDBEnvironment: @unchecked Sendable {
     var rehearsesWrites = false
     /// Looks at the file before LMDB maps it: LMDB trusts every byte.
     var beforeMapping: (@Sendable (String) throws -> Void)?
+    /// After how many seconds an open read that keeps pages is told to the log.
+    var oldReadWarning = 10.0
+    /// Told how far an exchange of files is, so that tests can end the process there.
+    var replacing: (@Sendable (ReplacementStep) -> Void)?
+    /// Told what happens to the file beside what callers ask for.
+    var log: (@Sendable (LogMessage) -> Void)?
   }
 
   /// What keeps transactions from beginning.
@@ -56,7 +64,11 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// The canonical path of the file.
   let path: String
   let options: Options
-  let file: FileIdentity
+  /// Where messages wait for their thread to be free; nil where there is no log.
+  let post: LogPost?
+  /// The file at the path, another one when it was exchanged. Guarded by the registry, and changed
+  /// by the thread whose turn it is.
+  @exclusivity(unchecked) var file: FileIdentity
   private let forkCount: Int
   private let generations = Atomic<Int>(0)
 
@@ -76,14 +88,36 @@ final class LMDBEnvironment: @unchecked Sendable {
   var readers: [LMDBReader] = []
   @exclusivity(unchecked) var parkedReaders: [LMDBReader] = []
   @exclusivity(unchecked) var slotWaiters = 0
+  /// Reads that last beyond the call that began them.
+  @exclusivity(unchecked) var heldReads: [LMDBHeldRead] = []
+  /// When old reads are looked for again, on the clock of `MonotonicTime`.
+  @exclusivity(unchecked) var nextWatch: Int64 = 0
+  /// When reads of other processes were seen first.
+  var foreignReads: [ForeignRead: ReadSighting] = [:]
 
   /// The thread whose turn to write it is, or 0.
   var writingThread: UInt = 0
   var waitingWriters: [LMDBTurn] = []
+  /// Whether the thread whose turn it is may take it once more.
+  @exclusivity(unchecked) var isTurnLent = false
+  /// How many turns to write were ever asked for.
+  @exclusivity(unchecked) var turnsAsked: UInt64 = 0
+  /// Where the write was asked for whose turn it is, for the log; nil where nobody asks.
+  @exclusivity(unchecked) var turnPlace: CodePlace?
 
-  /// Only touched by the thread whose turn it is.
+  // Only touched by the thread whose turn it is.
+  /// What this turn waited for; nil where it did not.
+  @exclusivity(unchecked) var turnWait: LMDBWait?
   var attemptHitFullMap = false
-  var lastCheckedPage = 0
+  var readerWatch = ReaderWatch(lastPage: 0)
+  /// The last page of the file when reads of other processes were last looked for.
+  var lastWatchedPage = 0
+  /// The file was found to be replaced: the one that is at the path now is the store.
+  var isReplaced = false
+  /// The file has a mark that means nothing and cannot be taken away.
+  @exclusivity(unchecked) var keepsMark = false
+  /// How LMDB was last told to commit.
+  var currentDurability = LMDBDurability.durable
 
   /// How many have it open; guarded by the registry.
   var owners = 1
@@ -94,6 +128,14 @@ final class LMDBEnvironment: @unchecked Sendable {
   init(path: String, file: FileIdentity, options: Options) throws {
     self.path = path
     self.file = file
+    var options = options
+    var post: LogPost?
+    if let log = options.log {
+      let made = LogPost(log)
+      options.log = { message in made.add(message) }
+      post = made
+    }
+    self.post = post
     self.options = options
     forkCount = ForkWatch.count
     let opened = try openHandle(sizes: Self.mapSizes(options.reservedMapSize))
@@ -121,9 +163,12 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   /// Takes a new LMDB handle into use, with the mutex held or before anyone else can see it.
   func adopt(_ opened: OpenedHandle) {
+    keepsMark = opened.keepsMark
     handle = opened.handle
     mapSize = opened.mapSize
-    lastCheckedPage = opened.lastPage
+    readerWatch = ReaderWatch(lastPage: opened.lastPage)
+    lastWatchedPage = opened.lastPage
+    currentDurability = options.durability
     mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
   }
 

@@ -69,6 +69,19 @@ struct StoreLocation: Sendable {
     return FileIdentity(status)
   }
 
+  /// The identity of whatever plain file is at the path, also one that is no store; nil when there
+  /// is none.
+  func occupant() throws -> FileIdentity? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      let code = errno
+      if code == ENOENT { return nil }
+      throw LMDBError(code, "lstat").larchError(path: path)
+    }
+    try Self.checkPlain(status, path: path)
+    return FileIdentity(status)
+  }
+
   private func checkLockFile() throws {
     var status = stat()
     if lstat(lockPath, &status) == 0 { try Self.checkPlain(status, path: lockPath) }

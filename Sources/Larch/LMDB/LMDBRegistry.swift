@@ -56,6 +56,49 @@ final class LMDBRegistry: @unchecked Sendable {
     }
   }
 
+  /// Notes that the environment has another file now. Its handle is closed, so that nobody else
+  /// has the new file open in this process as long as the path is taken.
+  func move(_ environment: LMDBEnvironment, to file: FileIdentity) throws {
+    mutex.lock()
+    defer { mutex.unlock() }
+    guard entries[file] == nil else { throw PathInUse(file: file).larchError(environment.path) }
+    if case .open(let current)? = entries[environment.file], current === environment {
+      entries[environment.file] = nil
+      entries[file] = .open(environment)
+    }
+    environment.file = file
+  }
+
+  /// Lets the environment of a file see whether it was exchanged; true when it was.
+  func follow(_ file: FileIdentity) throws -> Bool {
+    mutex.lock()
+    guard case .open(let environment)? = entries[file], !environment.isForked,
+      environment.owners > 0
+    else {
+      mutex.unlock()
+      return false
+    }
+    environment.owners += 1
+    mutex.unlock()
+    defer { release(environment) }
+    try environment.openDatabases { _ in }
+    mutex.lock()
+    defer { mutex.unlock() }
+    return environment.file != file
+  }
+
+  /// The environment that is open under a path, with one more owner, however it was opened.
+  func environment(at path: String) -> LMDBEnvironment? {
+    mutex.lock()
+    defer { mutex.unlock() }
+    for case .open(let environment) in entries.values
+    where environment.path == path && !environment.isForked && environment.owners > 0 {
+      environment.owners += 1
+      return environment
+    }
+    return nil
+  }
+
   private func publish(_ entry: Entry?, for file: FileIdentity) {
     mutex.lock()
     entries[file] = entry
@@ -71,6 +114,19 @@ final class LMDBRegistry: @unchecked Sendable {
     try checkNoOtherFile(path: path, than: nil)
   }
 
+  /// Whether a store is open, or being opened by others than the caller, under this path.
+  func isOpen(path: String) -> Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return entries.values.contains { entry in
+      if case .open(let environment) = entry {
+        environment.path == path && !environment.isForked
+      } else {
+        false
+      }
+    }
+  }
+
   private func checkNoOtherFile(path: String, than file: FileIdentity?) throws {
     for (other, entry) in entries where other != file && entry.path == path {
       if case .open(let environment) = entry, environment.isForked { continue }
@@ -79,7 +135,16 @@ final class LMDBRegistry: @unchecked Sendable {
   }
 
   /// Another file than the one that was looked at is open under the path.
-  struct PathInUse: Error { let file: FileIdentity }
+  struct PathInUse: Error {
+    let file: FileIdentity
+
+    func larchError(_ path: String) -> LarchError {
+      LarchError(
+        .unsuitableFile,
+        "The file was removed or replaced while it is open in this process; close it first."
+      ) { $0.path = path }
+    }
+  }
 
   func release(_ environment: LMDBEnvironment) {
     mutex.lock()
@@ -134,6 +199,8 @@ extension LMDBEnvironment {
   fileprivate func closeHandleIfIdle() -> Bool {
     mutex.lock()
     blockers.insert(.closed)
+    // Those that are used count as uses, and are ended with them.
+    _ = giveUpHeldReadsLocked(.closed)
     guard isIdle else {
       readsChanged.broadcast()
       mutex.unlock()

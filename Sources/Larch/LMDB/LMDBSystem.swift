@@ -82,6 +82,9 @@ struct MonotonicTime: Sendable {
     return Self(nanoseconds: now.nanoseconds &+ Int64(limit * 1e9))
   }
 
+  /// A point in the future; one that is too far away to be told is never reached.
+  static func after(_ duration: Duration) -> Self { after(seconds: duration.inSeconds) }
+
   fileprivate var specification: timespec {
     var time = timespec()
     time.tv_sec = .init(nanoseconds / 1_000_000_000)
@@ -114,4 +117,11 @@ enum ForkWatch {
   static func install() { _ = isInstalled }
 
   static var count: Int { forks.load(ordering: .relaxed) }
+}
+
+extension Duration {
+  var inSeconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
 }

@@ -66,14 +66,19 @@ struct AssociationIndex: Sendable {
 struct StoreSchema: Sendable {
   var collections: [CollectionSchema] = []
   var associations: [AssociationSchema] = []
+  /// The older names of fields of all types.
+  var aliases = FieldAliases()
 
   init() {}
 
   /// - Throws: `.invalidSchema` for declarations that cannot be used, or contradict each other.
   init(_ types: [any Record.Type]) throws {
     let compiler = try AssociationCompiler(types)
-    for type in types {
-      let schema = try SchemaCompiler.compile(type, needs: compiler.needs(of: type))
+    let renames = try types.map { try Renames(of: $0) }
+    for one in renames { aliases.add(one.aliases) }
+    for (type, renames) in zip(types, renames) {
+      let schema = try SchemaCompiler.compile(
+        type, needs: compiler.needs(of: type), renames: renames, aliases: aliases)
       if let other = collections.first(where: { $0.name == schema.name }) {
         if other.typeID == schema.typeID { continue }
         throw LarchError(
@@ -84,5 +89,24 @@ struct StoreSchema: Sendable {
       collections.append(schema)
     }
     associations = try compiler.schemas(collections)
+    for collection in collections {
+      try checkFormerNames(of: collection)
+    }
+  }
+
+  /// A name that another open type has now cannot be told from one that a type had.
+  private func checkFormerNames(of collection: CollectionSchema) throws {
+    for name in collection.renames.collectionNames
+    where collections.contains(where: {
+      $0.name == name || ($0 !== collection && $0.renames.collectionNames.contains(name))
+    }) {
+      throw LarchError(
+        .invalidSchema,
+        "The older name of a type is a name of another one that the store is opened with; declare another `collectionName` in that."
+      ) {
+        $0.collection = collection.name
+        $0.detail = name
+      }
+    }
   }
 }

@@ -94,19 +94,37 @@ final class CollectionSchema: Sendable {
   let referencedIDs: ReferencedIDs
   /// Tells a coder which values stand for fields that older records lack; nil when none do.
   let declareDefaults: (@Sendable (RecordCoder) throws -> Void)?
+  /// Whether code of the type runs with saves and deletions of its records.
+  let hasHooks: Bool
+  /// Whether code that may write runs with its saves: hooks, or rules with code of their own.
+  let savesRunCode: Bool
   /// `TypedDeclarations` of the record type.
   let typed: any AnyObject & Sendable
+  /// The fields that have a default.
+  let defaults: Set<String>
+  /// Those of them that are not optional, so that the default stands in for a stored nil too.
+  let standInDefaults: Set<String>
+  /// Older names of the type and of its fields.
+  let renames: Renames
+
+  /// What records of the type hold, as far as its coding tells. Running that coding is the first
+  /// thing that is done for it.
+  var form: FieldForm { FormFinder.form(of: type) }
 
   init(
     name: String, typeName: String, type: any Record.Type, idKind: RecordIDKind,
     indexes: [IndexSchema], declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
-    typed: any AnyObject & Sendable, decodedKeys: @escaping DecodedKeys,
+    typed: any AnyObject & Sendable, rulesRunCode: Bool, defaults: Set<String> = [],
+    standInDefaults: Set<String> = [], renames: Renames = Renames(),
+    decodedKeys: @escaping DecodedKeys,
     referencedIDs: @escaping ReferencedIDs
   ) {
     self.name = name
     self.typeName = typeName
     self.type = type
     typeID = ObjectIdentifier(type)
+    hasHooks = type is any _HookedRecord.Type
+    self.savesRunCode = hasHooks || rulesRunCode
     self.idKind = idKind
     self.indexes = indexes
     leadingFields = indexes.map { $0.fields.first?.identityHash ?? 0 }
@@ -114,6 +132,9 @@ final class CollectionSchema: Sendable {
     self.referencedIDs = referencedIDs
     self.declareDefaults = declareDefaults
     self.typed = typed
+    self.defaults = defaults
+    self.standInDefaults = standInDefaults
+    self.renames = renames
     hasDecodedIndexes = indexes.contains { $0.isDecoded }
   }
 }

@@ -6,10 +6,13 @@
 /// ```swift
 /// Default(\.role, .member)
 /// ```
+///
+/// It also stands in for a nil that an older record has where the property is no longer optional.
 public struct Default<R: Record>: Sendable {
   let declaration: DefaultDeclaration<R>
 
-  /// Declares that records without the field have `value` there.
+  /// Declares that records without the field have `value` there, and those with nil where the
+  /// property is not optional.
   ///
   /// The field must be a stored property. Cost: nothing for records that have the field.
   public init<Value: Codable & Sendable>(

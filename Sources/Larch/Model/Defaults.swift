@@ -34,6 +34,14 @@ struct Defaults {
     }
   }
 
+  /// The coding names of the fields that have one.
+  var names: Set<String> { Set(values.keys) }
+
+  /// Those of them that may not be nil: the default is there for a stored nil too.
+  var standInNames: Set<String> {
+    Set(values.filter { !(type(of: $0.value) is any OptionalType.Type) }.keys)
+  }
+
   /// What a coder has to be told, or nil when nothing is declared.
   func declaration<R: Record>(for type: R.Type) -> (@Sendable (RecordCoder) throws -> Void)? {
     guard !values.isEmpty else { return nil }

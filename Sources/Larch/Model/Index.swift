@@ -90,11 +90,14 @@ final class IndexDeclaration<R: Record>: Sendable {
   let isUnique: Bool
   let fields: [FieldDeclaration<R>]
   let condition: (@Sendable (R) -> Bool)?
+  /// Made for a rule of uniqueness: its name gives way to those that are declared.
+  let isOfRule: Bool
 
   init(
     name: String?, isUnique: Bool, fields: [FieldDeclaration<R>],
-    condition: (@Sendable (R) -> Bool)?
+    condition: (@Sendable (R) -> Bool)?, isOfRule: Bool = false
   ) {
+    self.isOfRule = isOfRule
     self.name = name
     self.isUnique = isUnique
     self.fields = fields

@@ -15,12 +15,16 @@ public struct Schema<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
   let defaults: [DefaultDeclaration<R>]
   let associations: [DeclaredAssociation]
+  let validations: [ValidationDeclaration<R>]
+  let renames: [RenameDeclaration<R>]
 
   /// A schema without declarations.
   public init() {
     indexes = []
     defaults = []
     associations = []
+    validations = []
+    renames = []
   }
 
   /// A schema of the declarations in the closure.
@@ -28,16 +32,22 @@ public struct Schema<R: Record>: Sendable {
     var indexes: [IndexDeclaration<R>] = []
     var defaults: [DefaultDeclaration<R>] = []
     var associations: [DeclaredAssociation] = []
+    var validations: [ValidationDeclaration<R>] = []
+    var renames: [RenameDeclaration<R>] = []
     for element in declarations() {
       switch element.kind {
       case .index(let index): indexes.append(index)
       case .default(let value): defaults.append(value)
       case .association(let ends): associations += ends
+      case .validation(let validation): validations.append(validation)
+      case .rename(let rename): renames.append(rename)
       }
     }
     self.indexes = indexes
     self.defaults = defaults
     self.associations = associations
+    self.validations = validations
+    self.renames = renames
   }
 }
 
@@ -47,6 +57,8 @@ public struct SchemaElement<R: Record>: Sendable {
     case index(IndexDeclaration<R>)
     case `default`(DefaultDeclaration<R>)
     case association([DeclaredAssociation])
+    case validation(ValidationDeclaration<R>)
+    case rename(RenameDeclaration<R>)
   }
 
   let kind: Kind
@@ -96,6 +108,16 @@ public enum SchemaBuilder<R: Record> {
     _ association: ManyToMany<R, Target>
   ) -> [SchemaElement<R>] {
     [SchemaElement(kind: .association(association.declared))]
+  }
+
+  /// A line that declares a rule for the values of records.
+  public static func buildExpression(_ rule: Validate<R>) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .validation(rule.declaration))]
+  }
+
+  /// A line that declares an older name of a field, or of the type.
+  public static func buildExpression(_ rename: Renamed<R>) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .rename(rename.declaration))]
   }
 
   /// All lines together.

@@ -4,14 +4,20 @@ enum SchemaCompiler {
   /// More than this many indexes on one type are refused; each costs on every save.
   static let indexLimit = 64
 
-  /// - Parameter needs: the indexes that associations need beside those that are declared.
+  /// - Parameters:
+  ///   - needs: the indexes that associations need beside those that are declared.
+  ///   - renames: the older names that the type declares.
+  ///   - aliases: the older names of fields that all types declare.
   static func compile<R: Record>(
-    _ type: R.Type, needs: [AssociationIndex] = []
+    _ type: R.Type, needs: [AssociationIndex] = [], renames: Renames = Renames(),
+    aliases: FieldAliases = FieldAliases()
   ) throws -> CollectionSchema {
     let name = R.collectionName
     let typeName = String(describing: type)
     try check(name: name, of: typeName)
-    let declarations = all(R.schema.indexes, and: needs)
+    let declared = R.schema
+    let rules = try ValidationCompiler(declared.validations)
+    let (declarations, places) = all(declared.indexes, and: needs, and: rules.needs)
     guard declarations.count <= indexLimit else {
       throw LarchError(
         .invalidSchema, "A type may declare 64 indexes at most; remove those that no query uses."
@@ -19,8 +25,9 @@ enum SchemaCompiler {
     }
     let defaults = try Defaults(of: type)
     var indexes: [IndexSchema] = []
+    let reading = FieldReading(type, aliases: aliases, defaults: [])
     for declaration in declarations {
-      let index = try compile(declaration, of: name, defaults)
+      let index = try compile(declaration, of: name, defaults, reading, besides: indexes)
       if indexes.contains(where: { $0.name == index.name }) {
         throw LarchError(
           .invalidSchema, "Two indexes have the same name; give one of them another `name:`."
@@ -31,10 +38,13 @@ enum SchemaCompiler {
       }
       indexes.append(index)
     }
+    let program = rules.program(places: places)
     return CollectionSchema(
       name: name, typeName: typeName, type: type, idKind: R.ID._idKind,
       indexes: indexes, declareDefaults: defaults.declaration(for: type),
-      typed: TypedDeclarations<R>(declarations),
+      typed: TypedDeclarations<R>(declarations, program), rulesRunCode: program.runsCode,
+      defaults: defaults.names, standInDefaults: defaults.standInNames,
+      renames: renames,
       decodedKeys: { bytes, coder, writer, isWanted, emit in
         let record = try coder.decode(R.self, from: bytes)
         for (number, declaration) in declarations.enumerated() where isWanted(number) {
@@ -73,6 +83,48 @@ enum SchemaCompiler {
     return all
   }
 
+  /// All of these, and those of rules that none of them is, with the place of each rule's.
+  private static func all<R: Record>(
+    _ declared: [IndexDeclaration<R>], and needs: [AssociationIndex],
+    and rules: [ValidationCompiler<R>.Need]
+  ) -> (indexes: [IndexDeclaration<R>], places: [Int]) {
+    var indexes = all(declared, and: needs)
+    let places = rules.map { place(of: $0.declaration, in: &indexes) }
+    return (indexes, places)
+  }
+
+  /// The place of the unique index that a rule stands on: a declared one over the same fields, or a
+  /// new one.
+  private static func place<R: Record>(
+    of need: IndexDeclaration<R>, in all: inout [IndexDeclaration<R>]
+  ) -> Int {
+    typealias Part = (identity: FieldIdentity, isFolded: Bool)
+    func parts(_ declaration: IndexDeclaration<R>) -> [Part] {
+      declaration.fields.map { (FieldIdentity($0.keyPath, $0.resolve()), $0.isFolded) }
+    }
+    let wanted = parts(need)
+    let unique = all.firstIndex { declaration in
+      // The order of fields does not matter to uniqueness.
+      let parts = parts(declaration)
+      return declaration.isUnique && declaration.condition == nil && parts.count == wanted.count
+        && wanted.allSatisfy { part in parts.contains { $0 == part } }
+        && parts.allSatisfy { part in wanted.contains { $0 == part } }
+    }
+    if let unique { return unique }
+    let same = all.firstIndex { declaration in
+      let parts = parts(declaration)
+      return declaration.name == nil && declaration.condition == nil && need.name == nil
+        && need.condition == nil && parts.count == wanted.count
+        && zip(parts, wanted).allSatisfy { $0 == $1 }
+    }
+    if let same {
+      all[same] = need
+      return same
+    }
+    all.append(need)
+    return all.count - 1
+  }
+
   /// Names appear in errors, dumps and on the command line, so they stay plain.
   static func isPlain(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count)
@@ -100,7 +152,8 @@ enum SchemaCompiler {
   }
 
   private static func compile<R: Record>(
-    _ declaration: IndexDeclaration<R>, of collection: String, _ defaults: Defaults
+    _ declaration: IndexDeclaration<R>, of collection: String, _ defaults: Defaults,
+    _ reading: FieldReading?, besides others: [IndexSchema]
   ) throws -> IndexSchema {
     if let name = declaration.name, !isPlain(name) {
       throw LarchError(
@@ -116,7 +169,11 @@ enum SchemaCompiler {
       { $0.collection = collection }
     }
     let resolutions = declaration.fields.map { $0.resolve() }
-    let name = try declaration.name ?? self.name(of: resolutions, collection)
+    var name = try declaration.name ?? self.name(of: resolutions, collection)
+    if declaration.isOfRule, declaration.name == nil {
+      if declaration.condition != nil { name += "_when" }
+      if others.contains(where: { $0.name == name }) { name += "_unique" }
+    }
     var isDecoded = declaration.name != nil || declaration.condition != nil
     var fields: [IndexFieldSchema] = []
     var paths: [String] = []
@@ -150,6 +207,10 @@ enum SchemaCompiler {
     let kind = declaration.condition != nil ? "where" : isDecoded ? "decoded" : "stored"
     // Old records have the default in the index, so another default makes other entries.
     if let mark = defaults.mark(for: isDecoded ? nil : fields.compactMap(\.storedPath?.first)) {
+      paths.append(mark)
+    }
+    // The same for a field that older records have under another name.
+    if let mark = reading?.mark(for: isDecoded ? nil : fields.compactMap(\.storedPath)) {
       paths.append(mark)
     }
     return IndexSchema(
@@ -186,12 +247,23 @@ enum SchemaCompiler {
 /// record in memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  let validations: ValidationProgram
   /// Whether the bytes of a record are its properties as they lie in memory.
   let isMemberwise: Bool
+  /// Whether code of the type runs with its saves and deletions.
+  let hasHooks: Bool
+  /// The type, where it keeps its times.
+  let timestamped: (any Timestamped.Type)?
+  /// Whether a save is nothing but the write.
+  let isPlain: Bool
 
-  init(_ indexes: [IndexDeclaration<R>]) {
+  init(_ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram) {
     self.indexes = indexes
+    self.validations = validations
     isMemberwise = R.self is any MemberwiseCoded.Type
+    hasHooks = R.self is any _HookedRecord.Type
+    timestamped = R.self as? any Timestamped.Type
+    isPlain = !hasHooks && validations.isEmpty && timestamped == nil
   }
 }
 

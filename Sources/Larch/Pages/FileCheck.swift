@@ -95,6 +95,14 @@ package enum FileCheck {
     if !isFresh, newest.transaction != other.transaction &+ 1 {
       throw corrupted(path, PageFault(1, "the transaction numbers do not follow each other"))
     }
+    // Nobody follows the roots of the other page, and they may lead behind its last page: when the
+    // write of a header fails, LMDB puts the number and the last page back that were there before,
+    // but not the roots.
+    for tree in [newest.freeList, newest.main]
+    where tree.root != PageLayout.noPage && tree.root > newest.lastPage {
+      throw corrupted(
+        path, PageFault(UInt64(newest.slot), "the root of a tree is not in the file"))
+    }
     try checkLength(file, newest)
     return newest
   }

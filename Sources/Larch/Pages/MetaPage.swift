@@ -61,9 +61,7 @@ struct MetaPage: Equatable {
       if (tree.root == PageLayout.noPage) != (tree.depth == 0) {
         return "a tree's root and depth disagree"
       }
-      if tree.root != PageLayout.noPage, tree.root < 2 || tree.root > lastPage {
-        return "the root of a tree is not in the file"
-      }
+      if tree.root < 2 { return "the root of a tree is not in the file" }
     }
     return nil
   }

@@ -10,6 +10,8 @@ enum PageLayout {
   static let databaseRecordSize = 48
   /// Page header, and magic to transaction id of the meta behind it.
   static let metaEnd = headerSize + 136
+  /// Where a meta page has the number of its transaction.
+  static let transactionOffset = headerSize + 32 + 2 * databaseRecordSize
   static let maximumKeySize = 511
   /// LMDB takes the page size of the operating system, at most 32 KiB, since the upper bound of
   /// a page's free space must fit 16 bits; below 4 KiB its longest keys would not fit a page.

@@ -59,7 +59,9 @@ extension FieldFilter {
     let name = field.name
     switch test {
     case .equal(let values):
-      if case .bool(let value)? = values.first, field.form == .primitive(.bool) {
+      if case .bool(let value)? = values.first, field.form == .primitive(.bool),
+        !PlanText.hidesValues
+      {
         return (value != isNegated ? "" : "!") + name
       }
       return "\(name) \(isNegated ? "!=" : "==") \(PlanText.value(values))"
@@ -115,22 +117,34 @@ enum PlanText {
   /// Of longer lists only the first values are shown.
   private static let listLimit = 8
 
+  /// Set while a text is made for a log, which must not show what a query asks for.
+  static var hidesValues: Bool { hiding.get() }
+  private static let hiding = TaskLocal<Bool>(wrappedValue: false)
+  /// What stands in the place of a value then.
+  static let hidden = "…"
+
+  /// Runs a body in which a mark stands in the place of each value and id.
+  static func withoutValues<T>(_ body: () throws -> T) rethrows -> T {
+    try hiding.withValue(true, operation: body)
+  }
+
   static func value(_ value: KeyValue) -> String {
+    if hidesValues { return hidden }
     switch value {
     case .string(let text), .url(let text):
-      text.count > lengthLimit
+      return text.count > lengthLimit
         ? KeyValue.quoted(String(text.prefix(lengthLimit))) + "…" : KeyValue.quoted(text)
     case .data(let bytes):
-      bytes.count > lengthLimit / 2
+      return bytes.count > lengthLimit / 2
         ? KeyValue.data([UInt8](bytes.prefix(lengthLimit / 2))).description + "…"
         : value.description
-    default: value.description
+    default: return value.description
     }
   }
 
   /// A value of a field: one, or several in brackets.
   static func value(_ values: [KeyValue]) -> String {
-    values.count == 1
+    values.count == 1 || hidesValues
       ? value(values[0]) : "(" + values.map { value($0) }.joined(separator: ", ") + ")"
   }
 

@@ -70,6 +70,7 @@ extension Plan {
   }
 
   private func text(of token: PageToken, _ schema: CollectionSchema) -> String {
+    if PlanText.hidesValues { return PlanText.hidden }
     let id = token.id.withUnsafeBytes { schema.idKind.text(of: $0) }
     return (token.values.map { PlanText.value($0) } + ["id \(id)"]).joined(separator: ", ")
   }
@@ -138,7 +139,9 @@ private struct PlanLines {
     }
     let upper = end(bytes, kind)
     guard let lower else { return "\(upper.isBehind ? "..." : "..<") \(upper.text)" }
-    if upper.isBehind, !lower.isBehind, lower.text == upper.text { return lower.text }
+    if upper.isBehind, !lower.isBehind, range.lower.elementsEqual(bytes.dropLast()) {
+      return lower.text
+    }
     let mark = (lower.isBehind ? "<." : "..") + (upper.isBehind ? "." : "<")
     return "\(lower.text) \(mark) \(upper.text)"
   }
@@ -147,6 +150,7 @@ private struct PlanLines {
     _ bytes: [UInt8], _ kind: RecordIDKind
   ) -> (text: String, isBehind: Bool) {
     let isBehind = bytes.count > (kind.width ?? 1) && bytes.last == 0
+    if PlanText.hidesValues { return ("[" + PlanText.hidden + "]", isBehind) }
     let id = isBehind ? bytes.dropLast() : bytes[...]
     let text = id.withUnsafeBytes { kind.text(of: $0) }
     return ("[" + (kind == .string ? PlanText.value(.string(text)) : text) + "]", isBehind)

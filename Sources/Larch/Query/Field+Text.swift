@@ -1,19 +1,3 @@
-/// A text, or an optional one, as a field in a filter. You never need to conform to it.
-public protocol TextField: IndexKey, Sendable {
-  /// The text. Met by Larch.
-  var _text: String? { get }
-}
-
-extension String: TextField {
-  /// The text itself.
-  public var _text: String? { self }
-}
-
-extension Optional: TextField where Wrapped == String {
-  /// The text, if there is one.
-  public var _text: String? { self }
-}
-
 extension Field where Value: TextField {
   /// The text equals another one when upper and lower case are the same; false for nil.
   public func equals(_ text: String, _ option: TextIndexOption) -> Filter<Root> {

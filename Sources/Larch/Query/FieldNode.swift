@@ -94,6 +94,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
             // The type is `Value`, which only the run time knows to have elements.
             unsafeBitCast(read(record), to: Elements.self)._forEachElement { element in
               var values = KeyValues()
+              // `Key` is the type of the elements.
               Key._appendValues(unsafeBitCast(element, to: Key.self), to: &values)
               return body(values)
             }
@@ -141,6 +142,7 @@ final class FieldKey<Root, Value>: Sendable {
     read = { list in
       var values = KeyValues(list)
       guard let key = Key._read(from: &values), values.place == list.count else { return nil }
+      // As above.
       return unsafeBitCast(key, to: Value.self)
     }
   }

@@ -17,6 +17,7 @@ extension FilterNode {
       return try nodes.contains { try $0.matches(record, related: hasRelated) }
     case .not(let node): return try !node.matches(record, related: hasRelated)
     case .field(let filter):
+      // Filters are made from key paths of `R`, whose fields these are; those of others are `.related`.
       let field = unsafeDowncast(filter.field, to: TypedField<R>.self)
       var isMatch = false
       field.forEachValue(record) { values in
@@ -25,10 +26,13 @@ extension FilterNode {
       }
       return isMatch
     case .pair(let filter):
+      // As above.
       let left = unsafeDowncast(filter.left, to: TypedField<R>.self).value(of: record)
       let right = unsafeDowncast(filter.right, to: TypedField<R>.self).value(of: record)
       return filter.matches(left, right)
-    case .record(let filter): return unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
+    case .record(let filter):
+      // A closure over `R`: a query of another type does not take it.
+      return unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
     case .related(let filter): return try hasRelated(filter)
     }
   }

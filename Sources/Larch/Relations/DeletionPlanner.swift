@@ -13,14 +13,17 @@ final class DeletionPlanner {
   private(set) var nullified: [NullifiedRecords] = []
   /// Told of each step, where somebody wants to read about it.
   private let recorder: DeletionRecorder?
+  /// What hooks have to say in it; nil where nobody asks them.
+  private let hooks: DeletionHooks?
 
   /// - Parameter prepare: writes what is gathered for a list that is about to be read.
   init(
-    _ context: TransactionContext, recorder: DeletionRecorder? = nil,
+    _ context: TransactionContext, recorder: DeletionRecorder? = nil, hooks: DeletionHooks? = nil,
     prepare: @escaping EndReader.Preparation
   ) {
     self.context = context
     self.recorder = recorder
+    self.hooks = hooks
     self.prepare = prepare
     doomed = Array(repeating: nil, count: context.catalog.collections.count)
   }
@@ -43,12 +46,16 @@ final class DeletionPlanner {
   /// Asks for a record to be deleted, which is nothing where there is none.
   func add(_ id: UnsafeRawBufferPointer, in collection: CollectionHandle) throws {
     guard try collection.records.get(id, in: try context.transaction()) != nil else { return }
-    if try records(of: collection).insert(id) { recorder?.noteDeleted(id, collection, cause: nil) }
+    if try records(of: collection).insert(id) {
+      hooks?.noteDeleted(id, collection)
+      recorder?.noteDeleted(id, collection, cause: nil)
+    }
   }
 
   /// Follows all rules.
   ///
-  /// - Throws: `.deleteDenied` where one forbids it, unless somebody records that;
+  /// - Throws: `.deleteDenied` where one forbids it, unless somebody records that, or hooks may
+  ///   change it;
   ///   `.unknownCollection` where one acts on a type that the store is not open for.
   func plan() throws {
     while try cascade() {}
@@ -104,6 +111,7 @@ final class DeletionPlanner {
       }
       guard try cascade.losesLast(other) else { return }
       if others.insert(other) {
+        hooks?.noteDeleted(other, cascade.other)
         recorder?.noteDeleted(
           other, cascade.other, cause: .init(cascade.reader.end, collection, id))
       }
@@ -159,7 +167,8 @@ final class DeletionPlanner {
     if let recorder {
       return recorder.noteRefused(id, collection, cause: .init(end, other, survivor))
     }
-    throw LarchError(
+    if let hooks, hooks.denial != nil { return }
+    let denial = LarchError(
       .deleteDenied,
       "A record cannot be deleted while another stays that it is associated with; delete or change that one first."
     ) {
@@ -168,12 +177,15 @@ final class DeletionPlanner {
       $0.field = end.association.stored.key
       $0.otherID = other.stored.idKind.text(of: survivor)
     }
+    guard let hooks else { throw denial }
+    hooks.denial = denial
   }
 
   private func nullify(_ id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     if let known = nullified.first(where: { $0.collection === collection }) {
       return known.add(id)
     }
+    hooks?.noteNullified(in: collection)
     let made = NullifiedRecords(collection)
     made.add(id)
     nullified.append(made)

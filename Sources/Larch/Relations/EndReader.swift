@@ -43,7 +43,7 @@ final class EndReader {
       else {
         throw LarchError(
           .unknownAssociation,
-          "The file has no complete list of the references yet and was opened read-only; open it once for writing."
+          "The list of the references is not complete yet; open the file once for writing, or call `buildIndexes(of:)` in the migration."
         ) {
           $0.collection = holder.stored.name
           $0.field = association.stored.key

@@ -9,37 +9,49 @@ extension Query {
   ///
   /// - Throws: `.invalidQuery`, `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: what the plan of the query says.
-  public func fetch(in reader: some RecordReading) throws -> [R] { try reader.fetch(self) }
+  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [R] {
+    try reader.fetch(self)
+  }
 
   /// The first record, or nil. See ``RecordReading/first(_:)-(Query<R>)``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: stops at the first record, where no sort is needed.
-  public func first(in reader: some RecordReading) throws -> R? { try reader.first(self) }
+  public func first(in reader: some RecordReading = AmbientStore()) throws -> R? {
+    try reader.first(self)
+  }
 
   /// How many records there are. See ``RecordReading/count(_:)-(Query<R>)``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: the distinct keys in the range of an index that answers the whole filter.
-  public func count(in reader: some RecordReading) throws -> Int { try reader.count(self) }
+  public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
+    try reader.count(self)
+  }
 
   /// Whether there is any record.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: stops at the first match.
-  public func exists(in reader: some RecordReading) throws -> Bool { try reader.exists(self) }
+  public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
+    try reader.exists(self)
+  }
 
   /// The ids of the records, in the order of the query.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: reads no record where an index answers the whole filter.
-  public func ids(in reader: some RecordReading) throws -> [R.ID] { try reader.ids(self) }
+  public func ids(in reader: some RecordReading = AmbientStore()) throws -> [R.ID] {
+    try reader.ids(self)
+  }
 
   /// Calls the closure with each record. See ``RecordReading/forEach(_:_:)``.
   ///
   /// - Throws: what `body` throws, and as ``fetch(in:)``.
   /// - Complexity: as ``RecordReading/forEach(_:_:)``.
-  public func forEach(in reader: some RecordReading, _ body: (R) throws -> Void) throws {
+  public func forEach(in reader: some RecordReading = AmbientStore(), _ body: (R) throws -> Void)
+    throws
+  {
     try reader.forEach(self, body)
   }
 
@@ -47,8 +59,21 @@ extension Query {
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: a few searches in the indexes, without running.
-  public func explain(in reader: some RecordReading, running: Bool = false) throws -> String {
+  public func explain(in reader: some RecordReading = AmbientStore(), running: Bool = false) throws
+    -> String
+  {
     try reader.explain(self, running: running)
+  }
+
+  /// How the query would be counted: often from an index alone. See
+  /// ``RecordReading/explain(counting:running:)``.
+  ///
+  /// - Throws: as ``fetch(in:)``.
+  /// - Complexity: a few searches in the indexes, without running.
+  public func explainCount(in reader: some RecordReading = AmbientStore(), running: Bool = false)
+    throws -> String
+  {
+    try reader.explain(counting: self, running: running)
   }
 
   /// Deletes the records. See ``RecordWriting/delete(_:)``.
@@ -57,7 +82,9 @@ extension Query {
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: as ``RecordWriting/delete(_:)``.
   @discardableResult
-  public func delete(in writer: some RecordWriting) throws -> Int { try writer.delete(self) }
+  public func delete(in writer: some RecordWriting = AmbientStore()) throws -> Int {
+    try writer.delete(self)
+  }
 
   /// Changes each of the records. See ``RecordWriting/update(_:_:)``.
   ///
@@ -66,6 +93,6 @@ extension Query {
   /// - Complexity: as ``RecordWriting/update(_:_:)``.
   @discardableResult
   public func update(
-    in writer: some RecordWriting, _ change: (inout R) throws -> Void
+    in writer: some RecordWriting = AmbientStore(), _ change: (inout R) throws -> Void
   ) throws -> Int { try writer.update(self, change) }
 }

@@ -47,9 +47,15 @@ final class QueryRows: OpenCursor {
   private let context: TransactionContext
   /// The transaction that knows of the open run.
   private var owner: ReadTransaction?
+  /// Where the log wants to know of slow operations: what the run has cost, when it is closed.
+  private var onClose: ((PlanRun) -> Void)?
 
-  init(_ run: PlanRun, _ transaction: ReadTransaction, _ collection: CollectionHandle) {
+  init(
+    _ run: PlanRun, _ transaction: ReadTransaction, _ collection: CollectionHandle,
+    onClose: ((PlanRun) -> Void)?
+  ) {
     self.run = run
+    self.onClose = onClose
     context = transaction.context
     self.collection = collection
     super.init()
@@ -63,12 +69,17 @@ final class QueryRows: OpenCursor {
     self.collection = collection
   }
 
-  deinit { owner?.unregister(self) }
+  deinit {
+    owner?.unregister(self)
+    if let run { onClose?(run) }
+  }
 
   /// With the end of the transaction, or before a child of it begins. Ids outlive both.
   override func close() {
-    run?.close()
-    run = nil
+    guard let run else { return }
+    run.close()
+    onClose?(run)
+    self.run = nil
   }
 
   func next<R: Record>(_ access: RecordAccess<R>) throws -> R? {
@@ -146,11 +157,17 @@ extension ReadTransaction {
     }
     return try storage { _ in
       let collection = try context.collection(of: R.self)
+      let timer = context.timer
+      let began = timer?.beginQuery()
       let prepared = try prepare(query.details, for: .records, in: collection)
       let access = RecordAccess<R>(context, collection, with: prepared.answers)
       if context.checksQueries { try QueryCheck.check(prepared, access, context) }
       let run = try PlanRun(prepared.plan, in: collection, context: context, typed: access)
-      return QueryCursor(QueryRows(run, self, collection), access, self)
+      var onClose: ((PlanRun) -> Void)?
+      if let timer, let began {
+        onClose = { run in timer.endQuery(since: began, prepared, run) }
+      }
+      return QueryCursor(QueryRows(run, self, collection, onClose: onClose), access, self)
     }
   }
 }

@@ -45,18 +45,22 @@ extension ReadTransaction {
     keepsFound: Bool = true, _ body: (JoinRows<Row>) throws -> T
   ) throws -> T {
     try storage { _ in
+      let began = context.timer?.beginQuery()
       let prepared: PreparedJoin<Left, Right> = try prepare(details, isOrdered: isOrdered)
       if context.checksQueries { try guarded { try check(prepared, isOrdered: isOrdered) } }
-      return try run(prepared, join.kind, keepsFound: keepsFound, body)
+      return try run(prepared, join.kind, keepsFound: keepsFound, since: began, body)
     }
   }
 
   func run<Left: Record, Right: Record, Row, T>(
     _ prepared: PreparedJoin<Left, Right>, _ kind: JoinKind<Left, Right, Row>,
-    keepsFound: Bool = true, _ body: (JoinRows<Row>) throws -> T
+    keepsFound: Bool = true, since began: Int64? = nil, _ body: (JoinRows<Row>) throws -> T
   ) throws -> T {
     let run = try JoinRun(prepared.plan, prepared.sides, context: context, keepsFound: keepsFound)
-    defer { run.close() }
+    defer {
+      run.close()
+      if let began { context.timer?.endQuery(since: began, prepared, run) }
+    }
     return try guarded { try body(JoinRows(run, prepared.left, prepared.right, kind)) }
   }
 

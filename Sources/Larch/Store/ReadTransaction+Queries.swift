@@ -22,24 +22,28 @@ extension ReadTransaction {
   ) throws -> T {
     try storage { _ in
       let collection = try context.collection(of: type)
+      let began = context.timer?.beginQuery()
       var prepared = try prepare(query, for: need, in: collection)
       prepared.selecting = selecting
       let access = RecordAccess<R>(context, collection, with: prepared.answers)
       if context.checksQueries {
         try guarded { try QueryCheck.check(prepared, access, context) }
       }
-      return try run(prepared, access, body)
+      return try run(prepared, access, since: began, body)
     }
   }
 
   func run<R: Record, T>(
-    _ prepared: PreparedQuery, _ access: RecordAccess<R>,
+    _ prepared: PreparedQuery, _ access: RecordAccess<R>, since began: Int64? = nil,
     _ body: (PlanRun, RecordAccess<R>) throws -> T
   ) throws -> T {
     let run = try PlanRun(
       prepared.plan, in: prepared.collection, context: context, typed: access,
       selecting: prepared.selecting)
-    defer { run.close() }
+    defer {
+      run.close()
+      if let began { context.timer?.endQuery(since: began, prepared, run) }
+    }
     return try guarded { try body(run, access) }
   }
 

@@ -1,6 +1,6 @@
 /// A snapshot of the store: what it reads does not change while it lasts.
 ///
-/// Made by ``Store/read(_:)`` and valid inside its closure, on its thread. A ``WriteTransaction``
+/// Made by ``Store/read(file:line:_:)`` and valid inside its closure, on its thread. A ``WriteTransaction``
 /// reads the same way, and sees its own changes.
 public class ReadTransaction {
   final let context: TransactionContext
@@ -59,6 +59,9 @@ public class ReadTransaction {
 
   /// The same, where only the entries of one key are about to be read.
   func writeGathered(for database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {}
+
+  /// The same for a unique index that is asked who holds a key.
+  func writeGathered(for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {}
 
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
   @inline(__always)

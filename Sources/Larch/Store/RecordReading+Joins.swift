@@ -119,31 +119,41 @@ extension Join {
   ///
   /// - Throws: `.invalidQuery`, `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: what the plan of the join says.
-  public func fetch(in reader: some RecordReading) throws -> [Row] { try reader.fetch(self) }
+  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Row] {
+    try reader.fetch(self)
+  }
 
   /// The first row, or nil.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: stops at the first row, where no sort is needed.
-  public func first(in reader: some RecordReading) throws -> Row? { try reader.first(self) }
+  public func first(in reader: some RecordReading = AmbientStore()) throws -> Row? {
+    try reader.first(self)
+  }
 
   /// How many rows there are.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: as ``fetch(in:)``, without any sort.
-  public func count(in reader: some RecordReading) throws -> Int { try reader.count(self) }
+  public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
+    try reader.count(self)
+  }
 
   /// Whether there is any row.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: stops at the first row.
-  public func exists(in reader: some RecordReading) throws -> Bool { try reader.exists(self) }
+  public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
+    try reader.exists(self)
+  }
 
   /// Calls the closure with each row.
   ///
   /// - Throws: what `body` throws, and as ``fetch(in:)``.
   /// - Complexity: constant memory where rows come in order.
-  public func forEach(in reader: some RecordReading, _ body: (Row) throws -> Void) throws {
+  public func forEach(in reader: some RecordReading = AmbientStore(), _ body: (Row) throws -> Void)
+    throws
+  {
     try reader.forEach(self, body)
   }
 
@@ -151,7 +161,9 @@ extension Join {
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: a few searches in the indexes, without running.
-  public func explain(in reader: some RecordReading, running: Bool = false) throws -> String {
+  public func explain(in reader: some RecordReading = AmbientStore(), running: Bool = false) throws
+    -> String
+  {
     try reader.explain(self, running: running)
   }
 }

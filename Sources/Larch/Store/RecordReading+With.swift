@@ -117,7 +117,7 @@ extension Query {
   ///   record.
   public func fetch<A: ToManyAssociation>(
     with association: A, from targets: Query<A.Target> = A.Target.all,
-    in reader: some RecordReading
+    in reader: some RecordReading = AmbientStore()
   ) throws -> [(R, [A.Target])] where A.Owner == R {
     try reader.fetch(self, with: association, from: targets)
   }
@@ -128,8 +128,18 @@ extension Query {
   /// - Complexity: that of the query, and a search for each different related record.
   public func fetch<A: ToOneAssociation>(
     with association: A, from targets: Query<A.Target> = A.Target.all,
-    in reader: some RecordReading
+    in reader: some RecordReading = AmbientStore()
   ) throws -> [(R, A.Target?)] where A.Owner == R {
     try reader.fetch(self, with: association, from: targets)
+  }
+  /// Calls the closure with each record and its related ones, one after the other.
+  ///
+  /// - Throws: what `body` throws; as ``fetch(with:from:in:)``.
+  /// - Complexity: as ``RecordReading/forEach(_:with:from:_:)``.
+  public func forEach<A: ToManyAssociation>(
+    with association: A, from targets: Query<A.Target> = A.Target.all,
+    in reader: some RecordReading = AmbientStore(), _ body: (R, [A.Target]) throws -> Void
+  ) throws where A.Owner == R {
+    try reader.forEach(self, with: association, from: targets, body)
   }
 }

@@ -1,7 +1,7 @@
-/// What records can be read from: a ``Store``, which takes a snapshot for each call, or a
-/// ``ReadTransaction``, in which all calls see one snapshot.
+/// What records can be read from: a ``Store``, which takes a snapshot for each call, a
+/// ``ReadTransaction``, in which all calls see one snapshot, or a ``Snapshot``, which lasts.
 ///
-/// Only these two conform, and ``WriteTransaction`` with its own changes.
+/// Only these conform, and ``WriteTransaction`` with its own changes.
 public protocol RecordReading {
   /// Runs the closure on a snapshot. Met by Larch; never called by you.
   func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T

@@ -10,38 +10,50 @@ extension Related {
   ///
   /// - Throws: `.unknownAssociation`, `.unsavedReference`, and as ``Query/fetch(in:)``.
   /// - Complexity: one search in the list, and one for each record.
-  public func fetch(in reader: some RecordReading) throws -> [Target] { try reader.fetch(self) }
+  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Target] {
+    try reader.fetch(self)
+  }
 
   /// The related record with the lowest id, or nil.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: two searches.
-  public func first(in reader: some RecordReading) throws -> Target? { try reader.first(self) }
+  public func first(in reader: some RecordReading = AmbientStore()) throws -> Target? {
+    try reader.first(self)
+  }
 
   /// How many related records there are. See
   /// ``RecordReading/count(_:)-(Related<Owner,Target>)``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search, whatever the length of the list.
-  public func count(in reader: some RecordReading) throws -> Int { try reader.count(self) }
+  public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
+    try reader.count(self)
+  }
 
   /// Whether there is any related record.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search.
-  public func exists(in reader: some RecordReading) throws -> Bool { try reader.exists(self) }
+  public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
+    try reader.exists(self)
+  }
 
   /// The ids of the related records, ascending.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search and the ids.
-  public func ids(in reader: some RecordReading) throws -> [Target.ID] { try reader.ids(self) }
+  public func ids(in reader: some RecordReading = AmbientStore()) throws -> [Target.ID] {
+    try reader.ids(self)
+  }
 
   /// Whether the record with this id is one of the related ones.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search.
-  public func contains(_ id: Target.ID, in reader: some RecordReading) throws -> Bool {
+  public func contains(_ id: Target.ID, in reader: some RecordReading = AmbientStore()) throws
+    -> Bool
+  {
     try reader.contains(id, in: self)
   }
 
@@ -49,7 +61,9 @@ extension Related {
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search.
-  public func contains(_ record: Target, in reader: some RecordReading) throws -> Bool {
+  public func contains(_ record: Target, in reader: some RecordReading = AmbientStore()) throws
+    -> Bool
+  {
     try reader.contains(record.id, in: self)
   }
 
@@ -58,7 +72,9 @@ extension Related {
   ///
   /// - Throws: what `body` throws, and as ``fetch(in:)``.
   /// - Complexity: one search for each record, in constant memory.
-  public func forEach(in reader: some RecordReading, _ body: (Target) throws -> Void) throws {
+  public func forEach(
+    in reader: some RecordReading = AmbientStore(), _ body: (Target) throws -> Void
+  ) throws {
     try reader.forEach(self, body)
   }
 
@@ -68,7 +84,7 @@ extension Related {
   /// - Throws: what `body` throws, and as ``fetch(in:)``.
   /// - Complexity: one search and the ids, in constant memory.
   public func forEachID(
-    in reader: some RecordReading, _ body: (Target.ID) throws -> Void
+    in reader: some RecordReading = AmbientStore(), _ body: (Target.ID) throws -> Void
   ) throws {
     try reader.forEachID(of: self, body)
   }
@@ -77,7 +93,7 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
-  public func add(_ id: Target.ID, in writer: some RecordWriting) throws {
+  public func add(_ id: Target.ID, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(id, to: self)
   }
 
@@ -85,7 +101,7 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
-  public func add(_ record: Target, in writer: some RecordWriting) throws {
+  public func add(_ record: Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(record.id, to: self)
   }
 
@@ -93,7 +109,7 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(_:to:)-(Target,_)``.
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target,_)``.
-  public func add(_ record: inout Target, in writer: some RecordWriting) throws {
+  public func add(_ record: inout Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(&record, to: self)
   }
 
@@ -101,7 +117,9 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(contentsOf:to:)``.
   /// - Complexity: as ``RecordWriting/add(contentsOf:to:)``.
-  public func add<IDs: Sequence>(contentsOf ids: IDs, in writer: some RecordWriting) throws
+  public func add<IDs: Sequence>(
+    contentsOf ids: IDs, in writer: some RecordWriting = AmbientStore()
+  ) throws
   where IDs.Element == Target.ID {
     try writer.add(contentsOf: ids, to: self)
   }
@@ -110,7 +128,7 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
-  public func remove(_ id: Target.ID, in writer: some RecordWriting) throws {
+  public func remove(_ id: Target.ID, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.remove(id, from: self)
   }
 
@@ -118,7 +136,7 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
-  public func remove(_ record: Target, in writer: some RecordWriting) throws {
+  public func remove(_ record: Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.remove(record.id, from: self)
   }
 
@@ -126,13 +144,16 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/removeAll(from:)``.
   /// - Complexity: as ``RecordWriting/removeAll(from:)``.
-  public func removeAll(in writer: some RecordWriting) throws { try writer.removeAll(from: self) }
+  public func removeAll(in writer: some RecordWriting = AmbientStore()) throws {
+    try writer.removeAll(from: self)
+  }
 
   /// Makes the records with these ids, and no others, the related ones.
   ///
   /// - Throws: as ``RecordWriting/replace(_:with:)``.
   /// - Complexity: as ``RecordWriting/replace(_:with:)``.
-  public func replace<IDs: Sequence>(with ids: IDs, in writer: some RecordWriting) throws
+  public func replace<IDs: Sequence>(with ids: IDs, in writer: some RecordWriting = AmbientStore())
+    throws
   where IDs.Element == Target.ID {
     try writer.replace(self, with: ids)
   }

@@ -10,5 +10,6 @@ enum ScratchFile {
   static func remove(_ path: String) {
     unlink(path)
     unlink(path + "-lock")
+    unlink(SuccessorFile.path(for: path))
   }
 }

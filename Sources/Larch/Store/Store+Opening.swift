@@ -3,21 +3,28 @@ internal import Foundation
 extension Store {
   /// Opens the store in the file at `path`, and makes it when it is not there.
   ///
-  /// Name every record type that you use. New indexes are built before this returns, dropped ones
-  /// are removed; ``Options/indexProgress`` tells how far a build is.
+  /// Name every record type that you use. Migrations that the file has not had are run, new indexes
+  /// are built before this returns, dropped ones are removed; ``Options/migrationProgress`` and
+  /// ``Options/indexProgress`` tell how far that is.
   ///
   /// - Parameters:
   ///   - path: where the file is; a second file with `-lock` behind the name is kept beside it.
   ///   - types: the record types of the store.
+  ///   - migrations: what is to be run once in each file, in this order.
   ///   - options: how it is opened.
   /// - Throws: `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted` for a file that is not
   ///   a sound store, `.fileNotFound`, `.accessDenied`, `.unsuitableFile`, `.invalidSchema` for
   ///   a declaration that cannot be used, `.schemaMismatch` for one that the file contradicts,
-  ///   `.uniqueConflict` when stored records break a new unique index.
-  /// - Complexity: less than a millisecond when there is no index to build.
+  ///   `.uniqueConflict` when stored records break a new unique index, `.migrationFailed` for
+  ///   a migration that throws, `.migrationPending` where one would have to be run on a file that is
+  ///   opened read-only.
+  /// - Complexity: less than a millisecond when there is nothing to migrate and no index to build.
   public convenience init(
-    at path: String, for types: any Record.Type..., options: Options = Options()
+    at path: String, for types: any Record.Type..., migrations: [Migration] = [],
+    options: Options = Options()
   ) throws {
+    var options = options
+    options.migrations += migrations
     try self.init(path: path, types: types, options: options, isTemporary: false)
   }
 
@@ -25,14 +32,16 @@ extension Store {
   ///
   /// Nothing is flushed to disk: for tests, caches and scratch work.
   ///
-  /// - Throws: as ``init(at:for:options:)``.
+  /// - Throws: as ``init(at:for:migrations:options:)``.
   public static func temporary(
-    for types: any Record.Type..., options: Options = Options()
+    for types: any Record.Type..., migrations: [Migration] = [], options: Options = Options()
   ) throws -> Store {
-    try temporary(types: types, options: options)
+    var options = options
+    options.migrations += migrations
+    return try temporary(types: types, options: options)
   }
 
-  /// The list form of ``temporary(for:options:)``.
+  /// The list form of ``temporary(for:migrations:options:)``.
   package static func temporary(
     types: [any Record.Type], options: Options
   ) throws -> Store {
@@ -42,31 +51,94 @@ extension Store {
       path: ScratchFile.freshPath(), types: types, options: options, isTemporary: true)
   }
 
-  /// The list form of ``init(at:for:options:)``.
+  /// The list form of ``init(at:for:migrations:options:)``.
   package convenience init(
     path: String, types: [any Record.Type], options: Options, isTemporary: Bool
   ) throws {
     let schema = try StoreSchema(types)
+    try Migration.check(options.migrations)
     let environment = try LMDBEnvironment.open(
       path: path, options: options.forEnvironment(schema), initialize: CatalogLoader.initialize)
+    let hasMigrations: Bool
+    let catalog: OpenCatalog
     do {
-      let catalog = try Store.openCatalog(environment, schema, options)
-      self.init(
-        environment: environment, catalog: catalog, schema: schema, options: options,
-        isTemporary: isTemporary)
+      hasMigrations = try Store.hasPendingMigrations(environment, schema, options)
+      catalog =
+        hasMigrations
+        ? try Store.emptyCatalog(environment, options)
+        : try Store.openCatalog(environment, schema, options)
     } catch {
       environment.close()
-      guard var named = error as? LarchError, named.context.path == nil else { throw error }
-      named.context.path = path
-      throw named
+      throw Store.named(error, path)
     }
+    self.init(
+      environment: environment, catalog: catalog, schema: schema, options: options,
+      isTemporary: isTemporary)
+    if hasMigrations {
+      do {
+        let work = try MigrationRunner(self).run()
+        replaceCatalog(try Store.openCatalog(environment, schema, options))
+        if !work.isEmpty { Store.with(self) { for item in work { item() } } }
+      } catch {
+        close()
+        throw Store.named(error, path)
+      }
+    }
+    tell(LogMessage(.debug, .opened, "The store was opened.") { $0.path = environment.path })
+  }
+
+  private static func named(_ error: any Error, _ path: String) -> any Error {
+    guard var named = error as? LarchError, named.context.path == nil else { return error }
+    named.context.path = path
+    return named
+  }
+
+  private static func hasPendingMigrations(
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
+  ) throws -> Bool {
+    if options.evolution == .off { return false }
+    let loader = CatalogLoader(environment, schema)
+    guard let first = try MigrationRunner.pending(options.migrations, loader).first else {
+      return false
+    }
+    if options.isReadOnly || options.evolution == .check {
+      throw MigrationRunner.pendingError(first, environment.path)
+    }
+    return true
+  }
+
+  /// The catalog of a store that is being migrated: nothing can be used but by the migrations.
+  private static func emptyCatalog(
+    _ environment: LMDBEnvironment, _ options: Options
+  ) throws -> OpenCatalog {
+    let generation = environment.generation
+    return try OpenCatalog(
+      try CatalogLoader(environment, try StoreSchema([])).loadReadOnly(), of: environment,
+      generation: generation, options: options)
   }
 
   private static func openCatalog(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
-    let loader = CatalogLoader(environment, schema)
+    while true {
+      // Another process may compact the file while indexes are built.
+      do {
+        return try openCatalogOnce(environment, schema, options)
+      } catch is LMDBEnvironment.HandlesVoid {
+        continue
+      }
+    }
+  }
+
+  private static func openCatalogOnce(
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
+  ) throws -> OpenCatalog {
+    let loader = CatalogLoader(environment, schema, evolution: options.evolution)
     let generation = environment.generation
+    if options.evolution == .check {
+      let changes = try loader.pendingChanges()
+      if !changes.isEmpty { throw notAsDeclared(changes) }
+    }
     if options.isReadOnly {
       return try OpenCatalog(
         try loader.loadReadOnly(), of: environment, generation: generation, options: options)
@@ -74,20 +146,40 @@ extension Store {
     var catalog = try loader.load()
     if catalog == nil {
       try loader.update()
+      options.log?(
+        LogMessage(.notice, .schemaChanged, "The file was fitted to what the program declares.") {
+          $0.path = environment.path
+        })
       catalog = try loader.load()
     }
     guard var catalog else { throw changed(environment) }
     let report = options.indexProgress
     let builder = IndexBuilder(
-      environment: environment, catalog: catalog, batchSize: options.indexBatchSize
+      environment: environment, catalog: catalog, batchSize: options.indexBatchSize,
+      generation: generation
     ) { collection, index, done, total in
       report?(IndexProgress(collection: collection, index: index, done: done, total: total))
+      guard done == total, let log = options.log else { return }
+      log(
+        LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
+          $0.path = environment.path
+          $0.collection = collection
+          $0.index = index
+          $0.detail = "\(total) records"
+        })
     }
     if try builder.buildAll() {
       guard let built = try loader.load() else { throw changed(environment) }
       catalog = built
     }
     return try OpenCatalog(catalog, of: environment, generation: generation, options: options)
+  }
+
+  private static func notAsDeclared(_ changes: [String]) -> LarchError {
+    LarchError(
+      .schemaMismatch,
+      "The file is not as the program declares it, and `Options.evolution` is `.check`; open it with `.automatic` to bring it up to date."
+    ) { $0.detail = changes.joined(separator: "; ") }
   }
 
   private static func changed(_ environment: LMDBEnvironment) -> LarchError {
@@ -99,6 +191,9 @@ extension Store {
 
   /// Builds unfinished indexes and takes the new state of the catalog into use.
   func buildIndexes() throws {
+    var options = options
+    // An open store was found to be as declared; an index that is made anew is no change of that.
+    if options.evolution == .check { options.evolution = .automatic }
     replaceCatalog(try Store.openCatalog(environment, schema, options))
   }
 }
@@ -120,8 +215,11 @@ extension Store.Options {
       }
     result.maxReaders = maximumReaders
     result.reservedMapSize = initialMapSize
-    result.canCreate = createsFile && !isReadOnly
+    result.canCreate = createsFile && !isReadOnly && evolution != .check
     result.allowsRemoteFileSystem = allowsNetworkFileSystem
+    result.log = log
+    result.oldReadWarning = oldReadWarning.inSeconds
+    result.replacing = replacing
     result.countDatabases = { try FileCheck.databaseCount(path: $0) }
     let isVerified = isVerified
     result.beforeMapping = { path in

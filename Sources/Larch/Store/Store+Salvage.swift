@@ -77,6 +77,9 @@ private final class StoreSalvage {
   private let knownShapes = ShapeTable()
   private var highestDeletedIDs: [UInt32: Int64] = [:]
   private var associations: [StoredAssociation] = []
+  private var histories: [UInt32: FieldHistory] = [:]
+  /// The migrations that the records have had: they must not be run on them again.
+  private var migrations: [AppliedMigration] = []
   private var databaseCount = 0
 
   init(_ path: String, to target: String, progress: ((Int) -> Void)?) throws {
@@ -117,6 +120,11 @@ private final class StoreSalvage {
         try storage.restore(
           collections, shapes, highestDeletedIDs: highestDeletedIDs, in: transaction)
         try storage.restore(associations, of: collections, in: transaction)
+        for collection in collections {
+          guard let history = histories[collection.id] else { continue }
+          try storage.setFieldHistory(history, of: collection.id, in: transaction)
+        }
+        for migration in migrations { try storage.set(migration, in: transaction) }
       }
       for collection in collections.sorted(by: { $0.name < $1.name }) {
         try copyRecords(of: collection, into: environment)
@@ -201,8 +209,20 @@ private final class StoreSalvage {
       else { return }
       associations.append(association)
     }
+    func takeMigration(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+      guard key.starts(with: CatalogStorage.Key.migrationPrefix),
+        let migration = try? CatalogStorage.migration(key, value),
+        !migrations.contains(where: { $0.name == migration.name })
+      else { return }
+      migrations.append(migration)
+    }
     func take(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
       takeAssociation(key, value)
+      if let (collection, history) = CatalogStorage.fieldHistory(key, value) {
+        if histories[collection] == nil { histories[collection] = history }
+        return
+      }
+      takeMigration(key, value)
       if let (collection, id) = CatalogStorage.highestDeletedID(key, value) {
         highestDeletedIDs[collection] = max(highestDeletedIDs[collection] ?? 0, id)
         return
@@ -218,7 +238,10 @@ private final class StoreSalvage {
     if found.isEmpty {
       try forEachStrayCatalogEntry(take)
     } else if report.damage.count > damageBefore {
-      try forEachStrayCatalogEntry(takeAssociation)
+      try forEachStrayCatalogEntry {
+        takeAssociation($0, $1)
+        takeMigration($0, $1)
+      }
     }
     return found
   }

@@ -13,6 +13,10 @@ extension Store {
   /// - Complexity: O(pages + records + entries + links); each entry is searched once, each
   ///   reference and each record that a list is of too, each link once in the other direction.
   public func verify() throws -> VerificationReport {
+    try environment.withSteadyHandles { try verifyOnce($0) }
+  }
+
+  private func verifyOnce(_ check: () throws -> Void) throws -> VerificationReport {
     var report = VerificationReport()
     do {
       _ = try FileCheck.verify(path: path)
@@ -25,6 +29,7 @@ extension Store {
       report.add(.init(.page, association: key, detail: reason.description))
     }
     try read { transaction in
+      try check()
       try transaction.storage { lmdb in
         var verifier = RecordVerifier(transaction.context)
         for collection in transaction.context.catalog.collections {
@@ -51,15 +56,20 @@ extension Store {
   ///   `.uniqueConflict` when two records share a unique value, and what ``write(_:)`` throws.
   /// - Complexity: O(n log n) for each index, as ``verify()`` for lists.
   public func rebuild() throws {
+    try environment.withSteadyHandles { try rebuildOnce($0) }
+    try buildIndexes()
+  }
+
+  private func rebuildOnce(_ check: () throws -> Void) throws {
     let loader = CatalogLoader(environment, schema)
     let lists = try storedLists { _, _ in }
     try write { transaction in
+      try check()
       try transaction.storage { lmdb in
         for lists in lists { try LinkRepair(lists: lists, transaction: lmdb).run() }
         try loader.resetIndexes(in: lmdb)
       }
     }
-    try buildIndexes()
   }
 }
 

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// Reads a store without its Swift types: the catalog and the shapes tell what is there.
 package struct StoreInspector {
   /// A collection as the catalog describes it.
@@ -38,7 +40,15 @@ package struct StoreInspector {
     let lists: StoredLists?
   }
 
+  /// A migration that the file has had.
+  package struct AppliedMigration {
+    package let name: String
+    package let date: Date
+  }
+
   package let collections: [Collection]
+  /// In the order in which they were run.
+  package let migrations: [AppliedMigration]
   /// In the order of their keys.
   package let associations: [Association]
   private let transaction: LMDBTransaction
@@ -50,6 +60,10 @@ package struct StoreInspector {
   ) throws {
     self.transaction = transaction
     self.shapes = shapes
+    migrations = try storage.migrations(in: transaction).map {
+      AppliedMigration(
+        name: $0.name, date: Date(timeIntervalSinceReferenceDate: $0.date))
+    }
     associations = try storage.associations(in: transaction).map { stored in
       try Association(stored, lists.first { $0.stored.key == stored.key }, transaction)
     }
@@ -152,6 +166,12 @@ extension StoreInspector.Association {
 extension Store {
   /// Runs `body` with a look at everything in the store, whatever its types.
   package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
+    try environment.withSteadyHandles { check in try inspectOnce(check, body) }
+  }
+
+  private func inspectOnce<T>(
+    _ check: () throws -> Void, _ body: (StoreInspector) throws -> T
+  ) throws -> T {
     let lists = try StoredLists.all(in: environment) { _, _ in }
     let databases = try environment.openDatabases { transaction in
       let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
@@ -165,7 +185,8 @@ extension Store {
       return found
     }
     return try read { transaction in
-      try transaction.storage { lmdb in
+      try check()
+      return try transaction.storage { lmdb in
         let context = transaction.context
         return try body(
           try StoreInspector(

@@ -1,3 +1,5 @@
+public import Foundation
+
 extension Store {
   /// How a store is opened.
   ///
@@ -17,7 +19,8 @@ extension Store {
       case none
     }
 
-    /// What a commit waits for; `.durable` unless set.
+    /// What a commit waits for; `.durable` unless set. A write can ask for another,
+    /// ``Store/WriteDurability``.
     public var durability = Durability.durable
     /// Opens without ever writing; the file must exist.
     public var isReadOnly = false
@@ -29,6 +32,16 @@ extension Store {
     /// How many reads may be open at once, over all processes. The process that makes the lock
     /// file decides.
     public var maximumReaders = 1024
+    /// How many snapshots (``Store/snapshot(file:line:)``) the store may have open at once. Each
+    /// takes one of the ``maximumReaders``, of which they get one half at most.
+    public var maximumSnapshots = 64
+    /// How old a snapshot may grow; nil for any age. An older one is ended by the next use or commit,
+    /// so that a forgotten one does not keep the space of what is deleted for ever.
+    public var maximumSnapshotAge: Duration? = .seconds(600)
+    /// How long a read or a snapshot may keep space before the ``log`` is told
+    /// (``LogMessage/Event/oldRead``). One that keeps much is told sooner: more than 1 MiB and
+    /// a tenth of the file.
+    public var oldReadWarning: Duration = .seconds(10)
     /// The map size to begin with, in bytes; nil lets Larch reserve what the system allows. The
     /// map grows by itself in any case.
     public var initialMapSize: Int?
@@ -40,13 +53,46 @@ extension Store {
     /// Runs every query a second time as a look at every record, and throws `.wrongAnswer` with
     /// both plans where the answers differ: for tests. Each query then costs a scan.
     public var checksQueries = false
+    /// Tells the time that ``WriteTransaction/now`` and ``Timestamped`` records get; the system's
+    /// clock unless set. Tests set it.
+    public var clock: @Sendable () -> Date = { Date() }
+    /// What happens when the declarations differ from what is in the file; `.automatic` unless set.
+    public var evolution = SchemaEvolution.automatic
+    /// Called with what an operator may want to know, on the thread where it happens. Where it is
+    /// nil nothing is made of a message, and no clock is read. Compare ``LogMessage/level`` to be
+    /// told less; ``LogMessage/standardError(_:)`` is one that writes lines. What an asynchronous
+    /// write has to tell comes on a thread of the log. It may use the store, which is in the middle
+    /// of nothing then; messages that it gives rise to itself are left out.
+    public var log: (@Sendable (LogMessage) -> Void)?
+    /// How long a write may wait, or run and commit, before the ``log`` is told; nil tells of none.
+    public var slowWrite: Duration? = .milliseconds(500)
+    /// How long a read or a query may run before the ``log`` is told; nil tells of none.
+    public var slowRead: Duration? = .milliseconds(100)
     /// Called while an index is built at opening, with the records done and the records in all.
     public var indexProgress: (@Sendable (IndexProgress) -> Void)?
+    /// Called while a migration rewrites records at opening, with the records done and in all.
+    public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
+    /// What is run once when a store is opened, in its order.
+    package var migrations: [Migration] = []
+    /// Called at each step of an exchange of files, so that tests can end the process there.
+    package var replacing: (@Sendable (ReplacementStep) -> Void)?
     /// How many records one step of an index build covers.
     package var indexBatchSize = 20_000
 
     /// The defaults.
     public init() {}
+  }
+
+  /// What the commit of one write waits for. A write cannot leave out all flushes: the pages of one
+  /// that was never flushed would be mixed with those of others, and with them the file be lost.
+  public enum WriteDurability: Sendable {
+    /// What the store was opened with, ``Options/durability-swift.property``.
+    case ofStore
+    /// As ``Options/Durability-swift.enum/durable``.
+    case durable
+    /// As ``Options/Durability-swift.enum/relaxed``: the newest commit may be missing when the power
+    /// fails, until the next durable one or ``Store/sync()-()``.
+    case relaxed
   }
 
   /// How far the building of an index came.
@@ -58,6 +104,17 @@ extension Store {
     /// Records whose entries are in the index.
     public let done: Int
     /// Records in the collection.
+    public let total: Int
+  }
+  /// How far a migration came in rewriting the records of a collection.
+  public struct MigrationProgress: Sendable {
+    /// The name of the migration.
+    public let migration: String
+    /// The collection whose records are rewritten.
+    public let collection: String
+    /// Records that are rewritten.
+    public let done: Int
+    /// Records that there were when it began.
     public let total: Int
   }
 }

@@ -14,7 +14,6 @@ final class WriteContext {
   let context: TransactionContext
   let maintainer: IndexMaintainer
   private var ids = GivenIDs()
-  private var nextIDsAtBegin: [UInt32: Int64] = [:]
   /// Collections whose next id was compared with the file in this transaction.
   private var checkedCollections: Set<UInt32> = []
   /// The highest assigned ids that this transaction deleted.
@@ -23,20 +22,29 @@ final class WriteContext {
   @exclusivity(unchecked) var proof = FieldProof()
   /// Keys of references, while a deletion looks for what refers to a record.
   @exclusivity(unchecked) var keys = KeyWriter()
+  /// Tells which rules an update asks.
+  let changes: FieldChanges
   /// How many shapes the file holds.
   private var storedShapeCount = 0
+  /// What time it is, for records that keep theirs.
+  let clock: @Sendable () -> Date
 
-  init(_ context: TransactionContext) {
+  init(_ context: TransactionContext, clock: @escaping @Sendable () -> Date) {
     self.context = context
+    self.clock = clock
     maintainer = IndexMaintainer(context)
+    changes = FieldChanges(context.coder)
   }
 
   // MARK: The life of a transaction
 
-  /// Begins a write; `isRepeated` when the same closure runs again.
-  func begin(_ transaction: LMDBTransaction, ids: GivenIDs, isRepeated: Bool) throws {
+  /// Begins a write. A closure that runs again gives the ids that it gave before: `idsBefore` is
+  /// what the first run found, and nil until then.
+  func begin(
+    _ transaction: LMDBTransaction, ids: GivenIDs, idsBefore: inout [UInt32: Int64]?
+  ) throws {
     self.ids = ids
-    if isRepeated { ids.next = nextIDsAtBegin } else { nextIDsAtBegin = ids.next }
+    if let idsBefore { ids.next = idsBefore } else { idsBefore = ids.next }
     context.begin(transaction)
     forgetChanges()
     storedShapeCount = try context.catalog.storage.shapeCount(in: transaction)
@@ -125,7 +133,7 @@ final class WriteContext {
 
   /// Writes the shapes that were learned since the last time, before a record that needs them
   /// can be read by anyone else.
-  private func storeShapes() throws {
+  func storeShapes() throws {
     guard context.shapes.count > storedShapeCount else { return }
     let transaction = try context.transaction()
     for id in (storedShapeCount + 1)...context.shapes.count {

@@ -16,7 +16,7 @@ extension WriteTransaction {
   /// - Returns: whether there was one; deleting what is not there is no error.
   /// - Throws: `.deleteDenied` when a rule refuses because of a record that would stay;
   ///   `.unknownCollection` when the store was not opened for the type, or for one that a rule
-  ///   acts on; what ``save(_:)`` throws for a record that loses a reference.
+  ///   acts on; what ``save(_:)`` throws for a record that loses a reference; what hooks throw.
   /// - Complexity: O(log n) for the record, each of its index entries, and each associated record
   ///   that a rule acts on.
   @discardableResult
@@ -24,11 +24,14 @@ extension WriteTransaction {
     try storage { transaction in
       let collection = try context.collection(of: type)
       let key = try context.key(of: id)
+      if collection.schema.hasHooks { return try deleteHooked(key, in: collection, transaction) }
       let ends = context.catalog.deletionEnds(of: collection)
       if try ends.isEmpty || !isRelated(key, collection, ends, transaction) {
         return try remove(key: key, in: collection, transaction)
       }
-      let planner = try plan(nil) { try $0.add(key, in: collection) }
+      guard let planner = try planUnhooked({ try $0.add(key, in: collection) }) else {
+        return try deleteHooked(key, in: collection, transaction)
+      }
       if planner.count == 0 { return false }
       planner.endReading()
       if planner.isAlone { return try remove(key: key, in: collection, transaction) }
@@ -56,11 +59,15 @@ extension WriteTransaction {
       let count = try collection.records.statistics(in: transaction).entries
       let ends = context.catalog.deletionEnds(of: collection)
       if count > 0, ends.contains(where: { $0.actsOnOthers(than: collection) }) {
-        let planner = try plan(nil) { planner in
-          var cursor = try LMDBCursor(collection.records, in: transaction)
+        let request: (DeletionPlanner) throws -> Void = { planner in
+          var cursor = try LMDBCursor(collection.records, in: try self.live())
           while let entry = try cursor.next() { try planner.add(entry.key, in: collection) }
         }
-        try executeAsOne(planner)
+        if let planner = try planUnhooked(erased: collection, request) {
+          try executeAsOne(planner)
+        } else {
+          try deleteHooked(in: collection, erased: collection, request)
+        }
         return count
       }
       try empty(collection, ends, transaction)
@@ -110,20 +117,37 @@ extension WriteTransaction {
     var ids = try matchingIDs(query)
     try storage { transaction in
       let collection = try context.collection(of: R.self)
-      if context.catalog.deletionEnds(of: collection).isEmpty {
+      if !collection.schema.hasHooks, context.catalog.deletionEnds(of: collection).isEmpty {
         while let id = ids.next() {
           _ = try id.withUnsafeBytes { try remove(key: $0, in: collection, transaction) }
         }
+        return
+      }
+      let request: (DeletionPlanner) throws -> Void = { [ids] planner in
+        var ids = ids
+        while let id = ids.next() {
+          try id.withUnsafeBytes { try planner.add($0, in: collection) }
+        }
+      }
+      if let planner = try planUnhooked(request) {
+        try execute(planner)
       } else {
-        try execute(
-          plan(nil) { planner in
-            while let id = ids.next() {
-              try id.withUnsafeBytes { try planner.add($0, in: collection) }
-            }
-          })
+        try deleteHooked(in: collection, request)
       }
     }
     return ids.count
+  }
+
+  private func deleteHooked(
+    _ key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> Bool {
+    guard try collection.records.get(key, in: transaction) != nil else { return false }
+    // The buffer of the key is used again by what hooks do.
+    let key = [UInt8](key)
+    try deleteHooked(in: collection) { planner in
+      try key.withUnsafeBytes { try planner.add($0, in: collection) }
+    }
+    return true
   }
 }
 
@@ -132,9 +156,10 @@ extension WriteTransaction {
 extension ReadTransaction {
   /// Plans to delete what `request` asks for.
   func plan(
-    _ recorder: DeletionRecorder?, _ request: (DeletionPlanner) throws -> Void
+    _ recorder: DeletionRecorder?, hooks: DeletionHooks? = nil,
+    _ request: (DeletionPlanner) throws -> Void
   ) throws -> DeletionPlanner {
-    let planner = DeletionPlanner(context, recorder: recorder) {
+    let planner = DeletionPlanner(context, recorder: recorder, hooks: hooks) {
       try self.writeGathered(for: $0, before: $1)
     }
     // Records are decoded, and the code of their types must not use the transaction meanwhile.
@@ -170,6 +195,21 @@ extension WriteTransaction {
       }
     }
     return false
+  }
+
+  /// A plan in which no hook has a part; nil where hooks must run.
+  private func planUnhooked(
+    erased: CollectionHandle? = nil, _ request: (DeletionPlanner) throws -> Void
+  ) throws -> DeletionPlanner? {
+    guard context.catalog.hasHooks else { return try plan(nil, request) }
+    let hooks = DeletionHooks(erased: erased)
+    let planner = try plan(nil, hooks: hooks, request)
+    if hooks.isNeeded {
+      planner.endReading()
+      return nil
+    }
+    if let denial = hooks.denial { throw denial }
+    return planner
   }
 
   /// Does what was planned, or nothing.
@@ -226,18 +266,22 @@ extension WriteTransaction {
   }
 
   /// Does what was planned: survivors are changed first, while what they refer to is still there.
-  private func execute(_ planner: DeletionPlanner) throws {
+  func execute(_ planner: DeletionPlanner) throws {
     planner.endReading()
-    for records in planner.nullified {
-      try nullify(records, records.collection.schema.type, planner)
-    }
+    try nullify(planner)
     try unlink(planner)
     try forEachDeleted(planner) { key, collection, transaction in
       if try !remove(key: key, in: collection, transaction) { throw missing(key, collection) }
     }
   }
 
-  /// Saves records without the references to those that go.
+  /// Saves the records that stay without their references to those that go.
+  func nullify(_ planner: DeletionPlanner) throws {
+    for records in planner.nullified {
+      try nullify(records, records.collection.schema.type, planner)
+    }
+  }
+
   private func nullify<R: Record>(
     _ records: NullifiedRecords, _ type: R.Type, _ planner: DeletionPlanner
   ) throws {
@@ -257,6 +301,8 @@ extension WriteTransaction {
         return try context.decode(type, stored, id: key, in: collection)
       }
       guard var record = found else {
+        // The hook of another record may have deleted it.
+        if context.catalog.hasHooks { continue }
         throw missing(key, collection)
       }
       for (reference, target) in references {

@@ -4,28 +4,42 @@ internal import Foundation
 ///
 /// Made by ``Store/write(_:)`` and valid inside its closure, on its thread. Reading in it sees
 /// its own changes.
-public final class WriteTransaction: ReadTransaction {
-  let writer: WriteContext
-  private var afterCommitWork: [() -> Void] = []
+public class WriteTransaction: ReadTransaction {
+  final let writer: WriteContext
+  private final var afterCommitWork: [() -> Void] = []
+  /// How many saves and deletions with hooks are running inside each other.
+  final var hookDepth = 0
+  /// The records of the running deletions whose hooks before it ran: each runs once.
+  final var beingDeleted: Set<DeletionHooks.Doomed> = []
+  /// The time of the transaction, once it was asked for.
+  final var time: Date?
+  /// What comes of the innermost savepoint or the transaction, where somebody asked.
+  final var startedOutcome: TransactionOutcome?
 
   init(_ writer: WriteContext) {
     self.writer = writer
     super.init(writer.context)
   }
 
-  override var gathersEntries: Bool { true }
+  final override var gathersEntries: Bool { true }
 
-  override func writeGathered(for database: LMDBDatabase) throws {
+  final override func writeGathered(for database: LMDBDatabase) throws {
     try writer.maintainer.flush(database)
   }
 
-  override func writeGathered(
+  final override func writeGathered(
     for database: LMDBDatabase, before key: UnsafeRawBufferPointer
   ) throws {
     try writer.maintainer.flush(database, before: key)
   }
 
-  func takeAfterCommitWork() -> [() -> Void] {
+  final override func writeGathered(
+    for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer
+  ) throws {
+    try writer.maintainer.flush(index, beforeAdding: key)
+  }
+
+  final func takeAfterCommitWork() -> [() -> Void] {
     defer { afterCommitWork = [] }
     return afterCommitWork
   }
@@ -35,7 +49,7 @@ public final class WriteTransaction: ReadTransaction {
   /// A write closure may run more than once, because the map had to grow; what must happen once
   /// (a message, a counter) belongs here. When the transaction, or the savepoint around the call,
   /// is undone, the work is dropped.
-  public func afterCommit(_ work: @escaping () -> Void) { afterCommitWork.append(work) }
+  public final func afterCommit(_ work: @escaping () -> Void) { afterCommitWork.append(work) }
 
   /// Runs `body` so that an error thrown by it undoes what it did, and nothing else.
   ///
@@ -49,13 +63,15 @@ public final class WriteTransaction: ReadTransaction {
   /// - Throws: what `body` throws, after its changes are undone.
   /// - Complexity: what was gathered for the indexes is written first; a savepoint costs about a
   ///   microsecond beside that.
-  public func savepoint<T>(_ body: () throws -> T) throws -> T {
+  public final func savepoint<T>(_ body: () throws -> T) throws -> T {
     let savepoint = try storage { _ in
       if context.isTakingIn { throw TransactionContext.reentered }
       closeCursors()
       return try writer.beginSavepoint()
     }
     let workCount = afterCommitWork.count
+    let outer = startedOutcome
+    startedOutcome = nil
     do {
       let result = try body()
       if let failure = context.failure { throw failure }
@@ -63,12 +79,14 @@ public final class WriteTransaction: ReadTransaction {
         closeCursors()
         try writer.commit(savepoint)
       }
+      endOutcome(isKept: true, outer: outer)
       return result
     } catch {
       closeCursors()
       writer.rollBack(savepoint)
       changeCount &+= 1
       afterCommitWork.removeSubrange(workCount...)
+      endOutcome(isKept: false, outer: outer)
       throw error
     }
   }
@@ -83,7 +101,8 @@ extension WriteTransaction {
   /// written.
   ///
   /// - Throws: `.uniqueConflict` when another record holds a unique value; nothing is changed
-  ///   then. `.encodingFailed`, `.idTooLong`, `.recordTooLarge`, `.unknownCollection`.
+  ///   then. `.invalid` when the record breaks rules of its schema (see ``Validate``).
+  ///   `.encodingFailed`, `.idTooLong`, `.recordTooLarge`, `.unknownCollection`.
   /// - Complexity: O(log n) for the record and each index entry that changes.
   public func save<R: Record>(_ record: inout R) throws { try store(&record, .save) }
 
@@ -102,44 +121,67 @@ extension WriteTransaction {
     try store(&record, .update)
   }
 
-  private enum StoreMode { case save, insert, update }
+  /// Replaces the stored record that has the id of this one, and brings the record up to date
+  /// with what hooks and ``Timestamped`` made of it.
+  ///
+  /// - Throws: as ``update(_:)-(R)``.
+  /// - Complexity: as ``save(_:)``.
+  public func update<R: Record>(_ record: inout R) throws { try store(&record, .update) }
 
   /// The one path of every save: generic as far as the bytes, then the same for all types.
-  private func store<R: Record>(_ record: inout R, _ mode: StoreMode) throws {
+  private func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
     try storage { transaction in
       let collection = try context.collection(of: R.self)
-      if record.id._isUnassigned {
-        if mode == .update {
-          throw LarchError(
-            .idUnassigned, "The record was never saved, so there is nothing to update; insert it."
-          ) { $0.collection = collection.stored.name }
-        }
-        let number = try writer.nextID(in: collection)
-        guard let id = R.ID._assigned(number) else {
-          throw LarchError(
-            .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
-          ) { $0.collection = collection.stored.name }
-        }
-        let unassigned = record.id
-        record.id = id
-        do {
-          try put(record, in: collection, isNew: true, mode, transaction)
-        } catch {
-          record.id = unassigned
-          throw error
-        }
-      } else {
-        try put(record, in: collection, isNew: false, mode, transaction)
+      let declarations = declarations(of: R.self, in: collection)
+      if !declarations.isPlain {
+        return try storeGuarded(&record, mode, in: collection, declarations)
+      }
+      let unassigned = record.id
+      let isNew = try assignID(to: &record, mode, in: collection)
+      do {
+        try put(record, in: collection, isNew: isNew, mode, transaction)
+      } catch {
+        if isNew { record.id = unassigned }
+        throw error
       }
     }
   }
 
-  private func put<R: Record>(
-    _ record: R, in collection: CollectionHandle, isNew: Bool, _ mode: StoreMode,
+  /// What the program declares for the type, with the type.
+  func declarations<R: Record>(
+    of type: R.Type, in collection: CollectionHandle
+  ) -> TypedDeclarations<R> {
+    // The compiler of schemas made both from the type.
+    unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
+  }
+
+  /// Gives a record that was never saved its id; false for one that has an id.
+  func assignID<R: Record>(
+    to record: inout R, _ mode: SaveMode, in collection: CollectionHandle
+  ) throws -> Bool {
+    guard record.id._isUnassigned else { return false }
+    if mode == .update {
+      throw LarchError(
+        .idUnassigned, "The record was never saved, so there is nothing to update; insert it."
+      ) { $0.collection = collection.stored.name }
+    }
+    let number = try writer.nextID(in: collection)
+    guard let id = R.ID._assigned(number) else {
+      throw LarchError(
+        .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
+      ) { $0.collection = collection.stored.name }
+    }
+    record.id = id
+    return true
+  }
+
+  func put<R: Record>(
+    _ record: R, in collection: CollectionHandle, isNew: Bool, _ mode: SaveMode,
     _ transaction: LMDBTransaction
   ) throws {
-    let bytes = try encode(record, collection)
-    let key = try context.key(of: record.id)
+    let shapeCount = context.shapes.count
+    var bytes = try encode(record, collection)
+    var key = try context.key(of: record.id)
     if collection.stored.idKind == .assigned, !isNew {
       try writer.noteUsed(WriteContext.number(of: key), in: collection)
     }
@@ -147,14 +189,65 @@ extension WriteTransaction {
     if let before {
       if mode == .insert { throw idError(.idExists, key, collection) }
       if isSame(before, bytes) { return }
+      if hasOtherShape(before, bytes) {
+        if try isSameValue(record, before, key, in: collection, knowing: shapeCount) { return }
+        bytes = try encode(record, collection)
+        key = try context.key(of: record.id)
+      }
     } else if mode == .update {
       throw idError(.recordNotFound, key, collection)
     }
     let old = try before.map { try RecordEnvelope.open($0, id: key, in: collection) }
+    try take(
+      record, as: bytes, before: old, key, in: collection, isLast: isNew, transaction)
+  }
+
+  /// Whether the stored record was written with other fields than the new one.
+  @inline(__always)
+  func hasOtherShape(
+    _ stored: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
+  ) -> Bool {
+    stored.count < 2 || record.count < 2
+      || stored.loadUnaligned(as: UInt16.self) != record.loadUnaligned(as: UInt16.self)
+  }
+
+  /// Whether a record equals the stored one as a value: one that was stored before its type got
+  /// another property, or before a value of a field was first seen, has other bytes and is the same.
+  @inline(never)
+  func isSameValue<R: Record>(
+    _ record: R, _ stored: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer,
+    in collection: CollectionHandle, knowing shapeCount: Int
+  ) throws -> Bool {
+    let stored = try context.decode(R.self, stored, id: key, in: collection)
+    return try isSameValue(record, stored, in: collection, knowing: shapeCount)
+  }
+
+  /// Whether two records are written alike.
+  ///
+  /// - Parameter shapeCount: how many shapes there were before the record was encoded first. What
+  ///   it taught is forgotten where nothing is to be written.
+  func isSameValue<R: Record>(
+    _ record: R, _ stored: R, in collection: CollectionHandle, knowing shapeCount: Int
+  ) throws -> Bool {
+    let before = [UInt8](try encode(stored, collection))
+    let bytes = try encode(record, collection)
+    guard before.withUnsafeBytes({ $0.equals(bytes) }) else { return false }
+    context.shapes.truncate(to: shapeCount)
+    return true
+  }
+
+  /// The second half of a save: the indexes and the write. The bytes, and those of the stored
+  /// record, are read before anything is changed.
+  @inline(__always)
+  func take<R: Record>(
+    _ record: R, as bytes: UnsafeRawBufferPointer, before old: UnsafeRawBufferPointer?,
+    _ key: UnsafeRawBufferPointer, in collection: CollectionHandle, isLast: Bool,
+    _ transaction: LMDBTransaction
+  ) throws {
     try writer.maintainer.update(
       id: key, before: old, after: bytes, in: collection,
       prove: { try prove(record, $0, in: collection) },
-      write: { try write(bytes, key, collection, isLast: isNew, transaction) })
+      write: { try write(bytes, key, collection, isLast: isLast, transaction) })
     changeCount &+= 1
   }
 
@@ -184,11 +277,11 @@ extension WriteTransaction {
   private func prove<R: Record>(
     _ record: R, _ stored: borrowing EntryList, in collection: CollectionHandle
   ) throws {
-    let declarations = unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
-    try writer.proof.check(record, declarations, stored, in: collection)
+    try writer.proof.check(
+      record, declarations(of: R.self, in: collection), stored, in: collection)
   }
 
-  private func encode<R: Record>(
+  func encode<R: Record>(
     _ record: R, _ collection: CollectionHandle
   ) throws -> UnsafeRawBufferPointer {
     do {
@@ -205,14 +298,7 @@ extension WriteTransaction {
     }
   }
 
-  private func isSame(
-    _ stored: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
-  ) -> Bool {
-    stored.count == record.count + RecordEnvelope.checksumSize
-      && UnsafeRawBufferPointer(rebasing: stored[0..<record.count]).equals(record)
-  }
-
-  private func idError(
+  func idError(
     _ code: LarchError.Code, _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle
   ) -> LarchError {
     let fill: (inout LarchError.Context) -> Void = {

@@ -55,6 +55,8 @@ public struct LarchError: Error, Sendable {
   public var context: Context
   /// The error that caused this one, if another one did.
   public let underlying: (any Error)?
+  /// All rules that a record breaks, for the code `.invalid`; else empty.
+  public let validationErrors: [ValidationError]
 
   /// Makes an error; the message is static text, whatever varies goes into the context.
   package init(
@@ -64,30 +66,46 @@ public struct LarchError: Error, Sendable {
     self.code = code
     self.message = message.description
     self.underlying = underlying
+    validationErrors = []
     var context = Context()
     fill(&context)
     self.context = context
+  }
+
+  /// The error of a record that breaks rules of its schema.
+  package init(invalid errors: [ValidationError], collection: String, id: String?) {
+    code = .invalid
+    message = "The record breaks rules of its schema; `validationErrors` names them all."
+    underlying = nil
+    validationErrors = errors
+    context = Context()
+    context.collection = collection
+    context.id = id
   }
 }
 
 extension LarchError: CustomStringConvertible {
   /// The code, the message and the context on one line.
   public var description: String {
-    var parts: [String] = []
-    func add(_ name: String, _ value: String?) {
-      if let value { parts.append("\(name): \(value)") }
+    var parts = context.parts
+    if !validationErrors.isEmpty {
+      parts.append("broken: " + validationErrors.map(\.description).joined(separator: "; "))
     }
-    add("collection", context.collection)
-    add("index", context.index)
-    add("field", context.field)
-    add("id", context.id)
-    add("other id", context.otherID)
-    add("path", context.path)
-    add("page", context.page.map(String.init))
-    add("detail", context.detail)
     if let underlying { parts.append("cause: \(underlying)") }
     let context = parts.isEmpty ? "" : " (" + parts.joined(separator: ", ") + ")"
     return "\(code): \(message)\(context)"
+  }
+}
+
+extension LarchError.Context {
+  /// What is known, each with its name.
+  var parts: [String] {
+    let known: [(name: String, value: String?)] = [
+      ("collection", collection), ("index", index), ("field", field), ("id", id),
+      ("other id", otherID), ("path", path), ("page", page.map { String($0) }),
+      ("detail", detail),
+    ]
+    return known.compactMap { part in part.value.map { "\(part.name): \($0)" } }
   }
 }
 
@@ -117,6 +135,12 @@ extension LarchError.Code {
   public static let ioFailure = Self(rawValue: "io_failure")
   /// The map cannot grow further.
   public static let mapFull = Self(rawValue: "map_full")
+  /// A snapshot was ended: by the program, by its age, or because the store needed it gone.
+  public static let snapshotEnded = Self(rawValue: "snapshot_ended")
+  /// As many snapshots are open as the options allow.
+  public static let tooManySnapshots = Self(rawValue: "too_many_snapshots")
+  /// Something that is open keeps the operation from going on; try again when it has ended.
+  public static let busy = Self(rawValue: "busy")
   /// All reader slots are taken.
   public static let readersFull = Self(rawValue: "readers_full")
   /// LMDB reported something that Larch has no better name for.
@@ -131,6 +155,8 @@ extension LarchError.Code {
   public static let nestedWrite = Self(rawValue: "nested_write")
   /// A transaction was used after its end or on another thread.
   public static let transactionEnded = Self(rawValue: "transaction_ended")
+  /// A call named no store, and no default store is set.
+  public static let noDefaultStore = Self(rawValue: "no_default_store")
   /// The store was used in a process forked from the one that opened it.
   public static let forked = Self(rawValue: "forked")
   /// The record type was not named when the store was opened.
@@ -141,6 +167,10 @@ extension LarchError.Code {
   public static let schemaMismatch = Self(rawValue: "schema_mismatch")
   /// Another process or store changed the schema of the open file.
   public static let schemaChanged = Self(rawValue: "schema_changed")
+  /// A migration threw an error: see ``LarchError/underlying``. It changed nothing.
+  public static let migrationFailed = Self(rawValue: "migration_failed")
+  /// A migration is to be run, but the store is opened in a way that runs none.
+  public static let migrationPending = Self(rawValue: "migration_pending")
 
   // Records
   /// Another record holds the same unique value.
@@ -159,6 +189,12 @@ extension LarchError.Code {
   public static let decodingFailed = Self(rawValue: "decoding_failed")
   /// The record is larger than a value may be.
   public static let recordTooLarge = Self(rawValue: "record_too_large")
+  /// The record breaks rules that its schema declares: see ``LarchError/validationErrors``.
+  public static let invalid = Self(rawValue: "invalid")
+  /// Hooks save or delete records whose hooks save or delete records, without an end.
+  public static let hooksTooDeep = Self(rawValue: "hooks_too_deep")
+  /// A hook changed the id of the record that was being saved.
+  public static let idChanged = Self(rawValue: "id_changed")
   /// What a property holds and what its type encodes for it are not the same.
   public static let fieldMismatch = Self(rawValue: "field_mismatch")
 

@@ -184,10 +184,13 @@ struct FieldEvolutionTests {
     }
   }
 
+  /// What reading does where opening does not refuse.
+  private let unchecked = Store.Options.quick.with { $0.evolution = .off }
+
   @Test("A field that old records lack without a default is an error that names record and field")
   func required() throws {
     try old { path throws in
-      try Store.using(path, V.Required.self) { store throws in
+      try Store.using(path, V.Required.self, options: unchecked) { store throws in
         let error = caught { try store.read { tx throws in _ = try tx.find(V.Required.self, 2) } }
         #expect(error?.code == .decodingFailed)
         #expect(error?.context.collection == "Item")
@@ -199,7 +202,9 @@ struct FieldEvolutionTests {
         #expect(report.faults.map(\.kind) == [.record, .record])
         #expect(report.faults.map(\.id) == ["1", "2"])
       }
-      let error = caught { try Store.using(path, V.RequiredIndexed.self) { _ in } }
+      let error = caught {
+        try Store.using(path, V.RequiredIndexed.self, options: unchecked) { _ in }
+      }
       #expect(error?.code == .decodingFailed)
       #expect(error?.context.collection == "Item")
       #expect(error?.context.id == "1")
@@ -214,7 +219,7 @@ struct FieldEvolutionTests {
   @Test("A number that does not fit a narrower field is an error; one that fits is read")
   func narrowing() throws {
     try old { path throws in
-      try Store.using(path, V.Narrow.self) { store throws in
+      try Store.using(path, V.Narrow.self, options: unchecked) { store throws in
         #expect(
           try store.read { tx throws in try tx.find(V.Narrow.self, 1) }
             == V.Narrow(id: 1, name: "a", size: 1))
@@ -223,7 +228,7 @@ struct FieldEvolutionTests {
         #expect(error?.context.id == "2")
         #expect(error?.context.field == "size")
       }
-      try Store.using(path, V.OtherKind.self) { store throws in
+      try Store.using(path, V.OtherKind.self, options: unchecked) { store throws in
         let error = caught { try store.read { tx throws in _ = try tx.find(V.OtherKind.self, 2) } }
         #expect(error?.code == .decodingFailed)
         #expect(error?.context.field == "name")

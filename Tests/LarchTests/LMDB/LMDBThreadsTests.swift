@@ -125,21 +125,23 @@ struct LMDBWriterGateTests {
     defer { environment.close() }
     let database = try environment.database("a")
     let order = Order()
-    try await withThrowingTaskGroup(of: Void.self) { group in
+    // Threads alone: a write that waits for tasks would keep them from running.
+    try await onThread {
+      let writers = DispatchGroup()
       try environment.write { _ in
         for number in 0..<8 {
-          group.addTask {
-            try await onThread {
-              try environment.write { transaction in
-                order.numbers.withLock { $0.append(number) }
-                try database.put(UInt64(number), 0, in: transaction)
-              }
+          writers.enter()
+          Thread {
+            try? environment.write { transaction in
+              order.numbers.withLock { $0.append(number) }
+              try database.put(UInt64(number), 0, in: transaction)
             }
-          }
+            writers.leave()
+          }.start()
           while environment.waitingCount <= number { usleep(200) }
         }
       }
-      try await group.waitForAll()
+      writers.wait()
     }
     #expect(order.numbers.withLock { $0 } == Array(0..<8))
   }

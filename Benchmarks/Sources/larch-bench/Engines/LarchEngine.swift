@@ -26,6 +26,12 @@ final class LarchEngine: Engine {
     try LarchRun.insert(&batch, into: store)
   }
 
+  func timeConcurrentInserts(
+    _ writers: [[WorkloadPerson]], _ stopwatch: Stopwatch
+  ) throws -> (nanoseconds: Double, last: Int64) {
+    try LarchRun.timeConcurrentInserts(writers.map(prepare), into: store, stopwatch)
+  }
+
   func incrementAges(_ ids: [Int64]) throws -> UInt64 {
     try LarchRun.incrementAges(Person.self, ids, in: store)
   }
@@ -72,6 +78,12 @@ final class MemberwiseLarchEngine: Engine {
 
   func insert(_ batch: inout [MemberwisePerson]) throws -> Int64 {
     try LarchRun.insert(&batch, into: store)
+  }
+
+  func timeConcurrentInserts(
+    _ writers: [[WorkloadPerson]], _ stopwatch: Stopwatch
+  ) throws -> (nanoseconds: Double, last: Int64) {
+    try LarchRun.timeConcurrentInserts(writers.map(prepare), into: store, stopwatch)
   }
 
   func incrementAges(_ ids: [Int64]) throws -> UInt64 {

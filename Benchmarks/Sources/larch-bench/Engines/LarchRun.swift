@@ -13,6 +13,24 @@ enum LarchRun {
   }
 
   @inline(__always)
+  static func timeConcurrentInserts<R: BenchmarkRecord>(
+    _ writers: [[R]], into store: Store, _ stopwatch: Stopwatch
+  ) throws -> (nanoseconds: Double, last: Int64) {
+    try ConcurrentWriters.inTasks(writers.count, stopwatch) { number in
+      var last: Int64 = 0
+      for person in writers[number] {
+        let id = try await store.write { tx in
+          var person = person
+          try tx.insert(&person)
+          return person.id.rawValue
+        }
+        last = max(last, id)
+      }
+      return last
+    }
+  }
+
+  @inline(__always)
   static func incrementAges<R: BenchmarkRecord>(
     _ type: R.Type, _ ids: [Int64], in store: Store
   ) throws -> UInt64 {

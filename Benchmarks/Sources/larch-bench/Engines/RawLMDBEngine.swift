@@ -29,6 +29,19 @@ final class RawLMDBEngine: Engine {
     return last
   }
 
+  func timeConcurrentInserts(
+    _ writers: [[WorkloadPerson]], _ stopwatch: Stopwatch
+  ) throws -> (nanoseconds: Double, last: Int64) {
+    // LMDB lets one write transaction of an environment run at a time; a batch belongs to a thread.
+    let shared = Shared((self, writers.map { $0.map { prepare([$0]) } }))
+    return try ConcurrentWriters.onThreads(writers.count, stopwatch) { number in
+      let (engine, batches) = shared.value
+      var last: Int64 = 0
+      for var batch in batches[number] { last = max(last, try engine.insert(&batch)) }
+      return last
+    }
+  }
+
   func incrementAges(_ ids: [Int64]) throws -> UInt64 {
     var done: UInt64 = 0
     try RawLMDBEngine.check(bench_lmdb_age(store, ids, ids.count, &done))

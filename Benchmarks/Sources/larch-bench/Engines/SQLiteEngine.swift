@@ -1,4 +1,5 @@
 import CEngines
+import Foundation
 import Workload
 
 /// SQLite through prepared statements, WAL, synchronous=FULL.
@@ -27,6 +28,24 @@ final class SQLiteEngine: Engine {
     var last: Int64 = 0
     try SQLiteEngine.check(bench_sqlite_insert(store, batch.people, batch.people.count, &last))
     return last
+  }
+
+  /// One connection with a lock before it, as programs that write from many threads do: several
+  /// would sleep and try again until the one that writes is done.
+  func timeConcurrentInserts(
+    _ writers: [[WorkloadPerson]], _ stopwatch: Stopwatch
+  ) throws -> (nanoseconds: Double, last: Int64) {
+    let lock = NSLock()
+    // The connection is used with the lock held; a batch belongs to a thread.
+    let shared = Shared((self, writers.map { $0.map { prepare([$0]) } }))
+    return try ConcurrentWriters.onThreads(writers.count, stopwatch) { number in
+      let (engine, batches) = shared.value
+      var last: Int64 = 0
+      for var batch in batches[number] {
+        last = max(last, try lock.withLock { try engine.insert(&batch) })
+      }
+      return last
+    }
   }
 
   func incrementAges(_ ids: [Int64]) throws -> UInt64 {

@@ -1,4 +1,4 @@
-/// A range that `isIn` takes: `1...5`, `1..<5`, `1...`, `...5` or `..<5`. You never need to
+/// A range that filters and rules take: `1...5`, `1..<5`, `1...`, `...5` or `..<5`. You never need to
 /// conform to it.
 public protocol FieldRange<Bound> {
   /// What lies in the range.
@@ -8,7 +8,7 @@ public protocol FieldRange<Bound> {
   var _bounds: FieldBounds<Bound> { get }
 }
 
-/// The bounds of a range in a filter. You never need one.
+/// The bounds of a range in a filter or a rule. You never need one.
 public struct FieldBounds<Bound: Comparable> {
   let lower: Bound?
   let upper: Bound?
@@ -57,40 +57,4 @@ extension PartialRangeUpTo: FieldRange {
   public var _bounds: FieldBounds<Bound> {
     FieldBounds(lower: nil, upper: upperBound, includesUpper: false)
   }
-}
-
-extension Field {
-  /// The field lies in a range; NaN lies in none.
-  public func isIn<R: FieldRange>(_ range: R) -> Filter<Root>
-  where R.Bound == Value, Value: Sendable {
-    let bounds = range._bounds
-    guard let key = node.key else { return filter("in …", decoded: { bounds.contains($0) }) }
-    return Filter(
-      key.filter(
-        .within(
-          lower: bounds.lower.map { key.bound($0, true) },
-          upper: bounds.upper.map { key.bound($0, bounds.includesUpper) })))
-  }
-
-  /// The field lies in a range; false for nil, and for NaN.
-  public func isIn<R: FieldRange>(_ range: R) -> Filter<Root>
-  where Value == R.Bound?, R.Bound: Sendable {
-    let bounds = range._bounds
-    guard let key = node.key else {
-      return filter("in …", decoded: { $0.map { bounds.contains($0) } ?? false })
-    }
-    return Filter(
-      key.filter(
-        .within(
-          lower: bounds.lower.map { key.bound($0, true) },
-          upper: bounds.upper.map { key.bound($0, bounds.includesUpper) })))
-  }
-}
-
-extension FieldRange where Bound: Sendable {
-  /// The field lies in the range; NaN lies in none.
-  public func contains<Root>(_ field: Field<Root, Bound>) -> Filter<Root> { field.isIn(self) }
-
-  /// The field lies in the range; false for nil, and for NaN.
-  public func contains<Root>(_ field: Field<Root, Bound?>) -> Filter<Root> { field.isIn(self) }
 }

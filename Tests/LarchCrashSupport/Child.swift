@@ -1,9 +1,8 @@
-import Foundation
-import LarchCrashSupport
+internal import Foundation
 
 /// A child process that a test starts, watches and kills.
-final class Child {
-  enum Ending: Equatable {
+package final class Child {
+  package enum Ending: Equatable {
     case exit(Int32)
     case signal(Int32)
   }
@@ -13,7 +12,7 @@ final class Child {
   private let label: String
 
   /// Starts a subcommand of `LarchChild`; what it says goes to files in the directory.
-  init(
+  package init(
     _ arguments: [String], in directory: String, environment extra: [String: String] = [:]
   ) throws {
     label = arguments[0]
@@ -39,14 +38,14 @@ final class Child {
     unlink(errors)
   }
 
-  var id: Int32 { process.processIdentifier }
-  var isRunning: Bool { process.isRunning }
+  package var id: Int32 { process.processIdentifier }
+  package var isRunning: Bool { process.isRunning }
 
   /// What the child has printed.
-  var output: String { (try? String(contentsOfFile: errors, encoding: .utf8)) ?? "" }
+  package var output: String { (try? String(contentsOfFile: errors, encoding: .utf8)) ?? "" }
 
   /// Kills the child and takes leave of it; throws when it had ended by itself.
-  func killHard() throws {
+  package func killHard() throws {
     kill()
     guard ending == .signal(SIGKILL) else {
       throw Mismatch("\(label) ended by itself with \(ending): \(output)")
@@ -54,13 +53,13 @@ final class Child {
   }
 
   /// Kills the child; false when it had ended by itself.
-  func killOrLeave() -> Bool {
+  package func killOrLeave() -> Bool {
     kill()
     return ending == .signal(SIGKILL)
   }
 
   /// Sends a signal to the child.
-  func signal(_ number: Int32) { Foundation.kill(id, number) }
+  package func signal(_ number: Int32) { Foundation.kill(id, number) }
 
   private func kill() {
     Foundation.kill(id, SIGKILL)
@@ -68,7 +67,7 @@ final class Child {
   }
 
   /// Waits for the child to end by itself, and kills it when that takes too long.
-  func wait(seconds: Double = 120) throws -> Ending {
+  package func wait(seconds: Double = 120) throws -> Ending {
     let deadline = Date() + seconds
     while process.isRunning {
       if Date() > deadline {
@@ -87,7 +86,7 @@ final class Child {
   }
 
   /// Lets the child run for some microseconds; true when it has ended by itself in that time.
-  func ends(within microseconds: Int) -> Bool {
+  package func ends(within microseconds: Int) -> Bool {
     let deadline = Date() + Double(microseconds) / 1e6
     while process.isRunning {
       if Date() >= deadline { return false }
@@ -97,12 +96,12 @@ final class Child {
   }
 
   /// Waits until the child has told the beacon that it begins, or has ended.
-  func waitUntilStarted(_ beacon: Beacon, _ number: Int) throws {
+  package func waitUntilStarted(_ beacon: Beacon, _ number: Int) throws {
     try wait("starts") { beacon[.started(number)] == Int(id) }
   }
 
   /// Waits for a condition while the child runs.
-  func wait(_ what: String, seconds: Double = 60, until isMet: () -> Bool) throws {
+  package func wait(_ what: String, seconds: Double = 60, until isMet: () -> Bool) throws {
     let deadline = Date() + seconds
     while !isMet() {
       guard process.isRunning else {
@@ -113,28 +112,30 @@ final class Child {
     }
   }
 
-  /// The program is built next to the tests: in a folder above the test bundle's executable.
-  private static let program: Result<URL, Mismatch> = {
+  private static let program = Result { try builtFile("LarchChild") }
+
+  /// What is built next to the tests is in a folder above the test bundle's executable.
+  static func builtFile(_ name: String) throws -> URL {
     var starts = Bundle.allBundles.map(\.bundleURL)
     starts.append(URL(fileURLWithPath: CommandLine.arguments[0]))
     for start in starts {
       var folder = start
       for _ in 0..<6 {
         folder.deleteLastPathComponent()
-        let program = folder.appendingPathComponent("LarchChild")
-        if FileManager.default.isExecutableFile(atPath: program.path) { return .success(program) }
+        let file = folder.appendingPathComponent(name)
+        if FileManager.default.fileExists(atPath: file.path) { return file }
       }
     }
-    return .failure(Mismatch("LarchChild was not built"))
-  }()
+    throw Mismatch("\(name) was not built")
+  }
 }
 
 /// A directory that is there for one test.
-final class CrashDirectory {
-  let path: String
+package final class CrashDirectory: Sendable {
+  package let path: String
 
   /// In memory where the system has a place for that, unless the disk is asked for.
-  init(onDisk: Bool = false) throws {
+  package init(onDisk: Bool = false) throws {
     let memory = "/dev/shm"
     let base =
       !onDisk && access(memory, W_OK) == 0 ? memory : NSTemporaryDirectory()
@@ -145,20 +146,20 @@ final class CrashDirectory {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  var store: String { path + "/store.larch" }
-  var beacon: String { path + "/beacon" }
+  package var store: String { path + "/store.larch" }
+  package var beacon: String { path + "/beacon" }
 
-  var names: [String] {
+  package var names: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
   }
 }
 
 /// How much a test does: an environment variable asks for more than CI has time for.
-func amount(_ name: String, _ value: Int) -> Int {
+package func amount(_ name: String, _ value: Int) -> Int {
   ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
 }
 
 /// The seed of this run; another one each time unless it is set, to repeat a failure.
-let runSeed: UInt64 =
+package let runSeed: UInt64 =
   ProcessInfo.processInfo.environment["LARCH_CRASH_SEED"].flatMap(UInt64.init)
   ?? UInt64.random(in: 1..<(1 << 32))

@@ -1,0 +1,156 @@
+// The same where a task must not block its thread while the disk is flushed. In an asynchronous
+// function Swift picks these, and asks for `await`; in a synchronous one, and in the closure of a
+// transaction, it picks the synchronous ones.
+
+extension Record {
+  /// Inserts the record, or updates the one that has its id, without blocking the task's thread.
+  ///
+  /// ```swift
+  /// func register(_ name: String) async throws -> Person {
+  ///   var person = Person(name: name)
+  ///   try await person.save()
+  ///   return person
+  /// }
+  /// ```
+  ///
+  /// It is a transaction of its own and resumes when the data is on disk. A property of an actor
+  /// cannot be changed across a suspension: save a copy, or use ``saved()-(_)``.
+  ///
+  /// - Throws: `CancellationError` when the task was cancelled before its turn came, and nothing is
+  ///   written then; as the synchronous form. The record is as it was, its id too.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) mutating func save() async throws { self = try await saved() }
+
+  /// Inserts the record, without blocking the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) mutating func insert() async throws { self = try await inserted() }
+
+  /// Replaces the stored record that has the id of this one, without blocking the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) mutating func update() async throws { self = try await updated() }
+
+  /// Deletes the record with the id of this one, by the rules of its associations, without blocking
+  /// the task's thread.
+  ///
+  /// - Returns: whether there was one.
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) func delete() async throws -> Bool { try await Self.delete(id) }
+
+  /// The record as it is stored after a ``save()-(_)``.
+  ///
+  /// - Throws: as ``save()-(_)``.
+  /// - Complexity: as ``save()-(_)``.
+  public nonisolated(nonsending) func saved() async throws -> Self {
+    try await AmbientStore.chosen().write { tx in
+      var record = self
+      try tx.save(&record)
+      return record
+    }
+  }
+
+  /// The record as it is stored after an ``insert()-(_)``.
+  ///
+  /// - Throws: as ``insert()-(_)``.
+  /// - Complexity: as ``save()-(_)``.
+  public nonisolated(nonsending) func inserted() async throws -> Self {
+    try await AmbientStore.chosen().write { tx in
+      var record = self
+      try tx.insert(&record)
+      return record
+    }
+  }
+
+  /// The record as it is stored after an ``update()-(_)``.
+  ///
+  /// - Throws: as ``update()-(_)``.
+  /// - Complexity: as ``save()-(_)``.
+  public nonisolated(nonsending) func updated() async throws -> Self {
+    try await AmbientStore.chosen().write { tx in
+      var record = self
+      try tx.update(&record)
+      return record
+    }
+  }
+}
+
+extension Record {
+  /// The record whose field has this value, or a new one that is inserted, without blocking the
+  /// task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) static func findOrCreate<Value: IndexKey & Sendable>(
+    by keyPath: any KeyPath<Self, Value> & Sendable, _ value: Value,
+    create: @escaping @Sendable () throws -> Self
+  ) async throws -> Self {
+    try await AmbientStore.chosen().write { tx in
+      try tx.findOrCreate(Self.self, by: keyPath, value, create: create)
+    }
+  }
+
+  /// Deletes the record with this id, by the rules of its associations, without blocking the task's
+  /// thread.
+  ///
+  /// - Returns: whether there was one.
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) static func delete(_ id: ID) async throws -> Bool {
+    try await AmbientStore.chosen().write { tx in try tx.delete(Self.self, id) }
+  }
+
+  /// Deletes all records of the type as a query does, without blocking the task's thread.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) static func deleteAll() async throws -> Int {
+    try await all.delete()
+  }
+
+  /// Drops all records of the type at once, without their hooks and without blocking the task's
+  /// thread.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) static func erase() async throws -> Int {
+    try await AmbientStore.chosen().write { tx in try tx.erase(Self.self) }
+  }
+}
+
+extension Query {
+  /// Deletes the records, without blocking the task's thread. With a store in hand write
+  /// `try await store.delete(query)`.
+  ///
+  /// - Returns: how many there were.
+  /// - Throws: `CancellationError` when the task was cancelled before its turn came, and as
+  ///   ``delete(in:)``.
+  /// - Complexity: as ``delete(in:)``, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) func delete() async throws -> Int {
+    try await AmbientStore.chosen().delete(self)
+  }
+
+  /// Changes each of the records, without blocking the task's thread. With a store in hand write
+  /// `try await store.update(query) { … }`.
+  ///
+  /// - Returns: how many records were given to the closure.
+  /// - Throws: `CancellationError` when the task was cancelled before its turn came, and as
+  ///   ``update(in:_:)``.
+  /// - Complexity: as ``update(in:_:)``, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) func update(_ change: @escaping @Sendable (inout R) throws -> Void)
+    async throws -> Int
+  {
+    try await AmbientStore.chosen().update(self, change)
+  }
+}

@@ -1,0 +1,143 @@
+extension Tracked {
+  /// Inserts, updates or deletes the record, or does nothing, as its ``state`` asks.
+  ///
+  /// The record is then what was stored, with what hooks and ``Timestamped`` made of it. On a store
+  /// this is a transaction of its own; an unchanged record begins none.
+  ///
+  /// - Returns: what was done; nil when there was nothing to do.
+  /// - Throws: `.recordNotFound` for a changed record that somebody else deleted, `.idExists` for a
+  ///   new one whose id is taken, `.idChanged` for a stored one that got another id; as
+  ///   ``WriteTransaction/insert(_:)``, ``WriteTransaction/update(_:)-(R)`` and
+  ///   ``WriteTransaction/delete(_:_:)``. The record is then as it was before.
+  /// - Complexity: as ``state``; where something is done, as ``WriteTransaction/save(_:)`` or
+  ///   ``WriteTransaction/delete(_:_:)``.
+  @discardableResult
+  public mutating func persist(
+    in writer: some RecordWriting = AmbientStore()
+  ) throws -> RecordChange? {
+    settle()
+    guard let task = try PersistTask(self) else { return nil }
+    return take(try writer._writing { try task.run(in: $0) })
+  }
+
+  /// Inserts, updates or deletes the record, or does nothing, as its ``state`` asks, without
+  /// blocking the task's thread.
+  ///
+  /// - Parameter store: the store; that of the task, else ``Store/default``, when it is nil.
+  /// - Returns: as the synchronous form.
+  /// - Throws: as the synchronous form; `CancellationError` when the task was cancelled before its
+  ///   turn came.
+  /// - Complexity: as the synchronous form.
+  @discardableResult
+  public mutating func persist(
+    in store: Store? = nil, isolation: isolated (any Actor)? = #isolation
+  ) async throws -> RecordChange? {
+    settle()
+    guard let task = try PersistTask(self) else { return nil }
+    let store = try store ?? AmbientStore.chosen()
+    return take(try await store.write { try task.run(in: $0) })
+  }
+
+  private mutating func take(_ result: PersistResult<R>) -> RecordChange? {
+    learn(result.known, result.record, before: current, result.outcome)
+    return result.change
+  }
+
+  /// Makes the record what is stored under its id now, and takes ``markDeleted()`` back.
+  ///
+  /// - Throws: `.recordNotFound` when nothing is stored; `.idUnassigned` for a record that never
+  ///   was; as ``ReadTransaction/find(_:_:)``. The record is then as it was before.
+  /// - Complexity: as ``ReadTransaction/find(_:_:)``.
+  public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
+    settle()
+    let id = known.standing == .stored ? known.record.id : current.id
+    if id._isUnassigned {
+      throw LarchError(
+        .idUnassigned, "The record was never saved, so there is nothing to reload; persist it."
+      ) { $0.collection = R.collectionName }
+    }
+    let (found, outcome) = try reader._reading { (try $0.find(R.self, id), $0.outcomeOfReads) }
+    guard let found else {
+      throw LarchError(
+        .recordNotFound, "No record has this id, so there is nothing to reload; it was deleted."
+      ) {
+        $0.collection = R.collectionName
+        $0.id = "\(id)"
+      }
+    }
+    marker = false
+    // What was read stays when something else of the transaction is taken back.
+    edits &+= 1
+    let known = Known(record: Known.snapshot(found), standing: .stored)
+    learn(known, found, before: found, outcome)
+  }
+}
+
+/// What is to be done, apart from the tracked record, so that it can be done on another thread and
+/// more than once.
+private struct PersistTask<R: Record>: Sendable {
+  enum Action { case insert, update, delete, save }
+
+  let action: Action
+  let record: R
+  /// The id of what is stored.
+  let id: R.ID
+
+  /// Nil when there is nothing to do.
+  init?(_ tracked: Tracked<R>) throws {
+    let known = tracked.known
+    record = tracked.current
+    id = known.standing == .stored ? known.record.id : record.id
+    switch tracked.state {
+    case .unchanged: return nil
+    case .new: action = .insert
+    case .deleted:
+      if known.standing == .absent { return nil }
+      action = .delete
+    case .changed:
+      action = known.standing == .uncertain ? .save : .update
+      guard id == record.id else {
+        throw LarchError(
+          .idChanged,
+          "The id of a tracked record was changed; track a new record to store it under another id."
+        ) {
+          $0.collection = R.collectionName
+          $0.id = "\(id)"
+        }
+      }
+    }
+  }
+
+  func run(in tx: WriteTransaction) throws -> PersistResult<R> {
+    var record = record
+    var change: RecordChange?
+    let changeCount = tx.changeCount
+    switch action {
+    case .insert:
+      try tx.insert(&record)
+      change = .inserted
+    case .update:
+      try tx.update(&record)
+      change = .updated
+    case .save:
+      let isThere = try tx.exists(R.self, id)
+      try tx.save(&record)
+      change = isThere ? .updated : .inserted
+    case .delete:
+      try tx.delete(R.self, id)
+      change = .deleted
+    }
+    // A hook, or somebody else, may have made both the same.
+    if tx.changeCount == changeCount { change = nil }
+    let known = Tracked<R>.Known(
+      record: Tracked<R>.Known.snapshot(record), standing: action == .delete ? .absent : .stored)
+    return PersistResult(known: known, record: record, change: change, outcome: tx.outcome)
+  }
+}
+
+private struct PersistResult<R: Record>: Sendable {
+  let known: Tracked<R>.Known
+  let record: R
+  let change: RecordChange?
+  let outcome: TransactionOutcome
+}

@@ -1,0 +1,125 @@
+/// The fields of one declared type against those of the stored records.
+struct FieldComparison {
+  /// What the file shall know of the collection from now on; nil where it knows it.
+  var history: FieldHistory?
+  /// Whether that is a change of the file by itself; else it is noted with the next one.
+  var mustBeNoted = false
+  var mismatches: [FieldMismatch] = []
+}
+
+extension CatalogLoader {
+  /// Refuses types that cannot read all records of their collections: to be called again when
+  /// migrations have run.
+  ///
+  /// - Throws: `.schemaMismatch`.
+  func checkFields() throws {
+    try environment.openDatabases { transaction in
+      let storage = try openStorage(in: transaction)
+      let stored = try storage.collections(in: transaction)
+      for schema in schemas {
+        guard let entry = stored.first(where: { $0.name == schema.name }) else { continue }
+        let found = try comparison(of: schema, entry, storage, in: transaction)
+        if let error = LarchError(found.mismatches, collection: schema.name) { throw error }
+      }
+    }
+  }
+
+  /// What the fields of a type ask of the file.
+  ///
+  /// - Throws: `.schemaMismatch` for records that the type cannot read, unless migrations are
+  ///   awaited.
+  func fields(
+    of schema: CollectionSchema, _ entry: StoredCollection, _ storage: CatalogStorage,
+    in transaction: LMDBTransaction
+  ) throws -> FieldComparison {
+    let found = try comparison(of: schema, entry, storage, in: transaction)
+    if !awaitsMigrations, let error = LarchError(found.mismatches, collection: schema.name) {
+      throw error
+    }
+    return found
+  }
+
+  private func comparison(
+    of schema: CollectionSchema, _ entry: StoredCollection, _ storage: CatalogStorage,
+    in transaction: LMDBTransaction
+  ) throws -> FieldComparison {
+    guard comparesFields else { return FieldComparison() }
+    let declared = schema.form
+    let known = try storage.fieldHistory(of: entry.id, in: transaction)
+    let versions = try known?.versions ?? sample(entry, storage, in: transaction)
+    var evolution = FieldEvolution(aliases: aliases, defaults: schema.defaults)
+    for version in versions where version != declared {
+      evolution.compare(stored: version, declared: declared)
+    }
+    var result = FieldComparison()
+    let isKnown = known?.versions.contains(declared) ?? false
+    if isKnown, evolution.mismatches.isEmpty { return result }
+    if try isEmpty(entry, in: transaction) {
+      // What earlier versions of the type wrote is gone.
+      result.history = FieldHistory([declared])
+      result.mustBeNoted = known != nil
+      return result
+    }
+    result.mismatches = evolution.mismatches
+    if !isKnown {
+      var history = FieldHistory(versions)
+      history.add(declared)
+      result.history = history
+      // A file of a Larch that did not keep declarations gets them when its type changes.
+      result.mustBeNoted =
+        known != nil || !versions.allSatisfy { declared.isForm(of: $0) }
+        || declared.hasFields(besides: versions)
+    }
+    return result
+  }
+
+  /// The forms of some records, where the file does not say under which declarations its records
+  /// were written: the first and the last ones, which are the oldest and the newest as a rule.
+  private func sample(
+    _ entry: StoredCollection, _ storage: CatalogStorage, in transaction: LMDBTransaction
+  ) throws -> [FieldForm] {
+    guard
+      let records = try LMDBDatabase.open(CatalogStorage.recordsName(entry.id), in: transaction)
+    else { return [] }
+    let shapes = ShapeTable()
+    shapes.loader = { try storage.shape($0, in: transaction) }
+    var found: [FieldForm] = []
+    func take(_ record: LMDBEntry) throws {
+      // Damage is not judged here: it is an error when the record is read.
+      guard
+        let bytes = RecordEnvelope.open(record.value, id: record.key, collection: entry.id),
+        let form = try? FieldForm(of: bytes, shapes), !found.contains(form)
+      else { return }
+      found.append(form)
+    }
+    var cursor = try LMDBCursor(records, in: transaction)
+    var next = try cursor.first()
+    for _ in 0..<CatalogLoader.sampleCount {
+      guard let record = next else { break }
+      try take(record)
+      next = try cursor.next()
+    }
+    next = try cursor.last()
+    for _ in 0..<CatalogLoader.sampleCount {
+      guard let record = next else { break }
+      try take(record)
+      next = try cursor.previous()
+    }
+    return found
+  }
+
+  private static let sampleCount = 32
+}
+
+extension FieldForm {
+  /// Whether it has a field that none of the others has.
+  fileprivate func hasFields(besides others: [FieldForm]) -> Bool {
+    guard case .record(let record) = self else { return false }
+    return record.fields.contains { field in
+      !others.contains {
+        guard case .record(let other) = $0 else { return true }
+        return other.field(field.name) != nil
+      }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/// What migrations need of the catalog, in the middle of their transactions.
+extension CatalogLoader {
+  /// The names of the migrations that the file has had.
+  func appliedMigrations() throws -> [AppliedMigration] {
+    try environment.openDatabases { transaction in
+      try openStorage(in: transaction).migrations(in: transaction)
+    }
+  }
+
+  /// The catalog with the indexes that are complete, and no others: nothing is kept up that will be
+  /// built anyway, so records may be there that the declared type cannot read yet.
+  func completeCatalog(in transaction: LMDBTransaction) throws -> Catalog {
+    let storage = try openStorage(in: transaction)
+    return try catalog(
+      storage, try renames(storage, in: transaction), isComplete: true, in: transaction)
+  }
+
+  /// The catalog with all declared indexes, complete or not.
+  func wholeCatalog(in transaction: LMDBTransaction) throws -> Catalog {
+    let storage = try openStorage(in: transaction)
+    return try catalog(storage, try renames(storage, in: transaction), in: transaction)
+  }
+
+  /// Has unfinished indexes begun anew: what changes now is not noted in them.
+  func restartBuilds(in transaction: LMDBTransaction) throws {
+    for collection in try openStorage(in: transaction).collections(in: transaction)
+    where collection.indexes.contains(where: { $0.state == .building }) {
+      try resetIndexes(of: collection.name, where: { $0.state == .building }, in: transaction)
+    }
+  }
+
+  /// A collection of the file, declared or not.
+  func collection(
+    _ name: String, in transaction: LMDBTransaction
+  ) throws -> (stored: StoredCollection, records: LMDBDatabase)? {
+    let storage = try openStorage(in: transaction)
+    guard
+      let stored = try storage.collections(in: transaction).first(where: { $0.name == name })
+    else { return nil }
+    return (stored, try existing(CatalogStorage.recordsName(stored.id), in: transaction))
+  }
+
+  /// Empties the indexes of a collection and marks them as unfinished, so that they are built anew.
+  func resetIndexes(
+    of name: String, where isWanted: (StoredIndex) -> Bool = { _ in true },
+    in transaction: LMDBTransaction
+  ) throws {
+    let storage = try openStorage(in: transaction)
+    guard var entry = try storage.collections(in: transaction).first(where: { $0.name == name })
+    else { return }
+    for place in entry.indexes.indices where isWanted(entry.indexes[place]) {
+      let name = CatalogStorage.indexName(entry.indexes[place].id)
+      try existing(name, in: transaction).empty(in: transaction)
+      try storage.remove(.buildProgress(entry.indexes[place].id), in: transaction)
+      entry.indexes[place].state = .building
+    }
+    try storage.set(entry, in: transaction)
+  }
+
+  /// Removes a collection with its records, its indexes and the associations that it is an end of.
+  func drop(_ collection: StoredCollection, in transaction: LMDBTransaction) throws {
+    let storage = try openStorage(in: transaction)
+    try drop(CatalogStorage.recordsName(collection.id), in: transaction)
+    for index in collection.indexes {
+      try drop(CatalogStorage.indexName(index.id), in: transaction)
+      try storage.remove(.buildProgress(index.id), in: transaction)
+    }
+    for association in try storage.associations(in: transaction)
+    where association.first == collection.name || association.second == collection.name {
+      if association.kind == .links {
+        try drop(CatalogStorage.linksName(association.number), in: transaction)
+        try drop(CatalogStorage.inverseLinksName(association.number), in: transaction)
+      }
+      try storage.remove(.association(association.key), in: transaction)
+    }
+    try storage.remove(.fields(collection.id), in: transaction)
+    try storage.remove(.highestDeletedID(collection.id), in: transaction)
+    try storage.remove(.collection(collection.name), in: transaction)
+  }
+
+  private func drop(_ name: String, in transaction: LMDBTransaction) throws {
+    // Emptied, and left as a name without pages: another store of this process may hold the handle,
+    // and this transaction may be undone, which would not bring the handle back.
+    try existing(name, in: transaction).empty(in: transaction)
+  }
+
+  /// The lists that records of a collection are in, from their side.
+  func lists(
+    of name: String, in transaction: LMDBTransaction
+  ) throws -> [(from: LMDBDatabase, to: LMDBDatabase)] {
+    var found: [(from: LMDBDatabase, to: LMDBDatabase)] = []
+    for association in try openStorage(in: transaction).associations(in: transaction)
+    where association.kind == .links {
+      let forward = try existing(CatalogStorage.linksName(association.number), in: transaction)
+      let inverse = try existing(
+        CatalogStorage.inverseLinksName(association.number), in: transaction)
+      if association.first == name { found.append((forward, inverse)) }
+      if association.second == name { found.append((inverse, forward)) }
+    }
+    return found
+  }
+}

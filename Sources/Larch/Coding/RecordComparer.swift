@@ -1,0 +1,56 @@
+/// Compares values by what would be stored of them, without a store and without its shapes.
+final class RecordComparer {
+  /// Equal values give equal bytes, whatever was written before.
+  private let canonical = RecordCoder(shapes: ShapeTable(), writesMaps: true)
+  /// Tells nested values with fields from dictionaries.
+  private let shaped = RecordCoder(shapes: ShapeTable())
+
+  private struct Box: @unchecked Sendable {
+    // Only one caller has it at a time: it is in the pool, or it was taken.
+    let comparer: RecordComparer
+  }
+
+  private static let pool = Locked<[Box]>([])
+  private static let poolLimit = 8
+  /// A comparer that has met so many shapes is not kept.
+  private static let shapeLimit = 4096
+
+  /// Runs `body` with a comparer that has learned the types of earlier calls.
+  static func with<T>(_ body: (RecordComparer) throws -> T) rethrows -> T {
+    let comparer = pool.withLock { $0.popLast() }?.comparer ?? RecordComparer()
+    defer {
+      if comparer.shaped.shapes.count < shapeLimit {
+        let box = Box(comparer: comparer)
+        pool.withLock { if $0.count < poolLimit { $0.append(box) } }
+      }
+    }
+    return try body(comparer)
+  }
+
+  /// Whether the same would be stored of both.
+  func isSame<R: Encodable>(_ a: R, _ b: R) throws -> Bool {
+    let first = [UInt8](try canonical.encode(a))
+    let second = try canonical.encode(b)
+    return first.withUnsafeBytes { $0.equals(second) }
+  }
+
+  /// The fields that differ; those that have a value where there is no old one.
+  func changes<R: Codable>(from old: R?, to new: R) throws -> [FieldChange] {
+    let before = try old.map { [UInt8](try shaped.encode($0)) }
+    let now = [UInt8](try shaped.encode(new))
+    var difference = FieldDifference(shapes: shaped.shapes)
+    try now.withUnsafeBytes { now in
+      if let before {
+        try before.withUnsafeBytes { try difference.compare($0, now, R.self) }
+      } else {
+        try difference.compare(nil, now, R.self)
+      }
+    }
+    return difference.changes
+  }
+
+  /// A copy that shares nothing with the value, for types that are references.
+  func copy<R: Codable>(of value: R) throws -> R {
+    try canonical.decode(R.self, from: canonical.encode(value))
+  }
+}

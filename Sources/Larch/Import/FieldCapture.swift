@@ -1,0 +1,84 @@
+/// Takes the fields of a record as they are, by key: what stands in for those that an element
+/// lacks when it is merged into the record.
+final class FieldCapture: Encoder {
+  private(set) var fields: [String: Any] = [:]
+  private var isUnclear = false
+
+  /// - Throws: `.unsuitableMatch` for a type that does not encode values under keys.
+  static func fields<R: Record>(of record: R) throws -> [String: Any] {
+    let capture = FieldCapture()
+    do { try record.encode(to: capture) } catch is Unsuitable { capture.isUnclear = true }
+    if capture.isUnclear {
+      throw LarchError(
+        .unsuitableMatch,
+        "The type writes its fields by itself in a way that elements cannot be merged into; replace records instead."
+      ) { $0.collection = R.collectionName }
+    }
+    return capture.fields
+  }
+
+  private struct Unsuitable: Error {}
+
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(Fields<Key>(capture: self))
+  }
+
+  // Whatever is written there cannot be told apart by key.
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { Refusal(capture: self) }
+  func singleValueContainer() -> any SingleValueEncodingContainer { Refusal(capture: self) }
+
+  private struct Fields<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let capture: FieldCapture
+    let codingPath: [any CodingKey] = []
+
+    mutating func encodeNil(forKey key: Key) {}
+
+    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) {
+      capture.fields[key.stringValue] = value
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+      keyedBy keyType: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+      capture.isUnclear = true
+      return KeyedEncodingContainer(Fields<Nested>(capture: FieldCapture()))
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+      Refusal(capture: capture)
+    }
+
+    mutating func superEncoder() -> any Encoder {
+      capture.isUnclear = true
+      return FieldCapture()
+    }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder { superEncoder() }
+  }
+
+  private struct Refusal: UnkeyedEncodingContainer, SingleValueEncodingContainer {
+    let capture: FieldCapture
+    let codingPath: [any CodingKey] = []
+    let count = 0
+
+    mutating func encodeNil() throws { throw Unsuitable() }
+    mutating func encode<T: Encodable>(_ value: T) throws { throw Unsuitable() }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+      keyedBy keyType: Nested.Type
+    ) -> KeyedEncodingContainer<Nested> {
+      capture.isUnclear = true
+      return KeyedEncodingContainer(Fields<Nested>(capture: FieldCapture()))
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
+
+    mutating func superEncoder() -> any Encoder {
+      capture.isUnclear = true
+      return FieldCapture()
+    }
+  }
+}

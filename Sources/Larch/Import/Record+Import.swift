@@ -1,0 +1,84 @@
+public import Foundation
+
+// The same as the methods of a store or a transaction, for those who begin with the type.
+
+extension Record {
+  /// Takes the elements of a JSON text in as records of this type. See
+  /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  ///
+  /// ```swift
+  /// let report = try Person.importJSON(from: .file("people.json"), onError: .skip)
+  /// ```
+  ///
+  /// - Throws: as there.
+  /// - Complexity: as there.
+  @discardableResult
+  public static func importJSON(
+    from source: JSONSource, existing: ImportExisting = .replace,
+    onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
+    options: ImportOptions = ImportOptions(), in writer: some RecordWriting = AmbientStore(),
+    progress: ((ImportProgress) -> Void)? = nil
+  ) throws -> ImportReport {
+    try writer.importJSON(
+      Self.self, from: source, existing: existing, onError: policy, batchSize: batchSize,
+      options: options, progress: progress)
+  }
+
+  /// Takes the elements of a JSON text in as records of this type, by a unique field. See
+  /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
+  ///
+  /// - Throws: as there.
+  /// - Complexity: as there.
+  @discardableResult
+  public static func importJSON<Value: IndexKey & Decodable>(
+    from source: JSONSource, matching field: any KeyPath<Self, Value> & Sendable,
+    existing: ImportExisting = .replace, onError policy: ImportErrorPolicy = .stop,
+    batchSize: Int = 1000, options: ImportOptions = ImportOptions(),
+    in writer: some RecordWriting = AmbientStore(),
+    progress: ((ImportProgress) -> Void)? = nil
+  ) throws -> ImportReport {
+    try writer.importJSON(
+      Self.self, from: source, matching: field, existing: existing, onError: policy,
+      batchSize: batchSize, options: options, progress: progress)
+  }
+
+  /// Writes all records of this type to a file of JSON. See
+  /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
+  ///
+  /// - Returns: how many records were written.
+  /// - Throws: as there.
+  /// - Complexity: as there.
+  @discardableResult
+  public static func exportJSON(
+    to destination: JSONDestination, options: ExportOptions = ExportOptions(),
+    in reader: some RecordReading = AmbientStore(), progress: ((ExportProgress) -> Void)? = nil
+  ) throws -> Int {
+    try reader.exportJSON(all, to: destination, options: options, progress: progress)
+  }
+}
+
+extension Query {
+  /// Writes the records to a file of JSON. See
+  /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
+  ///
+  /// - Returns: how many records were written.
+  /// - Throws: as there.
+  /// - Complexity: as there.
+  @discardableResult
+  public func exportJSON(
+    to destination: JSONDestination, options: ExportOptions = ExportOptions(),
+    in reader: some RecordReading = AmbientStore(), progress: ((ExportProgress) -> Void)? = nil
+  ) throws -> Int {
+    try reader.exportJSON(self, to: destination, options: options, progress: progress)
+  }
+
+  /// The records as a text of JSON. See ``RecordReading/json(of:options:)``.
+  ///
+  /// - Throws: as there.
+  /// - Complexity: as there.
+  public func json(
+    options: ExportOptions = ExportOptions(), in reader: some RecordReading = AmbientStore()
+  ) throws -> Data {
+    try reader.json(of: self, options: options)
+  }
+}

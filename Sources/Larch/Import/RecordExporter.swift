@@ -1,0 +1,65 @@
+internal import Foundation
+
+/// Writes records as one JSON text, a piece at a time.
+struct RecordExporter<R: Record> {
+  private static var pieceSize: Int { 256 << 10 }
+
+  private let encoder: JSONEncoder
+  private let options: ExportOptions
+  private let write: (Data) throws -> Void
+  private let progress: ((ExportProgress) -> Void)?
+  private var piece = Data()
+  private(set) var count = 0
+  private var bytes = 0
+
+  init(
+    _ options: ExportOptions, _ progress: ((ExportProgress) -> Void)?,
+    _ write: @escaping (Data) throws -> Void
+  ) {
+    self.options = options
+    self.progress = progress
+    self.write = write
+    encoder = options.makeEncoder()
+    if options.isPretty, options.format == .array {
+      encoder.outputFormatting.insert(.prettyPrinted)
+    } else {
+      // An element that takes several lines is no element of lines.
+      encoder.outputFormatting.remove(.prettyPrinted)
+    }
+  }
+
+  mutating func add(_ record: R) throws {
+    let element: Data
+    do { element = try encoder.encode(record) } catch {
+      throw LarchError(
+        .encodingFailed, "A record cannot be written as JSON; see the cause.", underlying: error
+      ) {
+        $0.collection = R.collectionName
+        $0.id = "\(record.id)"
+      }
+    }
+    switch options.format {
+    case .array: piece.append(contentsOf: count == 0 ? "[\n".utf8 : ",\n".utf8)
+    case .lines: break
+    }
+    piece.append(element)
+    if options.format == .lines { piece.append(0x0A) }
+    count += 1
+    if piece.count >= RecordExporter.pieceSize { try flush() }
+  }
+
+  /// Writes what is left.
+  mutating func finish() throws {
+    if options.format == .array {
+      piece.append(contentsOf: count == 0 ? "[]\n".utf8 : "\n]\n".utf8)
+    }
+    try flush()
+  }
+
+  private mutating func flush() throws {
+    try write(piece)
+    bytes += piece.count
+    piece.removeAll(keepingCapacity: true)
+    progress?(ExportProgress(records: count, bytes: bytes))
+  }
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+
+extension Store {
+  /// Takes the elements of a JSON text in as records, without blocking the task's thread. See
+  /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  ///
+  /// When the task is cancelled, it ends before the next batch: with `.skip` the batches before
+  /// stay, with `.stop` nothing goes in.
+  ///
+  /// - Throws: as there, and `CancellationError`.
+  /// - Complexity: as there, on a thread of its own.
+  @discardableResult
+  public func importJSON<R: Record>(
+    _ type: R.Type = R.self, from source: JSONSource, existing: ImportExisting = .replace,
+    onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
+    options: ImportOptions = ImportOptions(),
+    progress: (@Sendable (ImportProgress) -> Void)? = nil
+  ) async throws -> ImportReport {
+    try await offThread { isCancelled in
+      try self._importJSON(
+        ImportRequest<R>(
+          matcher: nil, existing: existing, policy: policy, batchSize: batchSize,
+          options: options, isCancelled: isCancelled, progress: progress),
+        from: source)
+    }
+  }
+
+  /// Takes the elements of a JSON text in as records, by a unique field, without blocking the
+  /// task's thread. See
+  /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
+  ///
+  /// - Throws: as there, and `CancellationError`.
+  /// - Complexity: as there, on a thread of its own.
+  @discardableResult
+  public func importJSON<R: Record, Value: IndexKey & Decodable>(
+    _ type: R.Type = R.self, from source: JSONSource,
+    matching field: any KeyPath<R, Value> & Sendable, existing: ImportExisting = .replace,
+    onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
+    options: ImportOptions = ImportOptions(),
+    progress: (@Sendable (ImportProgress) -> Void)? = nil
+  ) async throws -> ImportReport {
+    try await offThread { isCancelled in
+      try self._importJSON(
+        ImportRequest<R>(
+          matcher: .by(field), existing: existing, policy: policy, batchSize: batchSize,
+          options: options, isCancelled: isCancelled, progress: progress),
+        from: source)
+    }
+  }
+
+  /// Writes the records of a query to a file of JSON, without blocking the task's thread. See
+  /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
+  ///
+  /// - Returns: how many records were written.
+  /// - Throws: as there, and `CancellationError`: the file is as it was then.
+  /// - Complexity: as there, on a thread of its own.
+  @discardableResult
+  public func exportJSON<R: Record>(
+    _ query: Query<R>, to destination: JSONDestination, options: ExportOptions = ExportOptions(),
+    progress: (@Sendable (ExportProgress) -> Void)? = nil
+  ) async throws -> Int {
+    try await offThread { isCancelled in
+      let file = try ReplacementFile(destination.path)
+      let count = try self.exportJSON(query, options: options, progress: progress) { piece in
+        if isCancelled() { throw CancellationError() }
+        try file.write(piece)
+      }
+      try file.takePlace()
+      return count
+    }
+  }
+
+  /// Runs `body` on a thread that may block, and tells it when the task is cancelled.
+  ///
+  /// Not on the queue of writes: these go on between the batches.
+  private func offThread<T: Sendable>(
+    _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> T
+  ) async throws -> T {
+    try Task.checkCancellation()
+    let isCancelled = Locked(false)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue(label: "larch.import").async {
+          continuation.resume(with: Result { try body { isCancelled.withLock { $0 } } })
+        }
+      }
+    } onCancel: {
+      isCancelled.withLock { $0 = true }
+    }
+  }
+}

@@ -1,0 +1,166 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// A read of another process, as LMDB's lock table tells of it.
+struct ForeignRead: Hashable, Sendable {
+  let process: Int32
+  let thread: UInt64
+  let snapshot: UInt64
+}
+
+/// What can be told of a read that is open.
+struct OpenReadInfo: Sendable {
+  var isHeld = false
+  /// Nil for reads of other processes.
+  var place: CodePlace?
+  var process: Int32
+  var thread: UInt64
+  var age: Duration
+  var snapshot: UInt64
+  /// What cannot be used again as long as it is open; nil where there was no slot to look.
+  var pinnedBytes: Int?
+}
+
+extension LMDBEnvironment {
+  /// The reads that are open, of this process and of others, the oldest snapshot first.
+  func openReads() throws -> [OpenReadInfo] {
+    // Those of dead processes are no news.
+    try checkReaders()
+    let look = beginReadAtOnce()
+    defer { if let look { endRead(look) } }
+    let now = MonotonicTime.now.nanoseconds
+    mutex.lock()
+    var found = readers.filter { $0.isPinning && $0 !== look }.map { describedLocked($0, at: now) }
+    mutex.unlock()
+    found += try foreignReads(at: now)
+    found.sort { $0.snapshot < $1.snapshot }
+    if let look {
+      for place in found.indices {
+        found[place].pinnedBytes =
+          try? pinnedBytes(after: found[place].snapshot, in: look.transaction)
+      }
+    }
+    return found
+  }
+
+  /// What is known of a reader, with the mutex held, which keeps it from being freed.
+  ///
+  /// The number of its snapshot may be that of the read before, when its thread is just beginning
+  /// it; LMDB keeps it in an aligned word, which is read whole.
+  func describedLocked(_ reader: LMDBReader, at now: Int64) -> OpenReadInfo {
+    sight(reader, at: now)
+    return OpenReadInfo(
+      isHeld: reader.isHeld, place: reader.place, process: getpid(),
+      thread: UInt64(reader.thread),
+      age: .nanoseconds(now &- reader.sighting.since), snapshot: reader.transaction.id)
+  }
+
+  /// Notes that a reader is open, with the mutex held.
+  func sight(_ reader: LMDBReader, at now: Int64) {
+    guard reader.sighting.use != reader.use else { return }
+    reader.sighting = ReadSighting(use: reader.use, since: now)
+  }
+
+  /// The reads of other processes, with the time since they were seen first.
+  func foreignReads(at now: Int64) throws -> [OpenReadInfo] {
+    let listed = try listedReads().filter { $0.process != getpid() }
+    mutex.lock()
+    defer { mutex.unlock() }
+    var seen: [ForeignRead: ReadSighting] = [:]
+    for read in listed { seen[read] = foreignReads[read] ?? ReadSighting(since: now) }
+    foreignReads = seen
+    return listed.map { read in
+      OpenReadInfo(
+        process: read.process, thread: read.thread,
+        age: .nanoseconds(now &- (seen[read]?.since ?? now)), snapshot: read.snapshot)
+    }
+  }
+
+  /// How many slots of the table processes have, those of parked readers included.
+  private func slots() throws -> [Int32: Int] {
+    var counts: [Int32: Int] = [:]
+    for line in try tableLines() {
+      if let process = line.first.flatMap({ Int32($0) }) { counts[process, default: 0] += 1 }
+    }
+    return counts
+  }
+
+  private func listedReads() throws -> [ForeignRead] {
+    try tableLines().compactMap { line in
+      guard line.count == 3, let process = Int32(line[0]), let thread = UInt64(line[1], radix: 16),
+        // A dash for a slot that is taken, but reads nothing.
+        let snapshot = UInt64(line[2])
+      else { return nil }
+      return ForeignRead(process: process, thread: thread, snapshot: snapshot)
+    }
+  }
+
+  /// LMDB tells of its table in lines of text only: process, thread in hexadecimal, snapshot.
+  func tableLines() throws -> [[Substring]] {
+    var text = ""
+    try withHandle { handle in
+      let code = withUnsafeMutablePointer(to: &text) { text in
+        mdb_reader_list(
+          handle,
+          { line, context in
+            // The pointer to `text` that is given below, which lives as long as the call.
+            if let line {
+              context?.assumingMemoryBound(to: String.self).pointee += String(cString: line)
+            }
+            return 0
+          }, text)
+      }
+      if code < 0 { throw translated(LMDBError(code, "mdb_reader_list")) }
+    }
+    return text.split(separator: "\n").map { $0.split(separator: " ") }
+  }
+
+  /// Who has the slots, for the error of a full table: the reads that are open the longest first.
+  func describedSlots() -> String {
+    let now = MonotonicTime.now.nanoseconds
+    mutex.lock()
+    var own = readers.filter(\.isPinning).map { describedLocked($0, at: now) }
+    mutex.unlock()
+    own.sort { $0.snapshot < $1.snapshot }
+    var parts = own.prefix(3).map { read in
+      "\(read.isHeld ? "snapshot" : "read") at \(read.place?.description ?? "")"
+        + ", open for \(read.age.logText)"
+    }
+    if own.count > 3 { parts.append("\(own.count - 3) more here") }
+    for (process, count) in (try? slots()) ?? [:] where process != getpid() {
+      parts.append("process \(process) has \(count) slots")
+    }
+    return parts.joined(separator: "; ")
+  }
+
+  // MARK: What a read costs
+
+  /// How many bytes were given back by commits after a snapshot: as long as that is read, none of
+  /// them can be used again.
+  ///
+  /// LMDB keeps a list of the pages that each transaction freed, under its number.
+  func pinnedBytes(after snapshot: UInt64, in transaction: LMDBTransaction) throws -> Int {
+    // LMDB's own database of free pages; only a read may look into it. Keys and counts are words
+    // of the machine.
+    var cursor = try LMDBCursor(LMDBDatabase(handle: 0), in: transaction)
+    var first = UInt(truncatingIfNeeded: snapshot &+ 1)
+    var entry = try withUnsafeBytes(of: &first) { key throws(LMDBError) in
+      try cursor.seek(atOrAfter: key)
+    }
+    var pages = 0
+    while let freed = entry {
+      if freed.value.count >= MemoryLayout<UInt>.size {
+        pages &+= Int(truncatingIfNeeded: freed.value.loadUnaligned(as: UInt.self))
+      }
+      entry = try cursor.next()
+    }
+    return pages &* pageSize(of: transaction)
+  }
+
+  func pageSize(of transaction: LMDBTransaction) -> Int {
+    var statistics = MDB_stat()
+    mdb_env_stat(mdb_txn_env(transaction.pointer), &statistics)
+    return Int(statistics.ms_psize)
+  }
+}

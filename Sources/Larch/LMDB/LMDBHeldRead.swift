@@ -1,0 +1,109 @@
+/// A read that lasts until it is ended: by its owner, or because something needs it gone.
+///
+/// LMDB lets a read transaction move between threads if its uses are synchronized: one thread at a
+/// time uses it, others wait. While nobody does, it can be taken away at once; what has pointers
+/// into the map is in use.
+final class LMDBHeldRead: @unchecked Sendable {
+  /// Why a held read was ended.
+  enum Ending: Sendable, Hashable {
+    /// Its owner was done with it.
+    case given
+    /// It was older than its owner allowed.
+    case tooOld
+    /// The map had to move, which no read may live through.
+    case mapMoved
+    /// The environment was opened anew after a failure of the disk.
+    case reopened
+    /// The file was exchanged for another one.
+    case replaced
+    /// The store was closed.
+    case closed
+  }
+
+  /// Who took it: all of an owner are counted, and ended, together.
+  let owner: ObjectIdentifier
+  /// Where the program took it.
+  let place: CodePlace
+  let began: MonotonicTime
+  /// When it is ended without being asked; nil for never.
+  let deadline: MonotonicTime?
+  /// The last commit that it sees.
+  let snapshot: UInt64
+
+  // All below is guarded by the environment.
+
+  /// Nil when it has ended.
+  var reader: LMDBReader?
+  /// The thread that uses it, or 0.
+  var thread: UInt = 0
+  /// How deep its uses are nested on that thread.
+  var depth = 0
+  /// Why it has ended, or will when its use ends.
+  var ending: Ending?
+  /// Told when a use has ended.
+  let released = SystemCondition()
+
+  init(
+    _ reader: LMDBReader, owner: ObjectIdentifier, place: CodePlace, began: MonotonicTime,
+    deadline: MonotonicTime?
+  ) {
+    self.reader = reader
+    self.owner = owner
+    self.place = place
+    self.began = began
+    self.deadline = deadline
+    snapshot = reader.transaction.id
+  }
+
+  /// How long it has been open.
+  var age: Duration { .nanoseconds(MonotonicTime.now.nanoseconds &- began.nanoseconds) }
+
+  func isTooOld(at now: MonotonicTime) -> Bool {
+    deadline.map { $0.nanoseconds <= now.nanoseconds } ?? false
+  }
+}
+
+extension LMDBHeldRead.Ending {
+  /// What a later use is told.
+  func error(of read: LMDBHeldRead, path: String) -> LarchError {
+    if self == .closed {
+      return LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
+    }
+    let message: StaticString =
+      switch self {
+      case .tooOld:
+        "The snapshot was ended because it was older than `Options.maximumSnapshotAge`; take a new one."
+      case .mapMoved:
+        "The snapshot was ended because the store had to grow; take a new one, or reserve more with `Options.initialMapSize`."
+      case .reopened:
+        "The snapshot was ended because the store had to be opened anew after a failure of the disk; take a new one."
+      case .replaced:
+        "The snapshot was ended because the file of the store was exchanged; take a new one."
+      case .given, .closed: "The snapshot was ended; take a new one."
+      }
+    return LarchError(.snapshotEnded, message) {
+      $0.path = path
+      $0.detail = "taken at \(read.place)"
+    }
+  }
+
+  /// What the log is told; nil where the program knows it itself.
+  func message(of read: LMDBHeldRead, path: String) -> LogMessage? {
+    let (level, text): (LogMessage.Level, StaticString)
+    switch self {
+    case .given, .closed: return nil
+    case .tooOld:
+      (level, text) = (.warning, "A snapshot was ended because it was too old.")
+    case .mapMoved:
+      (level, text) = (.notice, "A snapshot was ended because the map had to move.")
+    case .reopened:
+      (level, text) = (.notice, "A snapshot was ended because the file was opened anew.")
+    case .replaced:
+      (level, text) = (.notice, "A snapshot was ended because the file was exchanged.")
+    }
+    var details = LogMessage.Details()
+    details.place = read.place
+    details.ran = read.age
+    return LogMessage(level, .snapshotEnded, text, details: details) { $0.path = path }
+  }
+}

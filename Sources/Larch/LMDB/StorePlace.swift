@@ -1,0 +1,111 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// A lock on the file of a store, which those share who open it, and which one alone has who puts
+/// another file in its place.
+///
+/// LMDB keeps a store in two files that belong together, and opens them one after the other:
+/// between the two nobody may exchange them. The lock is one of `flock`, which LMDB does not use,
+/// on the file itself, since opening and closing the lock file would drop LMDB's own locks.
+struct PlaceLock: ~Copyable {
+  /// The file that is locked, which was at the path when the lock was taken.
+  let file: FileIdentity
+  private let descriptor: Int32
+
+  /// Waits for the lock; nil when there is no file.
+  init?(_ path: String, isExclusive: Bool = false) throws(LMDBError) {
+    while true {
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      guard descriptor >= 0 else {
+        if errno == ENOENT { return nil }
+        if errno == EINTR { continue }
+        throw LMDBError(errno, "open")
+      }
+      do throws(LMDBError) {
+        try Self.lock(descriptor, isExclusive ? LOCK_EX : LOCK_SH)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
+        let file = FileIdentity(status)
+        // While this waited, another file may have come to the path: that one is to be locked.
+        if lstat(path, &status) == 0, FileIdentity(status) == file {
+          self.file = file
+          self.descriptor = descriptor
+          return
+        }
+      } catch {
+        Foundation.close(descriptor)
+        throw error
+      }
+      Foundation.close(descriptor)
+    }
+  }
+
+  deinit { Foundation.close(descriptor) }
+
+  private static func lock(_ descriptor: Int32, _ operation: Int32) throws(LMDBError) {
+    while flock(descriptor, operation) != 0 {
+      let code = errno
+      if code == EINTR { continue }
+      // Some file systems have no such locks. There a store can be opened, and not exchanged.
+      if operation == LOCK_SH, [ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(code) { return }
+      throw LMDBError(code, "flock")
+    }
+  }
+}
+
+extension TemporaryFile {
+  /// Gives the complete file its place, where a file may be that no process has open as a store.
+  ///
+  /// A crash leaves the old file or the new one there, and neither with the lock file of the other.
+  func replace(at location: StoreLocation) throws {
+    try location.withDirectoryLock { directory in
+      do throws(LMDBError) {
+        let old = try PlaceLock(location.path, isExclusive: true)
+        if old != nil, try location.isInUse() { throw LMDBError(EBUSY, "fcntl") }
+        guard unlink(location.lockPath) == 0 || errno == ENOENT else {
+          throw LMDBError(errno, "unlink")
+        }
+        guard rename(path, location.path) == 0 else { throw LMDBError(errno, "rename") }
+        if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
+      } catch {
+        if error.code == EBUSY { throw location.busy }
+        throw error.larchError(path: location.path)
+      }
+    }
+  }
+}
+
+extension StoreLocation {
+  /// Whether a process has the file open as a store. Only certain while nobody can open it, which
+  /// an exclusive `PlaceLock` sees to.
+  func isInUse() throws(LMDBError) -> Bool {
+    // Its lock file must not be looked at by a process that has the store open: closing it again
+    // would drop the locks.
+    if LMDBRegistry.shared.isOpen(path: path) { return true }
+    let descriptor = open(lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return false }
+      throw LMDBError(errno, "open")
+    }
+    defer { Foundation.close(descriptor) }
+    let answer = larch_is_lock_held(descriptor)
+    guard answer >= 0 else { throw LMDBError(-answer, "fcntl") }
+    return answer > 0
+  }
+
+  /// The file is open as a store where it must not be.
+  var busy: LarchError {
+    LarchError(
+      .busy, "The file is open as a store; close it in every process that uses it, then retry."
+    ) { $0.path = path }
+  }
+}
+
+extension LMDBError {
+  /// Brings what was written to a descriptor to the disk.
+  static func flush(_ descriptor: Int32, path: String) throws {
+    let code = larch_flush(descriptor)
+    guard code == 0 else { throw LMDBError(code, "fsync").larchError(path: path) }
+  }
+}

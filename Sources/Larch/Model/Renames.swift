@@ -1,0 +1,80 @@
+/// The older names that a record type declares, proved to be of stored fields and to mean one thing.
+struct Renames: Sendable {
+  /// Those of its fields, and of the fields of values in it.
+  private(set) var aliases = FieldAliases()
+  /// Those of the collection, the newest first.
+  private(set) var collectionNames: [String] = []
+
+  init() {}
+
+  /// - Throws: `.invalidSchema` for a field that is not stored, and for a name that is in use.
+  init<R: Record>(of type: R.Type) throws {
+    for declaration in R.schema.renames {
+      let older = declaration.formerName
+      guard let resolve = declaration.resolve else {
+        try addCollection(older, of: type)
+        continue
+      }
+      guard case .stored(let names, let properties) = resolve(), let name = names.last,
+        let owner = Renames.owner(of: properties, in: type)
+      else {
+        throw LarchError(
+          .invalidSchema, "Only a stored property can have an older name; declare it for that."
+        ) {
+          $0.collection = R.collectionName
+          $0.detail = older
+        }
+      }
+      try add(older, to: name, of: owner, in: R.collectionName, path: names)
+    }
+  }
+
+  private mutating func addCollection<R: Record>(_ older: String, of type: R.Type) throws {
+    guard SchemaCompiler.isPlain(older), older != R.collectionName,
+      !collectionNames.contains(older)
+    else {
+      throw LarchError(
+        .invalidSchema,
+        "The older name of a type is another than its `collectionName`, and has 1 to 64 of the characters A-Z a-z 0-9 _ . -; name the one that the file has."
+      ) {
+        $0.collection = R.collectionName
+        $0.detail = older
+      }
+    }
+    collectionNames.append(older)
+  }
+
+  private mutating func add(
+    _ older: String, to name: String, of owner: any Decodable.Type, in collection: String,
+    path: [String]
+  ) throws {
+    let inUse = CodingKeysProbe.keys(of: owner)?.cases.contains { $0.codingName == older }
+    // Records of the older version have the name for the renamed field, those of this one for
+    // another: nobody could tell which it is.
+    guard inUse == false, !aliases.isOlder(older, of: ObjectIdentifier(owner)) else {
+      throw LarchError(
+        .invalidSchema,
+        "An older name of a field is the name of another field, or declared twice; give that field another coding key."
+      ) {
+        $0.collection = collection
+        $0.field = path.joined(separator: ".")
+        $0.detail = older
+      }
+    }
+    aliases.add(older, to: name, of: ObjectIdentifier(owner))
+  }
+
+  /// The type that has the last property of a path.
+  private static func owner(
+    of properties: [String], in root: any Decodable.Type
+  ) -> (any Decodable.Type)? {
+    var owner = root
+    for property in properties.dropLast() {
+      guard let field = TypeLayout(of: owner)?.field(named: property),
+        let next = FieldNaming.unwrapped(field.type) as? any Decodable.Type
+      else { return nil }
+      owner = next
+    }
+    return owner
+  }
+}

@@ -1,0 +1,102 @@
+/// The rules of one line of a schema, before their field is resolved to a name.
+struct ValidationDeclaration<R: Record>: Sendable {
+  /// The field that errors name; nil for rules about the record as a whole.
+  let field: DeclaredField?
+  var rules: [DeclaredRule<R>]
+}
+
+/// A field as a rule names it.
+struct DeclaredField: @unchecked Sendable {
+  /// Immutable, and only compared.
+  let keyPath: AnyKeyPath
+  let resolve: @Sendable () -> FieldNaming.Resolution
+  let name: String?
+
+  init<R: Record, Value>(_ keyPath: any KeyPath<R, Value> & Sendable, name: String?) {
+    self.keyPath = keyPath
+    resolve = { FieldNaming.storedPath(of: keyPath) }
+    self.name = name
+  }
+}
+
+/// A rule whose test takes the record: the type of the field lives on in a closure.
+struct DeclaredRule<R: Record>: Sendable {
+  enum Test: Sendable {
+    /// What a field has decides.
+    case field(RuleTest)
+    /// Anything in the record may decide.
+    case whole(RuleTest)
+    case uniqueness(DeclaredUniqueness<R>)
+    case unusable(StaticString)
+  }
+
+  let test: Test
+  let failures: [RuleFailure]
+  let runsCode: Bool
+  var conditions: [@Sendable (R) -> Bool]
+
+  /// All conditions together; nil where there are none.
+  var recordCondition: RuleCondition? {
+    if conditions.isEmpty { return nil }
+    return { [conditions] record in
+      // Rules of a schema are run by saves of its type alone, each with the address of its record.
+      let record = record.assumingMemoryBound(to: R.self)
+      return conditions.allSatisfy { $0(record.pointee) }
+    }
+  }
+
+  static func whole(
+    _ keyword: ValidationError.Keyword, message: String?,
+    _ isValid: @escaping @Sendable (R) throws -> Bool
+  ) -> DeclaredRule {
+    // As for conditions: the address is that of an `R`.
+    DeclaredRule(
+      test: .whole { try isValid($0.assumingMemoryBound(to: R.self).pointee) ? .kept : .first },
+      failures: [RuleFailure(keyword, "breaks the rule \(keyword)", message: message)],
+      runsCode: true, conditions: [])
+  }
+}
+
+/// A rule of uniqueness with its fields, the scope first.
+struct DeclaredUniqueness<R: Record>: Sendable {
+  let fields: [FieldDeclaration<R>]
+  let name: String?
+}
+
+extension ValidationRule {
+  /// The rule for a field.
+  func declared(
+    _ access: FieldAccess<R, Value>, _ keyPath: any KeyPath<R, Value> & Sendable
+  ) -> DeclaredRule<R> {
+    let declared: DeclaredRule<R>.Test
+    switch test {
+    case .value(let test):
+      // The address of an `R`, as above; the offset was asked of the key path and its types.
+      if let offset = access.offset {
+        declared = .field { try test(($0 + offset).assumingMemoryBound(to: Value.self)) }
+      } else {
+        declared = .field { record in
+          let value = record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
+          return try withUnsafePointer(to: value) { try test($0) }
+        }
+      }
+    case .uniqueness(let rule):
+      declared = .uniqueness(
+        DeclaredUniqueness(fields: rule.scope + [rule.field(keyPath)], name: rule.name))
+    case .unusable(let reason): declared = .unusable(reason)
+    }
+    return DeclaredRule(
+      test: declared, failures: failures, runsCode: runsCode, conditions: conditions)
+  }
+}
+
+/// How a rule comes to its field: a stored property of a structure is read where it lies, which
+/// costs a tenth of a key path.
+struct FieldAccess<R: Record, Value>: Sendable {
+  /// Where the value lies in the record, with nothing of the program's around it.
+  let offset: Int?
+
+  init(_ keyPath: any KeyPath<R, Value> & Sendable) {
+    offset = MemoryLayout<R>.offset(of: keyPath)
+  }
+}

@@ -1,0 +1,65 @@
+extension ValidationRule where Value: IndexableField {
+  /// No two records have the same value; of an array or a set, no element is in two records.
+  ///
+  /// It is a guarantee, and makes a unique index unless the schema declares one over the same
+  /// fields. The rule tells of a value that is taken together with all other failures. Any number
+  /// of records may have nil, or NaN. Declaring it for records that break it already, opening the
+  /// store throws `.uniqueConflict`.
+  ///
+  /// With a condition it holds among the records that the condition picks, and its index cannot be
+  /// seen to change with the condition: use ``uniqueness(name:)`` then.
+  public static var uniqueness: ValidationRule { unique([]) }
+
+  /// As ``uniqueness``, with a name for the index; change it when you change the condition of the
+  /// rule.
+  public static func uniqueness(name: String) -> ValidationRule { unique([], name: name) }
+
+  /// As ``uniqueness``, among the records that have the same values in other fields.
+  ///
+  /// ```swift
+  /// Validate(\.number, .uniqueness(scope: \.teamID))
+  /// ```
+  public static func uniqueness<each Scope: IndexableField>(
+    scope: repeat any KeyPath<R, each Scope> & Sendable, name: String? = nil
+  ) -> ValidationRule {
+    var fields: [FieldDeclaration<R>] = []
+    for field in repeat each scope { fields.append(FieldDeclaration(field, isFolded: false)) }
+    return unique(fields, name: name)
+  }
+
+  fileprivate static func unique(
+    _ scope: [FieldDeclaration<R>], isFolded: Bool = false, name: String? = nil
+  ) -> ValidationRule {
+    ValidationRule(
+      .uniqueness(
+        UniqueRule(scope: scope, name: name) { FieldDeclaration($0, isFolded: isFolded) }),
+      RuleFailure(.alreadyExists, "is taken already"))
+  }
+}
+
+extension ValidationRule where Value: IndexableField & TextField {
+  /// As ``uniqueness``, where upper and lower case are the same.
+  public static func uniqueness(
+    _ option: TextIndexOption, name: String? = nil
+  ) -> ValidationRule {
+    unique([], isFolded: true, name: name)
+  }
+
+  /// As ``uniqueness``, where upper and lower case are the same, among the records that have the
+  /// same values in other fields.
+  public static func uniqueness<each Scope: IndexableField>(
+    _ option: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
+    name: String? = nil
+  ) -> ValidationRule {
+    var fields: [FieldDeclaration<R>] = []
+    for field in repeat each scope { fields.append(FieldDeclaration(field, isFolded: false)) }
+    return unique(fields, isFolded: true, name: name)
+  }
+}
+
+/// A rule of uniqueness before its field is known.
+struct UniqueRule<R: Record, Value>: Sendable {
+  let scope: [FieldDeclaration<R>]
+  let name: String?
+  let field: @Sendable (any KeyPath<R, Value> & Sendable) -> FieldDeclaration<R>
+}

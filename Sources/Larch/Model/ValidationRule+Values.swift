@@ -1,0 +1,158 @@
+// MARK: Range
+
+extension ValidationRule where Value: Sendable {
+  /// The value lies in a range: `0...150`, `0..<150`, `18...`, `...150` or `..<150`. NaN lies in
+  /// none.
+  public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
+  where Range.Bound == Value {
+    let bounds = range._bounds
+    if let integers = bounds as? FieldBounds<Int> {
+      // `Value` is `Int`, as the bounds are; so the comparisons are not generic ones.
+      return between(bounds) {
+        integers.verdict(UnsafeRawPointer($0).assumingMemoryBound(to: Int.self).pointee)
+      }
+    }
+    return between(bounds) { bounds.verdict($0.pointee) }
+  }
+
+  /// The value is nil or lies in a range: `0...150`, `0..<150`, `18...`, `...150` or `..<150`. NaN
+  /// lies in none.
+  public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
+  where Value == Range.Bound?, Range.Bound: Sendable {
+    let bounds = range._bounds
+    return between(bounds) { value in
+      guard let value = value.pointee else { return .kept }
+      return bounds.verdict(value)
+    }
+  }
+
+  private static func between<Bound>(
+    _ bounds: FieldBounds<Bound>, _ verdict: @escaping @Sendable (UnsafePointer<Value>) -> Verdict
+  ) -> ValidationRule {
+    if let lower = bounds.lower, let upper = bounds.upper,
+      !(bounds.includesUpper ? lower <= upper : lower < upper)
+    {
+      return ValidationRule(
+        .unusable("No value lies in the range of a rule; give it another one."))
+    }
+    let lower = bounds.lower.map { "\($0)" } ?? ""
+    let upper = bounds.upper.map { "\($0)" } ?? ""
+    return ValidationRule(
+      .value(verdict),
+      RuleFailure(
+        .tooSmall, "must be at least \(lower)", limit: lower, isPossible: bounds.lower != nil),
+      RuleFailure(
+        .tooLarge, "must be \(bounds.includesUpper ? "at most" : "less than") \(upper)",
+        limit: upper, isPossible: bounds.upper != nil),
+      runsCode: !StandardValues.contain(Bound.self))
+  }
+}
+
+extension FieldBounds {
+  /// NaN compares as false with everything, so each comparison asks whether the value is right.
+  fileprivate func verdict(_ value: Bound) -> Verdict {
+    if let lower, !(value >= lower) { return .first }
+    if let upper, !(includesUpper ? value <= upper : value < upper) { return .second }
+    return .kept
+  }
+}
+
+// MARK: Lists of values
+
+extension ValidationRule where Value: Hashable & Sendable {
+  /// The value is nil or one of these.
+  public static func inclusion(_ values: [Value]) -> ValidationRule { inclusion(Set(values)) }
+
+  /// The value is nil or one of these.
+  public static func inclusion(_ values: Set<Value>) -> ValidationRule {
+    if values.isEmpty {
+      return ValidationRule(
+        .unusable("A rule of inclusion has no values, so nothing can be saved; give it some."))
+    }
+    var allowed = values
+    if let none { allowed.insert(none) }
+    return ValidationRule(
+      .value { [allowed] in allowed.contains($0.pointee) ? .kept : .first },
+      RuleFailure(.notIncluded, "must be one of the allowed values"),
+      runsCode: !StandardValues.contain(Value.self))
+  }
+
+  /// The value is nil or none of these.
+  public static func exclusion(_ values: [Value]) -> ValidationRule { exclusion(Set(values)) }
+
+  /// The value is nil or none of these.
+  public static func exclusion(_ values: Set<Value>) -> ValidationRule {
+    var reserved = values
+    if let none { reserved.remove(none) }
+    return ValidationRule(
+      .value { [reserved] in reserved.contains($0.pointee) ? .first : .kept },
+      RuleFailure(.reserved, "must not be one of the reserved values"),
+      runsCode: !StandardValues.contain(Value.self))
+  }
+
+  /// Nil, where the value may be nil.
+  private static var none: Value? {
+    (Value.self as? any ExpressibleByNilLiteral.Type).flatMap { $0.init(nilLiteral: ()) as? Value }
+  }
+}
+
+// MARK: Format
+
+extension ValidationRule where Value: TextField {
+  /// A regular expression matches the whole text; nil keeps the rule.
+  ///
+  /// ```swift
+  /// Validate(\.zip, .format(/[0-9]{5}/))
+  /// ```
+  ///
+  /// Threads take turns at matching.
+  public static func format(_ regex: sending some RegexComponent) -> ValidationRule {
+    let regex = SharedRegex(regex)
+    return ValidationRule(
+      .value { value in
+        guard let text = value.pointee._text else { return .kept }
+        return regex.matches(text) ? .kept : .first
+      },
+      RuleFailure(.invalidFormat, "does not have the right form"),
+      // A regular expression may hold closures.
+      runsCode: true)
+  }
+}
+
+// MARK: Rules of your own
+
+extension ValidationRule {
+  /// A rule of your own, with a keyword of your own.
+  ///
+  /// - Parameters:
+  ///   - keyword: what the error is told apart by.
+  ///   - message: what the error says.
+  ///   - isValid: whether a value keeps the rule.
+  @_disfavoredOverload  // Nil keeps the rule, so the next one is for optional fields.
+  public static func custom(
+    _ keyword: ValidationError.Keyword, message: String? = nil,
+    _ isValid: @escaping @Sendable (Value) throws -> Bool
+  ) -> ValidationRule {
+    ValidationRule(
+      .value { try isValid($0.pointee) ? .kept : .first },
+      RuleFailure(keyword, "breaks the rule \(keyword)", message: message), runsCode: true)
+  }
+
+  /// A rule of your own, with a keyword of your own, which nil keeps.
+  ///
+  /// - Parameters:
+  ///   - keyword: what the error is told apart by.
+  ///   - message: what the error says.
+  ///   - isValid: whether a value keeps the rule.
+  public static func custom<Wrapped>(
+    _ keyword: ValidationError.Keyword, message: String? = nil,
+    _ isValid: @escaping @Sendable (Wrapped) throws -> Bool
+  ) -> ValidationRule where Value == Wrapped? {
+    ValidationRule(
+      .value { value in
+        guard let value = value.pointee else { return .kept }
+        return try isValid(value) ? .kept : .first
+      },
+      RuleFailure(keyword, "breaks the rule \(keyword)", message: message), runsCode: true)
+  }
+}

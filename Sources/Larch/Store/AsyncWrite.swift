@@ -1,0 +1,87 @@
+/// An asynchronous write, from the call to its end: who waits for it, and how far it is.
+///
+/// Its closure runs in a task of its own, so that values of the caller's task and its cancellation
+/// are there, on the thread of the writer. The caller waits apart from it: one that is cancelled
+/// before its turn goes on at once.
+final class AsyncWrite<T: Sendable>: Sendable {
+  typealias Body = @Sendable (WriteTransaction) throws -> T
+
+  let store: Store
+  let durability: LMDBDurability
+  let timer: OperationTimer?
+  let body: Body
+  private let state = Locked(State())
+
+  private enum Phase { case waiting, running, ended }
+
+  private struct State {
+    var phase = Phase.waiting
+    var caller: CheckedContinuation<T, any Error>?
+    var task: Task<Void, Never>?
+    var isCancelled = false
+  }
+
+  init(
+    _ store: Store, _ durability: LMDBDurability, _ timer: OperationTimer?,
+    _ body: @escaping Body
+  ) {
+    self.store = store
+    self.durability = durability
+    self.timer = timer
+    self.body = body
+  }
+
+  /// Takes a place in the row, for a caller that waits.
+  func start(_ caller: CheckedContinuation<T, any Error>) {
+    let isWanted = state.withLock { state in
+      guard state.phase == .waiting else { return false }
+      state.caller = caller
+      return true
+    }
+    guard isWanted else { return caller.resume(throwing: CancellationError()) }
+    let writer = store.asyncWriter
+    let task = Task(executorPreference: writer) { await writer.perform(self) }
+    let isCancelled = state.withLock { state in
+      if state.phase != .ended { state.task = task }
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+  }
+
+  /// Ends the wait of a caller whose turn has not come; a closure that runs is told.
+  func cancel() {
+    let (caller, task) = state.withLock { state in
+      let task = state.task
+      state.isCancelled = true
+      guard state.phase == .waiting else {
+        return (CheckedContinuation<T, any Error>?.none, task)
+      }
+      state.phase = .ended
+      defer { state.caller = nil }
+      return (state.caller, task)
+    }
+    task?.cancel()
+    caller?.resume(throwing: CancellationError())
+  }
+
+  /// Whether the turn that has come is still wanted.
+  func begin() -> Bool {
+    state.withLock { state in
+      guard state.phase == .waiting else { return false }
+      state.phase = .running
+      return true
+    }
+  }
+
+  /// Lets the caller go on.
+  func finish(_ result: Result<T, any Error>) {
+    if let timer { store.post(write: timer) }
+    let caller = state.withLock { state in
+      state.phase = .ended
+      state.task = nil
+      defer { state.caller = nil }
+      return state.caller
+    }
+    caller?.resume(with: result)
+  }
+}

@@ -1,0 +1,127 @@
+internal import Foundation
+
+/// Runs the migrations that a file has not had, when it is opened.
+struct MigrationRunner {
+  let store: Store
+  let migrations: [Migration]
+  private let loader: CatalogLoader
+
+  init(_ store: Store) {
+    self.store = store
+    migrations = store.options.migrations
+    var loader = CatalogLoader(
+      store.environment, store.schema, evolution: store.options.evolution)
+    loader.awaitsMigrations = true
+    self.loader = loader
+  }
+
+  /// The migrations that a file has not had, in their order.
+  static func pending(
+    _ migrations: [Migration], _ loader: CatalogLoader
+  ) throws -> [Migration] {
+    if migrations.isEmpty { return [] }
+    let applied = Set(try loader.appliedMigrations().map(\.name))
+    return migrations.filter { !applied.contains($0.name) }
+  }
+
+  /// The error of a file that has not had a migration, where none is to be run.
+  static func pendingError(_ migration: Migration, _ path: String) -> LarchError {
+    LarchError(
+      .migrationPending,
+      "The file has not had a migration of the program; open it once for writing, with automatic evolution."
+    ) {
+      $0.path = path
+      $0.detail = migration.name
+    }
+  }
+
+  /// Runs what is pending.
+  ///
+  /// - Returns: what is to be done when the store is open, since it was to be done after a commit.
+  func run() throws -> [() -> Void] {
+    var work: [() -> Void] = []
+    for migration in try MigrationRunner.pending(migrations, loader) {
+      do {
+        guard let done = try run(migration) else { continue }
+        work += done
+      } catch {
+        throw failed(migration, error)
+      }
+      store.options.log?(
+        LogMessage(.notice, .migrated, "A migration was run.") {
+          $0.path = store.path
+          $0.detail = migration.name
+        })
+    }
+    return work
+  }
+
+  private func failed(_ migration: Migration, _ error: any Error) -> LarchError {
+    LarchError(
+      .migrationFailed,
+      "A migration threw an error and changed nothing; the ones before it are kept. Correct it and open the store again.",
+      underlying: error
+    ) {
+      if let error = error as? LarchError { $0 = error.context }
+      $0.path = store.path
+      $0.detail = migration.name
+    }
+  }
+
+  /// Runs one migration; nil when another program has run it meanwhile.
+  private func run(_ migration: Migration) throws -> [() -> Void]? {
+    try store.environment.write { lmdb in
+      let storage = try loader.openStorage(in: lmdb)
+      let applied = try storage.migrations(in: lmdb)
+      if applied.contains(where: { $0.name == migration.name }) { return nil }
+      if store.options.runsWritesTwice {
+        let child = try lmdb.beginChild()
+        defer { child.abort() }
+        _ = try? run(migration, in: child)
+      }
+      let (date, work) = try run(migration, in: lmdb)
+      try storage.set(
+        AppliedMigration(
+          name: migration.name, number: (applied.last?.number ?? 0) + 1,
+          date: date.timeIntervalSinceReferenceDate), in: lmdb)
+      // Whoever has the store open must look at it anew: indexes may be unfinished.
+      try storage.setGeneration(try storage.generation(in: lmdb) + 1, in: lmdb)
+      return work
+    }
+  }
+
+  /// Runs a migration in a transaction.
+  ///
+  /// - Returns: when that was, and what is to be done after the commit.
+  private func run(
+    _ migration: Migration, in lmdb: LMDBTransaction
+  ) throws -> (Date, [() -> Void]) {
+    let options = store.options
+    // In the same transaction, so that a migration that throws leaves the file as it was.
+    try loader.update(in: lmdb)
+    try loader.restartBuilds(in: lmdb)
+    let writer = WriteContext(
+      try TransactionContext(
+        try loader.completeCatalog(in: lmdb), of: store.environment,
+        checksQueries: options.checksQueries),
+      clock: options.clock)
+    let transaction = MigrationTransaction(
+      writer, lmdb, name: migration.name, loader: loader, options)
+    defer { transaction.end() }
+    let context = writer.context
+    do {
+      var idsBefore: [UInt32: Int64]?
+      try writer.begin(lmdb, ids: GivenIDs(), idsBefore: &idsBefore)
+      defer { writer.end() }
+      try RunningScope.enter(store, transaction) { try migration.body(transaction) }
+      if let error = context.failure ?? transaction.sequenceError { throw error }
+      transaction.closeCursors()
+      try writer.finish()
+      try transaction.proveReferences()
+      return (transaction.now, transaction.takeAfterCommitWork())
+    } catch {
+      writer.rollBack()
+      throw context.failure ?? error
+    }
+  }
+}

@@ -1,0 +1,57 @@
+extension ReadTransaction {
+  /// The rules that the record breaks, among those that a change of fields asks for.
+  final func brokenRules<R: Record>(
+    _ record: R, changed: UInt64 = .max, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
+  ) throws -> [ValidationError] {
+    try declarations.validations.errors(of: record, changed: changed) { place in
+      try isTaken(record, declarations.indexes[place], place, in: collection)
+    }
+  }
+
+  /// Whether another record holds a value of this one in a unique index.
+  private final func isTaken<R: Record>(
+    _ record: R, _ declaration: IndexDeclaration<R>, _ place: Int,
+    in collection: CollectionHandle
+  ) throws -> Bool {
+    guard let index = collection.indexes.first(where: { $0.position == place }), index.isReady
+    else {
+      throw LarchError(
+        .schemaMismatch,
+        "The index of a rule of uniqueness is not complete yet; open the file once for writing with the type, or call `buildIndexes(of:)` in the migration."
+      ) {
+        $0.collection = collection.stored.name
+        $0.path = context.environment.path
+      }
+    }
+    // A new record has an id that no other has.
+    let id = try context.key(of: record.id)
+    let lookup = UniqueLookup(context: context, index: index, collection: collection)
+    var isTaken = false
+    // Code of the type makes the keys of computed properties.
+    context.isTakingIn = true
+    defer { context.isTakingIn = false }
+    context.ruleWriter.foldsCase = false
+    try declaration.forEachKey(of: record, in: &context.ruleWriter) { writer in
+      if isTaken || writer.hasNil { return }
+      try writeGathered(for: index, beforeAdding: writer.bytes)
+      let holder = try lookup.holder(of: writer.bytes, isCut: writer.isCut, besides: id) { _ in
+        try wholeKeys(of: record, declaration)
+      }
+      isTaken = holder != nil
+    }
+    return isTaken
+  }
+
+  /// Everything that goes into the keys of a record, however long it is.
+  private final func wholeKeys<R: Record>(
+    of record: R, _ declaration: IndexDeclaration<R>
+  ) throws -> Set<[UInt8]> {
+    var writer = KeyWriter(keepsWhole: true)
+    var keys: Set<[UInt8]> = []
+    try declaration.forEachKey(of: record, in: &writer) { writer in
+      if !writer.hasNil { keys.insert(writer.withWhole { [UInt8]($0) }) }
+    }
+    return keys
+  }
+}

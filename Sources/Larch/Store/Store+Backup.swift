@@ -1,0 +1,91 @@
+internal import Foundation
+
+extension Store {
+  /// Copies the store as it is now to a new file, while others go on reading and writing.
+  ///
+  /// The copy is a store of its own, without the free space of this one, on the disk when this
+  /// returns. It appears under its name when it is complete: a crash leaves nothing there, or what
+  /// was there before. The copy is a long read: space that is freed meanwhile is used again only
+  /// after it.
+  ///
+  /// - Parameters:
+  ///   - target: where the copy is made, on any disk.
+  ///   - replacing: whether a file may be there, an older backup, which the copy then takes the
+  ///     place of.
+  ///   - progress: called after each piece that was written; what it throws stops the copy, and
+  ///     nothing of it is left.
+  /// - Throws: `.fileExists` when there is a file at `target` and `replacing` is false, `.busy` when
+  ///   that file is open as a store; `.nestedWrite` inside a write of the store; `.diskFull`,
+  ///   `.accessDenied`, `.ioFailure`, `.closed`; what `progress` throws.
+  /// - Complexity: O(live pages), about as long as copying the file.
+  @available(*, noasync)
+  public func backup(
+    to target: String, replacing: Bool = false,
+    progress: ((SpaceProgress) throws -> Void)? = nil
+  ) throws {
+    try copyBackup(to: target, replacing: replacing, progress)
+  }
+
+  /// Copies the store as it is now to a new file, without blocking the task's thread.
+  ///
+  /// A task that is cancelled stops the copy, and nothing of it is left.
+  ///
+  /// - Parameters:
+  ///   - target: where the copy is made, on any disk.
+  ///   - replacing: whether a file may be there, which the copy then takes the place of.
+  ///   - progress: called after each piece that was written, on another thread; what it throws stops
+  ///     the copy.
+  /// - Throws: `CancellationError`; as the synchronous form.
+  /// - Complexity: as the synchronous form.
+  public nonisolated(nonsending) func backup(
+    to target: String, replacing: Bool = false,
+    progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
+  ) async throws {
+    try await SpaceWorker().run(progress) {
+      try self.copyBackup(to: target, replacing: replacing, $0)
+    }
+  }
+
+  private func copyBackup(
+    to target: String, replacing: Bool, _ progress: ((SpaceProgress) throws -> Void)?
+  ) throws {
+    _ = try currentCatalog()
+    if environment.isWriting {
+      throw LarchError(
+        .nestedWrite, "A backup cannot be made inside a write; make it when the write has ended."
+      ) { $0.path = path }
+    }
+    let location = try StoreLocation(target)
+    let bytes = try NewFile.make(at: location, replacing: replacing) { file in
+      var copy = SpaceCopy(into: file.descriptor, path: location.path, progress)
+      try copy.copy(environment)
+      try copy.flush()
+      return copy.bytesDone
+    }
+    options.log?(
+      LogMessage(.debug, .backedUp, "A backup of the store was made.") {
+        $0.path = location.path
+        $0.detail = "\(bytes) bytes"
+      })
+  }
+}
+
+/// The making of a whole file beside its place, which it gets when it is complete.
+enum NewFile {
+  static func make<T>(
+    at location: StoreLocation, replacing: Bool, _ fill: (TemporaryFile) throws -> T
+  ) throws -> T {
+    // Before the work and after it: in between somebody else may have made one.
+    if try location.occupant() != nil, !replacing { throw location.exists }
+    TemporaryFile.removeLeftovers(in: location.directory)
+    let temporary = try TemporaryFile(in: location.directory, for: location.path)
+    defer { temporary.discard() }
+    let result = try fill(temporary)
+    if replacing {
+      try temporary.replace(at: location)
+    } else {
+      try temporary.place(at: location)
+    }
+    return result
+  }
+}

@@ -1,0 +1,148 @@
+internal import Foundation
+
+extension Store {
+  /// Puts a backup in the place of a store, or where there is none yet.
+  ///
+  /// The backup stays. Every page and the checksum of every record are proved before anything is
+  /// changed. A crash leaves the old store or the new one, never a mixture.
+  ///
+  /// - Parameters:
+  ///   - backup: a file that ``backup(to:replacing:progress:)-(_,_,((SpaceProgress)->Void)?)`` made,
+  ///     or a copy of a store that nobody had open.
+  ///   - path: where the store shall be.
+  ///   - replacing: whether a store may be there, which is lost then.
+  ///   - progress: called after each piece that was copied; what it throws stops it, and nothing is
+  ///     changed then.
+  /// - Throws: `.fileNotFound`, `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted`,
+  ///   `.checksumMismatch` for a backup that is not sound; `.fileExists` when there is a file at
+  ///   `path` and `replacing` is false; `.busy` when the backup is open as a store, or when what is
+  ///   at `path` is; `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
+  /// - Complexity: O(file): it is copied once and read once more.
+  @available(*, noasync)
+  public static func restore(
+    from backup: String, to path: String, replacing: Bool = false,
+    progress: ((SpaceProgress) throws -> Void)? = nil
+  ) throws {
+    try Restoration(backup, to: path, replacing: replacing, progress).run()
+  }
+
+  /// Puts a backup in the place of a store, without blocking the task's thread.
+  ///
+  /// A task that is cancelled before the end changes nothing.
+  ///
+  /// - Parameters:
+  ///   - backup: a file that is a backup of a store.
+  ///   - path: where the store shall be.
+  ///   - replacing: whether a store may be there, which is lost then.
+  ///   - progress: called after each piece that was copied, on another thread; what it throws stops
+  ///     it.
+  /// - Throws: `CancellationError`; as the synchronous form.
+  /// - Complexity: as the synchronous form.
+  public nonisolated(nonsending) static func restore(
+    from backup: String, to path: String, replacing: Bool = false,
+    progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
+  ) async throws {
+    try await SpaceWorker().run(progress) {
+      try Restoration(backup, to: path, replacing: replacing, $0).run()
+    }
+  }
+}
+
+/// One restoration.
+private struct Restoration {
+  private let backup: String
+  private let location: StoreLocation
+  private let replacing: Bool
+  private let progress: ((Store.SpaceProgress) throws -> Void)?
+
+  init(
+    _ backup: String, to path: String, replacing: Bool,
+    _ progress: ((Store.SpaceProgress) throws -> Void)?
+  ) throws {
+    self.backup = backup
+    location = try StoreLocation(path)
+    self.replacing = replacing
+    self.progress = progress
+  }
+
+  func run() throws {
+    let source = try PageFile(path: backup)
+    // What is plainly no store is refused before a byte is copied.
+    _ = try FileCheck.header(source)
+    try checkNotInUse()
+    if try location.occupant() != nil {
+      guard replacing else { throw location.exists }
+      if let open = try openTarget() {
+        defer { open.close() }
+        return try exchange(source, in: open)
+      }
+    }
+    try NewFile.make(at: location, replacing: replacing) { file in
+      try fill(file.path, file.descriptor, source, above: 0)
+    }
+  }
+
+  private func fill(
+    _ path: String, _ descriptor: Int32, _ source: PageFile, above number: UInt64
+  ) throws {
+    var copy = SpaceCopy(into: descriptor, path: location.path, progress)
+    try copy.copy(source)
+    // The copy and not the backup: what nobody can change any more.
+    do {
+      try BackupCheck.check(path) { try copy.tell() }
+    } catch var error as LarchError {
+      // The temporary name means nothing to anyone.
+      if error.context.path == path { error.context.path = backup }
+      throw error
+    }
+    if number > 0 { try copy.renumber(PageFile(path: path), above: number) }
+    try copy.flush()
+  }
+
+  /// The store whose place it will be, which others may have open; nil when it is too damaged to
+  /// tell them anything.
+  private func openTarget() throws -> LMDBEnvironment? {
+    if let open = LMDBRegistry.shared.environment(at: location.path) {
+      if !open.options.isReadOnly { return open }
+      open.close()
+      throw location.busy
+    }
+    var options = Store.Options()
+    options.isVerified = true
+    options.createsFile = false
+    do {
+      return try LMDBEnvironment.open(
+        path: location.path, options: options.forEnvironment(StoreSchema()))
+    } catch let error as LarchError where Self.damage.contains(error.code) {
+      return nil
+    }
+  }
+
+  private static let damage: Set<LarchError.Code> = [
+    .notAStore, .newerFormat, .truncated, .corrupted, .checksumMismatch,
+  ]
+
+  private func exchange(_ source: PageFile, in environment: LMDBEnvironment) throws {
+    try environment.replaceFile {
+      try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
+    } fill: { path, descriptor, number in
+      try fill(path, descriptor, source, above: number)
+    }
+  }
+
+  /// The bytes of a store that is written to at the same time are those of several states.
+  private func checkNotInUse() throws {
+    let source = try StoreLocation(backup)
+    if source.path == location.path {
+      throw LarchError(
+        .unsuitableFile, "The backup is the store itself; name the file that was made as backup."
+      ) { $0.path = location.path }
+    }
+    do throws(LMDBError) {
+      if try source.isInUse() { throw LMDBError(EBUSY, "fcntl") }
+    } catch {
+      if error.code == EBUSY { throw source.busy }
+      throw error.larchError(path: backup)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/// Thrown inside ``Store/transaction(_:)-(()->T)`` to undo it and go on without an error.
+public struct Rollback: Error, Sendable {
+  /// Undoes the innermost transaction.
+  public init() {}
+}
+
+extension Store {
+  /// Runs `body` as one change of the ambient store: what it saves and deletes without naming a
+  /// store is kept together, or not at all.
+  ///
+  /// ```swift
+  /// try Store.transaction {
+  ///   try ada.save()
+  ///   try acme.delete()
+  /// }
+  /// ```
+  ///
+  /// Inside a running transaction it is a part of that one, which can be undone by itself. The
+  /// closure may run more than once, as that of ``write(_:)-((WriteTransaction)->T)``.
+  ///
+  /// Records that were saved keep the ids they were given when everything is undone: nothing else
+  /// is given them while the store is open, and saving such a record inserts it.
+  ///
+  /// - Returns: what `body` returns; nil when it threw ``Rollback``, which undoes everything and
+  ///   is not passed on.
+  /// - Throws: what `body` throws, after everything is undone; `.noDefaultStore`, `.readOnly`
+  ///   inside a read, and as ``write(_:)-((WriteTransaction)->T)``.
+  /// - Complexity: as ``write(_:)-((WriteTransaction)->T)``; inside another one, as
+  ///   ``WriteTransaction/savepoint(_:)``.
+  @available(*, noasync, message: "It would block a thread that all tasks share; use `try await`.")
+  @discardableResult
+  public static func transaction<T>(
+    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ body: () throws -> T
+  ) throws -> T? {
+    do {
+      switch try AmbientStore()._target() {
+      case .transaction(let running):
+        guard let running = running as? WriteTransaction else { throw AmbientStore._cannotWrite() }
+        return try running.savepoint(body)
+      case .store(let store):
+        return try store.writeBlocking(durability, file: file, line: line) { _ in try body() }
+      }
+    } catch is Rollback {
+      return nil
+    }
+  }
+
+  /// Runs `body` as one change of the ambient store, without blocking the task's thread.
+  ///
+  /// ```swift
+  /// try await Store.transaction {
+  ///   for var person in try Person.where({ $0.city == nil }).fetch() {
+  ///     person.city = "London"
+  ///     try person.save()
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// In an asynchronous function Swift picks this form, and asks for `await`. The closure runs on
+  /// another thread and cannot change variables around it: make records in it, and return what
+  /// is wanted outside. What it calls are the synchronous forms, `try ada.save()` among them.
+  ///
+  /// - Returns: as the synchronous form.
+  /// - Throws: as the synchronous form, and `CancellationError` when the task was cancelled before
+  ///   its turn came.
+  /// - Complexity: as the synchronous form.
+  @discardableResult
+  public nonisolated(nonsending) static func transaction<T: Sendable>(
+    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable () throws -> T
+  ) async throws -> T? {
+    do {
+      return try await AmbientStore.chosen().write(
+        durability: durability, file: file, line: line
+      ) { _ in try body() }
+    } catch is Rollback {
+      return nil
+    }
+  }
+
+  /// Runs `body` as one change of the store, without blocking the task's thread.
+  ///
+  /// It resumes when the data is on disk. Writes of one store run one after the other, in the order
+  /// in which they asked; those that wait at the same time share one flush, and yet each is kept or
+  /// undone alone. `body` runs on a thread of the store, with the values of the calling task.
+  ///
+  /// In an asynchronous function Swift picks this form, and asks for `await`; to block there
+  /// nevertheless, call a synchronous function that writes.
+  ///
+  /// A task that is cancelled while it waits writes nothing, and goes on at once. A write that is
+  /// running is finished; its closure may look at `Task.isCancelled` and throw.
+  ///
+  /// - Throws: as the synchronous form, and `CancellationError` when the task was cancelled before
+  ///   its turn came.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  @discardableResult
+  public nonisolated(nonsending) func write<T: Sendable>(
+    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (WriteTransaction) throws -> T
+  ) async throws -> T {
+    try Task.checkCancellation()
+    try environment.checkNotForked()
+    let write = AsyncWrite(
+      self, try lmdbDurability(durability), writeTimer(file, line), body)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { write.start($0) }
+    } onCancel: {
+      write.cancel()
+    }
+  }
+}

@@ -1,0 +1,179 @@
+extension Store {
+  /// Runs `body` as one change of the store: all of it is kept, or none.
+  ///
+  /// Writes take turns in the order in which they asked; this waits for the ones before, on the
+  /// calling thread, where `body` runs too. When it returns, the data is on disk (as far as the
+  /// durability asks). The closure **may run more than once**, when the map had to grow in the
+  /// middle: do nothing in it that must happen once, or put it into
+  /// ``WriteTransaction/afterCommit(_:)``.
+  ///
+  /// Code of tasks must not block its thread: it uses ``write(durability:file:line:_:)-((WriteTransaction)->T)``
+  /// with `await`.
+  ///
+  /// - Parameters:
+  ///   - durability: what this commit waits for; as the store was opened unless given.
+  ///   - file: the file that writes, for the log; leave it out.
+  ///   - line: the line that writes; leave it out.
+  ///   - body: what is to be changed.
+  /// - Throws: what `body` throws, after everything is undone; `.nestedWrite` when called inside
+  ///   a write of the same store; `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`,
+  ///   `.schemaChanged`.
+  /// - Complexity: two flushes of the disk with `.durable`, none when nothing was changed, beside
+  ///   what `body` does.
+  @available(*, noasync, message: "It would block a thread that all tasks share; use `try await`.")
+  @discardableResult
+  public func write<T>(
+    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (WriteTransaction) throws -> T
+  ) throws -> T {
+    try writeBlocking(durability, file: file, line: line, body)
+  }
+
+  /// The same for callers that are synchronous, whatever calls them.
+  func writeBlocking<T>(
+    _ durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ body: (WriteTransaction) throws -> T
+  ) throws -> T {
+    guard let post else { return try writeBlocking(durability, nil, body) }
+    let timer = writeTimer(file, line)
+    defer {
+      if let timer { self.post(write: timer) }
+      // Also what reads inside of the write have left.
+      if !post.isEmpty { post.deliver() }
+    }
+    return try writeBlocking(durability, timer, body)
+  }
+
+  @inline(__always)  // So that nothing is left of a timer where there is none.
+  private func writeBlocking<T>(
+    _ durability: WriteDurability, _ timer: OperationTimer?,
+    _ body: (WriteTransaction) throws -> T
+  ) throws -> T {
+    let durability = try lmdbDurability(durability)
+    var idsBefore: [UInt32: Int64]?
+    var finished: Run<T>?
+    // A run whose commit failed was undone, as one that threw.
+    defer { finished?.outcome?.resolve(.undone) }
+    while true {
+      let open = try currentCatalog()
+      let isCurrent = try environment.write(durability: durability) { transaction in
+        finished?.outcome?.resolve(.undone)
+        finished = nil
+        guard try self.isCurrent(open, forWriting: transaction) else { return false }
+        finished = try run(body, on: open.writer.context, transaction, &idsBefore, timer)
+        return true
+      }
+      guard isCurrent, let run = finished else {
+        try renewCatalog()
+        continue
+      }
+      finished = nil
+      timer?.commit()
+      run.outcome?.resolve(.kept)
+      runAfterCommit(run)
+      return run.result
+    }
+  }
+
+  /// What the commit must wait for, in a store that can be written to.
+  func lmdbDurability(_ durability: WriteDurability) throws -> LMDBDurability {
+    try checkWritable()
+    switch durability {
+    case .durable: return .durable
+    // What a store does not flush at all is not made safer by half.
+    case .relaxed: return options.durability == .none ? .none : .relaxed
+    case .ofStore: return environment.options.durability
+    }
+  }
+
+  private func checkWritable() throws {
+    if options.isReadOnly {
+      throw LarchError(.readOnly, "The store was opened read-only; open it without `isReadOnly`.") {
+        $0.path = path
+      }
+    }
+  }
+
+  /// Whether the handles are those of the file as the write finds it: the environment may have been
+  /// opened anew in between, or the schema changed.
+  func isCurrent(_ open: OpenCatalog, forWriting transaction: LMDBTransaction) throws -> Bool {
+    guard environment.generation == open.environmentGeneration else { return false }
+    // A write changes the snapshot before it.
+    return try isCurrent(open, transaction, snapshot: transaction.id &- 1)
+  }
+
+  // MARK: One run of a closure
+
+  /// What a closure that ran to its end leaves for the commit.
+  struct Run<T> {
+    let result: T
+    let afterCommit: [() -> Void]
+    let outcome: TransactionOutcome?
+  }
+
+  /// Runs a closure in an LMDB transaction, which the caller ends.
+  ///
+  /// `idsBefore` is nil at the first run, and kept by the caller for those that follow.
+  func run<T>(
+    _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
+    _ lmdb: LMDBTransaction, _ idsBefore: inout [UInt32: Int64]?, _ timer: OperationTimer?
+  ) throws -> Run<T> {
+    guard let timer else { return try run(body, on: writer, lmdb, &idsBefore) }
+    timer.begin(environment.turnWait)
+    environment.noteTurn(at: timer.place)
+    defer { timer.end() }
+    return try OperationTimer.run(timer, in: writer.context) {
+      try run(body, on: writer, lmdb, &idsBefore)
+    }
+  }
+
+  private func run<T>(
+    _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
+    _ lmdb: LMDBTransaction, _ idsBefore: inout [UInt32: Int64]?
+  ) throws -> Run<T> {
+    if options.runsWritesTwice, idsBefore == nil {
+      let child = try lmdb.beginChild()
+      defer { child.abort() }
+      let rehearsal = try? runOnce(body, on: writer, child, &idsBefore)
+      writer.rollBack()
+      rehearsal?.outcome?.resolve(.undone)
+    }
+    return try runOnce(body, on: writer, lmdb, &idsBefore)
+  }
+
+  private func runOnce<T>(
+    _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
+    _ lmdb: LMDBTransaction, _ idsBefore: inout [UInt32: Int64]?
+  ) throws -> Run<T> {
+    let context = writer.context
+    var started: WriteTransaction?
+    do {
+      try writer.begin(lmdb, ids: ids, idsBefore: &idsBefore)
+      defer { writer.end() }
+      let transaction = WriteTransaction(writer)
+      started = transaction
+      defer {
+        context.timer?.changes = transaction.changeCount
+        transaction.end()
+      }
+      let result = try RunningScope.enter(self, transaction) { try body(transaction) }
+      if let error = context.failure ?? transaction.sequenceError { throw error }
+      transaction.closeCursors()
+      try writer.finish()
+      return Run(
+        result: result, afterCommit: transaction.takeAfterCommitWork(),
+        outcome: transaction.startedOutcome)
+    } catch {
+      writer.rollBack()
+      started?.startedOutcome?.resolve(.undone)
+      throw context.failure ?? error
+    }
+  }
+
+  /// Does what was put off until after the commit.
+  func runAfterCommit<T>(_ run: Run<T>) {
+    if run.afterCommit.isEmpty { return }
+    // The transaction is over; what the work asks for without a store, it asks of this one.
+    Store.with(self) { for item in run.afterCommit { item() } }
+  }
+}

@@ -1,0 +1,101 @@
+/// Deletions with hooks.
+///
+/// Hooks may save and delete whatever they like, so nothing is done in the middle of them: the
+/// hooks before run first, with a new plan after each round that changed anything. When they leave
+/// a plan as it is, it is done without a hook in between, and the hooks after it run last.
+extension WriteTransaction {
+  /// How often a plan is made anew for one deletion.
+  private static var planLimit: Int { 64 }
+
+  /// Deletes what `request` asks for, with all hooks, or nothing.
+  ///
+  /// - Parameters:
+  ///   - collection: what an error names.
+  ///   - erased: a collection whose own hooks do not run.
+  func deleteHooked(
+    in collection: CollectionHandle, erased: CollectionHandle? = nil,
+    _ request: (DeletionPlanner) throws -> Void
+  ) throws {
+    let before = beingDeleted
+    do {
+      try asHooked(in: collection) {
+        let (planner, hooks) = try settledPlan(in: collection, erased, request)
+        var departures: [() throws -> Void] = []
+        for doomed in hooks.doomed {
+          let collection = context.catalog.collections[doomed.place]
+          if let departure = try departure(of: doomed, collection.schema.type, in: collection) {
+            departures.append(departure)
+          }
+        }
+        try execute(planner)
+        for doomed in hooks.doomed { beingDeleted.remove(doomed) }
+        for departure in departures { try departure() }
+      }
+      beingDeleted.formIntersection(before)
+    } catch {
+      beingDeleted = before
+      throw error
+    }
+  }
+
+  /// Runs the hooks that come before the records go, until they change nothing any more.
+  private func settledPlan(
+    in collection: CollectionHandle, _ erased: CollectionHandle?,
+    _ request: (DeletionPlanner) throws -> Void
+  ) throws -> (DeletionPlanner, DeletionHooks) {
+    for _ in 0..<WriteTransaction.planLimit {
+      let hooks = DeletionHooks(erased: erased)
+      let planner = try plan(nil, hooks: hooks, request)
+      planner.endReading()
+      let changes = changeCount
+      for doomed in hooks.doomed where !beingDeleted.contains(doomed) {
+        let collection = context.catalog.collections[doomed.place]
+        try runWillDelete(doomed, collection.schema.type, in: collection)
+      }
+      if changeCount != changes { continue }
+      if let denial = hooks.denial { throw denial }
+      guard hooks.changesSurvivors else { return (planner, hooks) }
+      try nullify(planner)
+    }
+    throw LarchError(
+      .hooksTooDeep,
+      "The hooks of a deletion change at each of its steps what has to be deleted; let them come to an end."
+    ) { $0.collection = collection.stored.name }
+  }
+
+  private func runWillDelete<R: Record>(
+    _ doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
+  ) throws {
+    guard let hooks = R.self as? any RecordHooks.Type,
+      // The hook of another record may have deleted it.
+      var record = try record(doomed, type, in: collection)
+    else { return }
+    beingDeleted.insert(doomed)
+    try hooks.run(.willDelete, &record, nil, self)
+  }
+
+  /// What is to be done when the record is gone.
+  private func departure<R: Record>(
+    of doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
+  ) throws -> (() throws -> Void)? {
+    guard let hooks = R.self as? any RecordHooks.Type,
+      let record = try record(doomed, type, in: collection)
+    else { return nil }
+    afterCommit { hooks.didCommit(record, .deleted) }
+    return {
+      var record = record
+      try hooks.run(.didDelete, &record, nil, self)
+    }
+  }
+
+  private func record<R: Record>(
+    _ doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
+  ) throws -> R? {
+    try storage { transaction in
+      try doomed.id.withUnsafeBytes { id in
+        guard let stored = try collection.records.get(id, in: transaction) else { return nil }
+        return try context.decode(type, stored, id: id, in: collection)
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+extension LogMessage.Event {
+  // The life of a store
+  /// A store was opened.
+  public static let opened = Self(rawValue: "opened")
+  /// A store was closed.
+  public static let closed = Self(rawValue: "closed")
+  /// A collection was added to the file, or what it declares was changed in it.
+  public static let schemaChanged = Self(rawValue: "schema_changed")
+  /// An index was built.
+  public static let indexBuilt = Self(rawValue: "index_built")
+  /// A migration was run.
+  public static let migrated = Self(rawValue: "migrated")
+
+  // Writers
+  /// A write took longer than ``Store/Options/slowWrite`` from its turn to the end of its commit.
+  public static let slowWrite = Self(rawValue: "slow_write")
+  /// A write waited longer than ``Store/Options/slowWrite`` for its turn.
+  public static let writerWait = Self(rawValue: "writer_wait")
+  /// The disk refused a commit: nothing of it is in the file, unless the error says so.
+  public static let commitFailed = Self(rawValue: "commit_failed")
+  /// The file was opened anew after a failure of the disk, and is in use again.
+  public static let recovered = Self(rawValue: "recovered")
+
+  // Readers
+  /// A read or a query took longer than ``Store/Options/slowRead``.
+  public static let slowRead = Self(rawValue: "slow_read")
+  /// A snapshot is old, and keeps the space of what was deleted since.
+  public static let oldRead = Self(rawValue: "old_read")
+  /// A read waited for a free slot.
+  public static let readerWait = Self(rawValue: "reader_wait")
+  /// A snapshot was ended because it was too old, or one too many.
+  public static let snapshotEnded = Self(rawValue: "snapshot_ended")
+  /// Reads of processes that died were cleared away.
+  public static let staleReaders = Self(rawValue: "stale_readers")
+
+  // Space
+  /// The map grew, so that more fits into the file.
+  public static let mapGrown = Self(rawValue: "map_grown")
+  /// The file was rewritten without its free pages.
+  public static let compacted = Self(rawValue: "compacted")
+  /// A copy of the store was made.
+  public static let backedUp = Self(rawValue: "backed_up")
+  /// A store was made from a copy.
+  public static let restored = Self(rawValue: "restored")
+
+  // Other processes
+  /// Another process made the file larger or replaced it, and this one went along.
+  public static let followed = Self(rawValue: "followed")
+}

@@ -1,0 +1,121 @@
+import Larch
+import Testing
+
+/// One after the other, since all look at what the whole process shares. Other tests choose their
+/// store by `Store.with`.
+@Suite("Store.default is what calls mean in no scope at all", .serialized)
+struct DefaultStoreTests {
+  typealias Person = Ambient.Person
+
+  private func withDefault(_ store: Store?, _ body: () throws -> Void) rethrows {
+    let before = Store.default
+    Store.default = store
+    defer { Store.default = before }
+    try body()
+  }
+
+  @Test("without a store each call says so")
+  func none() throws {
+    try withDefault(nil) { () throws in
+      var ada = Person(name: "Ada")
+      #expect(try Ambient.code { try ada.save() } == .noDefaultStore)
+      #expect(try Ambient.code { try ada.delete() } == .noDefaultStore)
+      #expect(try Ambient.code { _ = try Person.find(1) } == .noDefaultStore)
+      #expect(try Ambient.code { _ = try Person.all.fetch() } == .noDefaultStore)
+      #expect(try Ambient.code { _ = try Person.first } == .noDefaultStore)
+      #expect(try Ambient.code { try Store.transaction {} } == .noDefaultStore)
+      #expect(!ada.id.isAssigned)
+    }
+  }
+
+  @Test("asynchronous calls say so too")
+  func noneAsynchronously() async throws {
+    let before = Store.default
+    Store.default = nil
+    defer { Store.default = before }
+    var ada = Person(name: "Ada")
+    do {
+      try await ada.save()
+      Issue.record("saved in no store")
+    } catch let error as LarchError { #expect(error.code == .noDefaultStore) }
+    #expect(try await Ambient.code { try await Store.transaction {} } == .noDefaultStore)
+    #expect(try await Ambient.code { try await Person.erase() } == .noDefaultStore)
+  }
+
+  @Test("it is used, replaced, and taken away again")
+  func replaced() throws {
+    let a = try Ambient.store()
+    let b = try Ambient.store()
+    try withDefault(a) {
+      #expect(Store.default === a)
+      _ = try Person(name: "a").saved()
+      Store.default = b
+      _ = try Person(name: "b").saved()
+      // What is running is not replaced in the middle.
+      try Store.transaction { () throws in
+        Store.default = a
+        _ = try Person(name: "b2").saved()
+        try Store.transaction { _ = try Person(name: "b3").saved() }
+      }
+      _ = try Person(name: "a2").saved()
+      Store.default = nil
+      #expect(try Ambient.code { _ = try Person.count() } == .noDefaultStore)
+    }
+    #expect(try a.fetch(Person.select(\.name)) == ["a", "a2"])
+    #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])
+  }
+
+  @Test("Store.with goes before the default, on threads of no task too")
+  func chosenBefore() throws {
+    let a = try Ambient.store()
+    let b = try Ambient.store()
+    try withDefault(a) {
+      try Store.with(b) { _ = try Person(name: "b").saved() }
+      _ = try Person(name: "a").saved()
+    }
+    #expect(try a.fetch(Person.select(\.name)) == ["a"])
+    #expect(try b.fetch(Person.select(\.name)) == ["b"])
+  }
+
+  @Test("a closed store says that it is closed; a store that is given up closes itself")
+  func closed() throws {
+    weak var watched: Store?
+    try withDefault(nil) { () throws in
+      try {
+        let store = try Ambient.store()
+        watched = store
+        Store.default = store
+      }()
+      #expect(watched != nil)
+      Store.default = nil
+      #expect(watched == nil)
+    }
+    let closed = try Ambient.store()
+    closed.close()
+    try withDefault(closed) { () throws in
+      var ada = Person(name: "Ada")
+      #expect(try Ambient.code { try ada.save() } == .closed)
+      #expect(try Ambient.code { _ = try Person.find(1) } == .closed)
+      #expect(!ada.id.isAssigned)
+    }
+  }
+
+  @Test("a detached task takes the default, not the store of the task that starts it")
+  func detached() async throws {
+    let a = try Ambient.store()
+    let b = try Ambient.store()
+    let before = Store.default
+    Store.default = a
+    defer { Store.default = before }
+    try await Store.with(b) {
+      try await Task.detached { try await Person(name: "a").saved() }.value.expect("a")
+      try await Task { try await Person(name: "b").saved() }.value.expect("b")
+    }
+    #expect(try a.fetch(Person.select(\.name)) == ["a"])
+    #expect(try b.fetch(Person.select(\.name)) == ["b"])
+  }
+}
+
+extension Ambient.Person {
+  func expect(_ name: String) { #expect(self.name == name) }
+}

@@ -1,0 +1,310 @@
+internal import Foundation
+internal import Larch
+internal import LarchCrashSupport
+internal import LarchTestSupport
+
+/// `faults <scenario> <directory> <mode> <errno> <first> <step> <seed>`: runs a scenario with each
+/// call on the files of the store failing in its turn (about one of `step` calls), until none is left
+/// to fail. Prints what was covered.
+func faults(_ arguments: [String]) throws {
+  guard arguments.count == 7, let kind = FaultKind(rawValue: arguments[0]),
+    let mode = Int32(arguments[2]), let code = Int32(arguments[3]), let first = Int(arguments[4]),
+    let step = Int(arguments[5]), let seed = UInt64(arguments[6])
+  else { throw UsageError() }
+  limitLifetime()
+  guard let recorder = Recorder.current else { throw Mismatch("no recorder") }
+  var run = FaultRun(
+    recorder: recorder, directory: arguments[1], mode: Recorder.Mode(rawValue: mode), code: code,
+    seed: seed)
+  let scenario = try kind.make(seed)
+  recorder.fail(call: 0)
+  var call = first
+  var random = SeededGenerator(seed: seed)
+  // Not every so many: the calls of one commit come in a rhythm too.
+  while try run.runs(scenario, failing: call) { call += 1 + random.below(2 * step - 1) }
+  print(run.summary)
+}
+
+/// What the program does while the disk fails.
+enum FaultKind: String {
+  case create, writes, relaxed, unflushed, growth, build, migration, group, shared
+  case backup, compaction
+
+  fileprivate func make(_ seed: UInt64) throws -> any FaultScenario {
+    switch self {
+    case .create: CreationFaults()
+    case .writes: WriteFaults(seed: seed, durability: .durable)
+    case .relaxed: WriteFaults(seed: seed, durability: .relaxed)
+    case .unflushed: WriteFaults(seed: seed, durability: .none)
+    case .growth: GrowthFaults()
+    case .build: BuildFaults(seed: seed)
+    case .migration: MigrationFaults(seed: seed)
+    case .group: GroupFaults()
+    case .shared: SharedFaults()
+    case .backup: BackupFaults()
+    case .compaction: CompactionFaults()
+    }
+  }
+}
+
+/// Something that a program does with a store, and what must hold whatever fails in it.
+protocol FaultScenario: AnyObject {
+  /// Makes what has to be there, on a disk that works.
+  func prepare(_ path: String) throws
+  /// Does it on a disk that fails. Every error goes through `check`.
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws
+  /// The disk works again: all that was acknowledged is there, and work goes on with what is open.
+  func finish(_ path: String) throws
+}
+
+/// What an error of a failing disk says.
+enum FaultVerdict {
+  /// Nothing was changed.
+  case unchanged
+  /// The change is there, though it may not be on the disk.
+  case reached
+}
+
+/// One scenario with one way of failing.
+private struct FaultRun {
+  let recorder: Recorder
+  let directory: String
+  let mode: Recorder.Mode
+  let code: Int32
+  let seed: UInt64
+  private var runs = 0
+  private var failedCalls = 0
+  private var errors = 0
+  private var reached = 0
+  private var last = 0
+  private var kinds: [Int32: Int] = [:]
+
+  init(recorder: Recorder, directory: String, mode: Recorder.Mode, code: Int32, seed: UInt64) {
+    self.recorder = recorder
+    self.directory = directory
+    self.mode = mode
+    self.code = code
+    self.seed = seed
+  }
+
+  var summary: String {
+    "\(runs) \(failedCalls) \(errors) \(reached) \(last) "
+      + kinds.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ",")
+  }
+
+  /// One run; false when it was through before the call that was to fail.
+  mutating func runs(_ scenario: any FaultScenario, failing call: Int) throws -> Bool {
+    let path = "\(directory)/faults-\(call).larch"
+    do {
+      recorder.fail(call: 0)
+      try scenario.prepare(path)
+      var found = (errors: 0, reached: 0)
+      recorder.fail(call: call, mode: mode, code: code)
+      try scenario.run(path) { error in
+        found.errors += 1
+        let verdict = try Self.verdict(error)
+        if verdict == .reached { found.reached += 1 }
+        return verdict
+      }
+      let failures = recorder.failures
+      let kind = recorder.failed.rawValue
+      recorder.fail(call: 0)
+      try scenario.finish(path)
+      for suffix in ["", "-lock"] { unlink(path + suffix) }
+      let left = try FileManager.default.contentsOfDirectory(atPath: directory)
+        .filter { $0.hasPrefix("faults-") }
+      guard left.isEmpty else { throw Mismatch("\(left) are left") }
+      if failures == 0 {
+        guard found.errors == 0 else { throw Mismatch("errors though no call failed") }
+        return false
+      }
+      runs += 1
+      last = call
+      failedCalls += failures
+      errors += found.errors
+      reached += found.reached
+      kinds[kind, default: 0] += 1
+      return true
+    } catch {
+      let kind = recorder.failed.rawValue
+      recorder.fail(call: 0)
+      throw Mismatch("call \(call) (kind \(kind)) fails, mode \(mode.rawValue), \(code): \(error)")
+    }
+  }
+
+  /// Throws for an error that does not say what happened.
+  private static func verdict(_ error: any Error) throws -> FaultVerdict {
+    guard let error = error as? LarchError else { throw Mismatch("not typed: \(error)") }
+    let cause = error.code == .migrationFailed ? error.underlying as? LarchError : error
+    guard let cause, cause.code == .ioFailure || cause.code == .diskFull else {
+      throw Mismatch("another error: \(error)")
+    }
+    return cause.message.hasPrefix("The commit reached the file") ? .reached : .unchanged
+  }
+}
+
+// MARK: Creating
+
+private final class CreationFaults: FaultScenario {
+  private var isAcknowledged = false
+
+  func prepare(_ path: String) throws { isAcknowledged = false }
+
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
+    let store: Store
+    do {
+      store = try Store.forCrashes(at: path)
+    } catch {
+      _ = try check(error)
+      return
+    }
+    defer { store.close() }
+    do {
+      var entry = Entry(id: "first", owner: 0, text: "text")
+      try store.write { tx throws in try tx.insert(&entry) }
+      isAcknowledged = true
+    } catch {
+      isAcknowledged = try check(error) == .reached
+    }
+  }
+
+  func finish(_ path: String) throws {
+    let store = try Store.forCrashes(at: path) { $0.isVerified = true }
+    defer { store.close() }
+    guard try store.read({ try $0.count(Entry.self) }) == (isAcknowledged ? 1 : 0) else {
+      throw Mismatch("acknowledged \(isAcknowledged), and it is not so")
+    }
+    try store.write { tx throws in
+      var entry = Entry(id: "second", owner: 0, text: "other")
+      try tx.insert(&entry)
+    }
+    guard try store.verify().isClean else { throw Mismatch("not clean") }
+  }
+}
+
+// MARK: Writing
+
+/// The transactions of the crash tests: indexes of every kind, savepoints, records with pages of
+/// their own, refused inserts.
+private final class WriteFaults: FaultScenario {
+  private let durability: Store.Options.Durability
+  private var model: WriterModel
+  private var ids: [Int: RecordID<Item>] = [:]
+  private var store: Store?
+  private let seed: UInt64
+
+  init(seed: UInt64, durability: Store.Options.Durability) {
+    self.seed = seed
+    self.durability = durability
+    model = WriterModel(seed: seed, writer: 0)
+  }
+
+  func prepare(_ path: String) throws {
+    model = WriterModel(seed: seed, writer: 0)
+    ids = [:]
+    let durability = durability
+    let store = try Store.forCrashes(at: path) { $0.durability = durability }
+    for _ in 0..<12 { try model.write(to: store, ids: &ids) }
+    self.store = store
+  }
+
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
+    guard let store else { return }
+    for _ in 0..<6 {
+      var next = model
+      var nextIDs = ids
+      do {
+        try next.write(to: store, ids: &nextIDs)
+        (model, ids) = (next, nextIDs)
+      } catch {
+        if try check(error) == .reached {
+          model = next
+          ids = try itemIDs(store)
+        }
+        // Reads go on while the disk fails.
+        try expectSame(store, "while the disk fails")
+      }
+      if durability != .durable {
+        do { try store.sync() } catch { _ = try check(error) }
+      }
+    }
+  }
+
+  func finish(_ path: String) throws {
+    guard let store else { return }
+    try expectSame(store, "after the disk failed")
+    for _ in 0..<2 { try model.write(to: store, ids: &ids) }
+    try expectSame(store, "after two more writes")
+    let report = try store.verify()
+    guard report.isClean else { throw Mismatch("\(report)") }
+    store.close()
+    self.store = nil
+    let again = try Store.forCrashes(at: path) { $0.isVerified = true }
+    defer { again.close() }
+    try expectSame(again, "after opening again")
+  }
+
+  private func itemIDs(_ store: Store) throws -> [Int: RecordID<Item>] {
+    try store.read { tx throws in
+      var ids: [Int: RecordID<Item>] = [:]
+      for item in try tx.all(Item.self) { ids[item.serial] = item.id }
+      return ids
+    }
+  }
+
+  private func expectSame(_ store: Store, _ when: String) throws {
+    let found = try store.read { try WriterModel.read(0, seed: seed, in: $0) }
+    guard found.contents == model.contents, "\(found.progress)" == "\(model.progress)" else {
+      throw Mismatch("\(when): \(found.progress), expected \(model.progress)")
+    }
+  }
+}
+
+// MARK: Growing
+
+/// A store with the smallest map, which moves again and again while it is filled.
+private final class GrowthFaults: FaultScenario {
+  private let bank = SharedBank(seed: 7)
+  private var done = 0
+  private var store: Store?
+
+  func prepare(_ path: String) throws {
+    try bank.make(at: path)
+    store = try SharedBank.open(at: path)
+    done = 0
+  }
+
+  private func move(_ store: Store) throws {
+    try store.write { tx throws in try bank.move(40, teller: 1, in: tx) {} }
+  }
+
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
+    guard let store else { return }
+    for _ in 0..<3 {
+      do {
+        try move(store)
+        done += 40
+      } catch {
+        if try check(error) == .reached { done += 40 }
+        try expectDone(store)
+      }
+    }
+  }
+
+  func finish(_ path: String) throws {
+    guard let store else { return }
+    try move(store)
+    done += 40
+    try expectDone(store)
+    let report = try store.verify()
+    guard report.isClean else { throw Mismatch("\(report)") }
+    store.close()
+    self.store = nil
+  }
+
+  private func expectDone(_ store: Store) throws {
+    let contents = try store.read { try bank.contents($0) }
+    try bank.checkEverything(contents)
+    guard contents.done[1] == done else { throw Mismatch("\(contents.done[1]), not \(done)") }
+  }
+}

@@ -1,0 +1,176 @@
+internal import Foundation
+internal import Larch
+internal import LarchCrashSupport
+internal import LarchTestSupport
+
+/// Indexes that are built over records that are there, when a store is opened.
+final class BuildFaults: FaultScenario {
+  private static let count = 60
+  private let seed: UInt64
+
+  init(seed: UInt64) { self.seed = seed }
+
+  func prepare(_ path: String) throws {
+    try Books.make(at: path, count: Self.count, seed: seed)
+  }
+
+  private func open(_ path: String) throws -> Store {
+    var options = Store.Options()
+    options.indexBatchSize = 25
+    return try Store(at: path, for: IndexedBook.self, options: options)
+  }
+
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
+    do {
+      try open(path).close()
+    } catch {
+      _ = try check(error)
+      // What was there before can be used, also while the disk fails.
+      var options = Store.Options()
+      options.isReadOnly = true
+      let old = try Store(at: path, for: PlainBook.self, options: options)
+      defer { old.close() }
+      try old.read { try Books.check($0, count: Self.count, seed: seed) }
+      guard try old.verify().isClean else { throw Mismatch("what was there is broken") }
+    }
+  }
+
+  func finish(_ path: String) throws {
+    let store = try open(path)
+    defer { store.close() }
+    let report = try store.verify()
+    guard report.isClean, report.entryCount > Self.count * 4 else { throw Mismatch("\(report)") }
+    guard try store.count(IndexedBook.where { $0.title >= "" }) == Self.count else {
+      throw Mismatch("books are missing from an index")
+    }
+  }
+}
+
+/// Migrations, each of which is done whole or not at all.
+final class MigrationFaults: FaultScenario {
+  private static let count = 40
+  private let seed: UInt64
+
+  init(seed: UInt64) { self.seed = seed }
+
+  func prepare(_ path: String) throws {
+    try Books.make(at: path, count: Self.count, seed: seed)
+  }
+
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
+    do {
+      try Store(at: path, for: IndexedBook.self, migrations: BookMigrations.all).close()
+    } catch {
+      _ = try check(error)
+      _ = try steps(path)
+    }
+  }
+
+  func finish(_ path: String) throws {
+    let store = try Store(at: path, for: IndexedBook.self, migrations: BookMigrations.all)
+    let report = try store.verify()
+    store.close()
+    guard report.isClean else { throw Mismatch("\(report)") }
+    guard try steps(path) == BookMigrations.all.count else {
+      throw Mismatch("not every migration was run")
+    }
+  }
+
+  /// How many migrations were run, proved by every record.
+  private func steps(_ path: String) throws -> Int {
+    var options = Store.Options()
+    options.isReadOnly = true
+    options.evolution = .off
+    let store = try Store(at: path, for: PlainBook.self, options: options)
+    defer { store.close() }
+    let found = try store.read { try $0.all(PlainBook.self).map { "\($0)" } }
+    for steps in 0...BookMigrations.all.count
+    where BookMigrations.books(steps, count: Self.count, seed: seed).map({ "\($0)" }) == found {
+      return steps
+    }
+    throw Mismatch("a part of a migration is there")
+  }
+}
+
+/// Asynchronous writes of several tasks, which share transactions.
+final class GroupFaults: FaultScenario {
+  private static let writes = 24
+  private var store: Store?
+  private var expected: Set<String> = []
+
+  func prepare(_ path: String) throws {
+    expected = []
+    store = try Store.forCrashes(at: path)
+  }
+
+  func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws {
+    guard let store else { return }
+    let outcomes = Self.write(to: store, ids: (0..<Self.writes).map { "write-\($0)" })
+    guard outcomes.count == Self.writes else { throw Mismatch("\(outcomes.count) were told") }
+    for (id, failure) in outcomes {
+      if let failure, try check(failure) == .unchanged { continue }
+      expected.insert(id)
+    }
+    try expectExactly(store, "while the disk fails")
+  }
+
+  func finish(_ path: String) throws {
+    guard let store else { return }
+    let outcomes = Self.write(to: store, ids: (0..<4).map { "later-\($0)" })
+    guard outcomes.allSatisfy({ $0.value == nil }) else { throw Mismatch("\(outcomes)") }
+    expected.formUnion(outcomes.keys)
+    try expectExactly(store, "when the disk works")
+    guard try store.verify().isClean else { throw Mismatch("not clean") }
+    store.close()
+    self.store = nil
+  }
+
+  private func expectExactly(_ store: Store, _ when: String) throws {
+    let found = Set(try store.read { try $0.all(Entry.self).map(\.id) })
+    guard found == expected else {
+      throw Mismatch(
+        "\(when): lost \(expected.subtracting(found).sorted()), "
+          + "there without an acknowledgement \(found.subtracting(expected).sorted())")
+    }
+  }
+
+  /// Writes a record for each id at once, and tells what came of each.
+  private static func write(to store: Store, ids: [String]) -> [String: (any Error)?] {
+    let outcomes = OutcomeBox()
+    let hasEnded = DispatchSemaphore(value: 0)
+    Task.detached {
+      await withTaskGroup(of: Void.self) { group in
+        for id in ids {
+          group.addTask {
+            do {
+              try await store.write { tx in
+                var entry = Entry(
+                  id: id, owner: 0, text: String(repeating: id, count: 40), value: id.count)
+                try tx.insert(&entry)
+              }
+              outcomes.add(id, nil)
+            } catch {
+              outcomes.add(id, error)
+            }
+          }
+        }
+      }
+      hasEnded.signal()
+    }
+    // The main thread, which is none of those that tasks share.
+    hasEnded.wait()
+    return outcomes.all
+  }
+}
+
+/// What came of each write. Unchecked: the lock guards what is in it.
+private final class OutcomeBox: @unchecked Sendable {
+  private let lock = NSLock()
+  private var outcomes: [String: (any Error)?] = [:]
+
+  func add(_ id: String, _ failure: (any Error)?) {
+    lock.withLock { outcomes[id] = .some(failure) }
+  }
+
+  var all: [String: (any Error)?] { lock.withLock { outcomes } }
+}

@@ -1,0 +1,94 @@
+internal import Larch
+
+/// A store of books that a new version of the program opens, and so builds indexes over what is
+/// there, or migrates it first.
+struct BookProgram: PowerProgram {
+  private static let count = 24
+
+  private let seed: UInt64
+  private let migrates: Bool
+
+  init(seed: UInt64, migrates: Bool) {
+    self.seed = seed
+    self.migrates = migrates
+  }
+
+  private func open(_ path: String, isVerified: Bool = false) throws -> Store {
+    var options = Store.Options()
+    // Several steps, and several transactions of a migration.
+    options.indexBatchSize = 7
+    options.isVerified = isVerified
+    return try Store(
+      at: path, for: IndexedBook.self, migrations: migrates ? BookMigrations.all : [],
+      options: options)
+  }
+
+  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws {
+    try Books.make(at: storePath(directory), count: Self.count, seed: seed)
+    mark(PowerMark(kind: PowerMark.acknowledged, number: 0))
+    try open(storePath(directory)).close()
+    mark(PowerMark(kind: PowerMark.acknowledged, number: 1))
+  }
+
+  mutating func check(_ directory: String, after marks: [PowerMark]) throws {
+    let path = storePath(directory)
+    guard isThere(path) else {
+      guard marks.isEmpty else { throw Mismatch("the store is gone") }
+      return
+    }
+    let before = try steps(path)
+    if marks.acknowledged == 1, before != (migrates ? 3 : 0) {
+      throw Mismatch(
+        "\(before.map { "\($0) migrations" } ?? "no books"), but all were acknowledged")
+    }
+    if marks.acknowledged != nil, before == nil { throw Mismatch("the books are gone") }
+    let store = try open(path, isVerified: true)
+    defer { store.close() }
+    // Of a store without its books, the migrations have made the book that they add.
+    let expected =
+      before == nil
+      ? []
+      : BookMigrations.books(
+        migrates ? 3 : 0, count: Self.count, seed: seed
+      ).map { "\($0)" }
+    let books = try store.fetch(IndexedBook.all.sorted(by: \.id))
+    let found = books.map {
+      "\(PlainBook(id: .init($0.id.rawValue), title: $0.title, shelf: $0.shelf, topics: $0.topics, isbn: $0.isbn))"
+    }
+    if before == nil {
+      guard found.count == (migrates ? 1 : 0) else {
+        throw Mismatch("\(found.count) books of none")
+      }
+    } else if found != expected {
+      throw Mismatch("the books are not what the new version makes of them")
+    }
+    try store.expectClean()
+    try store.write { tx throws in
+      var book = IndexedBook(title: "later", shelf: 1, topics: [], isbn: "later")
+      try tx.save(&book)
+    }
+  }
+
+  /// How many migrations are done, proved by every book; nil when there are no books yet.
+  private func steps(_ path: String) throws -> Int? {
+    var options = Store.Options()
+    options.isReadOnly = true
+    options.isVerified = true
+    options.evolution = .off
+    let store = try Store(at: path, for: PlainBook.self, options: options)
+    defer { store.close() }
+    let books: [String]
+    do {
+      books = try store.read { tx throws in try tx.all(PlainBook.self).map { "\($0)" } }
+    } catch let error as LarchError where error.code == .unknownCollection {
+      // The store was made, and nothing was opened in it yet.
+      return nil
+    }
+    if books.isEmpty { return nil }
+    for steps in 0...3 {
+      let expected = BookMigrations.books(steps, count: Self.count, seed: seed)
+      if books == expected.map({ "\($0)" }) { return steps }
+    }
+    throw Mismatch("\(books.count) books, which are those of no step")
+  }
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+internal import Larch
+
+/// A program that is recorded while it runs, and that knows afterwards what a store must hold that
+/// went through a power failure.
+package protocol PowerProgram {
+  /// Runs in the directory, and tells `mark` what was acknowledged.
+  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws
+
+  /// Throws when the directory is not what may be left after these marks. Opens the stores in it,
+  /// reads and verifies everything, and writes.
+  mutating func check(_ directory: String, after marks: [PowerMark]) throws
+}
+
+package enum PowerPrograms {
+  /// The program of this name: its name and what follows a colon.
+  package static func named(_ name: String, seed: UInt64) throws -> any PowerProgram {
+    switch name {
+    case "durable": return WritingProgram(seed: seed, durability: .durable)
+    case "creation": return WritingProgram(seed: seed, durability: .durable, count: 2)
+    case "relaxed": return WritingProgram(seed: seed, durability: .relaxed, slack: 1)
+    // Two that must be found out.
+    case "relaxed-as-durable": return WritingProgram(seed: seed, durability: .relaxed)
+    case "unflushed": return WritingProgram(seed: seed, durability: .none)
+    case "mixed":
+      return WritingProgram(seed: seed, durability: .relaxed, slack: 1, isMixed: true)
+    case "compaction":
+      return WritingProgram(seed: seed, durability: .durable, count: 24, compacting: 6)
+    case "backups": return BackupProgram(seed: seed)
+    case "group": return GroupProgram(seed: seed)
+    case "indexes": return BookProgram(seed: seed, migrates: false)
+    case "migrations": return BookProgram(seed: seed, migrates: true)
+    default: throw Mismatch("there is no program \(name)")
+    }
+  }
+}
+
+extension PowerProgram {
+  func storePath(_ directory: String) -> String { directory + "/store.larch" }
+}
+
+func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+extension Store {
+  /// Throws when the store is not sound.
+  func expectClean() throws {
+    let report = try verify()
+    guard report.isClean else { throw Mismatch("\(report)") }
+  }
+}
+
+extension PowerMark {
+  static let acknowledged: UInt32 = 1
+  /// What a relaxed store was asked to make durable by itself.
+  static let durable: UInt32 = 6
+}
+
+extension [PowerMark] {
+  /// The newest number that was acknowledged; nil when none was.
+  var acknowledged: Int? { last { $0.kind == PowerMark.acknowledged }?.number }
+}

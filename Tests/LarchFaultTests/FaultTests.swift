@@ -1,0 +1,59 @@
+import Foundation
+import LarchCrashSupport
+import Testing
+
+/// Each write and each flush of a store's files fails in its turn, once and for ever: an error that
+/// says what happened, nothing half-done, and work goes on when the disk works again.
+@Suite("Failing disks", .serialized, .enabled(if: Recorder.isAvailable))
+struct FaultTests {
+  struct Scenario: CustomTestStringConvertible {
+    let name: String
+    /// One of how many calls fails in the suite; `LARCH_FAULT_STEP=1` lets each one fail.
+    let step: Int
+    var testDescription: String { name }
+  }
+
+  static let scenarios = [
+    Scenario(name: "create", step: 1), Scenario(name: "writes", step: 3),
+    Scenario(name: "relaxed", step: 5), Scenario(name: "unflushed", step: 5),
+    Scenario(name: "growth", step: 3), Scenario(name: "build", step: 3),
+    Scenario(name: "migration", step: 3), Scenario(name: "group", step: 1),
+    Scenario(name: "shared", step: 1), Scenario(name: "backup", step: 1),
+    Scenario(name: "compaction", step: 1),
+  ]
+
+  static let modes: [(String, Recorder.Mode)] = [
+    ("once", .once), ("for ever", .forever), ("torn", .torn), ("late", .late),
+    ("late for ever", [.late, .forever]),
+  ]
+
+  @Test("A typed error, nothing half-done, usable without opening it again", arguments: scenarios)
+  func everyCall(scenario: Scenario) throws {
+    let step = amount("LARCH_FAULT_STEP", scenario.step)
+    for (mode, flags) in Self.modes {
+      for code in [EIO, ENOSPC] {
+        // Half a write that fails is what a full disk leaves.
+        if code == ENOSPC, flags.contains(.late) { continue }
+        let directory = try CrashDirectory()
+        let first = 1 + Int(runSeed % UInt64(step))
+        let child = try Child(
+          [
+            "faults", scenario.name, directory.path, "\(flags.rawValue)", "\(code)", "\(first)",
+            "\(step)", "\(runSeed)",
+          ], in: directory.path,
+          environment: try Recorder.environment(directory: directory.path))
+        let ending = try child.wait(seconds: 280)
+        #expect(ending == .exit(0), "\(scenario.name), \(mode), seed \(runSeed): \(child.output)")
+        let parts = child.output.split(whereSeparator: \.isWhitespace)
+        guard ending == .exit(0), parts.count == 6 else { continue }
+        print(
+          "\(scenario.name), \(code == EIO ? "EIO" : "ENOSPC") \(mode): \(parts[0]) of \(parts[4])",
+          "calls made to fail, \(parts[1]) failed in all, \(parts[2]) errors thrown,",
+          "\(parts[3]) of them for commits that reached the file; kinds \(parts[5]),",
+          "seed \(runSeed)")
+        #expect((Int(parts[0]) ?? 0) > 2)
+        #expect((Int(parts[2]) ?? 0) > 0)
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import LarchTestSupport
+
+@testable import Larch
+
+/// A person, as most tests import it.
+struct Guest: Record, Equatable {
+  var id = RecordID<Guest>()
+  var name: String
+  var email: String?
+  var age: Int
+  var role: String
+  var nickname: String?
+
+  static let schema = Schema<Guest> {
+    Unique(\.email)
+    Index(\.age)
+    Default(\.role, "guest")
+  }
+
+  init(
+    id: RecordID<Guest> = RecordID(), name: String, email: String? = nil, age: Int = 0,
+    role: String = "guest", nickname: String? = nil
+  ) {
+    self.id = id
+    self.name = name
+    self.email = email
+    self.age = age
+    self.role = role
+    self.nickname = nickname
+  }
+}
+
+/// One of a tree: it refers to others of its type.
+struct Branch: Record, Equatable {
+  var id: Int
+  var parentID: Int?
+  var treeID: RecordID<Tree>?
+
+  static let parent = BelongsTo<Branch, Branch>(\.parentID)
+  static let tree = BelongsTo<Branch, Tree>(\.treeID)
+  static let schema = Schema<Branch> {
+    parent
+    tree
+  }
+}
+
+struct Tree: Record, Equatable {
+  var id = RecordID<Tree>()
+}
+
+func withStore<T>(_ types: any Record.Type..., body: (Store) throws -> T) throws -> T {
+  let path = ScratchFile.freshPath()
+  defer { ScratchFile.remove(path) }
+  var options = Store.Options()
+  options.durability = .none
+  let store = try Store(path: path, types: types, options: options, isTemporary: false)
+  defer { store.close() }
+  return try body(store)
+}
+
+/// The error of a piece of work, or nil when there was none.
+func caught(_ work: () throws -> Void) -> LarchError? {
+  do {
+    try work()
+    return nil
+  } catch {
+    return error as? LarchError
+  }
+}
+
+/// Bytes that come a few at a time, so that every place of a text is once the end of a piece.
+struct Trickle: ByteSource {
+  let bytes: [UInt8]
+  let step: Int
+  var count: Int { bytes.count }
+
+  func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let size = min(step, buffer.count, bytes.count - offset)
+    guard offset >= 0, size > 0 else { return 0 }
+    bytes.withUnsafeBytes { all in
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[offset..<(offset + size)]))
+    }
+    return size
+  }
+}
+
+extension JSONSource {
+  static func trickle(_ text: String, step: Int) -> JSONSource {
+    let bytes = Array(text.utf8)
+    return JSONSource { Trickle(bytes: bytes, step: step) }
+  }
+}
+
+extension Store {
+  func insertAll<R: Record>(_ records: [R]) throws {
+    try write { tx throws in
+      for record in records {
+        var record = record
+        try tx.insert(&record)
+      }
+    }
+  }
+
+  func everything<R: Record>(_ type: R.Type) throws -> [R] { try fetch(R.all) }
+}

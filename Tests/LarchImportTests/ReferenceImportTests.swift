@@ -1,0 +1,104 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Imported records may refer to others of the same text")
+struct ReferenceImportTests {
+  private func line(_ id: Int, parent: Int?, tree: Int? = nil) -> String {
+    var fields = ["\"id\":\(id)"]
+    if let parent { fields.append("\"parentID\":\(parent)") }
+    if let tree { fields.append("\"treeID\":\(tree)") }
+    return "{" + fields.joined(separator: ",") + "}\n"
+  }
+
+  @Test("Later ones, and in circles over many batches")
+  func forward() throws {
+    let chain = (0..<100).map { line($0, parent: $0 == 99 ? 0 : $0 + 1) }.joined()
+    for policy in [ImportErrorPolicy.skip, .stop] {
+      try withStore(Branch.self, Tree.self) { store throws in
+        let report = try store.importJSON(
+          Branch.self, from: .text(chain), onError: policy, batchSize: 7)
+        #expect(report.inserted == 100 && report.skipped == 0)
+        #expect(try store.count(Branch.self) == 100)
+        #expect(try store.verify().isClean)
+      }
+    }
+  }
+
+  @Test("One that refers to nothing is told with its place, and whatever refers to it")
+  func dangling() throws {
+    let text =
+      line(1, parent: nil) + line(2, parent: 77) + line(3, parent: 2)
+      + line(4, parent: 1, tree: 9) + line(5, parent: 1)
+    try withStore(Branch.self, Tree.self) { store throws in
+      let report = try store.importJSON(
+        Branch.self, from: .text(text), onError: .skip, batchSize: 2)
+      #expect(report.failures.map(\.index) == [1, 2, 3])
+      #expect(report.failures.map(\.keyword) == Array(repeating: "dangling_reference", count: 3))
+      #expect(report.failures.map(\.line) == [2, 3, 4])
+      #expect(try store.everything(Branch.self).map(\.id) == [1, 5])
+    }
+    try withStore(Branch.self, Tree.self) { store throws in
+      let error = caught { try store.importJSON(Branch.self, from: .text(text)) }
+      #expect((error?.underlying as? ImportFailure)?.index == 1)
+      #expect(try store.count(Branch.self) == 0)
+      // In a transaction the missing one may still come.
+      try store.write { tx throws in
+        let report = try tx.importJSON(Branch.self, from: .text(line(3, parent: 2)), onError: .skip)
+        #expect(report.inserted == 1)
+        var missing = Branch(id: 2)
+        try tx.insert(&missing)
+      }
+    }
+  }
+
+  @Test("Long chains that lead nowhere, in either direction")
+  func longChains() throws {
+    for isReversed in [false, true] {
+      var lines = (0..<200).map { line($0, parent: $0 + 1) }
+      lines += (1000..<1200).map { line($0, parent: $0 == 1199 ? nil : $0 + 1) }
+      if isReversed { lines.reverse() }
+      try withStore(Branch.self, Tree.self) { store throws in
+        let report = try store.importJSON(
+          Branch.self, from: .text(lines.joined()), onError: .skip, batchSize: 50)
+        #expect(report.inserted == 200 && report.skipped == 200)
+        #expect(try store.everything(Branch.self).map(\.id) == Array(1000..<1200))
+      }
+    }
+  }
+
+  @Test("Random references: those go in that lead somewhere, all the way")
+  func random() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<40 {
+      let count = Int.random(in: 1...60, using: &generator)
+      var parents: [Int: Int?] = [:]
+      let ids = Array(0..<count).shuffled(using: &generator)
+      for id in ids {
+        let choice = Int.random(in: 0..<10, using: &generator)
+        parents[id] =
+          choice < 2
+          ? .some(nil) : choice == 2 ? 1000 : Int.random(in: 0..<count, using: &generator)
+      }
+      var good = Set(ids)
+      while let bad = good.first(where: { id in
+        guard let parent = parents[id] ?? nil else { return false }
+        return !good.contains(parent)
+      }) { good.remove(bad) }
+      let text = ids.map { line($0, parent: parents[$0] ?? nil) }.joined()
+      try withStore(Branch.self, Tree.self) { store throws in
+        let report = try store.importJSON(
+          Branch.self, from: .text(text), onError: .skip,
+          batchSize: Int.random(in: 1...20, using: &generator))
+        #expect(Set(try store.everything(Branch.self).map(\.id)) == good, "seed \(seed)")
+        #expect(
+          report.failures.map { ids[$0.index] } == ids.filter { !good.contains($0) },
+          "seed \(seed)")
+        #expect(report.inserted == good.count)
+      }
+    }
+  }
+}

@@ -1,0 +1,263 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("What was exported is imported without a difference")
+struct RoundTripTests {
+  enum Mood: String, Codable, CaseIterable { case calm, glad }
+  enum Shape: Codable, Hashable {
+    case point
+    case circle(radius: Double)
+    case named(String, sides: Int)
+  }
+  struct Place: Codable, Hashable {
+    var street: String
+    var position: [Float]
+    var floor: Int8?
+  }
+
+  struct Everything: Record, Equatable {
+    var id = RecordID<Everything>()
+    var flag: Bool
+    var int: Int
+    var small: Int8
+    var unsigned: UInt64
+    var double: Double
+    var float: Float
+    var text: String
+    var date: Date
+    var data: Data
+    var uuid: UUID
+    var url: URL
+    var decimal: Decimal
+    var mood: Mood
+    var shape: Shape
+    var place: Place
+    var places: [Place]
+    var tags: Set<String>
+    var table: [String: Int?]
+    var numbers: [Int: String]
+    var when: [Date]
+    var maybeDate: Date?
+    var maybeText: String?
+    var maybePlace: Place?
+    var maybeNumber: Double?
+
+    enum CodingKeys: String, CodingKey {
+      case id = "_id"
+      case flag, int, small, unsigned, double, float, text, date, data, uuid, url, decimal, mood
+      case shape, place, places, tags, table, numbers, when
+      case maybeDate = "maybe_date"
+      case maybeText, maybePlace, maybeNumber
+    }
+  }
+
+  private struct Maker {
+    var generator: SeededGenerator
+
+    mutating func double() -> Double {
+      let special = [
+        0, -0.0, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 0.1,
+        -1e300, 0x1p53, .pi,
+      ]
+      if Int.random(in: 0..<4, using: &generator) == 0 {
+        return special.randomElement(using: &generator) ?? 0
+      }
+      while true {
+        let value = Double(bitPattern: generator.next())
+        if !value.isNaN { return value }
+      }
+    }
+
+    mutating func float() -> Float {
+      while true {
+        let value = Float(bitPattern: UInt32(truncatingIfNeeded: generator.next()))
+        if !value.isNaN { return value }
+      }
+    }
+
+    mutating func text() -> String {
+      let parts = [
+        "a", "\"", "\\", "/", "\n", "\u{0}", "\u{1F}", "é", "e\u{301}", "😀", "\u{2028}", "日本",
+        "\u{10FFFF}", "\u{FEFF}", "]", "},{",
+      ]
+      return (0..<Int.random(in: 0..<8, using: &generator))
+        .map { _ in parts.randomElement(using: &generator) ?? "" }.joined()
+    }
+
+    mutating func date() -> Date {
+      switch Int.random(in: 0..<3, using: &generator) {
+      case 0: Date(timeIntervalSinceReferenceDate: Double.random(in: -1e9...1e9, using: &generator))
+      case 1:
+        Date(timeIntervalSince1970: Double(Int.random(in: 0..<2_000_000_000, using: &generator)))
+      default: Date(timeIntervalSinceReferenceDate: double())
+      }
+    }
+
+    mutating func place() -> Place {
+      Place(
+        street: text(),
+        position: (0..<Int.random(in: 0..<3, using: &generator)).map { _ in float() },
+        floor: Bool.random(using: &generator) ? Int8(truncatingIfNeeded: generator.next()) : nil)
+    }
+
+    mutating func optional<T>(_ make: (inout Maker) -> T) -> T? {
+      Bool.random(using: &generator) ? make(&self) : nil
+    }
+
+    mutating func everything() -> Everything {
+      let bytes = (0..<Int.random(in: 0..<40, using: &generator))
+        .map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      var decimal = Decimal(Int64(bitPattern: generator.next()))
+      decimal /= [1, 1000, 1_000_000][Int.random(in: 0..<3, using: &generator)]
+      let shapes: [Shape] = [
+        .point, .circle(radius: double()), .named(text(), sides: Int.random(in: 0..<9)),
+      ]
+      let uuid = withUnsafeBytes(of: (generator.next(), generator.next())) {
+        UUID(uuid: $0.loadUnaligned(as: uuid_t.self))
+      }
+      return Everything(
+        flag: Bool.random(using: &generator), int: Int(bitPattern: UInt(generator.next())),
+        small: Int8(truncatingIfNeeded: generator.next()), unsigned: generator.next(),
+        double: double(), float: float(), text: text(), date: date(), data: Data(bytes),
+        uuid: uuid, url: URL(string: "https://example.org/a/b?c=\(generator.next())")!,
+        decimal: decimal, mood: Mood.allCases.randomElement(using: &generator) ?? .calm,
+        shape: shapes.randomElement(using: &generator) ?? .point, place: place(),
+        places: (0..<Int.random(in: 0..<3, using: &generator)).map { _ in place() },
+        tags: Set((0..<Int.random(in: 0..<4, using: &generator)).map { _ in text() }),
+        table: ["1" + text(): 1, "2" + text(): nil], numbers: [Int.random(in: -9...9): text()],
+        when: [date(), date()], maybeDate: optional { $0.date() },
+        maybeText: optional { $0.text() },
+        maybePlace: optional { $0.place() }, maybeNumber: optional { $0.double() })
+    }
+  }
+
+  @Test("Random records of every kind of field", arguments: [JSONFormat.array, .lines])
+  func everyKind(_ format: JSONFormat) throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("round trip, seed \(seed)")
+    var maker = Maker(generator: SeededGenerator(seed: seed))
+    try withStore(Everything.self) { store throws in
+      try store.write { tx throws in
+        for _ in 0..<1000 {
+          var record = maker.everything()
+          try tx.insert(&record)
+        }
+        // Gaps in the ids stay.
+        for id in 1...50 { try tx.delete(Everything.self, RecordID(Int64(id * 13))) }
+      }
+      let all = try store.everything(Everything.self)
+      let path = ScratchFile.freshPath()
+      defer { unlink(path) }
+      for isPretty in [false, true] {
+        var options = ExportOptions()
+        options.format = format
+        options.isPretty = isPretty
+        #expect(try store.exportJSON(Everything.self, to: .file(path), options: options) == 950)
+        try withStore(Everything.self) { other in
+          let report = try other.importJSON(Everything.self, from: .file(path), batchSize: 77)
+          #expect(report.inserted == 950 && report.elements == 950, "seed \(seed)")
+          let back = try other.everything(Everything.self)
+          for (a, b) in zip(all, back) {
+            #expect(a == b, "seed \(seed)")
+            #expect(a.double.bitPattern == b.double.bitPattern)
+            #expect(
+              a.date.timeIntervalSinceReferenceDate.bitPattern
+                == b.date.timeIntervalSinceReferenceDate.bitPattern)
+          }
+          #expect(back.count == all.count)
+          // Once more adds nothing.
+          let again = try other.importJSON(Everything.self, from: .file(path))
+          #expect(again.inserted == 0 && again.elements == 950 && again.skipped == 0)
+          #expect(try other.everything(Everything.self) == back)
+        }
+      }
+    }
+  }
+
+  @Test("NaN is written and read")
+  func notANumber() throws {
+    struct Reading: Record {
+      var id: Int
+      var value: Double
+      var small: Float
+    }
+    try withStore(Reading.self) { store throws in
+      try store.insertAll([Reading(id: 1, value: .nan, small: .nan)])
+      let text = try store.json(of: Reading.all)
+      #expect(
+        String(decoding: text, as: UTF8.self) == """
+          [
+          {"id":1,"small":"NaN","value":"NaN"}
+          ]
+
+          """)
+      try store.erase(Reading.self)
+      try store.importJSON(Reading.self, from: .data(text))
+      let back = try #require(try store.find(Reading.self, 1))
+      #expect(back.value.isNaN && back.small.isNaN)
+    }
+  }
+
+  @Test("An export of a query keeps its order, and of nothing is an empty array")
+  func queries() throws {
+    try withStore(Guest.self) { store throws in
+      #expect(try store.json(of: Guest.all) == Data("[]\n".utf8))
+      var lines = ExportOptions()
+      lines.format = .lines
+      #expect(try store.json(of: Guest.all, options: lines).isEmpty)
+      try store.insertAll((1...5).map { Guest(name: "n\($0)", age: 10 - $0) })
+      let text = try store.json(
+        of: Guest.where { $0.age > 6 }.sorted(by: \.age), options: lines)
+      #expect(
+        String(decoding: text, as: UTF8.self) == """
+          {"age":7,"id":3,"name":"n3","role":"guest"}
+          {"age":8,"id":2,"name":"n2","role":"guest"}
+          {"age":9,"id":1,"name":"n1","role":"guest"}
+
+          """)
+    }
+  }
+
+  /// Cannot be written as JSON when the number is odd enough.
+  struct Odd: Record {
+    var id: Int
+    var text = String(repeating: "odd ", count: 20)
+    var number: Double
+  }
+
+  @Test("A file that cannot be completed leaves the old one as it was, and nothing beside it")
+  func replacement() throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("larch-export-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("guests.json")
+    try withStore(Guest.self, Odd.self) { store throws in
+      try store.insertAll((1...5000).map { Guest(name: "name \($0)") })
+      try store.insertAll((1...9000).map { Odd(id: $0, number: $0 == 9000 ? .nan : 1) })
+      var strict = ExportOptions()
+      strict.makeEncoder = { JSONEncoder() }
+      try store.exportJSON(Guest.self, to: .file(file))
+      let before = try Data(contentsOf: file)
+      try store.write { tx throws in try tx.delete(Guest.self, 1) }
+      var pieces = 0
+      let error = caught {
+        try store.exportJSON(Odd.self, to: .file(file), options: strict) { _ in pieces += 1 }
+      }
+      #expect(error?.code == .encodingFailed && error?.context.id == "9000")
+      #expect(pieces > 0, "it stopped in the middle")
+      #expect(try Data(contentsOf: file) == before)
+      #expect(
+        caught { try store.exportJSON(Guest.self, to: .file("/none/such/file")) }?.code
+          == .fileNotFound)
+      #expect(
+        caught { try store.exportJSON(Guest.self, to: .file(folder)) }?.code == .unsuitableFile)
+      try store.exportJSON(Guest.self, to: .file(file))
+      #expect(try Data(contentsOf: file) != before)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["guests.json"])
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import LarchCrashSupport
+import LarchTestSupport
+import Testing
+
+/// Runs of a program of which every write and flush is recorded, and what a power failure at any
+/// moment of them could have left: each of these images must open, be sound and hold everything
+/// that was acknowledged.
+@Suite("Power failures", .serialized, .enabled(if: Recorder.isAvailable))
+struct PowerFailureTests {
+  /// Each program with its share of the images, in hundredths, and how many shapes an image of one
+  /// moment takes.
+  static let programs: [(name: String, share: Int, shapes: Int)] = [
+    ("creation", 8, 24), ("durable", 20, 5), ("relaxed", 13, 3), ("mixed", 12, 3),
+    ("group", 11, 5), ("indexes", 12, 6), ("migrations", 7, 6), ("compaction", 13, 5),
+    ("backups", 6, 8),
+  ]
+
+  @Test("At any moment of a run the power may fail", arguments: programs.indices)
+  func anyMoment(_ index: Int) throws {
+    let (name, share, shapes) = Self.programs[index]
+    let wanted = amount("LARCH_POWER_IMAGES", 10_000) * share / 100
+    var random = SeededGenerator(seed: runSeed &+ UInt64(index))
+    var (images, runs) = (0, 0)
+    while images < wanted {
+      let seed = random.next() >> 16
+      let run = try PowerRun(name, seed: seed)
+      try run.replay(shapes: shapes)
+      images += run.images
+      runs += 1
+      for bad in run.bad.prefix(3) {
+        Issue.record("\(name), LARCH_CRASH_SEED=\(runSeed), run \(runs), seed \(seed), \(bad)")
+      }
+      let bad = run.bad.count
+      #expect(bad == 0, "\(bad) of \(run.images) images of \(name) are bad")
+      #expect(run.images > 100, "a run of \(name) gave only \(run.images) images")
+    }
+    print("power failures: \(name): \(images) images of \(runs) runs, seed \(runSeed)")
+  }
+}
+
+/// The same with stores and disks that do not keep their word. A harness that finds nothing wrong
+/// with them could not be believed when it finds nothing wrong at all.
+@Suite("Power failures that must be found", .serialized, .enabled(if: Recorder.isAvailable))
+struct PowerControlTests {
+  private func badShare(
+    _ program: String, lies: PowerDisk.Lies = [], as other: String? = nil, events: Int = 110,
+    each step: Int = 1, _ what: String
+  ) throws -> Double {
+    let run = try PowerRun(program, seed: runSeed)
+    try run.replay(shapes: 3, events: events, each: step, lies: lies, as: other)
+    let share = Double(run.bad.count) / Double(max(run.images, 1))
+    print(
+      "power failures: control, \(what): \(run.bad.count) of \(run.images) images are bad, \(run.deaths)",
+      "deaths, seed \(runSeed)")
+    #expect(run.images >= 60)
+    #expect(run.deaths == 0, "seed \(runSeed): damaged files must not end a process")
+    return share
+  }
+
+  @Test("A store that flushes nothing is destroyed or loses what it acknowledged")
+  func unflushed() throws {
+    #expect(try badShare("unflushed", "a store that flushes nothing") > 0.4)
+  }
+
+  @Test("So is a store on a disk on which flushes do nothing")
+  func lyingFlushes() throws {
+    #expect(try badShare("durable", lies: .flushes, "flushes that do nothing") > 0.5)
+  }
+
+  @Test("A header that is not on disk when its write has returned loses what was acknowledged")
+  func lyingMeta() throws {
+    #expect(try badShare("durable", lies: .meta, "headers that come late") > 0.1)
+  }
+
+  @Test("A relaxed store loses the newest write, which a durable one may not")
+  func relaxed() throws {
+    #expect(
+      try badShare("relaxed", as: "relaxed-as-durable", "relaxed taken for durable") > 0.1)
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Slots of readers")
+struct ReaderSlotTests {
+  #if os(Linux)
+    @Test("Reads after the first make no system call, and read no clock")
+    func systemCalls() async throws {
+      await #expect(processExitsWith: .success) {
+        var options = Store.Options()
+        // Its use would look at the clock, which the kernel forbids below as well.
+        options.maximumSnapshotAge = nil
+        let store = try Store.temporary(for: Note.self, options: options)
+        try store.add(0..<100)
+        let snapshot = try store.snapshot()
+        let id = RecordID<Note>(Int64(7))
+        let round: @Sendable () throws -> Int = {
+          var sum = 0
+          for _ in 0..<2_000 {
+            sum += try store.read { try $0.find(Note.self, id)?.number ?? 0 }
+            sum += try snapshot.find(Note.self, id)?.number ?? 0
+          }
+          return sum
+        }
+        let warm = try round()
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        // Functions of the C library with optional arguments, which Swift does not import: they
+        // take these as any others.
+        let prctl = unsafeBitCast(
+          try #require(dlsym(nil, "prctl")),
+          to: (@convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32).self)
+        let syscall = unsafeBitCast(
+          try #require(dlsym(nil, "syscall")), to: (@convention(c) (Int, Int) -> Int).self)
+        let exit = ReaderSlotTests.exitCall
+        let writing = ends[1]
+        Thread {
+          guard let first = try? round(), first == warm else { return }
+          // From here on the kernel kills the process at any call but read, write and exit.
+          guard prctl(22, 1, 0, 0, 0) == 0 else { return }  // PR_SET_SECCOMP, SECCOMP_MODE_STRICT
+          let second = try? round()
+          var report: UInt8 = second == warm ? 1 : 2
+          _ = write(writing, &report, 1)
+          _ = syscall(exit, 0)
+        }.start()
+        var answer: UInt8 = 0
+        let count = read(ends[0], &answer, 1)
+        try #require(count == 1 && answer == 1)
+        _exit(0)
+      }
+    }
+
+    /// The number of the call that ends one thread.
+    fileprivate static var exitCall: Int {
+      #if arch(x86_64)
+        60
+      #else
+        93
+      #endif
+    }
+  #endif
+
+  @Test("When all slots are taken, reads wait, and the log is told who has them")
+  func waiting() throws {
+    let messages = Messages()
+    var options = messages.options
+    options.maximumReaders = 4
+    let store = try Store.temporary(for: Note.self, options: options)
+    let capacity = try store.environment.info().maxReaders
+    let held = try (0..<capacity).map { _ in try store.environment.beginRead(at: CodePlace()) }
+    let waiting = Worker {
+      let count = try store.count(Note.self)
+      try #require(count == 0)
+    }
+    while store.environment.slotsAwaited == 0 { usleep(200) }
+    usleep(20_000)
+    held.forEach(store.environment.endRead)
+    try waiting.join()
+    let told = try #require(messages.of(.readerWait).first)
+    #expect(told.level == .warning && messages.of(.readerWait).count == 1)
+    let waited = try #require(told.details.waited)
+    #expect(waited >= .milliseconds(20))
+    #expect(
+      told.details.place != nil
+        && told.context.detail?.contains("read at LarchReaderTests/") == true)
+  }
+
+  @Test("A full table names the reads that are open the longest, with their places")
+  func full() throws {
+    let directory = try ReaderDirectory()
+    var options = LMDBEnvironment.Options()
+    options.durability = .none
+    options.maxReaders = 4
+    options.waitLimit = 0.05
+    let environment = try LMDBEnvironment.open(path: directory.store, options: options)
+    defer { environment.close() }
+    let capacity = try environment.info().maxReaders
+    let first = try environment.beginRead(at: CodePlace())
+    let line = #line - 1
+    let held = environment.hold(
+      try environment.beginRead(at: CodePlace()), owner: ObjectIdentifier(environment),
+      deadline: nil)
+    let others = try (0..<(capacity - 2)).map { _ in try environment.beginRead() }
+    let error = larchError { try environment.beginRead() }
+    #expect(error?.code == .readersFull)
+    let detail = error?.context.detail ?? ""
+    #expect(detail.contains("read at LarchReaderTests/ReaderSlotTests.swift:\(line), open for "))
+    #expect(detail.contains("snapshot at LarchReaderTests/ReaderSlotTests.swift:\(line + 3)"))
+    #expect(detail.contains("\(capacity - 3) more here") || capacity == 3, "\(detail)")
+    // The end of a snapshot gives its slot to the next read.
+    environment.endHeldRead(held)
+    let last = try environment.beginRead()
+    for reader in others + [first, last] { environment.endRead(reader) }
+    #expect(environment.activeUses == 0)
+  }
+
+  @Test("Snapshots that are too old give their slots to reads that need one")
+  func oldSnapshots() throws {
+    let directory = try ReaderDirectory()
+    var options = LMDBEnvironment.Options()
+    options.durability = .none
+    options.maxReaders = 4
+    let environment = try LMDBEnvironment.open(path: directory.store, options: options)
+    defer { environment.close() }
+    let capacity = try environment.info().maxReaders
+    let held = try (0..<capacity).map { _ in
+      environment.hold(
+        try environment.beginRead(), owner: ObjectIdentifier(environment),
+        deadline: .after(seconds: 0.01))
+    }
+    usleep(20_000)
+    environment.endRead(try environment.beginRead())
+    #expect(held.allSatisfy { $0.ending == .tooOld })
+  }
+
+  @Test("A store can be opened, written to and watched while the table is full")
+  func openingWithFullTable() throws {
+    let messages = Messages()
+    let directory = try ReaderDirectory()
+    var options = messages.options
+    options.maximumReaders = 4
+    options.oldReadWarning = .milliseconds(1)
+    let store = try Store(at: directory.store, for: Note.self, options: options)
+    try store.add(0..<10)
+    let environment = store.environment
+    let capacity = try environment.info().maxReaders
+    let held = try (0..<capacity).map { _ in try environment.beginRead() }
+    let second = try Store(at: directory.store, for: Note.self, options: options)
+    try second.add(10..<20)
+    let inWrite = try second.write { try $0.count(Note.self) }
+    #expect(inWrite == 20)
+    // The reads are listed; only what they keep cannot be found out.
+    let reads = try second.openReads()
+    #expect(reads.count == capacity && reads.allSatisfy { $0.pinnedBytes == nil })
+    held.forEach(environment.endRead)
+    #expect(try second.count(Note.self) == 20)
+    #expect(try store.openReads().isEmpty)
+  }
+
+  @Test("Slots of processes that died in a read are free for the next read")
+  func deadReaders() async throws {
+    let directory = try ReaderDirectory()
+    var options = Store.Options.quick
+    options.maximumReaders = 4
+    let store = try Store(at: directory.store, for: Note.self, options: options)
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.store as String] in
+      let other = try Store(at: path, for: Note.self, options: .quick)
+      while let reader = other.environment.beginReadAtOnce() {
+        try #require(reader.thread != 0)
+      }
+      kill(getpid(), SIGKILL)
+    }
+    let began = ContinuousClock.now
+    #expect(try store.count(Note.self) == 0)
+    #expect(ContinuousClock.now - began < .seconds(2), "nobody was waited for")
+  }
+}
+
+extension LMDBEnvironment {
+  var slotsAwaited: Int {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return slotWaiters
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import LarchCrashSupport
+
+/// The program that works while a test watches, and where it works.
+enum StressProgram {
+  /// The program is built next to the tests: in a folder above the test bundle's executable.
+  static let url: Result<URL, Mismatch> = {
+    var starts = Bundle.allBundles.map(\.bundleURL)
+    starts.append(URL(fileURLWithPath: CommandLine.arguments[0]))
+    for start in starts {
+      var folder = start
+      for _ in 0..<6 {
+        folder.deleteLastPathComponent()
+        let program = folder.appendingPathComponent("LarchChild")
+        if FileManager.default.isExecutableFile(atPath: program.path) { return .success(program) }
+      }
+    }
+    return .failure(Mismatch("LarchChild was not built"))
+  }()
+
+  /// A directory for the time of a test; in memory where the system has a place for that, unless
+  /// the disk is asked for.
+  static func withDirectory<T>(onDisk: Bool, _ body: (String) throws -> T) throws -> T {
+    let path = try makeDirectory(onDisk: onDisk)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try body(path)
+  }
+
+  static func makeDirectory(onDisk: Bool) throws -> String {
+    let base = !onDisk && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
+    let path =
+      URL(fileURLWithPath: base).appendingPathComponent("larch-stress-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  /// Runs the program to its end without keeping a thread waiting; what it printed, errors too.
+  static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = try url.get()
+    process.arguments = arguments
+    var environment = ProcessInfo.processInfo.environment
+    // When it hangs it ends itself by a signal, and then tells where every thread is.
+    environment["SWIFT_BACKTRACE"] = "enable=yes,threads=all,color=no,interactive=no"
+    process.environment = environment
+    let name = NSTemporaryDirectory() + "/larch-stress-\(UUID().uuidString).txt"
+    _ = FileManager.default.createFile(atPath: name, contents: nil)
+    defer { unlink(name) }
+    guard let log = FileHandle(forWritingAtPath: name) else { throw Mismatch("no log \(name)") }
+    defer { try? log.close() }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = log
+    process.standardError = log
+    try await withCheckedThrowingContinuation {
+      (ended: CheckedContinuation<Void, any Error>) in
+      process.terminationHandler = { _ in ended.resume() }
+      do { try process.run() } catch { ended.resume(throwing: error) }
+    }
+    let output = (try? String(contentsOfFile: name, encoding: .utf8)) ?? ""
+    return (process.terminationStatus, output)
+  }
+
+  static func amount(_ name: String, _ value: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
+  }
+
+  /// The seed of this run; another one each time unless it is set, to repeat a failure.
+  static let seed: UInt64 =
+    ProcessInfo.processInfo.environment["LARCH_STRESS_SEED"].flatMap(UInt64.init)
+    ?? UInt64.random(in: 1..<(1 << 32))
+}

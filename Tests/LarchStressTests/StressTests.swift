@@ -1,0 +1,40 @@
+import Foundation
+import LarchCrashSupport
+import Testing
+
+/// Tasks and threads that write, read, throw and cancel in one store. The work is done by a program
+/// of its own (`StressRun` in `Tests/LarchChild`): in this one other tests use the same threads.
+@Suite("Stress", .serialized)
+struct StressTests {
+  @Test("in memory, where there are most writes", arguments: [false, true])
+  func inMemory(runsWritesTwice: Bool) async throws {
+    try await stress(share: 0.3, onDisk: false, runsWritesTwice: runsWritesTwice)
+  }
+
+  @Test("on a disk, where most writes wait")
+  func onDisk() async throws {
+    try await stress(share: 0.4, onDisk: true, runsWritesTwice: false)
+  }
+
+  @Test("money that a write loses is found out")
+  func control() async throws {
+    let directory = try StressProgram.makeDirectory(onDisk: false)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let (status, output) = try await StressProgram.run(
+      ["stress", directory, "1", "\(StressProgram.seed)", "loses"])
+    #expect(status == 1)
+    #expect(output.contains("reader: sum of ") || output.contains("reader: purse "), "\(output)")
+  }
+
+  private func stress(share: Double, onDisk: Bool, runsWritesTwice: Bool) async throws {
+    let seconds = Double(StressProgram.amount("LARCH_STRESS_SECONDS", 30)) * share
+    let seed = StressProgram.seed
+    let directory = try StressProgram.makeDirectory(onDisk: onDisk)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let (status, output) = try await StressProgram.run([
+      "stress", directory, "\(seconds)", "\(seed)", runsWritesTwice ? "1" : "0",
+    ])
+    print("stress, \(onDisk ? "on disk" : "in memory")", runsWritesTwice ? "twice:" : ":", output)
+    #expect(status == 0, "seed \(seed): \(output)")
+  }
+}

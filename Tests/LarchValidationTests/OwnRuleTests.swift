@@ -1,0 +1,131 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Rules of one's own that use the store")
+struct OwnRuleTests {
+  struct Failure: Error {}
+
+  /// A record whose rule does what its text says.
+  struct Busy: Record, Equatable {
+    var id = RecordID<Busy>()
+    var text = ""
+    var number = 0
+
+    static let schema = Schema<Busy> {
+      Index(\.text)
+      Validate(\.number, .range(0...9))
+      Validate("busy") { busy in
+        switch busy.text {
+        case "count": return try AmbientStore().count(Busy.self) < 2
+        case "throw": throw Failure()
+        case "read":
+          return try AmbientStore().fetch(Busy.where { $0.text == "read" }).isEmpty
+        case "save":
+          var other = Busy(text: "other", number: busy.number)
+          try AmbientStore().save(&other)
+          return busy.number < 5
+        case "self":
+          var same = busy
+          same.text = "same"
+          try AmbientStore().save(&same)
+          return true
+        case "delete":
+          try AmbientStore().delete(Busy.self, busy.id)
+          return true
+        case "valid": return try AmbientStore().isValid(Busy(text: "count"))
+        default: return true
+        }
+      }
+    }
+  }
+
+  @Test("They may read in the transaction of the save")
+  func reading() throws {
+    try Store.scratch(Busy.self) { store in
+      try store.write { tx in
+        for _ in 0..<2 {
+          var busy = Busy(text: "count")
+          try tx.save(&busy)
+        }
+        var third = Busy(text: "count", number: 10)
+        #expect(refused { try tx.save(&third) } == ["number too_large 9", "- busy"])
+        var read = Busy(text: "read")
+        try tx.save(&read)
+        read.number = 2
+        #expect(refused { try tx.update(read) } == ["- busy"])
+        var valid = Busy(text: "valid")
+        #expect(refused { try tx.save(&valid) } == ["- busy"])
+      }
+      try store.expectSound()
+    }
+  }
+
+  @Test("What they throw, the save throws, and nothing is changed")
+  func throwing() throws {
+    try Store.scratch(Busy.self) { store in
+      var busy = Busy(text: "throw", number: 10)
+      #expect(throws: Failure.self) { try store.save(&busy) }
+      try store.write { tx in
+        var busy = Busy(text: "throw")
+        do {
+          try tx.save(&busy)
+          Issue.record("did not throw")
+        } catch is Failure {}
+        #expect(busy.id == RecordID())
+        busy.text = "fine"
+        try tx.save(&busy)
+      }
+      #expect(try store.fetch(Busy.all).map(\.text) == ["fine"])
+      try store.expectSound()
+    }
+  }
+
+  @Test("A rule that writes harms nothing")
+  func writing() throws {
+    try Store.scratch(Busy.self) { store in
+      var busy = Busy(text: "save", number: 1)
+      try store.save(&busy)
+      #expect(try store.fetch(Busy.all).map(\.text) == ["save", "other"])
+      busy.number = 2
+      try store.update(busy)
+      #expect(try store.fetch(Busy.all).map(\.text) == ["save", "other", "other"])
+      busy.number = 6
+      #expect(refused { try store.update(busy) } == ["- busy"])
+      #expect(try store.fetch(Busy.all).map(\.number) == [2, 1, 2])
+      // It saves the record that is being saved, or deletes it: the save has the last word.
+      for text in ["self", "delete"] {
+        var busy = Busy(text: text)
+        try store.save(&busy)
+        #expect(try store.find(Busy.self, busy.id) == busy)
+        busy.number = 3
+        try store.update(busy)
+        #expect(try store.find(Busy.self, busy.id) == busy)
+      }
+      try store.expectSound()
+    }
+  }
+
+  /// A computed property under a rule of uniqueness makes keys, where nothing may be read.
+  struct Keyed: Record {
+    var id = 0
+    var name = ""
+    var key: String {
+      (try? AmbientStore().count(Keyed.self)).map(String.init) ?? name.lowercased()
+    }
+    static let schema = Schema<Keyed> {
+      Validate(\.key, .uniqueness, .length(1...), name: "key")
+    }
+  }
+
+  @Test("A key of a computed property cannot read, and is unique all the same")
+  func keys() throws {
+    try Store.scratch(Keyed.self) { store in
+      try store.save(Keyed(id: 1, name: "A"))
+      #expect(refused { try store.save(Keyed(id: 2, name: "a")) } == ["key already_exists"])
+      try store.save(Keyed(id: 2, name: "b"))
+    }
+  }
+}

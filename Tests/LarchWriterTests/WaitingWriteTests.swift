@@ -1,0 +1,189 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+private struct Extra: Record {
+  var id = RecordID<Extra>()
+}
+
+@Suite("Writes that wait for their turn")
+struct WaitingWriteTests {
+  private enum Caller { @TaskLocal static var name = "nobody" }
+
+  @Test("one that is cancelled goes on at once, while the turn is still taken, and writes nothing")
+  func cancelled() async throws {
+    let store = try Store.temporary(for: Entry.self)
+    let held = HeldWriter(store)
+    let tasks = (0..<10).map { number in Task { try await store.insert(number) } }
+    try await store.untilWaiting(10)
+    for task in tasks[..<5] { task.cancel() }
+    for task in tasks[..<5] {
+      // The turn is held all the time: whoever waited for it would wait for ever.
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+    held.end()
+    for task in tasks[5...] { try await task.value }
+    #expect(try store.numbers().sorted() == Array(5..<10))
+  }
+
+  @Test("a closure knows the values of the task that asks, and whether it is cancelled")
+  func values() async throws {
+    let store = try Store.temporary(for: Entry.self)
+    let began = DispatchSemaphore(value: 0)
+    let cancelled = DispatchSemaphore(value: 0)
+    let task = Task {
+      try await Caller.$name.withValue("ada") {
+        try await store.write { _ in
+          began.signal()
+          cancelled.wait()
+          return (Caller.name, Task.isCancelled)
+        }
+      }
+    }
+    while began.wait(timeout: .now()) == .timedOut { try await Task.sleep(for: .milliseconds(1)) }
+    task.cancel()
+    cancelled.signal()
+    let seen = try await task.value
+    #expect(seen == ("ada", true))
+  }
+
+  @Test("a closure in a group of many knows its own caller")
+  func manyValues() async throws {
+    let store = try Store.temporary(for: Entry.self)
+    let held = HeldWriter(store)
+    let tasks = (0..<40).map { number in
+      Task {
+        try await Caller.$name.withValue("caller \(number)") {
+          try await store.write { _ in Caller.name }
+        }
+      }
+    }
+    try await store.untilWaiting(40)
+    held.end()
+    for (number, task) in tasks.enumerated() {
+      #expect(try await task.value == "caller \(number)")
+    }
+  }
+
+  @Test("a store that is closed meanwhile tells each of them")
+  func closed() async throws {
+    let store = try Store.temporary(for: Entry.self)
+    let held = HeldWriter(store)
+    let tasks = (0..<5).map { number in Task { try await store.insert(number) } }
+    try await store.untilWaiting(5)
+    store.close()
+    held.end()
+    for task in tasks {
+      let error = await task.result.failure as? LarchError
+      #expect(error?.code == .closed)
+    }
+  }
+
+  @Test("a store that nobody else holds lives until they have ended")
+  func lastReference() async throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    var store: Store? = try Store(at: path, for: Entry.self)
+    let task = Task { [store] in try await store!.insert(1) }  // Set on the line before.
+    store = nil
+    try await task.value
+    let again = try Store(at: path, for: Entry.self)
+    defer { again.close() }
+    #expect(try again.numbers() == [1])
+  }
+
+  @Test("the schema may change before their turn comes")
+  func schemaChange() async throws {
+    let store = try Store.temporary(for: Entry.self)
+    try await store.insert(0)
+    let held = HeldWriter(store)
+    let tasks = (1..<5).map { number in Task { try await store.insert(number) } }
+    try await store.untilWaiting(4)
+    let rebuilt = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      // Behind them in the row; those after it find other handles.
+      _ = try? store.rebuild()
+      rebuilt.signal()
+    }
+    held.end()
+    for task in tasks { try await task.value }
+    while rebuilt.wait(timeout: .now()) == .timedOut {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    for number in 5..<9 { try await store.insert(number) }
+    #expect(try store.numbers() == Array(0..<9))
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("handles are opened anew for a group while more writes of the store stand in the row")
+  func otherDeclarations() async throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(at: path, for: Entry.self)
+    defer { store.close() }
+    // Brings a collection of its own into the file: the handles of the first one are out of date.
+    let other = try Store(at: path, for: Entry.self, Extra.self)
+    defer { other.close() }
+    let held = HeldWriter(other)
+    let first = Task { try await store.insert(1) }
+    try await store.untilWaiting(1)
+    let asked = store.turnsAsked()
+    Thread.detachNewThread { try? other.write { _ in } }
+    while store.turnsAsked() == asked { try await Task.sleep(for: .milliseconds(1)) }
+    let second = Task { try await store.insert(2) }
+    try await store.untilWaiting(2)
+    held.end()
+    try await first.value
+    try await second.value
+    #expect(try store.numbers() == [1, 2])
+  }
+
+  @Test("a map that is too small grows under them, and every write is kept once")
+  func growth() async throws {
+    var options = Store.Options()
+    options.initialMapSize = 128 << 10
+    let store = try Store.temporary(for: Entry.self, options: options)
+    var random = SeededGenerator(seed: 6)
+    for round in 0..<10 {
+      let held = HeldWriter(store)
+      let sizes = (0..<30).map { _ in Int.random(in: 0..<40_000, using: &random) }
+      let tasks = sizes.enumerated().map { number, size in
+        Task {
+          try await store.write { tx in
+            var entry = Entry(
+              number: round * 100 + number, text: String(repeating: "x", count: size))
+            try tx.insert(&entry)
+            if number % 7 == 0 { throw Stop() }
+          }
+        }
+      }
+      try await store.untilWaiting(30)
+      held.end()
+      for (number, task) in tasks.enumerated() {
+        let failure = await task.result.failure
+        #expect((failure is Stop) == (number % 7 == 0), "\(String(describing: failure))")
+      }
+    }
+    let kept = (0..<10).flatMap { round in
+      (0..<30).filter { $0 % 7 != 0 }.map { round * 100 + $0 }
+    }
+    #expect(try store.numbers().sorted() == kept)
+    #expect(try store.verify().isClean)
+  }
+
+  @Test("a closure that runs twice in a group gives the same ids")
+  func rehearsed() async throws {
+    var options = Store.Options()
+    options.runsWritesTwice = true
+    let store = try Store.temporary(for: Entry.self, options: options)
+    let held = HeldWriter(store)
+    let tasks = (0..<20).map { number in Task { try await store.insert(number) } }
+    try await store.untilWaiting(20)
+    held.end()
+    for task in tasks { try await task.value }
+    let ids = try store.read { tx throws in try tx.all(Entry.self).map { $0.id.rawValue } }
+    #expect(ids == Array(1...20))
+  }
+}
