@@ -2,7 +2,7 @@ import Foundation
 import Larch
 
 // The control for filters across associations, as FilterTypeChecking.swift is for fields.
-// swiftc: -warnings-as-errors -Xfrontend -warn-long-expression-type-checking=100
+// swiftc: -warnings-as-errors -Xfrontend -solver-scope-threshold=2000
 
 struct Company: Record {
   var id = RecordID<Company>()
