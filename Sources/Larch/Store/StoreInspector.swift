@@ -46,20 +46,23 @@ package struct StoreInspector {
     package let date: Date
   }
 
+  let storage: CatalogStorage
   package let collections: [Collection]
   /// In the order in which they were run.
   package let migrations: [AppliedMigration]
   /// In the order of their keys.
   package let associations: [Association]
-  private let transaction: LMDBTransaction
-  private let shapes: ShapeTable
+  let transaction: LMDBTransaction
+  let context: TransactionContext
+  var shapes: ShapeTable { context.shapes }
 
   init(
-    _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
+    _ transaction: LMDBTransaction, _ context: TransactionContext,
     lists: [StoredLists], open: (String) throws -> LMDBDatabase?
   ) throws {
     self.transaction = transaction
-    self.shapes = shapes
+    self.context = context
+    storage = context.catalog.storage
     migrations = try storage.migrations(in: transaction).map {
       AppliedMigration(
         name: $0.name, date: Date(timeIntervalSinceReferenceDate: $0.date))
@@ -187,11 +190,8 @@ extension Store {
     return try read { transaction in
       try check()
       return try transaction.storage { lmdb in
-        let context = transaction.context
-        return try body(
-          try StoreInspector(
-            lmdb, shapes: context.shapes, storage: context.catalog.storage,
-            lists: lists, open: { databases[$0] }))
+        try body(
+          try StoreInspector(lmdb, transaction.context, lists: lists, open: { databases[$0] }))
       }
     }
   }

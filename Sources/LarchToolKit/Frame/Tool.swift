@@ -5,6 +5,9 @@ package enum Tool {
   /// All commands, in the order in which the help shows them.
   package static let commands: [any Command.Type] = [
     InfoCommand.self,
+    QueryCommand.self,
+    CountCommand.self,
+    GetCommand.self,
     CompletionCommand.self,
     ManualCommand.self,
   ]
