@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// Numbers, sizes and times as people read them.
 package enum Amount {

@@ -70,7 +70,7 @@ package enum Completion: Sendable, Hashable {
 /// An argument that is known by its place.
 package struct Operand: Sendable {
   /// In capitals, as the usage shows it.
-  let name: String
+  package let name: String
   let help: String
   let isOptional: Bool
   let isRepeated: Bool

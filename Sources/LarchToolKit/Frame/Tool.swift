@@ -5,9 +5,17 @@ package enum Tool {
   /// All commands, in the order in which the help shows them.
   package static let commands: [any Command.Type] = [
     InfoCommand.self,
+    SchemaCommand.self,
+    DumpCommand.self,
+    GetCommand.self,
     QueryCommand.self,
     CountCommand.self,
-    GetCommand.self,
+    StatsCommand.self,
+    VerifyCommand.self,
+    RebuildCommand.self,
+    BackupCommand.self,
+    CompactCommand.self,
+    WatchCommand.self,
     CompletionCommand.self,
     ManualCommand.self,
   ]
