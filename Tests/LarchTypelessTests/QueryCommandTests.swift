@@ -153,7 +153,7 @@ import Testing
   @Test(arguments: [
     (["query"], "STORE is missing"),
     (["query", "PATH"], "COLLECTION is missing"),
-    (["query", "PATH", "Residents"], "no collection “Residents”; did you mean “Resident”?"),
+    (["query", "PATH", "Residents"], "no collection “Residents”; did you mean Resident?"),
     (["query", "PATH", "Resident", "age >"], "column 6"),
     (["query", "PATH", "Resident", "aeg = 3"], "did you mean \"age\"?"),
     (["query", "PATH", "Resident", "age =", "3"], "one argument too many"),

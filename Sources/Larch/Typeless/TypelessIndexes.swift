@@ -24,12 +24,13 @@ struct TypelessIndexes {
 
   /// The index as a declaration; nil for one that is left out.
   func schema(of index: StoredIndex) -> IndexSchema? {
-    guard areNamesPlain, index.state == .ready, let parts = parts(of: index.definition) else {
-      return nil
-    }
+    let definition = IndexDefinition(index.definition)
+    guard areNamesPlain, index.state == .ready, !definition.fields.isEmpty,
+      definition.origin == "stored" || definition.origin == "decoded"
+    else { return nil }
     var components: [IndexFieldSchema] = []
-    for (text, form) in zip(parts.paths, parts.form.parts) {
-      guard let component = component(text, form, isMarked: !parts.marks.isEmpty) else {
+    for field in definition.fields {
+      guard let component = component(field, isMarked: !definition.marks.isEmpty) else {
         return nil
       }
       components.append(component)
@@ -39,46 +40,26 @@ struct TypelessIndexes {
       isPartial: false, definition: index.definition)
   }
 
-  private typealias Parts = (form: KeyForm, paths: [String], marks: [String])
-
-  private func parts(of definition: String) -> Parts? {
-    let texts = definition.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
-    guard texts.count >= 3, texts[1] == "stored" || texts[1] == "decoded",
-      let form = KeyForm(texts[0])
-    else { return nil }
-    let rest = texts.dropFirst(2)
-    let count = form.parts.count
-    let marks = Array(rest.dropFirst(count))
-    guard rest.count >= count,
-      marks.allSatisfy({ $0.hasPrefix("default:") || $0.hasPrefix("renamed:") })
-    else { return nil }
-    return (form, Array(rest.prefix(count)), marks)
-  }
-
-  private func component(
-    _ text: String, _ form: KeyForm, isMarked: Bool
-  ) -> IndexFieldSchema? {
-    var text = Substring(text)
-    let isMultiple = text.hasPrefix("[]")
-    if isMultiple { text.removeFirst(2) }
-    let isFolded = text.hasPrefix("~")
-    if isFolded { text.removeFirst() }
-    // What stands before the value is its key, or there is no value.
-    guard !text.hasPrefix("="), text != "()", case .primitive(let primitive) = form.unwrapped.node,
-      let found = paths[String(text)], found.count == 1, let names = found.first, names != ["id"]
+  private func component(_ field: IndexDefinition.Field, isMarked: Bool) -> IndexFieldSchema? {
+    guard !field.isCustom, let form = field.form, case .primitive(let primitive) = form.unwrapped.node,
+      let path = field.path, let found = paths[path.joined(separator: ".")], found.count == 1,
+      let names = found.first, names != ["id"]
     else { return nil }
     switch fields.kind(of: names) {
-    case .values(primitive, _) where !isMultiple, .elements(primitive) where isMultiple: break
+    case .values(primitive, _) where !field.isMultiple, .elements(primitive) where field.isMultiple:
+      break
     // The catalog does not say of which kind the values are: the index does.
-    case .other(nil) where !isMultiple, .otherElements where isMultiple && names.count > 0: break
+    case .other(nil) where !field.isMultiple, .otherElements where field.isMultiple: break
+    // Nor does a file that was never compared with its types say what is a list.
+    case .other(nil) where !fields.isProved: break
     default: return nil
     }
     // Where a record lacks the field, the program may have read another value than nil.
-    if isMarked || !(isMultiple || form.isOptional) {
+    if isMarked || !(field.isMultiple || form.isOptional) {
       guard fields.isAlwaysPresent(names) else { return nil }
     }
     return IndexFieldSchema(
-      storedPath: names, identity: .stored(names), form: form, isMultiple: isMultiple,
-      isFolded: isFolded)
+      storedPath: names, identity: .stored(names), form: form, isMultiple: field.isMultiple,
+      isFolded: field.isFolded)
   }
 }

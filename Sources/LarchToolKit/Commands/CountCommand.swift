@@ -12,7 +12,7 @@ struct CountCommand: Command {
   private static let explain = Flag(
     "--explain", "print how the number is found, and what was looked at, instead of the number")
   static let operands = [Operand.store, .collection, filter]
-  static let options: [any OptionDeclaration] = [explain, Flag.json, Flag.verifyFirst]
+  static let options: [any OptionDeclaration] = [explain, Flag.json]
   static let examples = [
     Example("larch count people.larch Person", "All people"),
     Example("larch count people.larch Person 'age >= 30'", "Those of a certain age"),
@@ -23,7 +23,6 @@ struct CountCommand: Command {
   private let filter: String
   private let explains: Bool
   private let isJSON: Bool
-  private let isVerified: Bool
 
   init(_ arguments: Arguments) throws {
     path = arguments[.store]
@@ -31,15 +30,14 @@ struct CountCommand: Command {
     filter = arguments[Self.filter]
     explains = arguments[Self.explain]
     isJSON = arguments[.json]
-    isVerified = arguments[.verifyFirst]
     if explains, isJSON { throw UsageError("--json and --explain exclude each other") }
   }
 
   func run(_ console: Console) throws -> ExitCode {
-    let store = try StoreFile.open(path, isVerified: isVerified)
+    let store = try StoreFile.open(path)
     defer { store.close() }
     try store.inspect { inspector in
-      let query = try inspector.query(filter, in: try inspector.collection(named: collection))
+      let query = try inspector.query(filter, in: try CollectionName.find(collection, in: inspector))
       if explains {
         try console.print(plan: try query.explain(.count, running: true))
       } else {

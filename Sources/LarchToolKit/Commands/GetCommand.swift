@@ -7,7 +7,7 @@ struct GetCommand: Command {
   static let discussion = "Prints nothing and ends with 1 if the collection has no such record."
   private static let id = Operand("ID", "the id, as `larch query --ids` prints it")
   static let operands = [Operand.store, .collection, id]
-  static let options: [any OptionDeclaration] = [Flag.json, Flag.verifyFirst]
+  static let options: [any OptionDeclaration] = [Flag.json]
   static let examples = [
     Example("larch get people.larch Person 7", "A record, a field on each line"),
     Example("larch get people.larch Person 7 --json", "The same as JSON on one line"),
@@ -17,21 +17,19 @@ struct GetCommand: Command {
   private let collection: String
   private let id: String
   private let isJSON: Bool
-  private let isVerified: Bool
 
   init(_ arguments: Arguments) throws {
     path = arguments[.store]
     collection = arguments[.collection]
     id = arguments[Self.id]
     isJSON = arguments[.json]
-    isVerified = arguments[.verifyFirst]
   }
 
   func run(_ console: Console) throws -> ExitCode {
-    let store = try StoreFile.open(path, isVerified: isVerified)
+    let store = try StoreFile.open(path)
     defer { store.close() }
     return try store.inspect { inspector in
-      let collection = try inspector.collection(named: collection)
+      let collection = try CollectionName.find(collection, in: inspector)
       let isThere = try inspector.withRecord(id: id, in: collection) { row in
         if isJSON {
           try console.print(jsonLine: .text(try row.json()))

@@ -20,7 +20,7 @@ struct QueryCommand: Command {
     "--explain", "print how the query is answered, and what was looked at, not the records")
   private static let ids = Flag("--ids", "print the ids alone")
   static let operands = [Operand.store, .collection, query]
-  static let options: [any OptionDeclaration] = [explain, ids, Flag.json, Flag.verifyFirst]
+  static let options: [any OptionDeclaration] = [explain, ids, Flag.json]
   static let examples = [
     Example(
       "larch query people.larch Person 'age >= 30 order by name limit 20'",
@@ -35,13 +35,11 @@ struct QueryCommand: Command {
   private let collection: String
   private let query: String
   private let form: Form
-  private let isVerified: Bool
 
   init(_ arguments: Arguments) throws {
     path = arguments[.store]
     collection = arguments[.collection]
     query = arguments[Self.query]
-    isVerified = arguments[.verifyFirst]
     var forms: [Form] = []
     if arguments[.json] { forms.append(.json) }
     if arguments[Self.ids] { forms.append(.ids) }
@@ -53,10 +51,10 @@ struct QueryCommand: Command {
   }
 
   func run(_ console: Console) throws -> ExitCode {
-    let store = try StoreFile.open(path, isVerified: isVerified)
+    let store = try StoreFile.open(path)
     defer { store.close() }
     try store.inspect { inspector in
-      let query = try inspector.query(query, in: try inspector.collection(named: collection))
+      let query = try inspector.query(query, in: try CollectionName.find(collection, in: inspector))
       switch form {
       case .table: try RecordTable.print(query, on: console)
       case .json:
@@ -76,9 +74,21 @@ struct QueryCommand: Command {
   }
 }
 
-extension Flag {
-  /// For commands that read records of a file that may be damaged.
-  static let verifyFirst = Flag("--verify", "prove every page first, for a file that may be damaged")
+extension Operand {
+  /// The collection that a command is about.
+  static let collection = Operand("COLLECTION", "the collection, by its name in the store")
+}
+
+extension CollectionName {
+  /// The collection with this name.
+  ///
+  /// - Throws: `UsageError` for a name that the store does not have.
+  static func find(
+    _ name: String, in inspector: StoreInspector
+  ) throws -> StoreInspector.Collection {
+    guard let found = try chosen(name, in: inspector).first else { throw missing(name, among: []) }
+    return found
+  }
 }
 
 extension Console {
