@@ -280,7 +280,8 @@ extension RandomFilter {
     return switch random.below(4) {
     case 0: Self("id = \(id.rawValue)", { $0.id == id }) { $0.id == id }
     case 1: Self("id > \(id.rawValue)", { $0.id > id }) { $0.id > id }
-    case 2: Self("id in (\(id.rawValue), 3)", { $0.id.isIn([id, 3]) }) { $0.id == id || $0.id == 3 }
+    case 2:
+      Self("id in (\(id.rawValue), 3)", { $0.id.isIn([id, 3]) }) { $0.id == id || $0.id == 3 }
     default: Self("id <= \(id.rawValue)", { $0.id <= id }) { $0.id <= id }
     }
   }

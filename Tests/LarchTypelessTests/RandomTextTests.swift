@@ -6,9 +6,12 @@ import Testing
 /// Texts that are nearly queries: each is answered or refused.
 @Suite struct RandomTextTests {
   private static let pieces = [
-    "and", "or", "not", "(", ")", "in", "between", "like", "is", "nil", "'", "\"", "`", "\\", "\\u{",
-    "ignoring case", "order by", "limit", "offset", "desc", ",", ".", "=", "<", ">=", "!", "-", "0x",
-    "2024-02-29", "2024-", "T10:00", "1e9", "99999999999999999999999", "inf", "nan", "has", "contains",
+    "and", "or", "not", "(", ")", "in", "between", "like", "is", "nil", "'", "\"", "`", "\\",
+    "\\u{",
+    "ignoring case", "order by", "limit", "offset", "desc", ",", ".", "=", "<", ">=", "!", "-",
+    "0x",
+    "2024-02-29", "2024-", "T10:00", "1e9", "99999999999999999999999", "inf", "nan", "has",
+    "contains",
     "text", "number", "tags", "place.city", "price", "extra", "holes", "id", "\u{0}", "\u{301}",
     "\u{1F468}\u{200D}\u{1F469}", "\r\n", "%", "_", "true",
   ]

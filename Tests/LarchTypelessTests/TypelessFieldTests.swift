@@ -33,7 +33,10 @@ import Testing
   // MARK: Mistakes
 
   @Test(arguments: [
-    ("numbr = 1", 1, "there is no field \"numbr\"; did you mean \"number\"? (fields: blob, day, extra,"),
+    (
+      "numbr = 1", 1,
+      "there is no field \"numbr\"; did you mean \"number\"? (fields: blob, day, extra,"
+    ),
     ("flag and TEXT = 'x'", 10, "did you mean \"text\"?"),
     ("city = 'Oslo'", 1, "did you mean \"extra.city\"?"),
     ("place.town = 'x'", 1, "there is no field \"place.town\""),
@@ -55,7 +58,10 @@ import Testing
     ("real = 1e400", 8, "is greater than every double"),
     ("ratio = 1e39", 9, "is greater than every float"),
     ("price = 'x'", 9, "is of kind decimal: expected a number"),
-    ("place = 'x'", 1, "has fields of its own: expected one of them (fields: place.city, place.zip)"),
+    (
+      "place = 'x'", 1,
+      "has fields of its own: expected one of them (fields: place.city, place.zip)"
+    ),
     ("text has 'x'", 6, "is no list"),
     ("number = text", 10, "are not of one kind"),
     ("text = London", 8, "there is no field \"London\""),
@@ -121,7 +127,10 @@ import Testing
     #expect(try indexes(of: "Book", in: store) == ["title"])
     #expect(
       try find(
-        ["level = 3", "level is nil", "city = 'Oslo'", "town = 'Oslo'", "title = 'new'", "level < 9"],
+        [
+          "level = 3", "level is nil", "city = 'Oslo'", "town = 'Oslo'", "title = 'new'",
+          "level < 9",
+        ],
         in: store, "Book") == [["3"], ["1", "2"], ["3"], ["1"], ["3"], ["3"]])
   }
 

@@ -130,7 +130,8 @@ struct RandomOrder<K: ThingIndexes> {
       result.apply = { apply($0).offset(offset) }
     }
     let clauses = [
-      result.limit.map { " limit \($0)" } ?? "", result.offset > 0 ? " offset \(result.offset)" : "",
+      result.limit.map { " limit \($0)" } ?? "",
+      result.offset > 0 ? " offset \(result.offset)" : "",
     ]
     result.text += (limitComesFirst ? clauses : clauses.reversed()).joined()
     return result

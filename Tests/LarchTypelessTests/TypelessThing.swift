@@ -116,7 +116,8 @@ enum Values {
   static let smalls: [Int8] = [-128, -1, 0, 1, 2, 127]
   static let wides: [UInt64] = [0, 1, 2, 1 << 63, .max]
   static let reals = [
-    -1.5, -0.0, 0.0, 0.5, 1.5, Double.leastNonzeroMagnitude, Double.infinity, -Double.infinity, Double.nan,
+    -1.5, -0.0, 0.0, 0.5, 1.5, Double.leastNonzeroMagnitude, Double.infinity, -Double.infinity,
+    Double.nan,
     Double.greatestFiniteMagnitude, 3.25, 0.1,
   ]
   static let ratios: [Float] = [-1.5, 0, 0.1, 0.5, .infinity, .nan, 3.25]

@@ -191,7 +191,8 @@ struct LiteralReader {
     let isNamed = source.hasSuffix("inf") || source == "nan"
     guard number.isFinite || isNamed else {
       throw QueryTextError(
-        literal.column, "\(QueryTextError.shown(source)) is greater than every \(primitive.rawValue)")
+        literal.column,
+        "\(QueryTextError.shown(source)) is greater than every \(primitive.rawValue)")
     }
     return number
   }

@@ -68,7 +68,8 @@ struct QueryBinder {
       }
       guard field.isList else {
         throw QueryTextError(
-          test.column, "\(QueryTextError.shown(test.field.text)) is no list: only lists have elements"
+          test.column,
+          "\(QueryTextError.shown(test.field.text)) is no list: only lists have elements"
         )
       }
       return try make(.equal(literal), field, test, [literal])
@@ -234,7 +235,8 @@ struct QueryBinder {
     }
     if term.ignoresCase, reference.form.unwrapped != .primitive(.string) {
       throw QueryTextError(
-        term.field.column, "\(QueryTextError.shown(term.field.text)) is no text: only texts have case")
+        term.field.column,
+        "\(QueryTextError.shown(term.field.text)) is no text: only texts have case")
     }
     return OrderTerm(
       field: reference, descends: term.descends, ignoresCase: term.ignoresCase)

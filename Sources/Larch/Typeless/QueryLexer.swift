@@ -121,7 +121,9 @@ struct QueryLexer {
     }
     next += 1
     let name = String(text[start + 1..<next - 1])
-    guard !name.isEmpty else { throw QueryTextError(start + 1, "expected a name in the backquotes") }
+    guard !name.isEmpty else {
+      throw QueryTextError(start + 1, "expected a name in the backquotes")
+    }
     return name
   }
 

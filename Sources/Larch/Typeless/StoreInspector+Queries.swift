@@ -158,7 +158,8 @@ extension StoreInspector {
   ) throws -> Bool {
     let stored = collection.stored
     guard let key = stored.idKind.bytes(ofText: id) else {
-      throw LarchError(.invalidQuery, "The text is no id of the collection; give one of its kind.") {
+      throw LarchError(.invalidQuery, "The text is no id of the collection; give one of its kind.")
+      {
         $0.collection = stored.name
         $0.detail = "expected \(stored.idKind.nameInErrors)"
       }

@@ -49,7 +49,8 @@ struct TypelessCollection {
 
   /// What keeps entries up is asked only by writes, which need the types.
   private static var isReadOnly: LarchError {
-    LarchError(.readOnly, "A collection without its record type is only read; open it with the type.")
+    LarchError(
+      .readOnly, "A collection without its record type is only read; open it with the type.")
   }
 
   // MARK: Fields

@@ -41,7 +41,8 @@ struct TypelessIndexes {
   }
 
   private func component(_ field: IndexDefinition.Field, isMarked: Bool) -> IndexFieldSchema? {
-    guard !field.isCustom, let form = field.form, case .primitive(let primitive) = form.unwrapped.node,
+    guard !field.isCustom, let form = field.form,
+      case .primitive(let primitive) = form.unwrapped.node,
       let path = field.path, let found = paths[path.joined(separator: ".")], found.count == 1,
       let names = found.first, names != ["id"]
     else { return nil }

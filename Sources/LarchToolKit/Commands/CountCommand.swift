@@ -37,7 +37,8 @@ struct CountCommand: Command {
     let store = try StoreFile.open(path)
     defer { store.close() }
     try store.inspect { inspector in
-      let query = try inspector.query(filter, in: try CollectionName.find(collection, in: inspector))
+      let collection = try CollectionName.find(collection, in: inspector)
+      let query = try inspector.query(filter, in: collection)
       if explains {
         try console.print(plan: try query.explain(.count, running: true))
       } else {

@@ -54,7 +54,8 @@ struct QueryCommand: Command {
     let store = try StoreFile.open(path)
     defer { store.close() }
     try store.inspect { inspector in
-      let query = try inspector.query(query, in: try CollectionName.find(collection, in: inspector))
+      let collection = try CollectionName.find(collection, in: inspector)
+      let query = try inspector.query(query, in: collection)
       switch form {
       case .table: try RecordTable.print(query, on: console)
       case .json:

@@ -28,8 +28,9 @@ enum RecordTable {
   }
 
   /// One record with a line for each field.
-  static func print(id: String, _ fields: [(name: String, json: String)], on console: Console) throws
-  {
+  static func print(
+    id: String, _ fields: [(name: String, json: String)], on console: Console
+  ) throws {
     var table = Table([.init(""), .init("", .wrap)])
     table.add([Line("id", .faint), Line(id, .strong)])
     for field in fields where field.name != "id" {
