@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// A child process that a test starts, watches and kills.
 package final class Child {
@@ -115,7 +115,7 @@ package final class Child {
   private static let program = Result { try builtFile("LarchChild") }
 
   /// What is built next to the tests is in a folder above the test bundle's executable.
-  static func builtFile(_ name: String) throws -> URL {
+  package static func builtFile(_ name: String) throws -> URL {
     var starts = Bundle.allBundles.map(\.bundleURL)
     starts.append(URL(fileURLWithPath: CommandLine.arguments[0]))
     for start in starts {
