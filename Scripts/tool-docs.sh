@@ -98,7 +98,7 @@ done <"$document"
 # What differs from machine to machine; columns are as wide as what is in them, so spaces count once.
 normal() {
   sed -E \
-    -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z?/<time>/g' \
+    -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}/<time>/g' \
     -e 's/[0-9.,]+ (B|KiB|MiB|GiB|TiB)/<size>/g' \
     -e 's/[0-9.]+ (ns|µs|ms|s)([ ,;)]|$)/<duration>\2/g' \
     -e 's/process [0-9]+/process <number>/g' \

@@ -202,6 +202,41 @@ struct LiveTests {
   }
 
   #if os(Linux)
+    @Test("A dump of any size needs little memory", arguments: ["", "--json"])
+    func memory(options: String) throws {
+      let fixture = try Fixture(towers: 0)
+      let store = try Fixture.open(fixture.path)
+      try store.write { tx throws in
+        for number in 0..<5000 {
+          var tower = Tower.sample(number)
+          tower.plan = Data(repeating: UInt8(number % 256), count: 20_000)
+          try tx.save(&tower)
+        }
+      }
+      store.close()
+      let program = try Program.url.get().path
+      func bytes(limit: Int) throws -> Int {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        // The limit is in KiB, of what a process writes to; the map of the file is not in it.
+        process.arguments = [
+          "-c",
+          "ulimit -d \(limit); exec '\(program)' dump '\(fixture.path)' Tower \(options) 2>/dev/null | wc -c",
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let text = String(
+          decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+      }
+      // Some 135 MB of text, more than twice what the process may have.
+      #expect(try bytes(limit: 60_000) > 130_000_000)
+      // The limit is one: with next to nothing the program cannot run.
+      #expect(try bytes(limit: 100) < 130_000_000)
+    }
+
     @Test("A full disk is told of")
     func fullDisk() throws {
       let fixture = try Fixture()

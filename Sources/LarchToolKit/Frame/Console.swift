@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Where a command writes, and what is known of it.
 package final class Console {
