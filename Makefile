@@ -5,10 +5,10 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals bench fuzz sanitize setup
+.PHONY: help demo test lint layers snippets refusals tool-docs bench fuzz sanitize setup
 
 help: ## Lists these tasks
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## Builds and runs the small address book on a fresh store
 	@./Scripts/demo.sh
@@ -27,6 +27,9 @@ snippets: setup ## Checks that every example in the documents is part of a runni
 
 refusals: setup ## Checks that wrong uses do not compile, each with the error it should give
 	@./Tests/check-refusals.sh
+
+tool-docs: setup ## Checks that docs/tool.md shows what the commands print
+	@./Scripts/tool-docs.sh --check
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
 	@./Scripts/bench.sh $(ARGS)

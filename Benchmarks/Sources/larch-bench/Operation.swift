@@ -59,6 +59,14 @@ struct Operation: Sendable {
     ) {
       try inserts("W3", Array(repeating: 1, count: 200), unitIsCommit: true, $0)
     },
+    // What a commit costs that 8 or 64 records share, in one thread that has them all at hand: nobody who
+    // waits for such commits can be faster.
+    Operation(name: "W3g8", unit: "record", stage: .write, base: "W3", isExtra: true) {
+      try inserts("W3g8", Array(repeating: 8, count: 250), unitIsCommit: false, $0)
+    },
+    Operation(name: "W3g64", unit: "record", stage: .write, base: "W3", isExtra: true) {
+      try inserts("W3g64", Array(repeating: 64, count: 100), unitIsCommit: false, $0)
+    },
     Operation(
       name: "W4", unit: "record", stage: .write, limit: .ratio(must: 1.5, aim: 1.1)
     ) { session in

@@ -11,6 +11,11 @@ package enum FileCheck {
     _ = try header(PageFile(path: path))
   }
 
+  /// The number of the last commit, from the header alone.
+  package static func lastTransaction(path: String) throws -> UInt64 {
+    try header(PageFile(path: path)).transaction
+  }
+
   /// How many named databases the header says that there are; at most so many as a program can
   /// have handles for, since nothing has proved the number.
   static func databaseCount(path: String) throws -> Int {

@@ -26,8 +26,7 @@ extension Store {
   package func rebuildWithoutTypes(
     progress: (_ collection: String, _ index: String) throws -> Void = { _, _ in }
   ) throws -> TypelessRebuild {
-    // Without types these are the lists.
-    try rebuild()
+    try rebuildLists()
     let indexes = try inspect { inspector in
       inspector.collections.sorted { $0.name < $1.name }.flatMap { collection in
         collection.indexes.filter(\.isReady).map { (collection: collection.name, index: $0.name) }

@@ -26,7 +26,7 @@ extension Store {
   package func verifyWithoutTypes(
     progress: (Int) throws -> Void = { _ in }
   ) throws -> TypelessReport {
-    var found = TypelessReport(report: try verify())
+    var found = TypelessReport(report: try verify(withRecords: false))
     // Nothing may be read through LMDB from damaged pages.
     if found.report.faults.contains(where: { $0.kind == .page }) { return found }
     try inspect { inspector in

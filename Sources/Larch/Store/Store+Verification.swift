@@ -12,11 +12,16 @@ extension Store {
   /// - Throws: `.closed`, `.schemaChanged`, `.ioFailure`.
   /// - Complexity: O(pages + records + entries + links); each entry is searched once, each
   ///   reference and each record that a list is of too, each link once in the other direction.
-  public func verify() throws -> VerificationReport {
-    try environment.withSteadyHandles { try verifyOnce($0) }
+  public func verify() throws -> VerificationReport { try verify(withRecords: true) }
+
+  /// Proves pages and lists, and the records of the open types where they are asked for.
+  func verify(withRecords: Bool) throws -> VerificationReport {
+    try environment.withSteadyHandles { try verifyOnce(withRecords: withRecords, $0) }
   }
 
-  private func verifyOnce(_ check: () throws -> Void) throws -> VerificationReport {
+  private func verifyOnce(
+    withRecords: Bool, _ check: () throws -> Void
+  ) throws -> VerificationReport {
     var report = VerificationReport()
     do {
       _ = try FileCheck.verify(path: path)
@@ -32,7 +37,7 @@ extension Store {
       try check()
       try transaction.storage { lmdb in
         var verifier = RecordVerifier(transaction.context)
-        for collection in transaction.context.catalog.collections {
+        for collection in transaction.context.catalog.collections where withRecords {
           try verifier.verify(collection, into: &report)
         }
         for lists in lists {
@@ -56,18 +61,23 @@ extension Store {
   ///   `.uniqueConflict` when two records share a unique value, and what ``write(_:)`` throws.
   /// - Complexity: O(n log n) for each index, as ``verify()`` for lists.
   public func rebuild() throws {
-    try environment.withSteadyHandles { try rebuildOnce($0) }
+    try environment.withSteadyHandles { try rebuildOnce(withIndexes: true, $0) }
     try buildIndexes()
   }
 
-  private func rebuildOnce(_ check: () throws -> Void) throws {
+  /// Makes both directions of every list of ids agree.
+  func rebuildLists() throws {
+    try environment.withSteadyHandles { try rebuildOnce(withIndexes: false, $0) }
+  }
+
+  private func rebuildOnce(withIndexes: Bool, _ check: () throws -> Void) throws {
     let loader = CatalogLoader(environment, schema)
     let lists = try storedLists { _, _ in }
     try write { transaction in
       try check()
       try transaction.storage { lmdb in
         for lists in lists { try LinkRepair(lists: lists, transaction: lmdb).run() }
-        try loader.resetIndexes(in: lmdb)
+        if withIndexes { try loader.resetIndexes(in: lmdb) }
       }
     }
   }

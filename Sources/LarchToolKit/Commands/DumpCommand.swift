@@ -46,10 +46,7 @@ struct DumpCommand: Command {
         for collection in chosen { try printLines(of: collection, inspector, console) }
         if parts.hasLinks { try printLinks(inspector, console) }
       } else {
-        try inspector.forEachDumpLine(parts, of: collection) { line in
-          // A record may be long, and is printable as it is.
-          try console.print(Line(line))
-        }
+        try inspector.forEachDumpLine(parts, of: collection) { try console.print(data: $0) }
       }
     }
     return .well

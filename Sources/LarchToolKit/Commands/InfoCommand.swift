@@ -49,7 +49,7 @@ private struct Findings {
 
   init(_ store: Store) throws {
     format = try store.fileFormat()
-    space = try store.statistics(exact: false)
+    space = try store.statistics()
     // Nothing of this process: the look itself is no news.
     reads = try store.openReads().filter { $0.kind == .otherProcess }
     migrations = try store.inspect { $0.migrations.count }

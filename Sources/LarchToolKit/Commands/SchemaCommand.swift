@@ -32,7 +32,7 @@ struct SchemaCommand: Command {
   func run(_ console: Console) throws -> ExitCode {
     let store = try StoreFile.open(path)
     defer { store.close() }
-    let sizes = try store.statistics(exact: false)
+    let sizes = try store.statistics()
     try store.inspect { inspector in
       let found = try Schema(inspector, sizes, only: collection)
       if isJSON {

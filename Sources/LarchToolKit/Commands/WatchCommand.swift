@@ -38,7 +38,7 @@ struct WatchCommand: Command {
   }
 
   func run(_ console: Console) throws -> ExitCode {
-    let store = try StoreFile.open(path)
+    let store = try StoreFile.open(path, follows: true)
     defer { store.close() }
     Interruption.beginWatching()
     var last = try Moment(store)
@@ -86,7 +86,8 @@ struct WatchCommand: Command {
         let text = change.difference == 0 ? "~" : "\(sign)\(change.difference)"
         line = line + "  \(change.collection) \(text, change.difference < 0 ? .bad : .good)"
       }
-      if changes.isEmpty { line = line + "  no records" }
+      // Of several commits together nobody knows that there was none.
+      if changes.isEmpty, commits == 1 { line = line + "  no records" }
       try console.print(line)
     }
     try console.flush()

@@ -13,7 +13,7 @@ package enum ExitCode: Int32, Sendable {
 /// What a command declares of itself is all there is: the parser, the help, the manual page and the
 /// completion of shells are made from it. A new command is a file in `Commands/` and a line in
 /// `Tool.commands`.
-package protocol Command {
+package protocol Command: SendableMetatype {
   /// What the user types.
   static var name: String { get }
   /// What it does, on one line, without a full stop.

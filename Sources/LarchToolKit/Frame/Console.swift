@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Where a command writes, and what is known of it.
 package final class Console {
@@ -78,12 +78,21 @@ package final class Console {
     }
   }
 
+  /// Writes a line of what is stored: for a person without what a terminal would obey, else as it is.
+  package func print(data line: String) throws {
+    let text = isTerminal ? Printable.escaped(line) : Printable.escapedControls(line)
+    try output.write(text + "\n")
+  }
+
   /// Writes JSON over several lines, keys sorted.
-  package func print(json: JSON) throws { try output.write(json.text(isIndented: true) + "\n") }
+  package func print(json: JSON) throws { try write(json, isIndented: true) }
 
   /// Writes JSON on one line, as one of many.
-  package func print(jsonLine json: JSON) throws {
-    try output.write(json.text(isIndented: false) + "\n")
+  package func print(jsonLine json: JSON) throws { try write(json, isIndented: false) }
+
+  private func write(_ json: JSON, isIndented: Bool) throws {
+    let text = json.text(isIndented: isIndented)
+    try output.write((isTerminal ? Printable.escapedJSON(text) : text) + "\n")
   }
 
   /// Writes a text as it is, such as a script or a file that was asked for.

@@ -7,10 +7,15 @@ enum Interruption {
 
   /// From now on the signals only set a mark that `isRequested` tells of.
   static func beginWatching() {
+    // Whoever started the program may have had them blocked, which a new program inherits.
+    var signals = sigset_t()
+    sigemptyset(&signals)
     for number in [SIGINT, SIGTERM] {
+      sigaddset(&signals, number)
       // A store to an atomic boolean is one of the few things that a handler may do.
       signal(number) { _ in Interruption.isAskedFor.store(true, ordering: .relaxed) }
     }
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   }
 
   static var isRequested: Bool { isAskedFor.load(ordering: .relaxed) }

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Where text goes.
 package protocol Output: AnyObject {

@@ -19,6 +19,32 @@ package enum Printable {
     return result
   }
 
+  /// The text on one line and else as it is, for programs: only what is no text at all is escaped.
+  static func escapedControls(_ text: String) -> String {
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { return text }
+    return text.unicodeScalars.reduce(into: "") { result, scalar in
+      if scalar.value < 0x20 || scalar.value == 0x7F {
+        result += escaped(String(scalar))
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  /// JSON that a terminal does not obey: what would be obeyed can only be inside of texts, where it
+  /// has another spelling.
+  static func escapedJSON(_ json: String) -> String {
+    if json.utf8.allSatisfy({ $0 != 0xC2 && $0 != 0xE2 }) { return json }
+    return json.unicodeScalars.reduce(into: "") { result, scalar in
+      if scalar.value >= 0x7F, isUnsafe(scalar) {
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case ..<0x20, 0x7F...0x9F: true

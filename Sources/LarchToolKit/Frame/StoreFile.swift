@@ -9,9 +9,25 @@ package enum StoreFile {
 
   /// Opens a store to look at it: never makes a file, and never writes one.
   ///
-  /// - Parameter isVerified: proves every page also of a large file.
+  /// Who reads is noted in the lock file, so that nobody writes over what is read. Where that file
+  /// may not be written, a copy of the store is opened instead.
+  ///
+  /// - Parameters:
+  ///   - isVerified: proves every page also of a large file.
+  ///   - follows: whether later commits are wanted too, which a copy would not have.
   /// - Throws: `LarchError`.
-  package static func open(_ path: String, isVerified: Bool = false) throws -> Store {
+  package static func open(
+    _ path: String, isVerified: Bool = false, follows: Bool = false
+  ) throws -> Store {
+    do {
+      return try openInPlace(path, isVerified)
+    } catch let error as LarchError where error.code == .accessDenied && !follows {
+      guard let copy = try StoreCopies.make(of: path) else { throw error }
+      return try openInPlace(copy, isVerified)
+    }
+  }
+
+  private static func openInPlace(_ path: String, _ isVerified: Bool) throws -> Store {
     var options = Store.Options()
     options.isReadOnly = true
     options.isVerified = isVerified || isSmall(path)

@@ -28,6 +28,7 @@ package enum Tool {
 
   /// Runs the program with the arguments behind its name.
   package static func run(_ arguments: [String], on console: Console) -> ExitCode {
+    defer { StoreCopies.removeAll() }
     do {
       let code = try dispatch(arguments, console)
       try console.flush()

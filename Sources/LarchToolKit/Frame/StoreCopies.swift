@@ -1,0 +1,51 @@
+internal import Foundation
+internal import Larch
+internal import Synchronization
+
+/// Copies of stores that may be read, but not noted as being read. They go when the program ends.
+enum StoreCopies {
+  private static let folders = Mutex<[String]>([])
+
+  /// Copies a store to the temporary folder; nil when it cannot be read.
+  ///
+  /// A snapshot is never written over by the commit that follows it, only by later ones. So a copy
+  /// is whole if no commit came while it was made, which the number in the header tells.
+  ///
+  /// - Throws: `LarchError` for a file that is no store or changes all the time.
+  static func make(of path: String) throws -> String? {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("larch-\(UUID().uuidString)")
+    let target = folder.appendingPathComponent("copy.larch")
+    for _ in 0..<8 {
+      guard let before = try transaction(of: path) else { return nil }
+      do {
+        try FileManager.default.createDirectory(
+          at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        folders.withLock { $0.append(folder.path) }
+        try FileManager.default.copyItem(at: URL(fileURLWithPath: path), to: target)
+      } catch {
+        return nil
+      }
+      if try transaction(of: path) == before { return target.path }
+      removeAll()
+    }
+    throw LarchError(
+      .busy,
+      "The store changes faster than it can be copied, and its lock file may not be written; run this as a user who may."
+    ) { $0.path = path }
+  }
+
+  private static func transaction(of path: String) throws -> UInt64? {
+    guard access(path, R_OK) == 0 else { return nil }
+    return try FileCheck.lastTransaction(path: path)
+  }
+
+  /// Removes what was copied.
+  static func removeAll() {
+    let made = folders.withLock { folders in
+      defer { folders = [] }
+      return folders
+    }
+    for folder in made { try? FileManager.default.removeItem(atPath: folder) }
+  }
+}
