@@ -14,6 +14,8 @@ struct HostileTests {
     switch command {
     case "backup": [directory + "/target.larch"]
     case "watch": ["--count", "1"]
+    case "query", "count": ["Tower"]
+    case "get": ["Tower", "1"]
     default: []
     }
   }
@@ -106,7 +108,7 @@ struct HostileTests {
       [command, fixture.path, "--no-such\noption"],
       [command, fixture.path, "a", "b", "c", "\u{1B}[2J"],
       [command, fixture.path, "--count", "many"], [command, fixture.path, "--json=1"],
-      [command, "--", "--count", "-1", "x"],
+      [command, "--", "--count", "-1", "x", "y"],
     ]
     for arguments in wrong {
       let result = try Program.run(arguments, in: fixture.directory.path)
@@ -119,7 +121,7 @@ struct HostileTests {
     #expect(try fixture.bytes == before)
   }
 
-  @Test("Names of collections that are none", arguments: ["schema", "dump"])
+  @Test("Names of collections that are none", arguments: ["schema", "dump", "query", "count"])
   func names(command: String) throws {
     let fixture = try Fixture(towers: 1)
     for (name, hint) in [
