@@ -77,6 +77,9 @@ let package = Package(
     .testTarget(
       name: "LarchToolTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),
+    .testTarget(
+      name: "LarchTypelessTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),
     .testTarget(name: "LarchTrackedTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),

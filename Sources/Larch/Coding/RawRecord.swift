@@ -48,6 +48,13 @@ struct RawRecord {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
+  /// One value of a record as JSON.
+  static func json(of value: RawField, shapes: ShapeTable) throws -> String {
+    var writer = JSONTextWriter()
+    try write(FoundValue(value), to: &writer, shapes, depth: 0)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
   // MARK: Reading
 
   private static func header(

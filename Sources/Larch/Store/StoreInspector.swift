@@ -53,15 +53,16 @@ package struct StoreInspector {
   /// In the order of their keys.
   package let associations: [Association]
   let transaction: LMDBTransaction
-  let shapes: ShapeTable
+  let context: TransactionContext
+  var shapes: ShapeTable { context.shapes }
 
   init(
-    _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
+    _ transaction: LMDBTransaction, _ context: TransactionContext,
     lists: [StoredLists], open: (String) throws -> LMDBDatabase?
   ) throws {
     self.transaction = transaction
-    self.shapes = shapes
-    self.storage = storage
+    self.context = context
+    storage = context.catalog.storage
     migrations = try storage.migrations(in: transaction).map {
       AppliedMigration(
         name: $0.name, date: Date(timeIntervalSinceReferenceDate: $0.date))
@@ -216,8 +217,6 @@ private struct InspectorHandles {
   func inspector(
     _ transaction: LMDBTransaction, _ context: TransactionContext
   ) throws -> StoreInspector {
-    try StoreInspector(
-      transaction, shapes: context.shapes, storage: context.catalog.storage, lists: lists,
-      open: { databases[$0] })
+    try StoreInspector(transaction, context, lists: lists, open: { databases[$0] })
   }
 }

@@ -1,0 +1,52 @@
+internal import Larch
+
+/// `larch count`: how many records a filter picks.
+struct CountCommand: Command {
+  static let name = "count"
+  static let summary = "prints how many records a query finds"
+  static let discussion = """
+    The filter is that of `larch query`. No record is read where an index tells the number.
+    """
+  private static let filter = Operand(
+    "FILTER", "which records to count, as one argument; without it all", isOptional: true)
+  private static let explain = Flag(
+    "--explain", "print how the number is found, and what was looked at, instead of the number")
+  static let operands = [Operand.store, .collection, filter]
+  static let options: [any OptionDeclaration] = [explain, Flag.json, Flag.verifyFirst]
+  static let examples = [
+    Example("larch count people.larch Person", "All people"),
+    Example("larch count people.larch Person 'age >= 30'", "Those of a certain age"),
+  ]
+
+  private let path: String
+  private let collection: String
+  private let filter: String
+  private let explains: Bool
+  private let isJSON: Bool
+  private let isVerified: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    collection = arguments[.collection]
+    filter = arguments[Self.filter]
+    explains = arguments[Self.explain]
+    isJSON = arguments[.json]
+    isVerified = arguments[.verifyFirst]
+    if explains, isJSON { throw UsageError("--json and --explain exclude each other") }
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let store = try StoreFile.open(path, isVerified: isVerified)
+    defer { store.close() }
+    try store.inspect { inspector in
+      let query = try inspector.query(filter, in: try inspector.collection(named: collection))
+      if explains {
+        try console.print(plan: try query.explain(.count, running: true))
+      } else {
+        let count = try query.count()
+        try isJSON ? console.print(jsonLine: ["count": .int(count)]) : console.print("\(count)")
+      }
+    }
+    return .well
+  }
+}

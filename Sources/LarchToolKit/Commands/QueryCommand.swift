@@ -1,0 +1,89 @@
+internal import Larch
+
+/// `larch query`: the records that a filter picks, in an order.
+struct QueryCommand: Command {
+  static let name = "query"
+  static let summary = "prints the records that a query finds"
+  static let discussion = """
+    The query is planned over the indexes of the store, as a query of a program is. It is a filter, \
+    an order, a limit and an offset, each of which may be missing:
+
+    city = "London" and age >= 30 order by name desc limit 20 offset 40
+
+    Fields are named as they are coded, those inside others with a dot. A filter has = != < <= > >=, \
+    in (…), between … and …, like "a%", begins with, ends with, contains, has, is nil, and, or, not \
+    and brackets; texts are in single or double quotes. All of it is in docs/query-language.md.
+    """
+  private static let query = Operand(
+    "QUERY", "what to find, as one argument; without it all records", isOptional: true)
+  private static let explain = Flag(
+    "--explain", "print how the query is answered, and what was looked at, not the records")
+  private static let ids = Flag("--ids", "print the ids alone")
+  static let operands = [Operand.store, .collection, query]
+  static let options: [any OptionDeclaration] = [explain, ids, Flag.json, Flag.verifyFirst]
+  static let examples = [
+    Example(
+      "larch query people.larch Person 'age >= 30 order by name limit 20'",
+      "Twenty people in a table"),
+    Example("larch query people.larch Person 'email is nil' --json", "JSON, a record on each line"),
+    Example("larch query people.larch Person 'city = \"London\"' --explain", "Which index is used"),
+  ]
+
+  private enum Form { case table, json, ids, plan }
+
+  private let path: String
+  private let collection: String
+  private let query: String
+  private let form: Form
+  private let isVerified: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    collection = arguments[.collection]
+    query = arguments[Self.query]
+    isVerified = arguments[.verifyFirst]
+    var forms: [Form] = []
+    if arguments[.json] { forms.append(.json) }
+    if arguments[Self.ids] { forms.append(.ids) }
+    if arguments[Self.explain] { forms.append(.plan) }
+    guard forms.count <= 1 else {
+      throw UsageError("--json, --ids and --explain exclude each other")
+    }
+    form = forms.first ?? .table
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let store = try StoreFile.open(path, isVerified: isVerified)
+    defer { store.close() }
+    try store.inspect { inspector in
+      let query = try inspector.query(query, in: try inspector.collection(named: collection))
+      switch form {
+      case .table: try RecordTable.print(query, on: console)
+      case .json:
+        try query.forEach { row in
+          try console.print(jsonLine: .text(try row.json()))
+          return true
+        }
+      case .ids:
+        try query.forEachID { id in
+          try console.print(Line(id))
+          return true
+        }
+      case .plan: try console.print(plan: try query.explain(running: true))
+      }
+    }
+    return .well
+  }
+}
+
+extension Flag {
+  /// For commands that read records of a file that may be damaged.
+  static let verifyFirst = Flag("--verify", "prove every page first, for a file that may be damaged")
+}
+
+extension Console {
+  /// Prints the lines of a plan.
+  func print(plan: String) throws {
+    for line in plan.split(separator: "\n") { try print(Line(String(line))) }
+  }
+}
