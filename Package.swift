@@ -72,6 +72,8 @@ let package = Package(
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchValidationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchTransferTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
     .testTarget(name: "LarchTrackedTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),

@@ -51,8 +51,9 @@ package struct StoreInspector {
   package let migrations: [AppliedMigration]
   /// In the order of their keys.
   package let associations: [Association]
-  private let transaction: LMDBTransaction
-  private let shapes: ShapeTable
+  let transaction: LMDBTransaction
+  let shapes: ShapeTable
+  let storage: CatalogStorage
 
   init(
     _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
@@ -60,6 +61,7 @@ package struct StoreInspector {
   ) throws {
     self.transaction = transaction
     self.shapes = shapes
+    self.storage = storage
     migrations = try storage.migrations(in: transaction).map {
       AppliedMigration(
         name: $0.name, date: Date(timeIntervalSinceReferenceDate: $0.date))
@@ -88,6 +90,17 @@ package struct StoreInspector {
   package func forEachRecord(
     in collection: Collection, _ body: (_ id: String, _ json: String) throws -> Void
   ) throws {
+    try forEachStoredRecord(in: collection) { id, bytes in
+      try body(
+        collection.stored.idKind.text(of: id), try RawRecord(bytes, shapes: shapes).json())
+    }
+  }
+
+  /// Visits the bytes of the records in the order of their ids.
+  func forEachStoredRecord(
+    in collection: Collection,
+    _ body: (_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     var cursor = try LMDBCursor(collection.records, in: transaction)
     var entry = try cursor.first()
     while let here = entry {
@@ -95,9 +108,7 @@ package struct StoreInspector {
         let bytes = RecordEnvelope.open(
           here.value, id: here.key, collection: collection.stored.id)
       else { throw RecordEnvelope.damaged(here.key, collection.stored) }
-      try body(
-        collection.stored.idKind.text(of: here.key),
-        try RawRecord(bytes, shapes: shapes).json())
+      try body(here.key, bytes)
       entry = try cursor.next()
     }
   }
