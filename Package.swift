@@ -16,7 +16,9 @@ let package = Package(
     .target(name: "CLarch"),
     .target(name: "Larch", dependencies: ["CLMDB", "CLarch"]),
     .target(name: "LarchTestSupport", dependencies: ["Larch"]),
-    .executableTarget(name: "LarchTool", dependencies: ["Larch"]),
+    // All of the tool but its first line, since tests cannot import an executable.
+    .target(name: "LarchToolKit", dependencies: ["Larch"]),
+    .executableTarget(name: "LarchTool", dependencies: ["LarchToolKit"]),
     .executableTarget(name: "LarchDemo", dependencies: ["Larch", "LarchTestSupport"]),
     .executableTarget(
       name: "LarchChild",
@@ -74,6 +76,9 @@ let package = Package(
     .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTransferTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
+    .testTarget(
+      name: "LarchToolTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),
     .testTarget(name: "LarchTrackedTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),

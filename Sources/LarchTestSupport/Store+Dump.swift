@@ -40,52 +40,11 @@ extension Store {
   /// - Throws: `.checksumMismatch` or `.decodingFailed` when something cannot be read.
   /// - Complexity: O(everything); meant for tests.
   public func dump(_ contents: DumpContents = .all) throws -> String {
-    var lines: [String] = []
-    try inspect { inspector in
-      for collection in inspector.collections.sorted(by: { $0.name < $1.name }) {
-        lines.append("collection \(collection.name): \(counted(collection.recordCount, "record"))")
-        if contents.contains(.records) {
-          try inspector.forEachRecord(in: collection) { id, json in lines.append("  \(id) \(json)")
-          }
-        }
-        for index in collection.indexes.sorted(by: { $0.name < $1.name }) {
-          let state = index.isReady ? "" : ", being built"
-          let kind = index.isUnique ? "unique" : "index"
-          lines.append(
-            "  \(kind) \(index.name): \(counted(index.entryCount, "entry", "entries"))\(state)")
-          if contents.contains(.entries) {
-            try inspector.forEachEntry(of: index, in: collection) { key, id in
-              lines.append("    \(key) -> \(id)")
-            }
-          }
-        }
-      }
-      for association in inspector.associations {
-        lines.append(association.summary)
-        if contents.contains(.links) { lines += try listLines(of: association, inspector) }
-      }
-    }
-    return lines.joined(separator: "\n") + (lines.isEmpty ? "" : "\n")
+    var text = ""
+    let parts = DumpParts(
+      hasRecords: contents.contains(.records), hasEntries: contents.contains(.entries),
+      hasLinks: contents.contains(.links))
+    try inspect { try $0.forEachDumpLine(parts) { text += $0 + "\n" } }
+    return text
   }
-}
-
-/// One line for each id that is linked with others.
-private func listLines(
-  of association: StoreInspector.Association, _ inspector: StoreInspector
-) throws -> [String] {
-  var lines: [String] = []
-  var last: String?
-  try inspector.forEachLink(of: association) { id, other in
-    if id == last {
-      lines[lines.count - 1] += ", \(other)"
-    } else {
-      lines.append("  \(id) -> \(other)")
-      last = id
-    }
-  }
-  return lines
-}
-
-private func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
-  "\(count) \(count == 1 ? one : many ?? one + "s")"
 }

@@ -61,11 +61,15 @@ extension LMDBEnvironment {
   /// The file at the path is not the one that was looked at.
   struct FileReplaced: Error {}
 
+  /// The version of LMDB that the program runs with.
+  static var library: (major: Int32, minor: Int32, patch: Int32) {
+    var found: (major: Int32, minor: Int32, patch: Int32) = (0, 0, 0)
+    _ = mdb_version(&found.major, &found.minor, &found.patch)
+    return found
+  }
+
   private static func checkLibrary() throws {
-    var major: Int32 = 0
-    var minor: Int32 = 0
-    var patch: Int32 = 0
-    _ = mdb_version(&major, &minor, &patch)
+    let (major, minor, patch) = library
     // Before 0.9.22 duplicates and forks have known faults; 1.x has another file format.
     let version = larch_mdb_version(major, minor, patch)
     guard version >= larch_mdb_version(0, 9, 22), version < larch_mdb_version(1, 0, 0) else {

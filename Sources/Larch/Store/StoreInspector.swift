@@ -46,6 +46,7 @@ package struct StoreInspector {
     package let date: Date
   }
 
+  let storage: CatalogStorage
   package let collections: [Collection]
   /// In the order in which they were run.
   package let migrations: [AppliedMigration]
@@ -53,7 +54,6 @@ package struct StoreInspector {
   package let associations: [Association]
   let transaction: LMDBTransaction
   let shapes: ShapeTable
-  let storage: CatalogStorage
 
   init(
     _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
@@ -177,14 +177,39 @@ extension StoreInspector.Association {
 extension Store {
   /// Runs `body` with a look at everything in the store, whatever its types.
   package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
-    try environment.withSteadyHandles { check in try inspectOnce(check, body) }
+    try environment.withSteadyHandles { check in
+      let handles = try InspectorHandles(environment)
+      return try read { transaction in
+        try check()
+        return try transaction.storage {
+          try body(try handles.inspector($0, transaction.context))
+        }
+      }
+    }
   }
 
-  private func inspectOnce<T>(
-    _ check: () throws -> Void, _ body: (StoreInspector) throws -> T
-  ) throws -> T {
-    let lists = try StoredLists.all(in: environment) { _, _ in }
-    let databases = try environment.openDatabases { transaction in
+  /// Runs `body` with the same look in a write transaction, whose changes it makes by itself.
+  func inspectToWrite<T>(_ body: (StoreInspector) throws -> T) throws -> T {
+    try environment.withSteadyHandles { check in
+      let handles = try InspectorHandles(environment)
+      return try write { transaction in
+        try check()
+        return try transaction.storage {
+          try body(try handles.inspector($0, transaction.context))
+        }
+      }
+    }
+  }
+}
+
+/// Handles of all that is in a file.
+private struct InspectorHandles {
+  private let lists: [StoredLists]
+  private let databases: [String: LMDBDatabase]
+
+  init(_ environment: LMDBEnvironment) throws {
+    lists = try StoredLists.all(in: environment) { _, _ in }
+    databases = try environment.openDatabases { transaction in
       let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
       var found: [String: LMDBDatabase] = [:]
       for collection in try storage.collections(in: transaction) {
@@ -195,15 +220,13 @@ extension Store {
       }
       return found
     }
-    return try read { transaction in
-      try check()
-      return try transaction.storage { lmdb in
-        let context = transaction.context
-        return try body(
-          try StoreInspector(
-            lmdb, shapes: context.shapes, storage: context.catalog.storage,
-            lists: lists, open: { databases[$0] }))
-      }
-    }
+  }
+
+  func inspector(
+    _ transaction: LMDBTransaction, _ context: TransactionContext
+  ) throws -> StoreInspector {
+    try StoreInspector(
+      transaction, shapes: context.shapes, storage: context.catalog.storage, lists: lists,
+      open: { databases[$0] })
   }
 }

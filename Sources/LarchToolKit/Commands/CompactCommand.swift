@@ -1,0 +1,45 @@
+internal import Larch
+
+/// `larch compact`: gives space back to the disk.
+struct CompactCommand: Command {
+  static let name = "compact"
+  static let summary = "writes: makes the file as small as what it holds"
+  static let discussion = """
+    Free space in a store is used again, so there is no need to do this often: it is for a store that
+    was much larger once. Others may have the store open and go over to the new file by themselves;
+    writes wait meanwhile. The disk must have room for a second file.
+    """
+  static let operands = [Operand.store]
+  static let options: [any OptionDeclaration] = [Flag.json]
+  static let examples = [Example("larch compact people.larch", "Give space back to the disk")]
+
+  private let path: String
+  private let isJSON: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    isJSON = arguments[.json]
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let store = try StoreFile.openToWrite(path)
+    defer { store.close() }
+    let result: Store.Compaction
+    do {
+      let progress = Progress("compacting", on: console)
+      defer { progress.end() }
+      result = try store.compact { step in
+        progress.update(step.fraction, " of \(Amount.bytes(step.bytesExpected))")
+      }
+    }
+    if isJSON {
+      try console.print(
+        json: ["bytesBefore": .int(result.bytesBefore), "bytesAfter": .int(result.bytesAfter)])
+    } else {
+      try console.print(
+        "\(path, .strong): \(Amount.bytes(result.bytesBefore)) before, \(Amount.bytes(result.bytesAfter)) after"
+      )
+    }
+    return .well
+  }
+}

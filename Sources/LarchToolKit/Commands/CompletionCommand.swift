@@ -1,0 +1,28 @@
+/// `larch completion`: what a shell must know.
+struct CompletionCommand: Command {
+  static let name = "completion"
+  static let summary = "prints a script by which a shell completes commands and options"
+  private static let shell = Operand(
+    "SHELL", "bash, zsh or fish", completion: .oneOf(CompletionScript.shells))
+  static let operands = [shell]
+  static let examples = [
+    Example("source <(larch completion bash)", "Complete in this shell"),
+    Example(
+      "larch completion fish > ~/.config/fish/completions/larch.fish", "Complete in each fish"),
+  ]
+
+  private let script: String
+
+  init(_ arguments: Arguments) throws {
+    let shell = arguments[Self.shell]
+    guard let script = CompletionScript.text(for: shell) else {
+      throw UsageError("SHELL must be bash, zsh or fish, not \(Quoted(shell))")
+    }
+    self.script = script
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    try console.print(verbatim: script)
+    return .well
+  }
+}

@@ -1,0 +1,128 @@
+internal import Foundation
+internal import Larch
+
+/// `larch watch`: what others commit.
+struct WatchCommand: Command {
+  static let name = "watch"
+  static let summary =
+    "prints a line for each commit of other programs, with what became more or less"
+  static let discussion = """
+    Commits that follow each other faster than --every are told together. A number behind a
+    collection is by how many records it has become larger or smaller; ~ stands behind one whose
+    records were changed without one more or less. Ends with Ctrl-C.
+    """
+  private static let count = Option<Int>(
+    "--count", "N", "end after so many lines", allowed: "a whole number above 0"
+  ) { $0 > 0 }
+  private static let every = Option<Double>(
+    "--every", "SECONDS", "how often to look; 0.1 unless given",
+    allowed: "a number of seconds between 0.001 and 86400"
+  ) { $0 >= 0.001 && $0 <= 86_400 }
+  static let operands = [Operand.store]
+  static let options: [any OptionDeclaration] = [count, every, Flag.json]
+  static let examples = [
+    Example("larch watch people.larch", "See what a program writes"),
+    Example("larch watch people.larch --count 1 && make report", "Wait for the next commit"),
+  ]
+
+  private let path: String
+  private let limit: Int?
+  private let interval: Duration
+  private let isJSON: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    limit = arguments[Self.count]
+    interval = .seconds(arguments[Self.every] ?? 0.1)
+    isJSON = arguments[.json]
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let store = try StoreFile.open(path)
+    defer { store.close() }
+    Interruption.beginWatching()
+    var last = try Moment(store)
+    if console.isTerminal, !isJSON {
+      try console.print(Line("transaction \(last.transaction); Ctrl-C ends", .faint))
+    }
+    var printed = 0
+    while !Interruption.isRequested {
+      if let limit, printed >= limit { break }
+      // Nobody may be interested any more, which only a write tells.
+      try console.flush()
+      Interruption.wait(interval)
+      guard !Interruption.isRequested, try Moment.transaction(of: store) != last.transaction else {
+        continue
+      }
+      let now = try Moment(store)
+      try tell(last, now, console)
+      last = now
+      printed += 1
+    }
+    return .well
+  }
+
+  private func tell(_ before: Moment, _ now: Moment, _ console: Console) throws {
+    let changes = now.changes(since: before)
+    if isJSON {
+      try console.print(
+        jsonLine: [
+          "time": .string(Amount.time(Date())), "transaction": .int(now.transaction),
+          "commits": .int(max(1, now.transaction - before.transaction)),
+          "changes": .array(
+            changes.map {
+              [
+                "collection": .string($0.collection), "records": .int($0.records),
+                "difference": .int($0.difference),
+              ]
+            }),
+        ])
+    } else {
+      var line: Line = "\(Amount.time(Date()), .faint)  transaction \(now.transaction, .strong)"
+      let commits = now.transaction - before.transaction
+      if commits > 1 { line = line + Line(" (\(commits) commits)") }
+      for change in changes {
+        let sign = change.difference > 0 ? "+" : ""
+        let text = change.difference == 0 ? "~" : "\(sign)\(change.difference)"
+        line = line + "  \(change.collection) \(text, change.difference < 0 ? .bad : .good)"
+      }
+      if changes.isEmpty { line = line + "  no records" }
+      try console.print(line)
+    }
+    try console.flush()
+  }
+}
+
+/// What a store held at one moment.
+private struct Moment {
+  struct Change {
+    let collection: String
+    let records: Int
+    /// By how many records it grew.
+    let difference: Int
+  }
+
+  let transaction: Int
+  private let collections: [StoreInspector.Footprint]
+
+  init(_ store: Store) throws {
+    (transaction, collections) = try store.footprints()
+  }
+
+  static func transaction(of store: Store) throws -> Int { try store.transactionNumber() }
+
+  func changes(since before: Moment) -> [Change] {
+    let now = collections.compactMap { here -> Change? in
+      let there = before.collections.first { $0.collection == here.collection }
+      guard there != here else { return nil }
+      return Change(
+        collection: here.collection, records: here.records,
+        difference: here.records - (there?.records ?? 0))
+    }
+    let gone = before.collections.filter { there in
+      !collections.contains { $0.collection == there.collection }
+    }
+    return now
+      + gone.map { Change(collection: $0.collection, records: 0, difference: -$0.records) }
+  }
+}

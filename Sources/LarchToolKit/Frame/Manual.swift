@@ -1,0 +1,82 @@
+internal import Larch
+
+/// The manual page, in the language of `man`.
+enum Manual {
+  static var page: String {
+    var roff = Roff()
+    roff.line(".TH LARCH 1 \"\" \"Larch \(LarchVersion.library)\" \"Larch\"")
+    roff.heading("NAME")
+    roff.text("larch - \(Tool.summary)")
+    roff.heading("SYNOPSIS")
+    roff.line(".B larch")
+    roff.line(".I COMMAND STORE")
+    roff.line("[\\fIOPTION\\fR ...]")
+    roff.heading("DESCRIPTION")
+    roff.text(
+      "A store file tells of itself which collections, fields, indexes and associations it has. "
+        + "larch shows them, and the records, whoever wrote them. A store may be looked at while "
+        + "other programs write it. Only the commands that say so change anything.")
+    roff.heading("COMMANDS")
+    for command in Tool.commands { write(command, to: &roff) }
+    roff.heading("EXIT STATUS")
+    for (code, meaning) in Help.exitCodes { roff.item(code, meaning) }
+    roff.heading("ENVIRONMENT")
+    roff.item("COLUMNS", "how wide tables may be; else the terminal is asked")
+    roff.item("NO_COLOR", "if it is set and not empty, there are no colours")
+    return roff.lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func write(_ command: any Command.Type, to roff: inout Roff) {
+    roff.line(".SS " + Roff.quoted(String(Help.usage(command).dropFirst("larch ".count))))
+    roff.text(sentence(command.summary))
+    for paragraph in Help.paragraphs(command.discussion) {
+      roff.line(".PP")
+      roff.text(paragraph)
+    }
+    let items =
+      command.operands.map { (name: $0.name, meaning: $0.help) } + Help.options(command)
+    for item in items { roff.item(item.name, item.meaning) }
+    for example in command.examples {
+      roff.line(".PP")
+      roff.text("\(example.meaning):")
+      roff.line(".PP")
+      roff.line(".nf")
+      roff.line("    " + Roff.escaped(example.line))
+      roff.line(".fi")
+    }
+  }
+
+  private static func sentence(_ text: String) -> String {
+    text.prefix(1).uppercased() + text.dropFirst() + "."
+  }
+}
+
+/// Lines of `man`'s language.
+private struct Roff {
+  private(set) var lines: [String] = []
+
+  mutating func line(_ text: String) { lines.append(text) }
+
+  mutating func heading(_ text: String) { lines.append(".SH \(text)") }
+
+  mutating func item(_ name: String, _ meaning: String) {
+    lines += [".TP", ".B " + Roff.quoted(name)]
+    text(meaning)
+  }
+
+  mutating func text(_ text: String) {
+    let escaped = Roff.escaped(text)
+    // A line that begins with one of these would be a request.
+    lines.append(escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped)
+  }
+
+  /// A backslash begins an escape, and a dash alone is a hyphen, which nobody can copy.
+  static func escaped(_ text: String) -> String {
+    text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("`", with: "\"")
+  }
+
+  /// An argument of a request.
+  static func quoted(_ text: String) -> String {
+    "\"" + escaped(text).replacing("\"", with: "\"\"") + "\""
+  }
+}

@@ -1,0 +1,53 @@
+/// Text from a file or a user on its way to a terminal, which would obey some characters in it.
+package enum Printable {
+  /// The text on one line: control characters, and those that turn the direction of writing or
+  /// break lines, are shown as `\u{1b}`.
+  package static func escaped(_ text: some StringProtocol) -> String {
+    // All that is escaped and is beyond ASCII begins with one of these bytes in UTF-8.
+    let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 && $0 != 0xE2 }
+    if isPlain { return String(text) }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where isUnsafe(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case ..<0x20, 0x7F...0x9F: true
+    // Separators of lines, and marks that write what follows from right to left.
+    case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  /// How many columns of a terminal the text takes.
+  package static func width(_ text: some StringProtocol) -> Int {
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    return text.reduce(0) { $0 + width($1) }
+  }
+
+  static func width(_ character: Character) -> Int {
+    guard let first = character.unicodeScalars.first else { return 0 }
+    switch first.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: break
+    }
+    if character.unicodeScalars.contains("\u{FE0F}") { return 2 }
+    return wide.contains { $0.contains(first.value) } ? 2 : 1
+  }
+
+  /// The blocks of ideographs, syllables of Hangul, full-width forms and emoji.
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+    0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,
+    0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+  ]
+}

@@ -1,0 +1,95 @@
+internal import Larch
+
+/// The program: finds the command, runs it, and tells the shell how it went.
+package enum Tool {
+  /// All commands, in the order in which the help shows them.
+  package static let commands: [any Command.Type] = [
+    InfoCommand.self,
+    SchemaCommand.self,
+    DumpCommand.self,
+    StatsCommand.self,
+    VerifyCommand.self,
+    RebuildCommand.self,
+    BackupCommand.self,
+    CompactCommand.self,
+    ExportCommand.self,
+    ImportCommand.self,
+    ReportCommand.self,
+    WatchCommand.self,
+    CompletionCommand.self,
+    ManualCommand.self,
+  ]
+
+  package static let summary = "looks into any Larch store, without its Swift types"
+
+  static func command(_ name: String) -> (any Command.Type)? {
+    commands.first { $0.name == name }
+  }
+
+  /// Runs the program with the arguments behind its name.
+  package static func run(_ arguments: [String], on console: Console) -> ExitCode {
+    do {
+      let code = try dispatch(arguments, console)
+      try console.flush()
+      return code
+    } catch is PipeClosed {
+      // `larch dump | head`: the reader has what it wanted.
+      return .well
+    } catch {
+      console.fail(message(error, arguments))
+      return .failed
+    }
+  }
+
+  private static func dispatch(_ arguments: [String], _ console: Console) throws -> ExitCode {
+    guard let first = arguments.first else {
+      throw UsageError("a command is missing; `larch --help` lists them")
+    }
+    let rest = Array(arguments.dropFirst())
+    switch first {
+    case "--help", "-h": return try help(nil, console)
+    case "help": return try help(rest, console)
+    case "--version":
+      try console.print(Line(version))
+      return .well
+    default: break
+    }
+    guard let command = command(first) else {
+      throw first.hasPrefix("-")
+        ? UsageError("there is no option \(Quoted(first)) in front of a command")
+        : UsageError.unknownCommand(first)
+    }
+    let parsed = try Arguments(rest, of: command)
+    if parsed.asksForHelp { return try help([command.name], console) }
+    return try command.init(parsed).run(console)
+  }
+
+  private static func help(_ names: [String]?, _ console: Console) throws -> ExitCode {
+    guard let names, let name = names.first, !["--help", "-h", "help"].contains(name) else {
+      try Help.ofTool.print(on: console)
+      return .well
+    }
+    guard names.count == 1 || names[1] == "--help" else {
+      throw UsageError("`larch help` is for one command")
+    }
+    guard let command = command(name) else { throw UsageError.unknownCommand(name) }
+    try Help.of(command).print(on: console)
+    return .well
+  }
+
+  /// What went wrong and what to do, on one line.
+  private static func message(_ error: any Error, _ arguments: [String]) -> String {
+    switch error {
+    case is UsageError:
+      let hint = arguments.first.flatMap(command).map { "larch help \($0.name)" } ?? "larch --help"
+      let text = "\(error)"
+      return text.contains("`larch") ? text : "\(text); see `\(hint)`"
+    default: return "\(error)"
+    }
+  }
+
+  /// The version of the library, and the format of the files that it writes.
+  package static var version: String {
+    "larch \(LarchVersion.library), file format \(LarchVersion.format), LMDB \(LarchVersion.lmdb)"
+  }
+}
