@@ -51,6 +51,8 @@ let package = Package(
       name: "LarchImportTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchPageTests", dependencies: ["Larch", "LarchTestSupport", "LarchToolKit"]),
     .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchLogTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),

@@ -39,7 +39,7 @@ struct ReportCommand: Command {
     let store = try StoreFile.open(path)
     defer { store.close() }
     let content = try ReportContent(
-      store, title: (path as NSString).lastPathComponent, date: Self.now(),
+      store, title: (path as NSString).lastPathComponent, date: Amount.time(Date()) + " UTC",
       sampleSize: sampleSize)
     let page = ReportPage(content).text()
     guard let output else {
@@ -55,9 +55,5 @@ struct ReportCommand: Command {
     }
     try console.print("wrote \(output): \(Amount.bytes(page.utf8.count))")
     return .well
-  }
-
-  private static func now() -> String {
-    Date().formatted(.iso8601.dateSeparator(.dash).dateTimeSeparator(.space))
   }
 }

@@ -80,7 +80,7 @@ struct DiagramSVG {
     _ box: DiagramLayout.Box, _ collection: ReportContent.Collection
   ) -> String {
     let x = SVG.number(box.x)
-    let count = Figures.counted(collection.recordCount, "record")
+    let count = Amount.counted(collection.recordCount, "record")
     var svg = """
       <g class="box"><title>\(HTML.escaped(collection.name)): \(count)</title>
       <rect x="\(x)" y="\(SVG.number(box.y))" width="\(SVG.number(DiagramLayout.boxWidth))" \

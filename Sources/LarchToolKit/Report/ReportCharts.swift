@@ -1,35 +1,3 @@
-/// Numbers as people read them.
-enum Figures {
-  /// Digits in groups of three: `12,345`.
-  static func count(_ number: Int) -> String {
-    let digits = Array(String(number.magnitude))
-    var text = ""
-    for (place, digit) in digits.enumerated() {
-      if place > 0, (digits.count - place) % 3 == 0 { text += "," }
-      text.append(digit)
-    }
-    return (number < 0 ? "-" : "") + text
-  }
-
-  static func counted(_ number: Int, _ one: String, _ many: String? = nil) -> String {
-    "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
-  }
-
-  /// `1.5 MB`, in powers of 1,000.
-  static func bytes(_ number: Int) -> String {
-    if number < 1000 { return "\(number) B" }
-    var value = Double(number) / 1000
-    var unit = "KB"
-    for next in ["MB", "GB", "TB", "PB"] where value >= 999.95 {
-      value /= 1000
-      unit = next
-    }
-    return "\(SVG.number(value)) \(unit)"
-  }
-
-  static func percent(_ part: Double) -> String { "\(Int((part * 100).rounded())) %" }
-}
-
 /// Bars of sizes as SVG.
 enum ReportCharts {
   struct Part {
@@ -62,7 +30,7 @@ enum ReportCharts {
     let width = 960.0
     var svg = """
       <svg class="chart" role="img" aria-labelledby="space-title" viewBox="0 0 960 28">
-      <title id="space-title">\(parts.map { "\($0.name) \(Figures.bytes($0.bytes))" }.joined(separator: ", "))\
+      <title id="space-title">\(parts.map { "\($0.name) \(Amount.bytes($0.bytes))" }.joined(separator: ", "))\
       </title>
 
       """
@@ -71,17 +39,17 @@ enum ReportCharts {
       let size = width * Double(part.bytes) / Double(total)
       svg += """
         <rect class="\(part.style)" x="\(SVG.number(x))" y="0" width="\(SVG.number(max(1, size)))" \
-        height="28"><title>\(part.name): \(Figures.bytes(part.bytes))</title></rect>
+        height="28"><title>\(part.name): \(Amount.bytes(part.bytes))</title></rect>
 
         """
       x += size
     }
     svg += "</svg>\n<ul class=\"legend\">\n"
     for part in parts {
-      let share = Figures.percent(Double(part.bytes) / Double(total))
+      let share = Amount.percent(Double(part.bytes) / Double(total))
       svg += """
         <li><span class="key \(part.style)"></span>\(part.name) \
-        <b>\(Figures.bytes(part.bytes))</b> <span class="faint">\(share)</span></li>
+        <b>\(Amount.bytes(part.bytes))</b> <span class="faint">\(share)</span></li>
 
         """
     }
@@ -107,8 +75,8 @@ enum ReportCharts {
       let indexes = room * Double(collection.bytes - collection.recordBytes) / Double(largest)
       let middle = SVG.number(y + 19)
       svg += """
-        <g><title>\(HTML.escaped(collection.name)): records \(Figures.bytes(collection.recordBytes)), \
-        indexes \(Figures.bytes(collection.bytes - collection.recordBytes))</title>
+        <g><title>\(HTML.escaped(collection.name)): records \(Amount.bytes(collection.recordBytes)), \
+        indexes \(Amount.bytes(collection.bytes - collection.recordBytes))</title>
         <text class="label" x="\(SVG.number(left - 12))" y="\(middle)">\
         \(HTML.escaped(HTML.cut(collection.name, to: 24)))</text>
         <rect class="c1" x="\(SVG.number(left))" y="\(SVG.number(y + 5))" \
@@ -116,7 +84,7 @@ enum ReportCharts {
         <rect class="c2" x="\(SVG.number(left + records))" y="\(SVG.number(y + 5))" \
         width="\(SVG.number(indexes))" height="20"/>
         <text class="value" x="\(SVG.number(left + records + indexes + 10))" y="\(middle)">\
-        \(Figures.bytes(collection.bytes))</text></g>
+        \(Amount.bytes(collection.bytes))</text></g>
 
         """
     }
@@ -129,7 +97,7 @@ enum ReportCharts {
     <span class="meter"><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none">\
     <rect class="track" width="100" height="8"/>\
     <rect class="c2" width="\(SVG.number(part * 100))" height="8"/></svg> \
-    \(Figures.percent(part))</span>
+    \(Amount.percent(part))</span>
     """
   }
 }

@@ -37,19 +37,19 @@ struct ReportPage {
 
   private func header(_ title: String) -> String {
     var figures: [(value: String, name: String)] = [
-      (Figures.bytes(content.fileBytes), "in the file"),
-      (Figures.count(content.recordCount), content.recordCount == 1 ? "record" : "records"),
+      (Amount.bytes(content.fileBytes), "in the file"),
+      (Amount.count(content.recordCount), content.recordCount == 1 ? "record" : "records"),
       (
-        Figures.count(content.collections.count),
+        Amount.count(content.collections.count),
         content.collections.count == 1 ? "collection" : "collections"
       ),
-      (Figures.count(content.indexCount), content.indexCount == 1 ? "index" : "indexes"),
+      (Amount.count(content.indexCount), content.indexCount == 1 ? "index" : "indexes"),
     ]
     if content.linkCount > 0 {
-      figures.append((Figures.count(content.linkCount), "links in lists"))
+      figures.append((Amount.count(content.linkCount), "links in lists"))
     }
     let free = content.pages > 0 ? Double(content.freePages) / Double(content.pages) : 0
-    figures.append((Figures.percent(free), "of the pages free"))
+    figures.append((Amount.percent(free), "of the pages free"))
     let items = figures.map { "<li><b>\($0.value)</b>\($0.name)</li>" }.joined(separator: "\n")
     let migrations =
       content.migrations.isEmpty
@@ -152,7 +152,7 @@ struct ReportPage {
         return [
           "\(HTML.escaped(index.name))", HTML.escaped(collection.name),
           "<code>\(HTML.escaped(index.definition))</code>", kind + state,
-          Figures.count(index.entryCount), Figures.bytes(index.bytes),
+          Amount.count(index.entryCount), Amount.bytes(index.bytes),
           index.fill.map(ReportCharts.meter) ?? "–",
         ]
       }
@@ -177,7 +177,7 @@ struct ReportPage {
         HTML.escaped(association.label), HTML.escaped(association.first),
         HTML.escaped(association.second),
         association.isLists
-          ? "lists, \(Figures.counted(association.linkCount, "link"))"
+          ? "lists, \(Amount.counted(association.linkCount, "link"))"
           : (["reference"] + association.traits).joined(separator: ", "),
         "\(association.firstRule), \(association.secondRule)",
       ]
@@ -212,8 +212,8 @@ struct ReportPage {
     let sample = collection.sample
     let shown =
       sample.rows.count == collection.recordCount
-      ? Figures.counted(collection.recordCount, "record")
-      : "the first \(Figures.count(sample.rows.count)) of \(Figures.counted(collection.recordCount, "record"))"
+      ? Amount.counted(collection.recordCount, "record")
+      : "the first \(Amount.count(sample.rows.count)) of \(Amount.counted(collection.recordCount, "record"))"
     let heading = """
       <h3 id="records-\(number)">\(HTML.escaped(collection.name)) <span class="faint">\(shown)</span></h3>
 
