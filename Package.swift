@@ -51,6 +51,8 @@ let package = Package(
       name: "LarchImportTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchPageTests", dependencies: ["Larch", "LarchTestSupport", "LarchToolKit"]),
     .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchLogTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
@@ -74,6 +76,8 @@ let package = Package(
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchValidationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchTransferTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
     .testTarget(
       name: "LarchToolTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),

@@ -57,7 +57,7 @@ struct RawRecord {
 
   // MARK: Reading
 
-  private static func header(
+  static func header(
     _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> (shape: Shape, isWide: Bool) {
     guard record.count >= 2 else { throw ByteReader.damaged("length") }
@@ -68,7 +68,8 @@ struct RawRecord {
     )
   }
 
-  private static func fields(
+  /// The fields that have a value, in stored order, from the slot form of a record.
+  static func fields(
     _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> [(name: String, value: FoundValue)] {
     let (shape, isWide) = try header(record, shapes)
@@ -224,10 +225,14 @@ struct JSONTextWriter {
   }
 
   private mutating func date(_ seconds: Double) {
+    if let iso = Self.iso(date: seconds) { return text(iso) }
+    raw("{\"$date\":\(seconds.isFinite ? "\(seconds)" : "\"\(seconds)\"")}")
+  }
+
+  /// A point in time as ISO 8601 in UTC; nil where no such text tells it exactly.
+  static func iso(date seconds: Double) -> String? {
     // 0001-01-01 and 10000-01-01: years of four digits.
-    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else {
-      return raw("{\"$date\":\(seconds.isFinite ? "\(seconds)" : "\"\(seconds)\"")}")
-    }
+    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else { return nil }
     let whole = seconds.rounded(.down)
     let fraction = seconds - whole
     var power: Int64 = 1
@@ -236,11 +241,11 @@ struct JSONTextWriter {
       if number < Double(power) || digits == 0, whole + number / Double(power) == seconds,
         digits > 0 || number == 0
       {
-        return text(Self.iso(Int64(whole), Int64(number), digits))
+        return iso(Int64(whole), Int64(number), digits)
       }
       power *= 10
     }
-    raw("{\"$date\":\(seconds)}")
+    return nil
   }
 
   private static func iso(_ seconds: Int64, _ fraction: Int64, _ digits: Int) -> String {

@@ -91,6 +91,17 @@ package struct StoreInspector {
   package func forEachRecord(
     in collection: Collection, _ body: (_ id: String, _ json: String) throws -> Void
   ) throws {
+    try forEachStoredRecord(in: collection) { id, bytes in
+      try body(
+        collection.stored.idKind.text(of: id), try RawRecord(bytes, shapes: shapes).json())
+    }
+  }
+
+  /// Visits the bytes of the records in the order of their ids.
+  func forEachStoredRecord(
+    in collection: Collection,
+    _ body: (_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     var cursor = try LMDBCursor(collection.records, in: transaction)
     var entry = try cursor.first()
     while let here = entry {
@@ -98,9 +109,7 @@ package struct StoreInspector {
         let bytes = RecordEnvelope.open(
           here.value, id: here.key, collection: collection.stored.id)
       else { throw RecordEnvelope.damaged(here.key, collection.stored) }
-      try body(
-        collection.stored.idKind.text(of: here.key),
-        try RawRecord(bytes, shapes: shapes).json())
+      try body(here.key, bytes)
       entry = try cursor.next()
     }
   }
