@@ -46,7 +46,8 @@ let package = Package(
       exclude: ["Golden"]),
     .testTarget(name: "LarchExecutionTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
-      name: "LarchImportTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"]),
+      name: "LarchImportTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
@@ -54,7 +55,8 @@ let package = Package(
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMigrationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
-      name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"],
+      name: "LarchOracleTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"],
       exclude: ["Golden"]),
     .testTarget(name: "LarchProductTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),

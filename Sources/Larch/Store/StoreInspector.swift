@@ -37,6 +37,8 @@ package struct StoreInspector {
     package let traits: [String]
     /// Of lists: how many links they have.
     package let linkCount: Int
+    /// Of a reference: the coding names of the property.
+    let path: [String]
     let lists: StoredLists?
   }
 
@@ -51,8 +53,8 @@ package struct StoreInspector {
   package let migrations: [AppliedMigration]
   /// In the order of their keys.
   package let associations: [Association]
-  private let transaction: LMDBTransaction
-  private let shapes: ShapeTable
+  let transaction: LMDBTransaction
+  let shapes: ShapeTable
 
   init(
     _ transaction: LMDBTransaction, shapes: ShapeTable, storage: CatalogStorage,
@@ -147,6 +149,7 @@ extension StoreInspector.Association {
     let names: [(StoredAssociation.Traits, String)] = [
       (.optional, "optional"), (.list, "list"), (.one, "one"),
     ]
+    path = stored.path
     traits = names.filter { stored.traits.contains($0.0) }.map(\.1)
     linkCount = try lists?.databases.forward.statistics(in: transaction).entries ?? 0
     self.lists = lists
