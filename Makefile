@@ -5,7 +5,7 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals bench fuzz sanitize setup
+.PHONY: help demo test lint layers snippets refusals examples docc bench fuzz sanitize setup
 
 help: ## Lists these tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,12 @@ snippets: setup ## Checks that every example in the documents is part of a runni
 
 refusals: setup ## Checks that wrong uses do not compile, each with the error it should give
 	@./Tests/check-refusals.sh
+
+examples: setup ## Builds and runs the packages in Examples, as users of the library would
+	@./Scripts/examples.sh
+
+docc: setup ## Builds the documentation of the public API; any warning fails
+	@./Scripts/docc.sh
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
 	@./Scripts/bench.sh $(ARGS)

@@ -15,7 +15,10 @@ public enum TextDifference {
   /// Lines are equal when their bytes are. Of large texts that have little in common, more lines may
   /// be shown than would be needed.
   ///
-  /// - Parameter lineLimit: how many lines are shown at most; then a line tells how many more differ.
+  /// - Parameters:
+  ///   - expected: the one text.
+  ///   - actual: the other.
+  ///   - lineLimit: how many lines are shown at most; then a line tells how many more differ.
   /// - Complexity: O(n log n) for n lines, mostly; memory O(n).
   public static func between(
     expected: String, actual: String, lineLimit: Int = .max
