@@ -66,7 +66,9 @@ let package = Package(
     .testTarget(
       name: "LarchSpaceTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"],
+      exclude: ["Snapshots"]),
     .testTarget(
       name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
     .testTarget(
