@@ -128,6 +128,9 @@ package final class Child {
     return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
+  /// The program itself, for those who start it in a way of their own.
+  package static var executable: URL { get throws { try program.get() } }
+
   private static let program = Result { try builtFile("LarchChild") }
 
   /// What is built next to the tests is in a folder above the test bundle's executable.
