@@ -8,7 +8,9 @@ func expectDump(
   sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   do {
-    try store.requireDump(contents, ids: .named, equals: expected)
+    try store.requireDump(
+      contents, ids: .named, equals: expected, file: sourceLocation.fileID,
+      line: sourceLocation.line)
   } catch let error as DumpDifference {
     Issue.record("\(error)", sourceLocation: sourceLocation)
   }

@@ -24,11 +24,11 @@ struct PeopleTests {
       ids: .named,
       equals: """
         collection Person: 2 records
-          Person#1 {"born":"1815-11-26T00:00:00Z","id":"Person#1","name":"Ada","teamID":"Team#1"}
-          Person#2 {"born":"1791-12-04T00:00:00Z","id":"Person#2","name":"Charles","teamID":"Team#1"}
+          Person#1 {"born":"1791-12-04T00:00:00Z","id":"Person#1","name":"Charles","teamID":"Team#1"}
+          Person#2 {"born":"1815-11-26T00:00:00Z","id":"Person#2","name":"Ada","teamID":"Team#1"}
           index born: 2 entries
-            ["1791-12-04T00:00:00Z"] -> Person#2
-            ["1815-11-26T00:00:00Z"] -> Person#1
+            ["1791-12-04T00:00:00Z"] -> Person#1
+            ["1815-11-26T00:00:00Z"] -> Person#2
           index teamID: 2 entries
             [Team#1] -> Person#1
             [Team#1] -> Person#2
@@ -64,9 +64,11 @@ struct PeopleTests {
       error.lines?.hasPrefix(
         """
         - collection Person: 2 records
-        -   Person#1 {"born":"1815-11-26T00:00:00Z","id":"Person#1","name":"Ada","teamID":"Team#1"}
-        -   Person#2 {"born":"1791-12-04T00:00:00Z","id":"Person#2","name":"Charles","teamID":"Team#1"}
+        + collection Person: 1 record
+            Person#1 {"born":"1791-12-04T00:00:00Z","id":"Person#1","name":"Charles","teamID":"Team#1"}
+        -   Person#2 {"born":"1815-11-26T00:00:00Z","id":"Person#2","name":"Ada","teamID":"Team#1"}
         -   index born: 2 entries
+        +   index born: 1 entry
         """) == true, "\(error)")
   }
 }

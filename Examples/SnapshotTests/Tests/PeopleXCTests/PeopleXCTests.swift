@@ -61,7 +61,8 @@ final class PeopleXCTests: XCTestCase {
     file: StaticString = #filePath, line: UInt = #line
   ) throws {
     do {
-      try store.requireDump(contents, ids: .named, equals: expected)
+      try store.requireDump(
+        contents, ids: .named, equals: expected, file: "\(file)", line: Int(line))
     } catch let error as DumpDifference {
       XCTFail("\(error)", file: file, line: line)
     }
