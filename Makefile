@@ -5,7 +5,8 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals tool-docs bench fuzz sanitize setup report-check
+
+.PHONY: help demo test lint layers snippets refusals tool-docs examples docc bench fuzz sanitize setup report-check
 
 help: ## Lists these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +31,11 @@ refusals: setup ## Checks that wrong uses do not compile, each with the error it
 
 tool-docs: setup ## Checks that docs/tool.md shows what the commands print
 	@./Scripts/tool-docs.sh --check
+examples: setup ## Builds and runs the packages in Examples, as users of the library would
+	@./Scripts/examples.sh
+
+docc: setup ## Builds the documentation of the public API; any warning fails
+	@./Scripts/docc.sh
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
 	@./Scripts/bench.sh $(ARGS)

@@ -55,6 +55,15 @@ struct RawRecord {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
+  /// The whole record as JSON with a mark in place of each id that `marks` looks for, and these ids.
+  func json(marking marks: IDMarks) throws -> MarkedText {
+    var writer = JSONTextWriter()
+    writer.marks = marks
+    try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
+    return MarkedText(
+      text: String(decoding: writer.bytes, as: UTF8.self), ids: writer.marks?.found ?? [])
+  }
+
   // MARK: Reading
 
   static func header(
@@ -137,7 +146,12 @@ struct RawRecord {
         try write(FoundValue(element), to: &writer, shapes, depth: depth + 1)
       }
       writer.raw("]")
-    default: try writer.scalar(value.kind, bytes)
+    default:
+      if writer.marks == nil {
+        try writer.scalar(value.kind, bytes)
+      } else {
+        try writer.markedScalar(value.kind, bytes)
+      }
     }
   }
 
@@ -151,7 +165,9 @@ struct RawRecord {
       if index > 0 { writer.raw(",") }
       writer.text(member.name)
       writer.raw(":")
+      writer.marks?.path.append(member.name)
       try write(member.value, to: &writer, shapes, depth: depth + 1)
+      writer.marks?.path.removeLast()
     }
     writer.raw("}")
   }
@@ -170,6 +186,8 @@ extension FoundValue {
 /// JSON text of single values.
 struct JSONTextWriter {
   private(set) var bytes: [UInt8] = []
+  /// Which values are ids that are left out; nil where none is.
+  var marks: IDMarks?
 
   mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
@@ -191,6 +209,14 @@ struct JSONTextWriter {
       }
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// A value, or a mark where it is an id that is looked for.
+  mutating func markedScalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
+    var alone = JSONTextWriter()
+    try alone.scalar(kind, value)
+    let text = String(decoding: alone.bytes, as: UTF8.self)
+    raw(marks?.take(kind, text) == true ? MarkedText.mark : text)
   }
 
   mutating func scalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
@@ -222,6 +248,13 @@ struct JSONTextWriter {
     case .data: text(Data(value).base64EncodedString())
     case .record, .list, .map, .tagged: throw ByteReader.damaged("kind of a value")
     }
+  }
+
+  /// A date as it is in JSON.
+  static func dateText(_ seconds: Double) -> String {
+    var writer = JSONTextWriter()
+    writer.date(seconds)
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   private mutating func date(_ seconds: Double) {

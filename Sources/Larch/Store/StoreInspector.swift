@@ -37,6 +37,8 @@ package struct StoreInspector {
     package let traits: [String]
     /// Of lists: how many links they have.
     package let linkCount: Int
+    /// Of a reference: the coding names of the property.
+    let path: [String]
     let lists: StoredLists?
   }
 
@@ -159,6 +161,7 @@ extension StoreInspector.Association {
     let names: [(StoredAssociation.Traits, String)] = [
       (.optional, "optional"), (.list, "list"), (.one, "one"),
     ]
+    path = stored.path
     traits = names.filter { stored.traits.contains($0.0) }.map(\.1)
     linkCount = try lists?.databases.forward.statistics(in: transaction).entries ?? 0
     self.lists = lists
