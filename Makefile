@@ -5,10 +5,11 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals tool-docs bench fuzz sanitize setup
+
+.PHONY: help demo test lint layers snippets refusals tool-docs examples docc bench fuzz sanitize setup report-check
 
 help: ## Lists these tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## Builds and runs the small address book on a fresh store
 	@./Scripts/demo.sh
@@ -30,6 +31,11 @@ refusals: setup ## Checks that wrong uses do not compile, each with the error it
 
 tool-docs: setup ## Checks that docs/tool.md shows what the commands print
 	@./Scripts/tool-docs.sh --check
+examples: setup ## Builds and runs the packages in Examples, as users of the library would
+	@./Scripts/examples.sh
+
+docc: setup ## Builds the documentation of the public API; any warning fails
+	@./Scripts/docc.sh
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
 	@./Scripts/bench.sh $(ARGS)
@@ -39,6 +45,9 @@ fuzz: setup ## Fuzzes keys, records and the catalog, SECONDS=60 each
 
 sanitize: setup ## Runs the suite under the address sanitizer and then the thread sanitizer
 	@./Scripts/sanitize.sh
+
+report-check: setup ## Opens the page of `larch report` in a Chromium without a window
+	@./Scripts/report-check.sh
 
 setup: ## Installs LMDB where it is missing
 	@./Scripts/setup.sh

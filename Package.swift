@@ -48,15 +48,19 @@ let package = Package(
       exclude: ["Golden"]),
     .testTarget(name: "LarchExecutionTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
-      name: "LarchImportTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"]),
+      name: "LarchImportTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchPageTests", dependencies: ["Larch", "LarchTestSupport", "LarchToolKit"]),
     .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchLogTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchMigrationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
-      name: "LarchOracleTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild"],
+      name: "LarchOracleTests",
+      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"],
       exclude: ["Golden"]),
     .testTarget(name: "LarchProductTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
@@ -66,7 +70,9 @@ let package = Package(
     .testTarget(
       name: "LarchSpaceTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"],
+      exclude: ["Snapshots"]),
     .testTarget(
       name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
     .testTarget(
@@ -74,6 +80,8 @@ let package = Package(
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchValidationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchTransferTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
     .testTarget(
       name: "LarchToolTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),

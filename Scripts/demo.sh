@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 flags=(-c "${LARCH_DEMO_CONFIGURATION:-release}" ${swift_flags[@]+"${swift_flags[@]}"})
-say "Building …"
+say "Building … (the first time takes some minutes)"
 if ! log=$(swift build --product LarchDemo "${flags[@]}" 2>&1); then
   printf '%s\n' "$log" >&2
   fail "The demo did not build; the compiler's words are above."

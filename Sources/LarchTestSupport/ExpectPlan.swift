@@ -25,7 +25,7 @@ extension RecordReading {
   ///   """)
   /// ```
   ///
-  /// The text is that of ``Larch/RecordReading/explain(_:running:)`` with `running`; leave the last
+  /// The text is that of `explain(_:running:)` with `running`; leave the last
   /// line out by `running: false`, which also leaves the query unrun.
   ///
   /// - Throws: ``PlanDifference`` where it differs; what the query throws.
@@ -51,7 +51,7 @@ extension Store {
   /// A fresh store whose every query is also answered by a look at all records, in the same
   /// snapshot: where the answers differ, it throws `.wrongAnswer` with both plans.
   ///
-  /// - Throws: as ``Larch/Store/temporary(for:options:)``.
+  /// - Throws: as `Store.temporary(for:migrations:options:)`.
   public static func checked(
     for types: any Record.Type..., options: Options = Options()
   ) throws -> Store {

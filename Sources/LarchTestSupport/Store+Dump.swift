@@ -35,7 +35,7 @@ extension Store {
   /// ```
   ///
   /// Equal contents give equal texts, on every machine. Compare with
-  /// ``TextDifference/between(expected:actual:)``.
+  /// ``TextDifference/between(expected:actual:lineLimit:)``.
   ///
   /// - Throws: `.checksumMismatch` or `.decodingFailed` when something cannot be read.
   /// - Complexity: O(everything); meant for tests.

@@ -3,27 +3,39 @@ public enum TextDifference {
   /// The lines that differ, marked `-` (only in `expected`) and `+` (only in `actual`), with two
   /// equal lines around each place; nil when the texts are equal.
   ///
-  /// - Complexity: O(n · d) for n lines of which d differ.
-  public static func between(expected: String, actual: String) -> String? {
-    if expected == actual, expected.utf8.elementsEqual(actual.utf8) { return nil }
-    let old = expected.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    let new = actual.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    var removed = Set<Int>()
-    var inserted = Set<Int>()
-    for change in new.difference(from: old, by: { $0.utf8.elementsEqual($1.utf8) }) {
-      switch change {
-      case .remove(let offset, _, _): removed.insert(offset)
-      case .insert(let offset, _, _): inserted.insert(offset)
-      }
-    }
-    var lines: [(mark: Character, text: String)] = []
+  /// ```text
+  ///   … 4 equal lines
+  ///   collection Person: 2 records
+  ///     1 {"age":36,"id":1,"name":"Ada"}
+  /// -   2 {"age":41,"id":2,"name":"Bo"}
+  /// +   2 {"age":42,"id":2,"name":"Bo"}
+  ///     index age: 2 entries
+  /// ```
+  ///
+  /// Lines are equal when their bytes are. Of large texts that have little in common, more lines may
+  /// be shown than would be needed.
+  ///
+  /// - Parameters:
+  ///   - expected: the one text.
+  ///   - actual: the other.
+  ///   - lineLimit: how many lines are shown at most; then a line tells how many more differ.
+  /// - Complexity: O(n log n) for n lines, mostly; memory O(n).
+  public static func between(
+    expected: String, actual: String, lineLimit: Int = .max
+  ) -> String? {
+    if expected.utf8.elementsEqual(actual.utf8) { return nil }
+    let old = expected.split(separator: "\n", omittingEmptySubsequences: false)
+    let new = actual.split(separator: "\n", omittingEmptySubsequences: false)
+    let difference = LineDifference(from: old, to: new)
+    var lines: [(mark: Character, text: Substring)] = []
+    lines.reserveCapacity(max(old.count, new.count))
     var left = 0
     var right = 0
     while left < old.count || right < new.count {
-      if left < old.count, removed.contains(left) {
+      if left < old.count, difference.isRemoved[left] {
         lines.append(("-", old[left]))
         left += 1
-      } else if right < new.count, inserted.contains(right) {
+      } else if right < new.count, difference.isInserted[right] {
         lines.append(("+", new[right]))
         right += 1
       } else {
@@ -32,10 +44,10 @@ public enum TextDifference {
         right += 1
       }
     }
-    return shown(lines)
+    return shown(lines, lineLimit)
   }
 
-  private static func shown(_ lines: [(mark: Character, text: String)]) -> String {
+  private static func shown(_ lines: [(mark: Character, text: Substring)], _ limit: Int) -> String {
     let context = 2
     var keep = [Bool](repeating: false, count: lines.count)
     for (number, line) in lines.enumerated() where line.mark != " " {
@@ -44,16 +56,27 @@ public enum TextDifference {
       }
     }
     var result: [String] = []
-    var isGap = false
-    for (number, line) in lines.enumerated() {
-      if keep[number] {
-        result.append("\(line.mark) \(line.text)")
-        isGap = false
-      } else if !isGap {
-        result.append("  …")
-        isGap = true
-      }
+    var hidden = 0
+    func closeGap() {
+      if hidden > 0 { result.append("  … \(hidden) equal \(hidden == 1 ? "line" : "lines")") }
+      hidden = 0
     }
+    for (number, line) in lines.enumerated() {
+      guard keep[number] else {
+        hidden += 1
+        continue
+      }
+      closeGap()
+      if result.count >= limit {
+        let more = lines[number...].count { $0.mark != " " }
+        if more > 0 {
+          result.append("  … \(more) more \(more == 1 ? "line differs" : "lines differ")")
+        }
+        return result.joined(separator: "\n")
+      }
+      result.append("\(line.mark) \(line.text)")
+    }
+    closeGap()
     return result.joined(separator: "\n")
   }
 }

@@ -112,6 +112,25 @@ package final class Child {
     }
   }
 
+  /// Runs a subcommand of `LarchChild` to its end, and gives what it prints; throws when it fails.
+  package static func lines(_ arguments: [String]) throws -> [String] {
+    let process = Process()
+    process.executableURL = try program.get()
+    process.arguments = arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw Mismatch("\(arguments) ended with \(process.terminationStatus)")
+    }
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  /// The program itself, for those who start it in a way of their own.
+  package static var executable: URL { get throws { try program.get() } }
+
   private static let program = Result { try builtFile("LarchChild") }
 
   /// What is built next to the tests is in a folder above the test bundle's executable.
@@ -153,6 +172,9 @@ package final class CrashDirectory: Sendable {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
   }
 }
+
+/// Whether a sanitizer looks on: it keeps what was freed for a while, so memory tells nothing.
+package let isSanitized = ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil
 
 /// How much a test does: an environment variable asks for more than CI has time for.
 package func amount(_ name: String, _ value: Int) -> Int {

@@ -123,14 +123,17 @@ struct TestingGuideTests {
     var note = Note(text: "Water the larch")
     try store.write { tx in try tx.save(&note) }
 
-    let expected = """
-      collection Note: 1 record
-        1 {"id":1,"text":"Water the larch"}
-        index text: 1 entry
-          ["Water the larch"] -> 1
+    try store.requireDump(
+      equals: """
+        collection Note: 1 record
+          1 {"id":1,"text":"Water the larch"}
+          index text: 1 entry
+            ["Water the larch"] -> 1
+        """)
+    // end snippet
 
-      """
-    #expect(TextDifference.between(expected: expected, actual: try store.dump()) == nil)
+    // snippet: guide-dump-file
+    try store.requireDump(ids: .named, matches: "notes.dump")
     // end snippet
   }
 }

@@ -56,7 +56,11 @@ extension SnippetTests {
   static let documents: [String] = {
     let files = FileManager.default.enumerator(atPath: root.appending(path: "docs").path)
     let names = files?.compactMap { $0 as? String } ?? []
-    return ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+    return [
+      "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+      "Sources/Larch/Larch.docc/Larch.md",
+      "Sources/LarchTestSupport/LarchTestSupport.docc/LarchTestSupport.md",
+    ]
       + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
   }()
 

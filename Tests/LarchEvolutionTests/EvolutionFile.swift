@@ -5,12 +5,6 @@ import Testing
 @testable import Larch
 
 extension Store.Options {
-  static var quick: Self {
-    var options = Self()
-    options.durability = .none
-    return options
-  }
-
   static func quick(_ change: (inout Self) -> Void) -> Self {
     var options = quick
     change(&options)

@@ -20,7 +20,7 @@ struct HostileTextTests {
     ].map { Array($0.utf8) }
     let tokens = ["[", "]", "{", "}", "\"", "\\", ",", ":", "\n", "\0", "1e999", "[[[[", "null"]
       .map { Array($0.utf8) }
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       for round in 0..<3000 {
         var bytes = texts.randomElement(using: &generator) ?? []
         for _ in 0..<Int.random(in: 1...5, using: &generator) {
@@ -56,7 +56,7 @@ struct HostileTextTests {
 
   @Test("Bytes that are no UTF-8, and brackets without end")
   func extremes() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let bad = Data(
         Array("[{\"name\":\"".utf8) + [0xFF, 0xC0, 0xED, 0xA0, 0x80]
           + Array("\",\"age\":1},{\"name\":\"ok\",\"age\":1}]".utf8))

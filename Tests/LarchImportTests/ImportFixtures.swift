@@ -49,26 +49,6 @@ struct Tree: Record, Equatable {
   var id = RecordID<Tree>()
 }
 
-func withStore<T>(_ types: any Record.Type..., body: (Store) throws -> T) throws -> T {
-  let path = ScratchFile.freshPath()
-  defer { ScratchFile.remove(path) }
-  var options = Store.Options()
-  options.durability = .none
-  let store = try Store(path: path, types: types, options: options, isTemporary: false)
-  defer { store.close() }
-  return try body(store)
-}
-
-/// The error of a piece of work, or nil when there was none.
-func caught(_ work: () throws -> Void) -> LarchError? {
-  do {
-    try work()
-    return nil
-  } catch {
-    return error as? LarchError
-  }
-}
-
 /// Bytes that come a few at a time, so that every place of a text is once the end of a piece.
 struct Trickle: ByteSource {
   let bytes: [UInt8]
@@ -101,6 +81,4 @@ extension Store {
       }
     }
   }
-
-  func everything<R: Record>(_ type: R.Type) throws -> [R] { try fetch(R.all) }
 }

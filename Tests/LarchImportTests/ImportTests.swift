@@ -12,7 +12,7 @@ struct ImportTests {
 
   @Test("Elements without an id are inserted, those with one inserted or updated")
   func byID() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let first = try store.importJSON(
         Guest.self,
         from: .text(
@@ -45,7 +45,7 @@ struct ImportTests {
       var name: String
       static let schema = Schema<Named> { Unique(\.name) }
     }
-    try withStore(Tagged.self, Named.self) { store throws in
+    try Store.scratch(Tagged.self, Named.self) { store throws in
       try store.importJSON(Tagged.self, from: .text(#"[{"name":"a"},{"name":"b"}]"#))
       #expect(Set(try store.everything(Tagged.self).map(\.id)).count == 2)
       let text = #"[{"name":"a"},{"id":"x","name":"b"}]"#
@@ -62,7 +62,7 @@ struct ImportTests {
 
   @Test("Elements are matched by a unique field, and matched records keep their ids")
   func matching() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       try store.insertAll([
         Guest(name: "Ada", email: "a@x", age: 1, nickname: "A"), Guest(name: "No", age: 5),
       ])
@@ -85,7 +85,7 @@ struct ImportTests {
 
   @Test("A field that is not unique is refused, before anything is done")
   func unsuitableMatch() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       for policy in [ImportErrorPolicy.skip, .stop] {
         let error = caught {
           try store.importJSON(
@@ -99,7 +99,7 @@ struct ImportTests {
 
   @Test("Merging keeps the fields that an element lacks, and writes null where it says so")
   func merging() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let stored = Guest(name: "Ada", email: "a@x", age: 1, role: "host", nickname: "A")
       try store.insertAll([stored, Guest(name: "Bob", email: "b@x", age: 2, nickname: "B")])
       let text = """
@@ -138,7 +138,7 @@ struct ImportTests {
        {"name":"Big","age":1.5},
        {"name":"Bob","age":3},]
       """
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let report = try store.importJSON(Guest.self, from: .text(text), onError: .skip)
       #expect(report.inserted == 2 && report.skipped == 8 && report.isComplete)
       #expect(report.failures.map(\.index) == [1, 2, 3, 4, 5, 6, 7, 9])
@@ -154,7 +154,7 @@ struct ImportTests {
       #expect(try store.everything(Guest.self).map(\.name) == ["Ada", "Bob"])
       #expect(try store.verify().isClean)
     }
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let error = caught { try store.importJSON(Guest.self, from: .text(text)) }
       #expect(error?.code == .importStopped)
       #expect(failure(error)?.index == 1 && failure(error)?.keyword == "unique_conflict")
@@ -178,7 +178,7 @@ struct ImportTests {
 
   @Test("What a hook throws is a reason, and what it did is undone")
   func hooks() throws {
-    try withStore(Checked.self, Guest.self) { store throws in
+    try Store.scratch(Checked.self, Guest.self) { store throws in
       let text = (0..<40).map { "{\"id\":\($0),\"value\":\($0)}" }.joined(separator: "\n")
       let report = try store.importJSON(
         Checked.self, from: .text(text), onError: .skip, batchSize: 7)
@@ -201,7 +201,7 @@ struct ImportTests {
 
   @Test("Broken rules are reasons, with their fields and keywords; a rule of uniqueness matches")
   func rules() throws {
-    try withStore(Ruled.self) { store throws in
+    try Store.scratch(Ruled.self) { store throws in
       let text = """
         {"name":"a","email":"a@x"}
         {"name":" "}
@@ -243,7 +243,7 @@ struct ImportTests {
   @Test("In a transaction an import is a part of it")
   func insideTransaction() throws {
     struct Stop: Error {}
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let good = JSONSource.text(#"[{"name":"a","age":1}]"#)
       let bad = JSONSource.text(#"[{"name":"b","age":1},{}]"#)
       try? store.write { tx throws in
@@ -263,7 +263,7 @@ struct ImportTests {
 
   @Test("Without a store an import means the ambient one")
   func ambient() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       try Store.with(store) {
         try Guest.importJSON(from: .text(#"[{"name":"a","email":"a@x","age":1}]"#))
         try Store.transaction {
@@ -287,7 +287,7 @@ struct ImportTests {
       var id: Int
       var firstDay: Date
     }
-    try withStore(Visit.self) { store throws in
+    try Store.scratch(Visit.self) { store throws in
       var options = ImportOptions()
       options.makeDecoder = {
         let decoder = ImportOptions.defaultDecoder()
@@ -311,7 +311,7 @@ struct ImportTests {
 
   @Test("The report keeps as many failures as asked for, and counts all")
   func failureLimit() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       var options = ImportOptions()
       options.failureLimit = 5
       let text = String(repeating: "{}\n", count: 100)
@@ -323,7 +323,7 @@ struct ImportTests {
 
   @Test("Progress rises to all bytes, batch by batch")
   func progress() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       let text = (0..<95).map { "{\"name\":\"n\($0)\",\"age\":1}\n" }.joined()
       for policy in [ImportErrorPolicy.skip, .stop] {
         var seen: [Int] = []
@@ -342,7 +342,7 @@ struct ImportTests {
 
   @Test("Files that are not there, or no files, give errors")
   func files() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       #expect(
         caught { try store.importJSON(Guest.self, from: .file("/none")) }?.code == .fileNotFound)
       #expect(

@@ -81,7 +81,7 @@ struct RandomImportTests {
     print("random imports, seed \(seed)")
     var generator = SeededGenerator(seed: seed)
     for round in 0..<30 {
-      try withStore(Guest.self) { store throws in
+      try Store.scratch(Guest.self) { store throws in
         // Ids that the store assigns begin above all that elements bring along: which of them are
         // left out, where an element could not go in, is no matter here.
         var last = Guest(id: 10_000, name: "last")

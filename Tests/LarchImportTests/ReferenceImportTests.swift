@@ -17,7 +17,7 @@ struct ReferenceImportTests {
   func forward() throws {
     let chain = (0..<100).map { line($0, parent: $0 == 99 ? 0 : $0 + 1) }.joined()
     for policy in [ImportErrorPolicy.skip, .stop] {
-      try withStore(Branch.self, Tree.self) { store throws in
+      try Store.scratch(Branch.self, Tree.self) { store throws in
         let report = try store.importJSON(
           Branch.self, from: .text(chain), onError: policy, batchSize: 7)
         #expect(report.inserted == 100 && report.skipped == 0)
@@ -32,7 +32,7 @@ struct ReferenceImportTests {
     let text =
       line(1, parent: nil) + line(2, parent: 77) + line(3, parent: 2)
       + line(4, parent: 1, tree: 9) + line(5, parent: 1)
-    try withStore(Branch.self, Tree.self) { store throws in
+    try Store.scratch(Branch.self, Tree.self) { store throws in
       let report = try store.importJSON(
         Branch.self, from: .text(text), onError: .skip, batchSize: 2)
       #expect(report.failures.map(\.index) == [1, 2, 3])
@@ -40,7 +40,7 @@ struct ReferenceImportTests {
       #expect(report.failures.map(\.line) == [2, 3, 4])
       #expect(try store.everything(Branch.self).map(\.id) == [1, 5])
     }
-    try withStore(Branch.self, Tree.self) { store throws in
+    try Store.scratch(Branch.self, Tree.self) { store throws in
       let error = caught { try store.importJSON(Branch.self, from: .text(text)) }
       #expect((error?.underlying as? ImportFailure)?.index == 1)
       #expect(try store.count(Branch.self) == 0)
@@ -60,7 +60,7 @@ struct ReferenceImportTests {
       var lines = (0..<200).map { line($0, parent: $0 + 1) }
       lines += (1000..<1200).map { line($0, parent: $0 == 1199 ? nil : $0 + 1) }
       if isReversed { lines.reverse() }
-      try withStore(Branch.self, Tree.self) { store throws in
+      try Store.scratch(Branch.self, Tree.self) { store throws in
         let report = try store.importJSON(
           Branch.self, from: .text(lines.joined()), onError: .skip, batchSize: 50)
         #expect(report.inserted == 200 && report.skipped == 200)
@@ -89,7 +89,7 @@ struct ReferenceImportTests {
         return !good.contains(parent)
       }) { good.remove(bad) }
       let text = ids.map { line($0, parent: parents[$0] ?? nil) }.joined()
-      try withStore(Branch.self, Tree.self) { store throws in
+      try Store.scratch(Branch.self, Tree.self) { store throws in
         let report = try store.importJSON(
           Branch.self, from: .text(text), onError: .skip,
           batchSize: Int.random(in: 1...20, using: &generator))

@@ -139,7 +139,7 @@ struct RoundTripTests {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("round trip, seed \(seed)")
     var maker = Maker(generator: SeededGenerator(seed: seed))
-    try withStore(Everything.self) { store throws in
+    try Store.scratch(Everything.self) { store throws in
       try store.write { tx throws in
         for _ in 0..<1000 {
           var record = maker.everything()
@@ -156,7 +156,7 @@ struct RoundTripTests {
         options.format = format
         options.isPretty = isPretty
         #expect(try store.exportJSON(Everything.self, to: .file(path), options: options) == 950)
-        try withStore(Everything.self) { other in
+        try Store.scratch(Everything.self) { other in
           let report = try other.importJSON(Everything.self, from: .file(path), batchSize: 77)
           #expect(report.inserted == 950 && report.elements == 950, "seed \(seed)")
           let back = try other.everything(Everything.self)
@@ -184,7 +184,7 @@ struct RoundTripTests {
       var value: Double
       var small: Float
     }
-    try withStore(Reading.self) { store throws in
+    try Store.scratch(Reading.self) { store throws in
       try store.insertAll([Reading(id: 1, value: .nan, small: .nan)])
       let text = try store.json(of: Reading.all)
       #expect(
@@ -203,7 +203,7 @@ struct RoundTripTests {
 
   @Test("An export of a query keeps its order, and of nothing is an empty array")
   func queries() throws {
-    try withStore(Guest.self) { store throws in
+    try Store.scratch(Guest.self) { store throws in
       #expect(try store.json(of: Guest.all) == Data("[]\n".utf8))
       var lines = ExportOptions()
       lines.format = .lines
@@ -235,7 +235,7 @@ struct RoundTripTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("guests.json")
-    try withStore(Guest.self, Odd.self) { store throws in
+    try Store.scratch(Guest.self, Odd.self) { store throws in
       try store.insertAll((1...5000).map { Guest(name: "name \($0)") })
       try store.insertAll((1...9000).map { Odd(id: $0, number: $0 == 9000 ? .nan : 1) })
       var strict = ExportOptions()

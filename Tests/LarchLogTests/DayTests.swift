@@ -22,7 +22,7 @@ struct DayTests {
 
   @Test("The log has exactly what happened, in its order")
   func day() throws {
-    try withPath { path in
+    try withScratchPath { path in
       let messages = Messages()
       var options = Store.Options.quick
       options.log = { messages.add($0) }

@@ -170,7 +170,7 @@ struct LogSafetyTests {
   @Test("Opening tells only when the store of the file may be opened again")
   func opening() throws {
     try watched {
-      try withPath { path in
+      try withScratchPath { path in
         let opened = Mutex(0)
         var options = Store.Options.quick
         options.log = { message in

@@ -23,28 +23,6 @@ final class Messages: Sendable {
   }
 }
 
-/// A place for a store that is removed after `body`.
-func withPath<T>(_ body: (String) throws -> T) rethrows -> T {
-  let path = ScratchFile.freshPath()
-  defer { ScratchFile.remove(path) }
-  return try body(path)
-}
-
-extension Store.Options {
-  /// Nothing is flushed, as befits a file that is thrown away.
-  static var quick: Self {
-    var options = Self()
-    options.durability = .none
-    return options
-  }
-
-  func with(_ change: (inout Self) -> Void) -> Self {
-    var options = self
-    change(&options)
-    return options
-  }
-}
-
 /// Records with indexes of each kind, large values and lists.
 struct Person: Record {
   var id = RecordID<Person>()

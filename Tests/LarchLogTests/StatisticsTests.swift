@@ -50,7 +50,7 @@ struct StatisticsTests {
   @Test("Every page is counted once, after random work", arguments: 1...UInt64(6))
   func addsUp(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    try withPath { path in
+    try withScratchPath { path in
       var options = Store.Options.quick
       if seed % 2 == 0 { options.initialMapSize = 256 << 10 }
       var store = try Store(at: path, for: Person.self, Club.self, options: options)
@@ -86,7 +86,7 @@ struct StatisticsTests {
 
   @Test("What the store was not opened for is counted as well, also where nothing may be written")
   func otherTypes() throws {
-    try withPath { path in
+    try withScratchPath { path in
       let store = try Store(at: path, for: Person.self, Club.self, options: .quick)
       try fill(store, people: 400)
       let own = try store.statistics()

@@ -149,8 +149,8 @@ struct FieldKindTests {
         try tx.rewrite(Flat.self) { _ in }
       }
       try Store.using(path, Plain.self, Flat.self, migrations: [same]) { store throws in
-        #expect(try store.all(Plain.self) == records, "seed \(seed)")
-        #expect(try store.all(Flat.self) == flat, "seed \(seed)")
+        #expect(try store.everything(Plain.self) == records, "seed \(seed)")
+        #expect(try store.everything(Flat.self) == flat, "seed \(seed)")
         #expect(try store.faults == [])
       }
       #expect(try dump() == before)
@@ -159,8 +159,8 @@ struct FieldKindTests {
         for name in ["Plain", "Flat"] { try tx.rewrite(name) { $0["new"] = 1 } }
       }
       try Store.using(path, Plain.self, Flat.self, migrations: [plain]) { store throws in
-        #expect(try store.all(Plain.self) == records, "seed \(seed)")
-        #expect(try store.all(Flat.self) == flat, "seed \(seed)")
+        #expect(try store.everything(Plain.self) == records, "seed \(seed)")
+        #expect(try store.everything(Flat.self) == flat, "seed \(seed)")
         #expect(try store.faults == [])
         try ask(store, records, seed)
       }
@@ -212,7 +212,7 @@ struct FieldKindTests {
       }
       try Store.using(path, Flat.self, migrations: [set]) { store throws in
         #expect(
-          try store.all(Flat.self) == [
+          try store.everything(Flat.self) == [
             Flat(
               id: 1, int8: -128, uint64: .max, double: 3,
               date: Date(timeIntervalSinceReferenceDate: 1), text: "", maybe: 7)
@@ -260,7 +260,7 @@ struct FieldKindTests {
         }
       }
       try Store.using(path, Defaulted.self, migrations: [migration]) { store throws in
-        #expect(try store.all(Defaulted.self).map(\.level) == ["low", "high"])
+        #expect(try store.everything(Defaulted.self).map(\.level) == ["low", "high"])
         #expect(try store.fetch(Defaulted.where { $0.level == "low" }).map(\.id) == [1])
         #expect(try store.faults == [])
       }

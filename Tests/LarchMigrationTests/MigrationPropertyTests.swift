@@ -137,7 +137,7 @@ struct MigrationPropertyTests {
       // NaN equals nothing.
       a.map { "\($0)" } == b.map { "\($0)" }
     }
-    #expect(same(try store.all(New.self), expected), note)
+    #expect(same(try store.everything(New.self), expected), note)
     #expect(try store.faults == [], note)
     for _ in 0..<10 {
       let city = Self.cities.randomElement(using: &generator)!.uppercased()

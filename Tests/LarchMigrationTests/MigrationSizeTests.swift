@@ -104,8 +104,8 @@ struct MigrationSizeTests {
       }
       let options = Store.Options.quick.with { $0.runsWritesTwice = true }
       try Store.using(path, Note.self, migrations: [migration], options: options) { store throws in
-        #expect(try store.all(Note.self).map(\.number) == Array(100..<110) + [-1])
-        #expect(try store.all(Note.self).last?.id == 11)
+        #expect(try store.everything(Note.self).map(\.number) == Array(100..<110) + [-1])
+        #expect(try store.everything(Note.self).last?.id == 11)
         #expect(try store.faults == [])
       }
     }

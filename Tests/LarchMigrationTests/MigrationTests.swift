@@ -28,7 +28,7 @@ struct MigrationTests {
       let list = ["c", "a", "b"].map { saving($0, notes) }
       for _ in 0..<3 {
         try Store.using(path, Item.self, migrations: list) { store throws in
-          #expect(try store.all(Item.self).map(\.text) == ["c", "a", "b"])
+          #expect(try store.everything(Item.self).map(\.text) == ["c", "a", "b"])
           #expect(try store.migrationNames == ["c", "a", "b"])
           #expect(try store.faults == [])
         }
@@ -47,7 +47,7 @@ struct MigrationTests {
       }
       try Store.using(path, Item.self, migrations: [saving("d")]) { store throws in
         #expect(try store.migrationNames == ["b", "a", "c", "d"])
-        #expect(try store.all(Item.self).map(\.text) == ["b", "a", "c", "d"])
+        #expect(try store.everything(Item.self).map(\.text) == ["b", "a", "c", "d"])
       }
       try Store.using(path, Item.self) { store throws in #expect(try store.count(Item.self) == 4) }
     }
@@ -103,13 +103,13 @@ struct MigrationTests {
       #expect(error?.underlying is Stop)
       #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
       try Store.using(path, Item.self) { store throws in
-        #expect(try store.all(Item.self).map(\.text) == ["first"])
+        #expect(try store.everything(Item.self).map(\.text) == ["first"])
         #expect(try store.faults == [])
       }
       try Store.using(
         path, Item.self, migrations: ["first", "second", "third"].map { saving($0) }
       ) { store throws in
-        #expect(try store.all(Item.self).map(\.text) == ["first", "second", "third"])
+        #expect(try store.everything(Item.self).map(\.text) == ["first", "second", "third"])
       }
     }
   }
@@ -191,7 +191,7 @@ struct MigrationTests {
       DispatchQueue.concurrentPerform(iterations: 6) { _ in
         do {
           try Store.using(path, Item.self, migrations: list) { store throws in
-            let texts = try store.all(Item.self).map(\.text)
+            let texts = try store.everything(Item.self).map(\.text)
             if texts != list.map(\.name) { failures.add("\(texts)") }
           }
         } catch {
@@ -258,7 +258,7 @@ struct MigrationTests {
         try Store.using(path, Item.self, migrations: [saving("a"), saving("b")])
         try Store.salvage(path, to: target)
         try Store.using(target, Item.self, migrations: [saving("a"), saving("b")]) { store throws in
-          #expect(try store.all(Item.self).map(\.text) == ["a", "b"])
+          #expect(try store.everything(Item.self).map(\.text) == ["a", "b"])
         }
       }
     }

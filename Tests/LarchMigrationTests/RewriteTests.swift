@@ -17,7 +17,7 @@ struct RewriteTests {
       ) { store throws in
         var people = Split.people
         for place in people.indices { people[place].id = .init(Int64(place + 1)) }
-        #expect(try store.all(V3.Person.self) == people.map { Split.v3(Split.v2($0)) })
+        #expect(try store.everything(V3.Person.self) == people.map { Split.v3(Split.v2($0)) })
         #expect(try store.faults == [])
         let query = V3.Person.where { $0.last == "Lovelace" }
         #expect(try store.fetch(query).map(\.first) == ["Ada"])
@@ -70,7 +70,7 @@ struct RewriteTests {
         var people = Split.people
         for place in people.indices { people[place].id = .init(Int64(place + 1)) }
         let expected = people.map { Split.v3(Split.v2($0)) }
-        #expect(try store.all(V3.Person.self) == expected)
+        #expect(try store.everything(V3.Person.self) == expected)
         #expect(try store.faults == [])
         // The bytes are those of a save: saving writes nothing.
         let transaction = try store.write { tx throws in tx.context.current?.id }
@@ -142,7 +142,7 @@ struct RewriteTests {
       try Store.using(
         path, V3.Person.self, V3.Company.self, V3.Project.self, migrations: [migration]
       ) { store throws in
-        #expect(try store.all(V3.Person.self).map(\.first) == ["p1", "p3", "new"])
+        #expect(try store.everything(V3.Person.self).map(\.first) == ["p1", "p3", "new"])
         #expect(try store.faults == [])
       }
     }
@@ -178,7 +178,7 @@ struct RewriteTests {
       }
       let last = try open([both])
       #expect(try last.faults == [])
-      #expect(try last.all(V3.Person.self).map(\.companyID) == [nil])
+      #expect(try last.everything(V3.Person.self).map(\.companyID) == [nil])
       last.close()
     }
   }
@@ -207,7 +207,7 @@ struct RewriteTests {
         try tx.drop("Customer")
       }
       try Store.using(path, V1.Person.self, migrations: [migration]) { store throws in
-        #expect(try store.all(V1.Person.self).map(\.name) == ["Ada", "Bob"])
+        #expect(try store.everything(V1.Person.self).map(\.name) == ["Ada", "Bob"])
         #expect(try store.faults == [])
       }
       #expect(
@@ -298,7 +298,7 @@ struct RewriteTests {
       let error = caught { try open(false) }
       #expect((error?.underlying as? LarchError)?.code == .unknownAssociation)
       try open(true) { store throws in
-        #expect(try store.all(V3.Person.self).map(\.companyID) == [nil, nil, 2, 2])
+        #expect(try store.everything(V3.Person.self).map(\.companyID) == [nil, nil, 2, 2])
         #expect(try store.fetch(V3.Person.where { $0.last == "One" }).count == 1)
         #expect(try store.faults == [])
       }
@@ -332,7 +332,7 @@ struct RewriteTests {
         }
       }
       try Store.using(path, Named.self, migrations: [same, better]) { store throws in
-        #expect(try store.all(Named.self).map(\.name) == ["x1", "x2", "x3"])
+        #expect(try store.everything(Named.self).map(\.name) == ["x1", "x2", "x3"])
         #expect(try store.faults == [])
       }
     }

@@ -77,15 +77,6 @@ final class Messages: @unchecked Sendable {
   }
 }
 
-extension Store.Options {
-  /// No flushes: these tests are about what is read.
-  static var quick: Self {
-    var options = Self()
-    options.durability = .none
-    return options
-  }
-}
-
 /// The error that a body throws, or nil.
 func larchError<T>(of body: () throws -> T) -> LarchError? {
   do {

@@ -10,7 +10,7 @@ struct AcknowledgementTests {
   @available(macOS 26, iOS 26, *)
   @Test("what was acknowledged is there after a kill, whole and in order", arguments: [1, 8, 64])
   func kept(writers: Int) throws {
-    let kills = StressProgram.amount("LARCH_ACKNOWLEDGED_KILLS", 200) / 3
+    let kills = amount("LARCH_ACKNOWLEDGED_KILLS", 200) / 3
     // Most of them in memory, where more of them fit in; a disk has longer flushes to die in.
     let run = AcknowledgedRun(writers: writers)
     do {

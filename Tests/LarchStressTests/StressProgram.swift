@@ -3,21 +3,6 @@ import LarchCrashSupport
 
 /// The program that works while a test watches, and where it works.
 enum StressProgram {
-  /// The program is built next to the tests: in a folder above the test bundle's executable.
-  static let url: Result<URL, Mismatch> = {
-    var starts = Bundle.allBundles.map(\.bundleURL)
-    starts.append(URL(fileURLWithPath: CommandLine.arguments[0]))
-    for start in starts {
-      var folder = start
-      for _ in 0..<6 {
-        folder.deleteLastPathComponent()
-        let program = folder.appendingPathComponent("LarchChild")
-        if FileManager.default.isExecutableFile(atPath: program.path) { return .success(program) }
-      }
-    }
-    return .failure(Mismatch("LarchChild was not built"))
-  }()
-
   /// A directory for the time of a test; in memory where the system has a place for that, unless
   /// the disk is asked for.
   static func withDirectory<T>(onDisk: Bool, _ body: (String) throws -> T) throws -> T {
@@ -37,7 +22,7 @@ enum StressProgram {
   /// Runs the program to its end without keeping a thread waiting; what it printed, errors too.
   static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
     let process = Process()
-    process.executableURL = try url.get()
+    process.executableURL = try Child.executable
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
     // When it hangs it ends itself by a signal, and then tells where every thread is.
@@ -58,10 +43,6 @@ enum StressProgram {
     }
     let output = (try? String(contentsOfFile: name, encoding: .utf8)) ?? ""
     return (process.terminationStatus, output)
-  }
-
-  static func amount(_ name: String, _ value: Int) -> Int {
-    ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
   }
 
   /// The seed of this run; another one each time unless it is set, to repeat a failure.

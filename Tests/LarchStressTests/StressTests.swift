@@ -27,7 +27,7 @@ struct StressTests {
   }
 
   private func stress(share: Double, onDisk: Bool, runsWritesTwice: Bool) async throws {
-    let seconds = Double(StressProgram.amount("LARCH_STRESS_SECONDS", 30)) * share
+    let seconds = Double(amount("LARCH_STRESS_SECONDS", 30)) * share
     let seed = StressProgram.seed
     let directory = try StressProgram.makeDirectory(onDisk: onDisk)
     defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -9,7 +9,7 @@ final class WritingChild {
   private var isAtEnd = false
 
   init(_ arguments: [String]) throws {
-    process.executableURL = try StressProgram.url.get()
+    process.executableURL = try Child.executable
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
     environment["SWIFT_BACKTRACE"] = "enable=no"

@@ -82,16 +82,6 @@ typealias Article = Fixtures.Article
 
 struct Stop: Error {}
 
-/// The error of a piece of work, or nil when there was none.
-func caught(_ work: () throws -> Void) -> LarchError? {
-  do {
-    try work()
-    return nil
-  } catch {
-    return error as? LarchError
-  }
-}
-
 extension Store {
   /// The number of the last transaction that changed the file.
   var lastTransactionID: UInt64 {

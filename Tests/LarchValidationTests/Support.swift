@@ -32,17 +32,6 @@ func code(_ work: () throws -> Void) -> LarchError.Code? {
 }
 
 extension Store {
-  /// A store for the time of `body`, whose file is gone after it.
-  static func scratch<T>(_ types: any Record.Type..., body: (Store) throws -> T) throws -> T {
-    let path = ScratchFile.freshPath()
-    defer { ScratchFile.remove(path) }
-    var options = Options()
-    options.durability = .none
-    let store = try Store(path: path, types: types, options: options, isTemporary: false)
-    defer { store.close() }
-    return try body(store)
-  }
-
   /// Whether the file is sound: every entry of every index, every unique key.
   func expectSound(_ location: SourceLocation = #_sourceLocation) throws {
     let report = try verify()

@@ -9,10 +9,10 @@ extension Record {
   /// ```
   ///
   /// Like everything that names no store it joins the running transaction
-  /// (``Store/transaction(_:)-(()->T)``), and is one of its own outside of any, with its own flush
-  /// of the disk. A constant is saved by ``saved()-()``.
+  /// (`Store.transaction(_:)`), and is one of its own outside of any, with its own flush of the
+  /// disk. A constant is saved by `saved()`.
   ///
-  /// In an asynchronous function `try await ada.save()` is meant: see ``save()-(_)``.
+  /// In an asynchronous function the asynchronous form is meant, `try await ada.save()`.
   ///
   /// - Throws: `.noDefaultStore` when no store is set, `.readOnly` inside a read; as
   ///   ``WriteTransaction/save(_:)``. The record is as it was then, its id too.
@@ -21,16 +21,16 @@ extension Record {
 
   /// Inserts the record. See ``WriteTransaction/insert(_:)``.
   ///
-  /// - Throws: `.idExists` when a record has its id; else as ``save()-()``.
-  /// - Complexity: as ``save()-()``.
+  /// - Throws: `.idExists` when a record has its id; else as `save()`.
+  /// - Complexity: as `save()`.
   public mutating func insert() throws { try AmbientStore().insert(&self) }
 
   /// Replaces the stored record that has the id of this one, and brings this one up to date with
-  /// what hooks and ``Timestamped`` made of it. See ``WriteTransaction/update(_:)-(R)``.
+  /// what hooks and ``Timestamped`` made of it. See `WriteTransaction.update(_:)`.
   ///
   /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
-  ///   saved; else as ``save()-()``.
-  /// - Complexity: as ``save()-()``.
+  ///   saved; else as `save()`.
+  /// - Complexity: as `save()`.
   public mutating func update() throws { try AmbientStore().update(&self) }
 
   /// Deletes the record with the id of this one, by the rules of its associations. See
@@ -48,7 +48,7 @@ extension Record {
   /// and not saved is lost.
   ///
   /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
-  ///   saved; the record is as it was then. Else as ``find(_:)-(ID)``.
+  ///   saved; the record is as it was then. Else as ``find(_:)->Self?``.
   /// - Complexity: one search in the tree of the collection, O(log n).
   public mutating func reload() throws { self = try reloaded() }
 
@@ -64,35 +64,35 @@ extension Record {
 // MARK: - Constants
 
 extension Record {
-  /// The record as it is stored after a ``save()-()``: with its id, and what hooks and
+  /// The record as it is stored after a `save()`: with its id, and what hooks and
   /// ``Timestamped`` made of it.
   ///
   /// ```swift
   /// let ada = try Person(name: "Ada").saved()
   /// ```
   ///
-  /// - Throws: as ``save()-()``.
-  /// - Complexity: as ``save()-()``.
+  /// - Throws: as `save()`.
+  /// - Complexity: as `save()`.
   public func saved() throws -> Self {
     var record = self
     try record.save()
     return record
   }
 
-  /// The record as it is stored after an ``insert()-()``.
+  /// The record as it is stored after an `insert()`.
   ///
-  /// - Throws: as ``insert()-()``.
-  /// - Complexity: as ``save()-()``.
+  /// - Throws: as `insert()`.
+  /// - Complexity: as `save()`.
   public func inserted() throws -> Self {
     var record = self
     try record.insert()
     return record
   }
 
-  /// The record as it is stored after an ``update()-()``.
+  /// The record as it is stored after an `update()`.
   ///
-  /// - Throws: as ``update()-()``.
-  /// - Complexity: as ``save()-()``.
+  /// - Throws: as `update()`.
+  /// - Complexity: as `save()`.
   public func updated() throws -> Self {
     var record = self
     try record.update()

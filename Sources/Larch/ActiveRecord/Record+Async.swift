@@ -14,7 +14,7 @@ extension Record {
   /// ```
   ///
   /// It is a transaction of its own and resumes when the data is on disk. A property of an actor
-  /// cannot be changed across a suspension: save a copy, or use ``saved()-(_)``.
+  /// cannot be changed across a suspension: save a copy, or use `saved()`.
   ///
   /// - Throws: `CancellationError` when the task was cancelled before its turn came, and nothing is
   ///   written then; as the synchronous form. The record is as it was, its id too.
@@ -23,13 +23,13 @@ extension Record {
 
   /// Inserts the record, without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   public nonisolated(nonsending) mutating func insert() async throws { self = try await inserted() }
 
   /// Replaces the stored record that has the id of this one, without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   public nonisolated(nonsending) mutating func update() async throws { self = try await updated() }
 
@@ -37,15 +37,15 @@ extension Record {
   /// the task's thread.
   ///
   /// - Returns: whether there was one.
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) func delete() async throws -> Bool { try await Self.delete(id) }
 
-  /// The record as it is stored after a ``save()-(_)``.
+  /// The record as it is stored after a `save()`.
   ///
-  /// - Throws: as ``save()-(_)``.
-  /// - Complexity: as ``save()-(_)``.
+  /// - Throws: as `save()`.
+  /// - Complexity: as `save()`.
   public nonisolated(nonsending) func saved() async throws -> Self {
     try await AmbientStore.chosen().write { tx in
       var record = self
@@ -54,10 +54,10 @@ extension Record {
     }
   }
 
-  /// The record as it is stored after an ``insert()-(_)``.
+  /// The record as it is stored after an `insert()`.
   ///
-  /// - Throws: as ``insert()-(_)``.
-  /// - Complexity: as ``save()-(_)``.
+  /// - Throws: as `insert()`.
+  /// - Complexity: as `save()`.
   public nonisolated(nonsending) func inserted() async throws -> Self {
     try await AmbientStore.chosen().write { tx in
       var record = self
@@ -66,10 +66,10 @@ extension Record {
     }
   }
 
-  /// The record as it is stored after an ``update()-(_)``.
+  /// The record as it is stored after an `update()`.
   ///
-  /// - Throws: as ``update()-(_)``.
-  /// - Complexity: as ``save()-(_)``.
+  /// - Throws: as `update()`.
+  /// - Complexity: as `save()`.
   public nonisolated(nonsending) func updated() async throws -> Self {
     try await AmbientStore.chosen().write { tx in
       var record = self
@@ -83,7 +83,7 @@ extension Record {
   /// The record whose field has this value, or a new one that is inserted, without blocking the
   /// task's thread.
   ///
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   public nonisolated(nonsending) static func findOrCreate<Value: IndexKey & Sendable>(
     by keyPath: any KeyPath<Self, Value> & Sendable, _ value: Value,
@@ -98,7 +98,7 @@ extension Record {
   /// thread.
   ///
   /// - Returns: whether there was one.
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) static func delete(_ id: ID) async throws -> Bool {
@@ -108,7 +108,7 @@ extension Record {
   /// Deletes all records of the type as a query does, without blocking the task's thread.
   ///
   /// - Returns: how many there were.
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) static func deleteAll() async throws -> Int {
@@ -119,7 +119,7 @@ extension Record {
   /// thread.
   ///
   /// - Returns: how many there were.
-  /// - Throws: `CancellationError` as ``save()-(_)``, and as the synchronous form.
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) static func erase() async throws -> Int {

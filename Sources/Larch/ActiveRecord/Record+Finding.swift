@@ -14,7 +14,7 @@ extension Record {
 
   /// The records with these ids, in the order of the ids; those that are not there are left out.
   ///
-  /// - Throws: as ``find(_:)-(ID)``.
+  /// - Throws: as ``find(_:)->Self?``.
   /// - Complexity: one search for each id.
   public static func find<IDs: Sequence>(_ ids: IDs) throws -> [Self] where IDs.Element == ID {
     try AmbientStore().find(Self.self, ids)
@@ -26,7 +26,7 @@ extension Record {
   /// let ada = try Person.find(by: \.email, "ada@acme.example")
   /// ```
   ///
-  /// - Throws: as ``find(_:)-(ID)``.
+  /// - Throws: as ``find(_:)->Self?``.
   /// - Complexity: as ``RecordReading/find(_:by:_:)``: two searches with an index over the field.
   public static func find<Value: IndexKey>(
     by keyPath: any KeyPath<Self, Value> & Sendable, _ value: Value
@@ -52,13 +52,13 @@ extension Record {
 
   /// The record with the lowest id, or nil when there is none.
   ///
-  /// - Throws: as ``find(_:)-(ID)``.
+  /// - Throws: as ``find(_:)->Self?``.
   /// - Complexity: one search.
   public static var first: Self? { get throws { try AmbientStore().first(all) } }
 
   /// How many records of the type there are.
   ///
-  /// - Throws: as ``find(_:)-(ID)``.
+  /// - Throws: as ``find(_:)->Self?``.
   /// - Complexity: O(1).
   public static func count() throws -> Int { try AmbientStore().count(Self.self) }
 
@@ -78,10 +78,10 @@ extension Record {
   public static func delete(_ id: ID) throws -> Bool { try AmbientStore().delete(Self.self, id) }
 
   /// Deletes all records of the type as a query does: by the rules of their associations, and with
-  /// their hooks. See ``RecordWriting/delete(_:)``.
+  /// their hooks. See `RecordWriting.delete(_:)`.
   ///
   /// - Returns: how many there were.
-  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``RecordWriting/delete(_:)``.
+  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as `RecordWriting.delete(_:)`.
   /// - Complexity: O(log n) for each record, index entry and associated record.
   @discardableResult
   public static func deleteAll() throws -> Int { try AmbientStore().delete(all) }
@@ -90,7 +90,7 @@ extension Record {
   ///
   /// - Returns: how many there were.
   /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``WriteTransaction/erase(_:)``.
-  /// - Complexity: O(pages), far less than ``deleteAll()-()``; where rules of associations act on
+  /// - Complexity: O(pages), far less than `deleteAll()`; where rules of associations act on
   ///   other records, as that.
   @discardableResult
   public static func erase() throws -> Int { try AmbientStore().erase(Self.self) }

@@ -7,7 +7,7 @@ extension Tracked {
   /// - Returns: what was done; nil when there was nothing to do.
   /// - Throws: `.recordNotFound` for a changed record that somebody else deleted, `.idExists` for a
   ///   new one whose id is taken, `.idChanged` for a stored one that got another id; as
-  ///   ``WriteTransaction/insert(_:)``, ``WriteTransaction/update(_:)-(R)`` and
+  ///   ``WriteTransaction/insert(_:)``, `WriteTransaction.update(_:)` and
   ///   ``WriteTransaction/delete(_:_:)``. The record is then as it was before.
   /// - Complexity: as ``state``; where something is done, as ``WriteTransaction/save(_:)`` or
   ///   ``WriteTransaction/delete(_:_:)``.
@@ -23,7 +23,9 @@ extension Tracked {
   /// Inserts, updates or deletes the record, or does nothing, as its ``state`` asks, without
   /// blocking the task's thread.
   ///
-  /// - Parameter store: the store; that of the task, else ``Store/default``, when it is nil.
+  /// - Parameters:
+  ///   - store: the store; that of the task, else ``Store/default``, when it is nil.
+  ///   - isolation: the caller's; leave it out.
   /// - Returns: as the synchronous form.
   /// - Throws: as the synchronous form; `CancellationError` when the task was cancelled before its
   ///   turn came.

@@ -53,6 +53,23 @@ struct StoredAssociation: Equatable, Sendable {
     }
   }
 
+  /// From its parts; nil where they do not belong together.
+  init?(
+    key: String, kind: Kind, first: String, second: String, firstRule: DeleteRule,
+    secondRule: DeleteRule, path: [String], traits: Traits, number: UInt32
+  ) {
+    self.key = key
+    self.kind = kind
+    self.first = first
+    self.second = second
+    self.firstRule = firstRule
+    self.secondRule = secondRule
+    self.path = path
+    self.traits = traits
+    self.number = number
+    guard isConsistent else { return nil }
+  }
+
   func encoded() -> [UInt8] {
     var writer = StoredWriter()
     writer.append(kind.rawValue)

@@ -28,6 +28,8 @@ final class FieldPath {
   /// What a record has whose own field is nil: `missing` where a default stands in for nil, which
   /// only decoding puts there.
   private let nilField: RawField
+  /// For each name whether a record without such a field has nil there; empty where none has.
+  private let optional: [Bool]
 
   private struct Step {
     var isKnown = false
@@ -45,12 +47,16 @@ final class FieldPath {
 
   @exclusivity(unchecked) private let steps: UnsafeMutablePointer<Step>
 
-  init(_ names: [String], older: [[String]] = [], isMissingWhenAbsent: Bool = false) {
+  init(
+    _ names: [String], older: [[String]] = [], isMissingWhenAbsent: Bool = false,
+    optional: [Bool] = []
+  ) {
     // Paths are made from key paths of declarations and filters, which name a property at least.
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
     isSingle = names.count == 1
     self.older = older
+    self.optional = optional
     nilField = isMissingWhenAbsent ? .missing : .absent
     steps = .allocate(capacity: names.count)
     steps.initialize(repeating: Step(), count: names.count)
@@ -89,6 +95,7 @@ final class FieldPath {
       case (.value, _), (.missing, _): return .missing
       case (.absent, _), (.null, _): return .absent
       }
+      if found.state == .missing, index < optional.count, optional[index] { return .absent }
       if index == 0, found.isNil, case .missing = nilField { return .missing }
     }
     return RawField(found)
@@ -177,7 +184,8 @@ final class FieldPath {
 /// The elements of a list, or the values of a map, one after the other.
 struct RawList {
   private var reader: ByteReader
-  private let kind: FieldKind?
+  /// The kind of the elements, which may be `tagged`; nil where there are none.
+  let kind: FieldKind?
   private let isMap: Bool
   /// How many elements there are.
   let count: Int

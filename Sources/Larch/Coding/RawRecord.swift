@@ -55,9 +55,18 @@ struct RawRecord {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
+  /// The whole record as JSON with a mark in place of each id that `marks` looks for, and these ids.
+  func json(marking marks: IDMarks) throws -> MarkedText {
+    var writer = JSONTextWriter()
+    writer.marks = marks
+    try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
+    return MarkedText(
+      text: String(decoding: writer.bytes, as: UTF8.self), ids: writer.marks?.found ?? [])
+  }
+
   // MARK: Reading
 
-  private static func header(
+  static func header(
     _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> (shape: Shape, isWide: Bool) {
     guard record.count >= 2 else { throw ByteReader.damaged("length") }
@@ -68,7 +77,8 @@ struct RawRecord {
     )
   }
 
-  private static func fields(
+  /// The fields that have a value, in stored order, from the slot form of a record.
+  static func fields(
     _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> [(name: String, value: FoundValue)] {
     let (shape, isWide) = try header(record, shapes)
@@ -136,7 +146,12 @@ struct RawRecord {
         try write(FoundValue(element), to: &writer, shapes, depth: depth + 1)
       }
       writer.raw("]")
-    default: try writer.scalar(value.kind, bytes)
+    default:
+      if writer.marks == nil {
+        try writer.scalar(value.kind, bytes)
+      } else {
+        try writer.markedScalar(value.kind, bytes)
+      }
     }
   }
 
@@ -150,7 +165,9 @@ struct RawRecord {
       if index > 0 { writer.raw(",") }
       writer.text(member.name)
       writer.raw(":")
+      writer.marks?.path.append(member.name)
       try write(member.value, to: &writer, shapes, depth: depth + 1)
+      writer.marks?.path.removeLast()
     }
     writer.raw("}")
   }
@@ -169,6 +186,8 @@ extension FoundValue {
 /// JSON text of single values.
 struct JSONTextWriter {
   private(set) var bytes: [UInt8] = []
+  /// Which values are ids that are left out; nil where none is.
+  var marks: IDMarks?
 
   mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
@@ -190,6 +209,14 @@ struct JSONTextWriter {
       }
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// A value, or a mark where it is an id that is looked for.
+  mutating func markedScalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
+    var alone = JSONTextWriter()
+    try alone.scalar(kind, value)
+    let text = String(decoding: alone.bytes, as: UTF8.self)
+    raw(marks?.take(kind, text) == true ? MarkedText.mark : text)
   }
 
   mutating func scalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
@@ -223,11 +250,22 @@ struct JSONTextWriter {
     }
   }
 
+  /// A date as it is in JSON.
+  static func dateText(_ seconds: Double) -> String {
+    var writer = JSONTextWriter()
+    writer.date(seconds)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
   private mutating func date(_ seconds: Double) {
+    if let iso = Self.iso(date: seconds) { return text(iso) }
+    raw("{\"$date\":\(seconds.isFinite ? "\(seconds)" : "\"\(seconds)\"")}")
+  }
+
+  /// A point in time as ISO 8601 in UTC; nil where no such text tells it exactly.
+  static func iso(date seconds: Double) -> String? {
     // 0001-01-01 and 10000-01-01: years of four digits.
-    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else {
-      return raw("{\"$date\":\(seconds.isFinite ? "\(seconds)" : "\"\(seconds)\"")}")
-    }
+    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else { return nil }
     let whole = seconds.rounded(.down)
     let fraction = seconds - whole
     var power: Int64 = 1
@@ -236,11 +274,11 @@ struct JSONTextWriter {
       if number < Double(power) || digits == 0, whole + number / Double(power) == seconds,
         digits > 0 || number == 0
       {
-        return text(Self.iso(Int64(whole), Int64(number), digits))
+        return iso(Int64(whole), Int64(number), digits)
       }
       power *= 10
     }
-    raw("{\"$date\":\(seconds)}")
+    return nil
   }
 
   private static func iso(_ seconds: Int64, _ fraction: Int64, _ digits: Int) -> String {

@@ -10,11 +10,15 @@ extension RecordReading {
   /// They are those of one snapshot. What the default encoder writes, an import reads back
   /// without a difference, but for what JSON cannot tell: a nil inside of a nil.
   ///
-  /// - Parameter progress: called for about every 256 KiB.
+  /// - Parameters:
+  ///   - query: which records, and in which order.
+  ///   - destination: the file, which takes the place of one that is there.
+  ///   - options: how values are written.
+  ///   - progress: called for about every 256 KiB.
   /// - Returns: how many records were written.
   /// - Throws: `.encodingFailed`, `.accessDenied`, `.fileNotFound` for a directory that is not
   ///   there, `.diskFull`; as ``fetch(_:)-(Query<R>)``. The file is as it was then.
-  /// - Complexity: as ``forEach(_:_:)``.
+  /// - Complexity: as ``forEach(_:_:)-(Query<R>,_)``.
   @discardableResult
   public func exportJSON<R: Record>(
     _ query: Query<R>, to destination: JSONDestination, options: ExportOptions = ExportOptions(),
@@ -42,7 +46,11 @@ extension RecordReading {
   /// Gives the records of a query as a text of JSON, piece by piece: for a file that is open, or a
   /// connection.
   ///
-  /// - Parameter write: gets the pieces, in their order.
+  /// - Parameters:
+  ///   - query: which records, and in which order.
+  ///   - options: how values are written.
+  ///   - progress: called for each piece.
+  ///   - write: gets the pieces, in their order.
   /// - Returns: how many records were written.
   /// - Throws: what `write` throws, and as
   ///   ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.

@@ -14,12 +14,14 @@ extension RecordWriting {
   /// part of it; where a reference leads is checked at its end, as for every save.
   ///
   /// - Parameters:
+  ///   - type: what the elements are.
   ///   - source: a file, bytes or text, an array or an element a line.
   ///   - existing: what happens to a record that is there: it is replaced, or keeps the fields
   ///     that the element lacks.
   ///   - policy: whether an element that cannot go in stops the import, so that nothing goes in,
   ///     or is skipped.
   ///   - batchSize: how many elements go in together.
+  ///   - options: how elements are read, and how large one may be.
   ///   - progress: called after each batch; with `.stop`, before the commit, and from the
   ///     beginning again where the transaction had to be repeated.
   /// - Returns: what was done, and which elements did not go in.
@@ -50,10 +52,18 @@ extension RecordWriting {
   /// A record that is matched keeps its id, whatever the element says. An element that matches
   /// none, or has nil there, is inserted; if it brings an id that is taken, it cannot go in.
   ///
-  /// - Parameter field: declared `Unique` by itself.
+  /// - Parameters:
+  ///   - type: what the elements are.
+  ///   - source: a file, bytes or text, an array or an element a line.
+  ///   - field: declared `Unique` by itself.
+  ///   - existing: what happens to a record that is there.
+  ///   - policy: whether an element that cannot go in stops the import or is skipped.
+  ///   - batchSize: how many elements go in together.
+  ///   - options: how elements are read, and how large one may be.
+  ///   - progress: called after each batch.
   /// - Throws: `.unsuitableMatch` for another field, and as
-  ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, where the other
-  ///   parameters are explained.
+  ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, where more is said of
+  ///   the other parameters.
   /// - Complexity: as there, and a search for each element.
   @discardableResult
   public func importJSON<R: Record, Value: IndexKey & Decodable>(

@@ -24,7 +24,8 @@ struct IndexBuilder {
     return isChanged
   }
 
-  private func build(_ number: Int, in collection: CollectionHandle) throws {
+  /// Builds one index of a collection, by its place among the handles.
+  func build(_ number: Int, in collection: CollectionHandle) throws {
     let index = collection.indexes[number]
     var isFinished = false
     while !isFinished {

@@ -58,7 +58,8 @@ final class KeyPlan {
       guard case .primitive(let primitive) = form.node, let names = field.storedPath else {
         return []
       }
-      drafts.append((reading?.path(names) ?? FieldPath(names), primitive, field))
+      let path = reading?.path(names) ?? FieldPath(names, optional: field.optionalNames)
+      drafts.append((path, primitive, field))
     }
     return drafts
   }

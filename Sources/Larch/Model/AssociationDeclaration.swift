@@ -26,6 +26,13 @@ struct AssociatedType: Sendable {
     collection = R.collectionName
     typeName = String(describing: type)
   }
+
+  /// A type that is known by its collection alone: no property is asked for.
+  init(collection: String, typeName: String, standIn: any Record.Type) {
+    id = ObjectIdentifier(standIn)
+    self.collection = collection
+    self.typeName = typeName
+  }
 }
 
 /// A property that holds ids of records, without the types.
@@ -44,7 +51,7 @@ class ReferenceDeclaration: @unchecked Sendable {
   let isStandard: Bool
   private let resolution: @Sendable () -> FieldNaming.Resolution
 
-  fileprivate init(
+  init(
     holder: AssociatedType, target: AssociatedType, keyPath: AnyKeyPath, isOptional: Bool,
     isList: Bool, isWritable: Bool, form: KeyForm, isStandard: Bool,
     resolution: @escaping @Sendable () -> FieldNaming.Resolution

@@ -2,6 +2,9 @@
 final class IndexFieldSchema: Sendable {
   /// The coding names that lead to the stored field; nil when only the decoded record tells.
   let storedPath: [String]?
+  /// For each name of the path whether a record without such a field has nil there; empty where
+  /// only decoding tells.
+  let optionalNames: [Bool]
   /// The type of the key bytes.
   let form: KeyForm
   /// Whether the field is an array or a set, with an entry for each element.
@@ -16,10 +19,11 @@ final class IndexFieldSchema: Sendable {
   let hasNestedOptionals: Bool
 
   init(
-    storedPath: [String]?, identity: FieldIdentity, form: KeyForm, isMultiple: Bool,
-    isFolded: Bool
+    storedPath: [String]?, optionalNames: [Bool] = [], identity: FieldIdentity, form: KeyForm,
+    isMultiple: Bool, isFolded: Bool
   ) {
     self.storedPath = storedPath
+    self.optionalNames = optionalNames
     self.identity = identity
     identityHash = identity.hashValue
     hasNestedOptionals = form.hasNestedOptionals

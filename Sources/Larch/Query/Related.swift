@@ -24,7 +24,7 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
   /// The records as a query, to be refined and joined with all else that a query can say.
   ///
   /// They come in the order of their ids, also where the record keeps a list of ids: use
-  /// ``RecordReading/find(_:_:)-(R.Type,_)`` with the list for its own order. Running it
+  /// `RecordReading.find(_:_:)` with the list for its own order. Running it
   /// throws `.unsavedReference` where the record was never saved and others would have to refer to
   /// it.
   public var query: Query<Target> { Query().with { $0.filter = filter } }

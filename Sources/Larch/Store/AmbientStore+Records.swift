@@ -37,9 +37,9 @@ extension AmbientStore {
   }
 
   /// Replaces the stored record that has the id of this one, and brings the record up to date
-  /// with what hooks and ``Timestamped`` made of it. See ``WriteTransaction/update(_:)-(R)``.
+  /// with what hooks and ``Timestamped`` made of it. See `WriteTransaction.update(_:)`.
   ///
-  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``WriteTransaction/update(_:)-(R)``.
+  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as `WriteTransaction.update(_:)`.
   /// - Complexity: as ``save(_:)``.
   public func update<R: Record>(_ record: inout R) throws {
     switch try _target() {

@@ -11,7 +11,7 @@ extension Query {
   }
 
   /// The least value of a field, or nil when no record has one. See
-  /// ``RecordReading/min(_:of:)``.
+  /// ``RecordReading/min(_:of:)->Value?``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
@@ -22,7 +22,7 @@ extension Query {
   }
 
   /// The least value of an optional field, or nil when no record has one. See
-  /// ``RecordReading/min(_:of:)``.
+  /// ``RecordReading/min(_:of:)->Value?``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
@@ -33,7 +33,7 @@ extension Query {
   }
 
   /// The greatest value of a field, or nil when no record has one. See
-  /// ``RecordReading/max(_:of:)``.
+  /// ``RecordReading/max(_:of:)->Value?``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
@@ -44,7 +44,7 @@ extension Query {
   }
 
   /// The greatest value of an optional field, or nil when no record has one. See
-  /// ``RecordReading/max(_:of:)``.
+  /// ``RecordReading/max(_:of:)->Value?``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
@@ -130,7 +130,7 @@ extension Selection {
     try reader.count(self)
   }
 
-  /// How the selection would be answered. See ``RecordReading/explain(_:running:)``.
+  /// How the selection would be answered. See ``RecordReading/explain(_:running:)-(Query<R>,_)``.
   ///
   /// - Throws: as ``Query/fetch(in:)``.
   /// - Complexity: a few searches in the indexes, without running.

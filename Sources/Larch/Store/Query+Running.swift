@@ -45,17 +45,17 @@ extension Query {
     try reader.ids(self)
   }
 
-  /// Calls the closure with each record. See ``RecordReading/forEach(_:_:)``.
+  /// Calls the closure with each record. See ``RecordReading/forEach(_:_:)-(Query<R>,_)``.
   ///
   /// - Throws: what `body` throws, and as ``fetch(in:)``.
-  /// - Complexity: as ``RecordReading/forEach(_:_:)``.
+  /// - Complexity: as ``RecordReading/forEach(_:_:)-(Query<R>,_)``.
   public func forEach(in reader: some RecordReading = AmbientStore(), _ body: (R) throws -> Void)
     throws
   {
     try reader.forEach(self, body)
   }
 
-  /// How the query would be answered. See ``RecordReading/explain(_:running:)``.
+  /// How the query would be answered. See ``RecordReading/explain(_:running:)-(Query<R>,_)``.
   ///
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: a few searches in the indexes, without running.
@@ -76,11 +76,11 @@ extension Query {
     try reader.explain(counting: self, running: running)
   }
 
-  /// Deletes the records. See ``RecordWriting/delete(_:)``.
+  /// Deletes the records. See `RecordWriting.delete(_:)`.
   ///
   /// - Returns: how many there were.
   /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: as ``RecordWriting/delete(_:)``.
+  /// - Complexity: as `RecordWriting.delete(_:)`.
   @discardableResult
   public func delete(in writer: some RecordWriting = AmbientStore()) throws -> Int {
     try writer.delete(self)

@@ -33,7 +33,7 @@
 /// A hook may read and write in the transaction, through 64 hooks inside each other. What it throws
 /// undoes the save or the deletion and whatever its hooks did, and nothing else; the record in
 /// memory is as it was before the call. A hook must not change the id. A write closure may run more
-/// than once (see ``Store/write(_:)-((WriteTransaction)->T)``), and its hooks with it: what must
+/// than once (see `Store.write(_:)`), and its hooks with it: what must
 /// happen once belongs into `didCommit`.
 ///
 /// Hooks run wherever records are saved or deleted one by one or by a query, and for records that

@@ -25,7 +25,7 @@ extension RecordReading {
   }
 
   /// What deleting the records that the query describes would do: all of them together, as
-  /// ``RecordWriting/delete(_:)`` does.
+  /// `RecordWriting.delete(_:)` does.
   ///
   /// - Throws: as ``deletionPlan(for:_:)``, and what ``RecordReading/fetch(_:)-(Query<R>)`` throws.
   /// - Complexity: the query, and as ``deletionPlan(for:_:)``.

@@ -9,8 +9,8 @@ extension RecordReading {
   ///
   /// - Throws: `.invalidQuery` for a query that cannot be run as written, `.checksumMismatch` or
   ///   `.decodingFailed` for a stored record that cannot be read, `.unknownCollection`.
-  /// - Complexity: what the plan says (see ``explain(_:running:)``): with an index that fits, the
-  ///   logarithm of the collection and the records returned; without, all records.
+  /// - Complexity: what the plan says (see ``explain(_:running:)-(Query<R>,_)``): with an index
+  ///   that fits, the logarithm of the collection and the records returned; without, all records.
   public func fetch<R: Record>(_ query: Query<R>) throws -> [R] {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .records) { run, access in

@@ -33,7 +33,7 @@ extension RecordWriting {
   /// Inserts the record, or updates the one that has its id. See ``WriteTransaction/save(_:)``.
   ///
   /// On a store each call is a transaction of its own, with its own flush of the disk: put what
-  /// belongs together, and what is much, into one ``Store/write(_:)-((WriteTransaction)->T)``.
+  /// belongs together, and what is much, into one `Store.write(_:)`.
   ///
   /// - Throws: as ``WriteTransaction/save(_:)``, and on a store as its `write`.
   /// - Complexity: O(log n) for the record and each index entry that changes.
@@ -72,9 +72,9 @@ extension RecordWriting {
   }
 
   /// Replaces the stored record that has the id of this one. See
-  /// ``WriteTransaction/update(_:)-(R)``.
+  /// `WriteTransaction.update(_:)`.
   ///
-  /// - Throws: as ``WriteTransaction/update(_:)-(R)``, and on a store as its `write`.
+  /// - Throws: as `WriteTransaction.update(_:)`, and on a store as its `write`.
   /// - Complexity: as ``save(_:)``.
   @_disfavoredOverload  // As above.
   public func update<R: Record>(_ record: R) throws { try _writing { try $0.update(record) } }
@@ -82,7 +82,7 @@ extension RecordWriting {
   /// Replaces the stored record that has the id of this one, and brings the record up to date
   /// with what hooks and ``Timestamped`` made of it.
   ///
-  /// - Throws: as ``WriteTransaction/update(_:)-(R)``, and on a store as its `write`.
+  /// - Throws: as `WriteTransaction.update(_:)`, and on a store as its `write`.
   /// - Complexity: as ``save(_:)``.
   @_disfavoredOverload  // As above.
   public func update<R: Record>(_ record: inout R) throws {

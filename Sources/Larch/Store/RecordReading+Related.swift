@@ -154,7 +154,8 @@ extension RecordReading {
   /// the owner itself holds come in the order it has them in, whether the records are there or not.
   ///
   /// - Throws: what `body` throws, and as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search and the ids, in constant memory; through join records, as ``ids(_:)``.
+  /// - Complexity: one search and the ids, in constant memory; through join records, as
+  ///   ``ids(_:)->[Target.ID]``.
   public func forEachID<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>, _ body: (Target.ID) throws -> Void
   ) throws {

@@ -82,10 +82,11 @@ extension RecordReading {
   /// try store.forEach(Company.all, with: Company.people) { company, people in … }
   /// ```
   ///
-  /// For what is too much for an array; the parameters are those of ``fetch(_:with:from:)``. In a
-  /// write transaction, whose records the closure may change, all are read before the first call.
+  /// For what is too much for an array; the parameters are those of
+  /// ``fetch(_:with:from:)->[(A.Owner,[A.Target])]``. In a write transaction, whose records the
+  /// closure may change, all are read before the first call.
   ///
-  /// - Throws: what `body` throws; as ``fetch(_:with:from:)``.
+  /// - Throws: what `body` throws; as ``fetch(_:with:from:)->[(A.Owner,[A.Target])]``.
   /// - Complexity: in a read, the memory of one record with its related ones, and of those that
   ///   several share: the targets of a list of ids, of join records and of ``ManyToMany``.
   public func forEach<A: ToManyAssociation>(
@@ -134,7 +135,7 @@ extension Query {
   }
   /// Calls the closure with each record and its related ones, one after the other.
   ///
-  /// - Throws: what `body` throws; as ``fetch(with:from:in:)``.
+  /// - Throws: what `body` throws; as ``fetch(with:from:in:)->[(R,[A.Target])]``.
   /// - Complexity: as ``RecordReading/forEach(_:with:from:_:)``.
   public func forEach<A: ToManyAssociation>(
     with association: A, from targets: Query<A.Target> = A.Target.all,

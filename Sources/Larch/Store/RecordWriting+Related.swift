@@ -17,7 +17,7 @@ extension RecordWriting {
   ///   end of the transaction for a record that is not there, `.recordNotFound` for the record whose
   ///   property is to be set, `.unsuitableAssociation` through a join record, which has to be saved
   ///   itself, and for a property that cannot be set; `.unknownAssociation`, what
-  ///   ``WriteTransaction/update(_:)`` throws. Nothing is changed then.
+  ///   `WriteTransaction.update(_:)` throws. Nothing is changed then.
   /// - Complexity: two searches and two entries for ``ManyToMany``; else reading and saving one
   ///   record.
   public func add<Owner: Record, Target: Record>(
@@ -82,7 +82,7 @@ extension RecordWriting {
   ///
   /// - Throws: `.unsuitableAssociation` where the property must hold an id, or cannot be set;
   ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, what
-  ///   ``WriteTransaction/update(_:)`` and, of join records, ``WriteTransaction/delete(_:_:)``
+  ///   `WriteTransaction.update(_:)` and, of join records, ``WriteTransaction/delete(_:_:)``
   ///   throws. Nothing is changed then.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
   public func remove<Owner: Record, Target: Record>(

@@ -107,8 +107,8 @@ extension Related {
 
   /// Saves a record, which may be new, and relates it to the owner.
   ///
-  /// - Throws: as ``RecordWriting/add(_:to:)-(Target,_)``.
-  /// - Complexity: as ``RecordWriting/add(_:to:)-(Target,_)``.
+  /// - Throws: as `RecordWriting.add(_:to:)`.
+  /// - Complexity: as `RecordWriting.add(_:to:)`.
   public func add(_ record: inout Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(&record, to: self)
   }

@@ -31,8 +31,8 @@ extension Store {
 
   /// Replaces the stored record that has the id of this one, without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError` as ``save(_:)``; as ``RecordWriting/update(_:)-(R)``.
-  /// - Complexity: as ``RecordWriting/update(_:)-(R)``, beside a change of threads.
+  /// - Throws: `CancellationError` as ``save(_:)``; as `RecordWriting.update(_:)`.
+  /// - Complexity: as `RecordWriting.update(_:)`, beside a change of threads.
   public nonisolated(nonsending) func update<R: Record>(_ record: R) async throws {
     try await write { tx in try tx.update(record) }
   }
@@ -40,8 +40,8 @@ extension Store {
   /// Replaces the stored record that has the id of this one, and brings the record up to date,
   /// without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError` as ``save(_:)``; as ``RecordWriting/update(_:)-(R)``.
-  /// - Complexity: as ``RecordWriting/update(_:)-(R)``, beside a change of threads.
+  /// - Throws: `CancellationError` as ``save(_:)``; as `RecordWriting.update(_:)`.
+  /// - Complexity: as `RecordWriting.update(_:)`, beside a change of threads.
   public nonisolated(nonsending) func update<R: Record>(_ record: inout R) async throws {
     let original = record
     record = try await write { tx in

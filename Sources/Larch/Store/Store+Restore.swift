@@ -7,7 +7,7 @@ extension Store {
   /// changed. A crash leaves the old store or the new one, never a mixture.
   ///
   /// - Parameters:
-  ///   - backup: a file that ``backup(to:replacing:progress:)-(_,_,((SpaceProgress)->Void)?)`` made,
+  ///   - backup: a file that `backup(to:replacing:progress:)` made,
   ///     or a copy of a store that nobody had open.
   ///   - path: where the store shall be.
   ///   - replacing: whether a store may be there, which is lost then.

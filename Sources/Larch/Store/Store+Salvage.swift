@@ -83,11 +83,7 @@ private final class StoreSalvage {
   private var databaseCount = 0
 
   init(_ path: String, to target: String, progress: ((Int) -> Void)?) throws {
-    if FileManager.default.fileExists(atPath: target) {
-      throw LarchError(
-        .fileExists, "There is a file where the new store was to be made; choose another path."
-      ) { $0.path = target }
-    }
+    try FreshStore.checkPlace(target)
     self.path = path
     source = try PageTree(path: path)
     self.target = target
@@ -114,7 +110,7 @@ private final class StoreSalvage {
     }
     knownShapes.setCount(Int(shapes.keys.max() ?? 0))
     databaseCount = collections.count + 2 * associations.count
-    try withNewStore { environment in
+    try FreshStore.make(at: target, databaseCount: databaseCount) { environment in
       try environment.write { transaction in
         let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
         try storage.restore(
@@ -134,54 +130,6 @@ private final class StoreSalvage {
       }
     }
     return report
-  }
-
-  /// Fills a new store that gets its place when it is complete: nobody could tell a part of the
-  /// records from all that could be saved.
-  private func withNewStore(_ fill: (LMDBEnvironment) throws -> Void) throws {
-    let location = try StoreLocation(target)
-    let (environment, temporary) = try makeTemporary(in: location.directory)
-    defer { temporary.discard() }
-    do {
-      do {
-        defer { environment.close() }
-        try fill(environment)
-      }
-      try temporary.place(at: location)
-    } catch var error as LarchError {
-      // The temporary name means nothing to anyone.
-      if error.context.path == temporary.path { error.context.path = target }
-      throw error
-    }
-  }
-
-  /// An empty store under a temporary name; made again where another maker of a store in the same
-  /// directory took it for a leftover, which it can until it is locked.
-  private func makeTemporary(
-    in directory: String
-  ) throws -> (environment: LMDBEnvironment, file: TemporaryFile) {
-    var attempt = 0
-    while true {
-      attempt += 1
-      let path = TemporaryFile.freePath(in: directory)
-      do {
-        var options = Store.Options().forEnvironment(StoreSchema())
-        options.maxDatabases = max(options.maxDatabases, databaseCount + 64)
-        let environment = try LMDBEnvironment.open(
-          path: path, options: options, initialize: CatalogLoader.initialize)
-        do {
-          return (environment, try TemporaryFile(adopting: path, for: target))
-        } catch {
-          environment.close()
-          throw error
-        }
-      } catch var error as LarchError {
-        ScratchFile.remove(path)
-        if attempt < 16, error.code == .fileNotFound || error.code == .outOfResources { continue }
-        if error.context.path == path { error.context.path = target }
-        throw error
-      }
-    }
   }
 
   // MARK: The catalog

@@ -1,4 +1,4 @@
-/// Thrown inside ``Store/transaction(_:)-(()->T)`` to undo it and go on without an error.
+/// Thrown inside `Store.transaction(_:)` to undo it and go on without an error.
 public struct Rollback: Error, Sendable {
   /// Undoes the innermost transaction.
   public init() {}
@@ -16,7 +16,7 @@ extension Store {
   /// ```
   ///
   /// Inside a running transaction it is a part of that one, which can be undone by itself. The
-  /// closure may run more than once, as that of ``write(_:)-((WriteTransaction)->T)``.
+  /// closure may run more than once, as that of `write(_:)`.
   ///
   /// Records that were saved keep the ids they were given when everything is undone: nothing else
   /// is given them while the store is open, and saving such a record inserts it.
@@ -24,8 +24,8 @@ extension Store {
   /// - Returns: what `body` returns; nil when it threw ``Rollback``, which undoes everything and
   ///   is not passed on.
   /// - Throws: what `body` throws, after everything is undone; `.noDefaultStore`, `.readOnly`
-  ///   inside a read, and as ``write(_:)-((WriteTransaction)->T)``.
-  /// - Complexity: as ``write(_:)-((WriteTransaction)->T)``; inside another one, as
+  ///   inside a read, and as `write(_:)`.
+  /// - Complexity: as `write(_:)`; inside another one, as
   ///   ``WriteTransaction/savepoint(_:)``.
   @available(*, noasync, message: "It would block a thread that all tasks share; use `try await`.")
   @discardableResult

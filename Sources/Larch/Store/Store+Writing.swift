@@ -7,8 +7,7 @@ extension Store {
   /// middle: do nothing in it that must happen once, or put it into
   /// ``WriteTransaction/afterCommit(_:)``.
   ///
-  /// Code of tasks must not block its thread: it uses ``write(durability:file:line:_:)-((WriteTransaction)->T)``
-  /// with `await`.
+  /// Code of tasks must not block its thread: it uses the asynchronous form, with `await`.
   ///
   /// - Parameters:
   ///   - durability: what this commit waits for; as the store was opened unless given.

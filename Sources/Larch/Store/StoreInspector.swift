@@ -37,6 +37,8 @@ package struct StoreInspector {
     package let traits: [String]
     /// Of lists: how many links they have.
     package let linkCount: Int
+    /// Of a reference: the coding names of the property.
+    let path: [String]
     let lists: StoredLists?
   }
 
@@ -91,6 +93,17 @@ package struct StoreInspector {
   package func forEachRecord(
     in collection: Collection, _ body: (_ id: String, _ json: String) throws -> Void
   ) throws {
+    try forEachStoredRecord(in: collection) { id, bytes in
+      try body(
+        collection.stored.idKind.text(of: id), try RawRecord(bytes, shapes: shapes).json())
+    }
+  }
+
+  /// Visits the bytes of the records in the order of their ids.
+  func forEachStoredRecord(
+    in collection: Collection,
+    _ body: (_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
     var cursor = try LMDBCursor(collection.records, in: transaction)
     var entry = try cursor.first()
     while let here = entry {
@@ -98,9 +111,7 @@ package struct StoreInspector {
         let bytes = RecordEnvelope.open(
           here.value, id: here.key, collection: collection.stored.id)
       else { throw RecordEnvelope.damaged(here.key, collection.stored) }
-      try body(
-        collection.stored.idKind.text(of: here.key),
-        try RawRecord(bytes, shapes: shapes).json())
+      try body(here.key, bytes)
       entry = try cursor.next()
     }
   }
@@ -150,6 +161,7 @@ extension StoreInspector.Association {
     let names: [(StoredAssociation.Traits, String)] = [
       (.optional, "optional"), (.list, "list"), (.one, "one"),
     ]
+    path = stored.path
     traits = names.filter { stored.traits.contains($0.0) }.map(\.1)
     linkCount = try lists?.databases.forward.statistics(in: transaction).entries ?? 0
     self.lists = lists

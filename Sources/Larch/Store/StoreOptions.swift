@@ -91,7 +91,7 @@ extension Store {
     /// As ``Options/Durability-swift.enum/durable``.
     case durable
     /// As ``Options/Durability-swift.enum/relaxed``: the newest commit may be missing when the power
-    /// fails, until the next durable one or ``Store/sync()-()``.
+    /// fails, until the next durable one or `Store.sync()`.
     case relaxed
   }
 

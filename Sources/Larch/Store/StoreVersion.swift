@@ -37,7 +37,7 @@ extension Store {
   ///
   /// - Throws: `.closed`; `.schemaChanged` when another program changed what is declared;
   ///   `.readersFull`, `.ioFailure` as each read.
-  /// - Complexity: O(1), as an empty ``read(_:)``.
+  /// - Complexity: O(1), as an empty `read(_:)`.
   public var version: StoreVersion {
     get throws {
       // Not the number in the header of the file: there a commit shows up before it is on the disk

@@ -28,7 +28,7 @@ extension RecordWriting {
   /// stay as it is.
   ///
   /// - Returns: how many records were given to the closure.
-  /// - Throws: what `change` throws, `.uniqueConflict` and what ``WriteTransaction/update(_:)``
+  /// - Throws: what `change` throws, `.uniqueConflict` and what `WriteTransaction.update(_:)`
   ///   throws, `.invalidQuery` for a changed id; nothing is changed then.
   /// - Complexity: the query, and for each record reading, saving and the index entries that
   ///   differ.

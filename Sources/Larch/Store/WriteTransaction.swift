@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The one write of a store that runs at a time: all of its changes are kept, or none.
 ///
-/// Made by ``Store/write(_:)`` and valid inside its closure, on its thread. Reading in it sees
+/// Made by `Store.write(_:)` and valid inside its closure, on its thread. Reading in it sees
 /// its own changes.
 public class WriteTransaction: ReadTransaction {
   final let writer: WriteContext

@@ -243,7 +243,7 @@ struct AssociationEvolutionTests {
           #expect(try first.read { try $0.count(Version.LinkedFirm.self) } == 2)
           try using(path, Version.strict) { second throws in
             #expect(try second.read { try $0.count(Version.StrictFirm.self) } == 2)
-            let error = relationError {
+            let error = caught {
               try first.write { tx in _ = try tx.count(Version.LinkedFirm.self) }
             }
             #expect(error?.code == .schemaChanged)
@@ -294,7 +294,7 @@ struct AssociationEvolutionTests {
         let firm = try #require(
           try store.read { tx throws in try tx.find(Version.StrictFirm.self, 1) })
         let clerks = firm.related(HasMany<Version.StrictFirm, Version.StrictClerk>(\.firmID))
-        let error = relationError { _ = try clerks.count(in: store) }
+        let error = caught { _ = try clerks.count(in: store) }
         #expect(error?.code == .unknownAssociation)
         #expect(error?.context.field == "Clerk.firmID")
         let guests = firm.related(

@@ -58,16 +58,16 @@ struct HostileAssociationTests {
   private func expectCorrupted(_ path: String, _ store: Store, _ comment: String) {
     var errors: [LarchError?] = []
     // The store that is open notices the new generation; then ones that are opened.
-    errors.append(relationError { try store.read { tx throws in _ = try tx.count(Song.self) } })
-    errors.append(relationError { _ = try store.verify() })
-    errors.append(relationError { _ = try store.dump() })
+    errors.append(caught { try store.read { tx throws in _ = try tx.count(Song.self) } })
+    errors.append(caught { _ = try store.verify() })
+    errors.append(caught { _ = try store.dump() })
     store.close()
     for types in [[Song.self, Album.self], [Album.self], []] as [[any Record.Type]] {
       for isReadOnly in [false, true] {
         var options = Store.Options()
         options.isReadOnly = isReadOnly
         errors.append(
-          relationError {
+          caught {
             let store = try Store(path: path, types: types, options: options, isTemporary: false)
             defer { store.close() }
             _ = try store.verify()
@@ -119,10 +119,10 @@ struct HostileAssociationTests {
 
   private func expectMissingLists(_ path: String, _ store: Store) {
     store.close()
-    let opened = relationError { try Store(at: path, for: Song.self, Album.self).close() }
+    let opened = caught { try Store(at: path, for: Song.self, Album.self).close() }
     #expect(opened?.code == .corrupted)
     #expect(opened?.context.detail == "links.99")
-    let other = relationError {
+    let other = caught {
       let store = try Store(at: path, options: .init())
       defer { store.close() }
       #expect(try store.verify().faults.map(\.kind) == [.page])

@@ -79,23 +79,4 @@ extension Store {
 
   /// What a verification finds, a line each.
   func faults() throws -> [String] { try verify().faults.map(\.description) }
-
-  func saveAll<R: Record>(_ records: [R]) throws {
-    try write { tx throws in
-      for record in records {
-        var record = record
-        try tx.save(&record)
-      }
-    }
-  }
-}
-
-/// The error of a piece of work, or nil when there was none.
-func relationError(_ work: () throws -> Void) -> LarchError? {
-  do {
-    try work()
-    return nil
-  } catch {
-    return error as? LarchError
-  }
 }

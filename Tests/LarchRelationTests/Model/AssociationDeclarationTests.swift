@@ -171,7 +171,7 @@ struct AssociationDeclarationTests {
     for (name, change) in changes {
       var wrong = sound
       change(&wrong)
-      let error = relationError { try store.write { try $0.save(&wrong) } }
+      let error = caught { try store.write { try $0.save(&wrong) } }
       #expect(error?.code == .danglingReference, "\(name): \(String(describing: error))")
       #expect(error?.context.field == "Holder.\(name)")
     }
@@ -248,10 +248,10 @@ struct AssociationDeclarationTests {
     #expect(report.referenceCount == 5)
     var second = Shapes.Node()
     second.link.deep = .init(lastID: nodes[1].id)
-    let error = relationError { try store.write { try $0.save(&second) } }
+    let error = caught { try store.write { try $0.save(&second) } }
     #expect(error?.code == .uniqueConflict)
     second.link.deep?.lastID = 99
-    #expect(relationError { try store.write { try $0.save(&second) } }?.code == .danglingReference)
+    #expect(caught { try store.write { try $0.save(&second) } }?.code == .danglingReference)
     try store.lose(Shapes.Node.self, nodes[2].id)
     #expect(
       try store.verify().faults.map(\.association).filter { $0 != nil } == [
@@ -384,7 +384,7 @@ struct AssociationDeclarationTests {
     try store.saveAll([
       OneOverIndex.Profile(userID: 1), OneOverIndex.Profile(), OneOverIndex.Profile(),
     ])
-    let error = relationError { try store.saveAll([OneOverIndex.Profile(userID: 1)]) }
+    let error = caught { try store.saveAll([OneOverIndex.Profile(userID: 1)]) }
     #expect(error?.code == .uniqueConflict)
     #expect(try store.verify().isClean)
   }

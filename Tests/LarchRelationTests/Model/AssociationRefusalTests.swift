@@ -218,7 +218,7 @@ struct AssociationRefusalTests {
   func refused(types: [any Record.Type], collection: String, field: String?, hint: String) throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
-    let error = relationError {
+    let error = caught {
       try Store(path: path, types: types, options: .init(), isTemporary: false).close()
     }
     #expect(error?.code == .invalidSchema, "\(types): \(String(describing: error))")
@@ -251,7 +251,7 @@ struct AssociationRefusalTests {
     for isReadOnly in [false, true] {
       var options = Store.Options()
       options.isReadOnly = isReadOnly
-      let error = relationError { try Store(at: path, for: Inner.self, options: options).close() }
+      let error = caught { try Store(at: path, for: Inner.self, options: options).close() }
       #expect(error?.code == .schemaMismatch)
       #expect(error?.context.field == "A.inner/A.inner/peers")
     }

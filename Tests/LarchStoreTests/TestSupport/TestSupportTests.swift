@@ -15,36 +15,6 @@ struct TestSupportTests {
     static let schema = Schema<Mixed> { Index(\.kinds) }
   }
 
-  @Test("Equal texts do not differ; others show the lines that do, with two lines around them")
-  func difference() {
-    #expect(TextDifference.between(expected: "", actual: "") == nil)
-    #expect(TextDifference.between(expected: "a\nb\n", actual: "a\nb\n") == nil)
-    let old = (1...12).map { "line \($0)" }
-    var new = old
-    new[5] = "other"
-    new.append("more")
-    #expect(
-      TextDifference.between(
-        expected: old.joined(separator: "\n"), actual: new.joined(separator: "\n")) == """
-            …
-            line 4
-            line 5
-          - line 6
-          + other
-            line 7
-            line 8
-            …
-            line 11
-            line 12
-          + more
-          """)
-    #expect(TextDifference.between(expected: "a", actual: "a\n") == "  a\n+ ")
-    #expect(TextDifference.between(expected: "a", actual: "b") == "- a\n+ b")
-    // Equal for Swift, but not the same bytes: what a store writes is bytes.
-    #expect(TextDifference.between(expected: "é", actual: "e\u{301}") == "- é\n+ e\u{301}")
-    #expect(TextDifference.between(expected: "a\nb\na", actual: "a") == "  a\n- b\n- a")
-  }
-
   @Test("The generator gives the same numbers everywhere")
   func generator() {
     var random = SeededGenerator(seed: 1)

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds and runs the packages in Examples as their users would, against this checkout. They share a
+# build directory, so that the library is compiled for the first of them only.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$root"
+build=(--scratch-path "$root/.build/examples" ${swift_flags[@]+"${swift_flags[@]}"})
+
+say "== Hello"
+swift build --package-path Examples/Hello "${build[@]}"
+hello=$(swift build --package-path Examples/Hello "${build[@]}" --show-bin-path)/Hello
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# Twice: the second run finds what the first has stored.
+(cd "$scratch" && "$hello" && "$hello") >"$scratch/output"
+printf '%s\n' '1 Water the larch' '1 Water the larch' '2 Water the larch' |
+  diff - "$scratch/output" || fail "Hello printed something else (>) than it should (<)."
+
+say "== SnapshotTests"
+swift test --package-path Examples/SnapshotTests "${build[@]}"
+
+say "examples: fine"

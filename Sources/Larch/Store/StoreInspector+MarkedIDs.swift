@@ -1,0 +1,121 @@
+/// What a look at a store shows with marks in place of ids, for dumps that name them otherwise.
+extension StoreInspector {
+  /// The values of a key, ids among them.
+  package struct MarkedKey {
+    package enum Part: Hashable {
+      case text(String)
+      case id(MarkedID)
+    }
+
+    package let parts: [Part]
+    /// What is written before and behind the values.
+    package let opening: String
+    package let closing: String
+  }
+
+  /// Whether the ids of a collection may be others in the next run.
+  package func hasMarkedIDs(_ collection: Collection) -> Bool {
+    switch collection.stored.idKind {
+    case .assigned, .uuid: true
+    case .integer, .unsigned, .string: false
+    }
+  }
+
+  /// An id of a collection from its text; nil for one that its user chose.
+  package func markedID(_ text: String, of collection: Collection) -> MarkedID? {
+    switch collection.stored.idKind {
+    case .assigned: MarkedID(collection: collection.name, text: text)
+    case .uuid: MarkedID(collection: nil, text: text)
+    case .integer, .unsigned, .string: nil
+    }
+  }
+
+  /// Visits the records in the order of their ids, as JSON with marks.
+  package func forEachMarkedRecord(
+    in collection: Collection, _ body: (_ id: String, _ json: MarkedText) throws -> Void
+  ) throws {
+    let marks = IDMarks(collections: assignedPaths(of: collection))
+    var cursor = try LMDBCursor(collection.records, in: transaction)
+    var entry = try cursor.first()
+    while let here = entry {
+      guard
+        let bytes = RecordEnvelope.open(
+          here.value, id: here.key, collection: collection.stored.id)
+      else { throw RecordEnvelope.damaged(here.key, collection.stored) }
+      try body(
+        collection.stored.idKind.text(of: here.key),
+        try RawRecord(bytes, shapes: shapes).json(marking: marks))
+      entry = try cursor.next()
+    }
+  }
+
+  /// Visits the entries of an index in the order of their keys, with dates as in JSON.
+  package func forEachMarkedEntry(
+    of index: Index, in collection: Collection,
+    _ body: (_ key: MarkedKey, _ id: String) throws -> Void
+  ) throws {
+    let collections = assignedParts(of: index, in: collection)
+    var cursor = try LMDBCursor(index.database, in: transaction)
+    var entry = try cursor.first()
+    while let here = entry {
+      try body(
+        MarkedKey(here.key, form: index.form, collections: collections),
+        collection.stored.idKind.text(of: here.value))
+      entry = try cursor.next()
+    }
+  }
+
+  /// Where records have ids that a store assigned: their own, and references to others.
+  private func assignedPaths(of collection: Collection) -> [[String]: String] {
+    var paths: [[String]: String] = [:]
+    for association in associations where !association.isLists {
+      if association.first == collection.name, isAssigned(association.second) {
+        paths[association.path] = association.second
+      }
+    }
+    if collection.stored.idKind == .assigned { paths[["id"]] = collection.name }
+    return paths
+  }
+
+  private func isAssigned(_ name: String) -> Bool {
+    collections.contains { $0.name == name && $0.stored.idKind == .assigned }
+  }
+
+  /// The same for the values of a key, by their places. Only where each field is one value: else the
+  /// places are not those of the fields.
+  private func assignedParts(of index: Index, in collection: Collection) -> [Int: String] {
+    let fields = index.definition.split(separator: ";", omittingEmptySubsequences: false)
+      .dropFirst(2).filter { !$0.hasPrefix("default:") && !$0.hasPrefix("renamed:") }
+    guard let parts = index.form?.parts, parts.count == fields.count,
+      parts.allSatisfy({ if case .primitive = $0.unwrapped.node { true } else { false } })
+    else { return [:] }
+    let paths = assignedPaths(of: collection)
+    var result: [Int: String] = [:]
+    for (place, field) in fields.enumerated() {
+      let path = field.drop { "[]~=".contains($0) }.split(separator: ".").map(String.init)
+      result[place] = paths[path]
+    }
+    return result
+  }
+}
+
+extension StoreInspector.MarkedKey {
+  fileprivate init(_ key: UnsafeRawBufferPointer, form: KeyForm?, collections: [Int: String]) {
+    guard let form, let decoded = try? KeyReader.read(key, as: form) else {
+      self.init(
+        parts: [.text(IndexSchema.text(of: key, form: nil))], opening: "", closing: "")
+      return
+    }
+    let parts = decoded.values.enumerated().map { place, value -> Part in
+      switch value {
+      case .uuid: .id(MarkedID(collection: nil, text: value.description))
+      case .signed:
+        collections[place].map { .id(MarkedID(collection: $0, text: value.description)) }
+          ?? .text(value.description)
+      case .date(let seconds): .text(JSONTextWriter.dateText(seconds))
+      default: .text(value.description)
+      }
+    }
+    self.init(parts: parts, opening: "[", closing: decoded.isCut ? "…]" : "]")
+  }
+}

@@ -1,0 +1,172 @@
+public import Larch
+
+extension Store {
+  /// How ``dump(_:ids:)`` shows ids that are others in each run.
+  public enum DumpIDs: Sendable {
+    /// As they are stored.
+    case stored
+    /// By names that tell what they are: `Person#1`, `Person#2`, `UUID#1`.
+    case named
+  }
+
+  /// As ``dump(_:)``, with names for ids that the next run gives otherwise: those that the store
+  /// assigned, and UUIDs.
+  ///
+  /// ```text
+  /// collection Company: 1 record
+  ///   Company#1 {"id":"Company#1","name":"Acme"}
+  /// collection Person: 2 records
+  ///   Person#1 {"companyID":"Company#1","id":"Person#1","name":"Ada"}
+  ///   Person#2 {"companyID":"Company#1","id":"Person#2","name":"Bo"}
+  ///   index companyID: 2 entries
+  ///     [Company#1] -> Person#1
+  ///     [Company#1] -> Person#2
+  /// reference Person.companyID: Person to Company, optional, on delete none, nullify
+  /// ```
+  ///
+  /// They have them wherever they are: as the id of the record, as a reference, in the keys of
+  /// indexes, in lists. Names are given in the order of appearance: of ids that were assigned, in
+  /// their order; of records with UUIDs, in the order of what the records hold, and of records that
+  /// hold the same, of what they are tied to. A UUID that is the id of no record is `UUID#1`, an
+  /// assigned id whose record is gone `Person#missing1`. Ids that you chose yourself stay as they
+  /// are. Dates in keys are as in records: `"2001-01-01T00:00:00Z"`.
+  ///
+  /// Two things cannot be told from the file. An integer refers to a record only where an
+  /// association says so: declare a `BelongsTo` for the property. And a set of UUIDs is stored as
+  /// a list in the order of the UUIDs, which is another one in each run.
+  ///
+  /// - Throws: `.checksumMismatch` or `.decodingFailed` when something cannot be read.
+  /// - Complexity: O(n log n) for n records and entries, mostly; all of it is held in memory.
+  public func dump(_ contents: DumpContents = .all, ids: DumpIDs) throws -> String {
+    if ids == .stored { return try dump(contents) }
+    var lines: [String] = []
+    try inspect { inspector in
+      var names = try DumpNames(inspector)
+      for collection in inspector.collections.sorted(by: { $0.name < $1.name }) {
+        lines.append(collection.summary)
+        if contents.contains(.records) {
+          for record in names.records[collection.name] ?? [] {
+            let json = record.json.text { "\"\(names.name($0))\"" }
+            lines.append("  \(names.name(record.identity.id)) \(json)")
+          }
+        }
+        for index in collection.indexes.sorted(by: { $0.name < $1.name }) {
+          lines.append("  " + index.summary)
+          guard contents.contains(.entries) else { continue }
+          lines += try entryLines(of: index, in: collection, inspector, &names)
+        }
+      }
+      for association in inspector.associations {
+        lines.append(association.summary)
+        if contents.contains(.links) {
+          lines += linkLines(names.links[association.key] ?? [], names)
+        }
+      }
+    }
+    return lines.joined(separator: "\n") + (lines.isEmpty ? "" : "\n")
+  }
+}
+
+private struct NamedEntry {
+  let key: StoreInspector.MarkedKey
+  let identity: DumpNames.Identity
+}
+
+private func entryLines(
+  of index: StoreInspector.Index, in collection: StoreInspector.Collection,
+  _ inspector: StoreInspector, _ names: inout DumpNames
+) throws -> [String] {
+  var entries: [NamedEntry] = []
+  try inspector.forEachMarkedEntry(of: index, in: collection) { key, id in
+    entries.append(
+      NamedEntry(key: key, identity: DumpNames.Identity(id, of: collection, inspector)))
+  }
+  // A computed property may have a UUID that no record shows: it is named by its record.
+  for entry in entries.enumerated().sorted(by: { isBefore($0, $1, names) }) {
+    names.learn(entry.element.key.parts.compactMap(\.id))
+  }
+  return ordered(entries, part: 0, names).map { entry in
+    let parts = entry.key.parts.map { part in
+      switch part {
+      case .text(let text): text
+      case .id(let id): names.name(id)
+      }
+    }
+    return "    " + entry.key.opening + parts.joined(separator: ", ") + entry.key.closing + " -> "
+      + names.name(entry.identity.id)
+  }
+}
+
+/// Entries of equal keys are in the order of their ids, which their names may change.
+private func isBefore(
+  _ one: (offset: Int, element: NamedEntry), _ other: (offset: Int, element: NamedEntry),
+  _ names: DumpNames
+) -> Bool {
+  // Ids that have no names have no ranks either, and stay as they are.
+  (names.rank(one.element.identity.id), one.offset)
+    < (names.rank(other.element.identity.id), other.offset)
+}
+
+/// Entries in the order of their keys, where ids count by their names: those that agree up to a part
+/// stand together, and are put in order by that part if it is an id.
+private func ordered(_ entries: [NamedEntry], part: Int, _ names: DumpNames) -> [NamedEntry] {
+  guard entries.count > 1 else { return entries }
+  guard let most = entries.map(\.key.parts.count).max(), part < most else {
+    return entries.enumerated().sorted { isBefore($0, $1, names) }.map(\.element)
+  }
+  var runs: [[NamedEntry]] = []
+  for entry in entries {
+    if let last = runs.last?.first, value(part, of: last) == value(part, of: entry) {
+      runs[runs.count - 1].append(entry)
+    } else {
+      runs.append([entry])
+    }
+  }
+  return runs.enumerated().sorted { one, other in
+    guard let first = value(part, of: one.element[0])?.id,
+      let second = value(part, of: other.element[0])?.id
+    else { return one.offset < other.offset }
+    return (names.rank(first), one.offset) < (names.rank(second), other.offset)
+  }.flatMap { ordered($0.element, part: part + 1, names) }
+}
+
+private func value(_ part: Int, of entry: NamedEntry) -> StoreInspector.MarkedKey.Part? {
+  part < entry.key.parts.count ? entry.key.parts[part] : nil
+}
+
+private func linkLines(_ links: [DumpNames.Link], _ names: DumpNames) -> [String] {
+  func ordered(_ ends: [MarkedID]) -> [MarkedID] {
+    ends.enumerated().sorted {
+      (names.rank($0.element), $0.offset) < (names.rank($1.element), $1.offset)
+    }.map(\.element)
+  }
+  var others: [MarkedID: [MarkedID]] = [:]
+  var firsts: [MarkedID] = []
+  for link in links {
+    if others[link.first.id] == nil { firsts.append(link.first.id) }
+    others[link.first.id, default: []].append(link.second.id)
+  }
+  return ordered(firsts).map { first in
+    let list = ordered(others[first] ?? []).map { names.name($0) }
+    return "  \(names.name(first)) -> \(list.joined(separator: ", "))"
+  }
+}
+
+extension StoreInspector.MarkedKey.Part {
+  fileprivate var id: MarkedID? {
+    if case .id(let id) = self { id } else { nil }
+  }
+}
+
+extension StoreInspector.Collection {
+  fileprivate var summary: String {
+    "collection \(name): \(recordCount) \(recordCount == 1 ? "record" : "records")"
+  }
+}
+
+extension StoreInspector.Index {
+  fileprivate var summary: String {
+    "\(isUnique ? "unique" : "index") \(name): \(entryCount) "
+      + (entryCount == 1 ? "entry" : "entries") + (isReady ? "" : ", being built")
+  }
+}

@@ -1,0 +1,65 @@
+internal import Foundation
+internal import Larch
+
+/// `larch export`: a store as text.
+struct ExportCommand: Command {
+  static let name = "export"
+  static let summary = "writes a store, or some collections, as JSON lines that import reads back"
+  static let discussion = """
+    The first line holds the catalog, then each line is a record or a part of a list, and the last \
+    line counts them. Nothing is lost: import makes a store of it that has the same bytes in each \
+    record. The format is in docs/export-format.md.
+    """
+  private static let collections = Operand(
+    "COLLECTION", "a collection to export; all of them unless given", isOptional: true,
+    isRepeated: true)
+  private static let output = Option<String>(
+    "--output", short: "-o", "FILE", "write to this file, which must not be there",
+    completion: .file)
+  private static let force = Flag("--force", "take the place of a file that is there")
+  static let operands = [Operand.store, collections]
+  static let options: [any OptionDeclaration] = [output, force]
+  static let examples = [
+    Example("larch export people.larch -o people.jsonl", "Write everything to a file"),
+    Example("larch export people.larch Person | jq .record.name", "Look into one collection"),
+    Example("larch export people.larch | gzip > people.jsonl.gz", "Compress it on the way"),
+  ]
+
+  private let path: String
+  private let names: [String]?
+  private let output: String?
+  private let isForced: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    let names = arguments.all(Self.collections)
+    self.names = names.isEmpty ? nil : names
+    output = arguments[Self.output]
+    isForced = arguments[Self.force]
+    if isForced, output == nil { throw UsageError("--force is for a file, which --output names") }
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let store = try StoreFile.open(path)
+    defer { store.close() }
+    let progress = Progress("exporting", on: console)
+    defer { progress.end() }
+    func show(_ done: Int, _ total: Int) {
+      progress.update(
+        total == 0 ? 1 : Double(done) / Double(total), ", \(Amount.count(done)) records")
+    }
+    guard let output else {
+      try store.export(names, progress: show) { piece in
+        try console.print(verbatim: String(decoding: piece, as: UTF8.self))
+      }
+      return .well
+    }
+    let summary = try store.export(names, toFile: output, replacing: isForced, progress: show)
+    progress.end()
+    let links = summary.linkCount > 0 ? " and \(Amount.count(summary.linkCount)) links" : ""
+    try console.print(
+      "exported \(Amount.count(summary.recordCount)) records\(links) of \(Amount.count(summary.collectionCount)) collections: \(Amount.bytes(summary.byteCount)) in \(output)"
+    )
+    return .well
+  }
+}

@@ -1,0 +1,110 @@
+internal import Foundation
+internal import Larch
+
+/// `larch import`: what export wrote, back into a store.
+struct ImportCommand: Command {
+  static let name = "import"
+  static let summary = "makes a store of an export, or takes its records into one that is there"
+  static let discussion = """
+    Where there is no store, one is made of the whole file; it appears when it is complete. Into a \
+    store that is there go records and lists of collections that it has: all of them or none, \
+    unless --batch allows parts. Indexes are kept up, unique ones refuse what is in conflict, and \
+    references must lead to records; rules and hooks that are Swift code are not run.
+
+    An index whose keys only Swift code can tell is built when a program opens the new store with \
+    its types. Into a store that has such an index, only that program can import.
+    """
+  private static let file = Operand("FILE", "what larch export wrote", completion: .file)
+  private static let replace = Flag("--replace", "let a line replace the record with its id")
+  private static let skip = Flag("--skip", "leave a record alone that has the id of a line")
+  private static let batch = Option<Int>(
+    "--batch", "LINES", "commit after so many lines", allowed: "a number above 0"
+  ) { $0 > 0 }
+  static let operands = [Operand.store, file]
+  static let options: [any OptionDeclaration] = [replace, skip, batch, Flag.json]
+  static let examples = [
+    Example("larch import copy.larch people.jsonl", "Make a store of an export"),
+    Example("larch import people.larch people.jsonl --skip", "Add the records that are missing"),
+    Example(
+      "larch import people.larch people.jsonl --replace --batch 10000",
+      "Take in many records, a part at a time"),
+  ]
+
+  private let path: String
+  private let source: String
+  private let policy: StoredIDPolicy
+  private let batchSize: Int?
+  private let isJSON: Bool
+
+  init(_ arguments: Arguments) throws {
+    path = arguments[.store]
+    source = arguments[Self.file]
+    if arguments[Self.replace], arguments[Self.skip] {
+      throw UsageError("--replace and --skip exclude each other")
+    }
+    policy = arguments[Self.replace] ? .replace : arguments[Self.skip] ? .skip : .refuse
+    batchSize = arguments[Self.batch]
+    isJSON = arguments[.json]
+  }
+
+  func run(_ console: Console) throws -> ExitCode {
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    let progress = Progress("importing", on: console)
+    func show(_ state: StoreImportProgress) {
+      progress.update(
+        state.total == 0 ? 1 : Double(state.done) / Double(state.total),
+        ", \(Amount.count(state.recordCount)) records")
+    }
+    let summary: StoreImportSummary
+    do {
+      defer { progress.end() }
+      if isNew {
+        summary = try Store.makeStore(at: path, from: .file(source), progress: show)
+      } else {
+        let store = try StoreFile.openToWrite(path)
+        defer { store.close() }
+        summary = try store.importExport(
+          from: .file(source), existing: policy, batchSize: batchSize, progress: show)
+      }
+    }
+    if isJSON {
+      try console.print(json: json(summary, isNew: isNew))
+    } else {
+      try print(summary, isNew: isNew, on: console)
+    }
+    return .well
+  }
+
+  private func print(
+    _ summary: StoreImportSummary, isNew: Bool, on console: Console
+  ) throws {
+    var parts = ["\(Amount.count(summary.insertedCount)) records"]
+    if summary.linkCount > 0 { parts.append("\(Amount.count(summary.linkCount)) links") }
+    if isNew { parts.append("\(Amount.count(summary.indexCount)) indexes built") }
+    if summary.replacedCount > 0 { parts.append("\(Amount.count(summary.replacedCount)) replaced") }
+    if summary.skippedCount > 0 { parts.append("\(Amount.count(summary.skippedCount)) skipped") }
+    try console.print(
+      "\(isNew ? "made" : "imported into") \(path): \(parts.joined(separator: ", "))")
+    for waiting in summary.waitingIndexes {
+      try console.print(
+        "index \(waiting.index) of \(waiting.collection) is built when a program opens the store with its types"
+      )
+    }
+  }
+
+  private func json(_ summary: StoreImportSummary, isNew: Bool) -> JSON {
+    [
+      "store": .string(path),
+      "made": .bool(isNew),
+      "inserted": .int(summary.insertedCount),
+      "replaced": .int(summary.replacedCount),
+      "skipped": .int(summary.skippedCount),
+      "links": .int(summary.linkCount),
+      "indexes": .int(summary.indexCount),
+      "waitingIndexes": .array(
+        summary.waitingIndexes.map {
+          ["collection": .string($0.collection), "index": .string($0.index)]
+        }),
+    ]
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+@testable import LarchToolKit
+
+@Suite("larch export and larch import")
+struct TransferCommandTests {
+  /// What `dump` of a store says of its records, entries and links.
+  private func dump(_ path: String) throws -> String {
+    var options = Store.Options()
+    options.isReadOnly = true
+    let store = try Store(at: path, options: options)
+    defer { store.close() }
+    return try store.dump()
+  }
+
+  @Test("An export, imported where nothing is, gives a store whose dump is the same")
+  func roundTrip() throws {
+    try withFolder { folder throws in
+      let (path, file, copy) = (folder + "/a.larch", folder + "/a.jsonl", folder + "/b.larch")
+      try makeHostileStore(at: path)
+      let exported = ToolRun("export", path, "-o", file)
+      #expect(exported.code == .well)
+      #expect(exported.output.hasPrefix("exported 183 records and 11 links of 3 collections: "))
+      let printed = ToolRun("export", path)
+      #expect(printed.output == (try String(contentsOfFile: file, encoding: .utf8)))
+      let imported = ToolRun("import", copy, file)
+      #expect(imported.code == .well, "\(imported.errors)")
+      #expect(imported.output.contains("183 records, 11 links, "))
+      #expect(TextDifference.between(expected: try dump(path), actual: try dump(copy)) == nil)
+      #expect(ToolRun("export", copy).output == printed.output)
+      #expect(ToolRun("export", path, "-o", file).code == .failed)
+      #expect(ToolRun("export", path, "-o", file, "--force").code == .well)
+      let one = ToolRun("export", path, "Shelf")
+      #expect(one.output.split(separator: "\n").count == 161 + 2)
+      #expect(ToolRun("export", path, "Nobody").code == .failed)
+    }
+  }
+
+  @Test("Into a store that is there: refused, skipped, replaced, in parts")
+  func existing() throws {
+    try withFolder { folder throws in
+      let (path, file) = (folder + "/a.larch", folder + "/a.jsonl")
+      try makeHostileStore(at: path)
+      #expect(ToolRun("export", path, "Shelf", "-o", file).code == .well)
+      let before = try dump(path)
+      let refused = ToolRun("import", path, file)
+      #expect(refused.code == .failed)
+      #expect(refused.errors.contains("id_exists") && refused.errors.contains("line 2"))
+      #expect(ToolRun("import", path, file, "--skip").output.contains("161 skipped"))
+      #expect(ToolRun("import", path, file, "--replace", "--batch", "7").code == .well)
+      #expect(try dump(path) == before)
+      #expect(ToolRun("import", path, file, "--replace", "--skip").code == .failed)
+      #expect(ToolRun("import", path, file, "--batch", "0").code == .failed)
+      let json = ToolRun("import", path, file, "--skip", "--json")
+      #expect(json.output.contains("\"skipped\": 161"))
+    }
+  }
+
+  @Test("Whatever is no export gives one line and exit code 2, and changes nothing")
+  func hostile() throws {
+    try withFolder { folder throws in
+      let (path, file) = (folder + "/a.larch", folder + "/a.jsonl")
+      try makeHostileStore(at: path)
+      #expect(ToolRun("export", path, "-o", file).code == .well)
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      let before = try dump(path)
+      let wrong: [String: String] = [
+        "empty": "", "text": "hello\n", "cut": String(text.dropLast(text.count / 2)),
+        "version": text.replacing("\"version\":1", with: "\"version\":9"),
+        "type": text.replacing("\"id\":0,\"place\"", with: "\"id\":\"0\",\"place\""),
+        "twice": text + text, "long": text + String(repeating: "x", count: 10 << 20),
+        "collection": text.replacing(
+          "{\"collection\":\"Shelf\"", with: "{\"collection\":\"Shelve\""),
+      ]
+      for (name, content) in wrong {
+        let place = folder + "/" + name
+        try content.write(toFile: place, atomically: true, encoding: .utf8)
+        for target in [folder + "/new.larch", path] {
+          let run = ToolRun("import", target, place, "--replace")
+          #expect(run.code == .failed, "\(name)")
+          #expect(run.errors.split(separator: "\n").count == 1, "\(name)")
+          #expect(run.output == "", "\(name)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder + "/new.larch"))
+      }
+      for place in [folder, folder + "/nowhere"] {
+        #expect(ToolRun("import", folder + "/new.larch", place).code == .failed)
+        #expect(ToolRun("import", path, place).code == .failed)
+      }
+      #expect(ToolRun("import", folder, file).code == .failed)
+      #expect(ToolRun("import", file, file).code == .failed)
+      #expect(ToolRun("export", file).code == .failed)
+      #expect(ToolRun("export", folder + "/nowhere.larch").code == .failed)
+      #expect(ToolRun("export", path, "-o", folder + "/nowhere/x").code == .failed)
+      #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+      #expect(try dump(path) == before)
+    }
+  }
+}
