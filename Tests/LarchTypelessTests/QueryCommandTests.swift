@@ -108,15 +108,15 @@ import Testing
     let folder = try TemporaryFolder()
     let path = try makeStore(folder)
     let outcome = run("query", path, "Resident", "city = \"London\" and age > 40", "--explain")
+    let counted = run("count", path, "Resident", "city = 'London'", "--explain")
     let store = try Store(at: path, for: Resident.self)
     defer { store.close() }
     let typed = Resident.where { $0.city == "London" && $0.age > 40 }
     #expect(outcome.output == (try store.explain(typed, running: true)) + "\n")
     #expect(outcome.output.contains("index city_age"))
-    #expect(
-      run("count", path, "Resident", "city = 'London'", "--explain").output
-        == (try store.explain(counting: Resident.where { $0.city == "London" }, running: true))
-        + "\n")
+    let typedCount = try store.explain(
+      counting: Resident.where { $0.city == "London" }, running: true)
+    #expect(counted.output == typedCount + "\n")
   }
 
   @Test func recordsAreCounted() throws {
