@@ -70,6 +70,7 @@ struct TypelessCollection {
     case .elements(let primitive):
       return .reference(reference(name.names, .primitive(primitive), isMultiple: true))
     case .other(let kind): return .other(name.names, kind, isList: false)
+    case .mixed: return .other(name.names, nil, isList: false)
     case .otherElements: return .other(name.names, nil, isList: true)
     case .record:
       return .record(
@@ -117,11 +118,6 @@ struct TypelessCollection {
     let shown = names.prefix(30).map { QueryTextError.plain($0) }.joined(separator: ", ")
     return " (fields: \(shown)\(names.count > 30 ? ", …" : ""))"
   }
-}
-
-/// Stands where a declaration names its type. There are no records of it.
-private struct UntypedRecord: Record {
-  var id: RecordID<Self>
 }
 
 private final class NoDeclarations: Sendable {}

@@ -10,6 +10,8 @@ struct TypelessFields: Sendable {
     case other(FieldKind?)
     /// The same for what lies in a list.
     case otherElements
+    /// A list in some records and one value in others.
+    case mixed
     /// A value with fields of its own.
     case record
   }
@@ -39,11 +41,14 @@ struct TypelessFields: Sendable {
   /// Nil where no record has such a field.
   func kind(of names: [String]) -> Kind? {
     var last: (form: FieldForm, isInList: Bool)?
+    var isMixed = false
     var isOptional = false
     var isOpen = false
     for version in versions {
       switch TypelessFields.find(names, in: version) {
       case .form(let form, let mayBeNil, let isInList):
+        // Bytes that were written as a list of numbers, or the other way round.
+        if let last, last.form.isList != form.isList { isMixed = true }
         last = (form, isInList)
         if mayBeNil { isOptional = true }
       case .open(let isInList):
@@ -54,6 +59,7 @@ struct TypelessFields: Sendable {
       }
     }
     guard let last else { return isOpen ? .other(nil) : nil }
+    if isMixed { return .mixed }
     guard isProved, !isOpen else {
       if case .record = last.form, !last.isInList { return .record }
       return last.isInList ? .otherElements : .other(nil)
@@ -141,6 +147,11 @@ struct TypelessFields: Sendable {
 }
 
 extension FieldForm {
+  fileprivate var isList: Bool {
+    if case .list = self { return true }
+    return false
+  }
+
   /// The fields of the record, or of each record in the list.
   fileprivate var elementRecord: RecordForm? {
     switch self {
