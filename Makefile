@@ -5,10 +5,10 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals bench fuzz sanitize setup
+.PHONY: help demo test lint layers snippets refusals bench bench-instructions fuzz sanitize setup
 
 help: ## Lists these tasks
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## Builds and runs the small address book on a fresh store
 	@./Scripts/demo.sh
@@ -30,6 +30,9 @@ refusals: setup ## Checks that wrong uses do not compile, each with the error it
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
 	@./Scripts/bench.sh $(ARGS)
+
+bench-instructions: ## Counts instructions of the main paths; ARGS=--record writes the baseline
+	@./Scripts/bench-instructions.sh $(ARGS)
 
 fuzz: setup ## Fuzzes keys, records and the catalog, SECONDS=60 each
 	@./Scripts/fuzz.sh $(SECONDS)
