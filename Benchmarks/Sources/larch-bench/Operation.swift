@@ -65,10 +65,16 @@ struct Operation: Sendable {
     },
     // What a commit costs that 8 or 64 records share, in one thread that has them all at hand: nobody who
     // waits for such commits can be faster.
-    Operation(name: "W3g8", unit: "record", stage: .write, base: "W3", isExtra: true) {
+    Operation(
+      name: "W3g8", what: "8 inserts sharing a commit, at hand", unit: "record", stage: .write,
+      base: "W3", isExtra: true
+    ) {
       try inserts("W3g8", Array(repeating: 8, count: 250), unitIsCommit: false, $0)
     },
-    Operation(name: "W3g64", unit: "record", stage: .write, base: "W3", isExtra: true) {
+    Operation(
+      name: "W3g64", what: "64 inserts sharing a commit, at hand", unit: "record", stage: .write,
+      base: "W3", isExtra: true
+    ) {
       try inserts("W3g64", Array(repeating: 64, count: 100), unitIsCommit: false, $0)
     },
     Operation(
