@@ -5,12 +5,21 @@ import Foundation
 enum Output {
   /// Finds out before a long run whether its results can be kept.
   static func check(_ arguments: Arguments) throws {
-    if let charts = arguments.charts { try makeFolder(charts) }
+    if let charts = arguments.charts {
+      guard arguments.peers.count > 1, arguments.peers.contains(where: { $0.peer == "lmdb" }) else {
+        throw BenchmarkError("charts show ratios: --peers must name lmdb and another one")
+      }
+      try makeFolder(charts)
+    }
+    try makeFolder(arguments.directory)
+    guard FileManager.default.isWritableFile(atPath: arguments.directory) else {
+      throw BenchmarkError("cannot write into \(arguments.directory)")
+    }
     for page in arguments.tables {
       guard FileManager.default.isWritableFile(atPath: page) else {
         throw BenchmarkError("cannot write \(page)")
       }
-      _ = try MarkedBlocks.filled(try read(page), with: ResultFile())
+      _ = try fill(page, ResultFile())
     }
   }
 
@@ -25,7 +34,15 @@ enum Output {
       }
     }
     for page in arguments.tables {
-      try write(try MarkedBlocks.filled(try read(page), with: results), to: page)
+      try write(try fill(page, results), to: page)
+    }
+  }
+
+  private static func fill(_ page: String, _ results: ResultFile) throws -> String {
+    do {
+      return try MarkedBlocks.filled(try read(page), with: results)
+    } catch let error as FigureError {
+      throw FigureError("\(page): \(error)")
     }
   }
 
@@ -33,7 +50,7 @@ enum Output {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      throw BenchmarkError("cannot make the folder \(path): \(error.localizedDescription)")
+      throw BenchmarkError("cannot make the folder \(path)")
     }
   }
 
