@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts the instructions of the main paths under callgrind and holds them against the committed
 # counts; fails when one is more than 2 % worse. `--record` writes them instead. Takes the arguments
-# of larch-instructions --compare.
+# of larch-instructions --compare, or `--build-only`.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 if [ "$(uname -s)" != Linux ]; then
@@ -11,6 +11,7 @@ fi
 "$root/Scripts/setup.sh" --valgrind
 cd "$root"
 swift build -c release --package-path Benchmarks --product larch-instructions ${swift_flags[@]+"${swift_flags[@]}"}
+if [ "${1:-}" = --build-only ]; then exit 0; fi
 built=$(swift build -c release --package-path Benchmarks --show-bin-path)/larch-instructions
 
 work=$(mktemp -d)
