@@ -118,9 +118,4 @@ struct TypelessCollection {
   }
 }
 
-/// Stands where a declaration names its type. There are no records of it.
-private struct UntypedRecord: Record {
-  var id: RecordID<Self>
-}
-
 private final class NoDeclarations: Sendable {}
