@@ -5,11 +5,11 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-
-.PHONY: help demo test lint layers snippets refusals tool-docs examples docc bench fuzz sanitize setup report-check
+.PHONY: help demo test lint layers snippets refusals tool-docs examples docc bench
+.PHONY: bench-instructions fuzz sanitize setup report-check
 
 help: ## Lists these tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## Builds and runs the small address book on a fresh store
 	@./Scripts/demo.sh
@@ -39,6 +39,9 @@ docc: setup ## Builds the documentation of the public API; any warning fails
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"
 	@./Scripts/bench.sh $(ARGS)
+
+bench-instructions: ## Counts instructions of the main paths; ARGS=--record writes the baseline
+	@./Scripts/bench-instructions.sh $(ARGS)
 
 fuzz: setup ## Fuzzes keys, records and the catalog, SECONDS=60 each
 	@./Scripts/fuzz.sh $(SECONDS)

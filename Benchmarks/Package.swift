@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 // A package of its own, so that users of Larch never resolve what only a comparison needs.
@@ -6,7 +7,8 @@ let package = Package(
   name: "LarchBenchmarks",
   platforms: [.macOS(.v15)],
   products: [
-    .executable(name: "larch-bench", targets: ["larch-bench"])
+    .executable(name: "larch-bench", targets: ["larch-bench"]),
+    .executable(name: "larch-instructions", targets: ["larch-instructions"]),
   ],
   dependencies: [
     .package(name: "Larch", path: "..")
@@ -20,10 +22,22 @@ let package = Package(
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CEngines", dependencies: ["CBenchmarkLMDB", "CBenchmarkSQLite"]),
     .target(name: "Workload"),
+    // What becomes of the figures: tables, charts, comparisons. Needs no store.
+    .target(name: "BenchmarkFigures"),
     .executableTarget(
       name: "larch-bench",
-      dependencies: ["CEngines", "Workload", .product(name: "Larch", package: "Larch")]),
+      dependencies: [
+        "BenchmarkFigures", "CEngines", "Workload", .product(name: "Larch", package: "Larch"),
+      ]),
+    // Apart from the rest, because CI builds it at every change: it needs neither the peers nor
+    // their libraries.
+    .executableTarget(
+      name: "larch-instructions",
+      dependencies: [
+        "BenchmarkFigures", "Workload", .product(name: "Larch", package: "Larch"),
+      ]),
     .testTarget(name: "WorkloadTests", dependencies: ["Workload"]),
+    .testTarget(name: "BenchmarkFiguresTests", dependencies: ["BenchmarkFigures"]),
   ],
   swiftLanguageModes: [.v6]
 )
@@ -35,4 +49,20 @@ let settings: [SwiftSetting] = [
 ]
 for target in package.targets where target.type != .system && target.name != "CEngines" {
   target.swiftSettings = settings
+}
+
+// Peers that are compared where they are installed. Scripts/bench.sh names those that it found;
+// without it their headers are looked for where C compilers look.
+let optionalPeers = ["rocksdb", "leveldb"]
+let found =
+  Context.environment["LARCH_BENCH_PEERS"].map { $0.split(separator: ",").map(String.init) }
+  ?? optionalPeers.filter { peer in
+    ["/usr/include", "/usr/local/include"].contains {
+      FileManager.default.fileExists(atPath: "\($0)/\(peer)/c.h")
+    }
+  }
+for target in package.targets where target.name == "CEngines" {
+  let peers = optionalPeers.filter(found.contains)
+  target.cSettings = peers.map { .define("BENCH_" + $0.uppercased()) }
+  target.linkerSettings = peers.map { .linkedLibrary($0) }
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that this machine can build Larch: Swift, and LMDB with its header.
 # Says nothing and needs no network when all is there. `--bench` asks for SQLite too, which the
-# benchmarks compare with.
+# benchmarks compare with; `--peers` tries to install further ones and goes on where it cannot;
+# `--which-peers` only names those that are there; `--valgrind` asks for what counts instructions.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -77,7 +78,44 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 compiler=$(find_compiler)
 
-need lmdb lmdb.h lmdb liblmdb-dev lmdb
-if [ "${1:-}" = --bench ]; then
-  need sqlite3 sqlite3.h sqlite3 libsqlite3-dev sqlite
+# Without a package manager that has it, the benchmarks do without.
+want() {
+  local package=$1 header=$2 library=$3 apt=$4 brew=$5
+  has_library "$package" "$header" "$library" && return
+  (install_package "$apt" "$brew") || say "Going on without $package: it is only one more peer."
+}
+
+# A command that comes with a package of the same name.
+need_command() {
+  local name=$1 package=$2
+  command -v "$name" >/dev/null 2>&1 && return
+  install_package "$package" "$package"
+  command -v "$name" >/dev/null 2>&1 || fail "$package was installed, but there is no command $name."
+}
+
+which_peers() {
+  local found=()
+  has_library rocksdb rocksdb/c.h rocksdb && found+=(rocksdb)
+  has_library leveldb leveldb/c.h leveldb && found+=(leveldb)
+  (IFS=, && printf '%s\n' "${found[*]-}")
+}
+
+if [ "${1:-}" = --which-peers ]; then
+  which_peers
+  exit
 fi
+need lmdb lmdb.h lmdb liblmdb-dev lmdb
+for wanted in "$@"; do
+  case $wanted in
+    --bench) need sqlite3 sqlite3.h sqlite3 libsqlite3-dev sqlite ;;
+    --peers)
+      want rocksdb rocksdb/c.h rocksdb librocksdb-dev rocksdb
+      want leveldb leveldb/c.h leveldb libleveldb-dev leveldb
+      ;;
+    --valgrind)
+      need_command valgrind valgrind
+      need_command strip binutils
+      ;;
+    *) fail "setup.sh does not know $wanted." ;;
+  esac
+done

@@ -1,11 +1,11 @@
-// What the raw LMDB engine's files share: the sub-databases, their keys, and the packed record.
+// What the raw LMDB engine's files share: the sub-databases, their keys, and records in pages.
 #ifndef LARCH_BENCHMARK_RAW_LMDB_H
 #define LARCH_BENCHMARK_RAW_LMDB_H
 
 #include <lmdb.h>
 #include <string.h>
 
-#include "person.h"
+#include "packed_person.h"
 
 enum { EMAIL, AGE, CITY_AGE, CREATED_AT, COMPANY, INDEX_COUNT };
 
@@ -15,29 +15,6 @@ struct bench_lmdb {
   MDB_dbi indexes[INDEX_COUNT];
   MDB_txn *parked;  // the read transaction that is renewed and reset, or NULL
 };
-
-// MARK: Bytes
-
-static inline void store_big_endian(unsigned char *target, uint64_t value) {
-  value = __builtin_bswap64(value);
-  memcpy(target, &value, 8);
-}
-
-static inline void store_key_int(unsigned char *target, int64_t value) {
-  store_big_endian(target, (uint64_t)value ^ ((uint64_t)1 << 63));
-}
-
-static inline int64_t load_key_int(const void *source) {
-  uint64_t value;
-  memcpy(&value, source, 8);
-  return (int64_t)(__builtin_bswap64(value) ^ ((uint64_t)1 << 63));
-}
-
-static inline void store_key_double(unsigned char *target, double value) {
-  uint64_t bits = person_bits(value + 0.0);
-  uint64_t sign = (uint64_t)1 << 63;
-  store_big_endian(target, (bits & sign) ? ~bits : bits | sign);
-}
 
 // One index key; 01 starts a string, 00 00 ends one that another component follows.
 typedef struct {
@@ -71,52 +48,13 @@ static inline void make_created_at_key(index_key *key, double created_at) {
   key->length = 8;
 }
 
-// Packed record: age, score, createdAt, companyID (8 bytes each), active, three lengths, the strings.
-#define FIXED_SIZE 36
-
-static inline size_t packed_size(const bench_person *person) {
-  return FIXED_SIZE + (size_t)person->name_length + person->email_length + person->city_length;
-}
-
-static inline void pack(unsigned char *target, const bench_person *person) {
-  memcpy(target, &person->age, 8);
-  memcpy(target + 8, &person->score, 8);
-  memcpy(target + 16, &person->created_at, 8);
-  memcpy(target + 24, &person->company_id, 8);
-  target[32] = person->active;
-  target[33] = (unsigned char)person->name_length;
-  target[34] = (unsigned char)person->email_length;
-  target[35] = (unsigned char)person->city_length;
-  target += FIXED_SIZE;
-  memcpy(target, person->name, person->name_length);
-  target += person->name_length;
-  memcpy(target, person->email, person->email_length);
-  target += person->email_length;
-  memcpy(target, person->city, person->city_length);
-}
-
 // A view: its strings point into the page, so they live until the next write or the end of the read.
 static inline void view(bench_person *person, int64_t id, const MDB_val *value) {
-  const unsigned char *source = value->mv_data;
-  person->id = id;
-  memcpy(&person->age, source, 8);
-  memcpy(&person->score, source + 8, 8);
-  memcpy(&person->created_at, source + 16, 8);
-  memcpy(&person->company_id, source + 24, 8);
-  person->active = source[32] != 0;
-  person->name_length = source[33];
-  person->email_length = source[34];
-  person->city_length = source[35];
-  person->name = (char *)source + FIXED_SIZE;
-  person->email = person->name + person->name_length;
-  person->city = person->email + person->email_length;
+  view_packed(person, id, value->mv_data);
 }
 
 static inline void materialise(bench_person *person, int64_t id, const MDB_val *value) {
-  view(person, id, value);
-  person->name = person_copy_string(person->name, person->name_length);
-  person->email = person_copy_string(person->email, person->email_length);
-  person->city = person_copy_string(person->city, person->city_length);
+  materialise_packed(person, id, value->mv_data);
 }
 
 // The parked transaction is renewed, which costs less than a new one; `mdb_txn_reset` parks it again.

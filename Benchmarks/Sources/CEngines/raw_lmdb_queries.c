@@ -275,19 +275,13 @@ int bench_lmdb_count_ages(bench_lmdb *store, int64_t from, bench_result *result)
 
 // MARK: Without an index
 
-static inline double score_of(const MDB_val *value) {
-  double score;
-  memcpy(&score, (const unsigned char *)value->mv_data + 8, 8);
-  return score;
-}
-
 int bench_lmdb_find_scores(bench_lmdb *store, double above, bench_result *result) {
   index_read read;
   int code = start_read(store, store->people, &read, result);
   if (code != 0) return code;
   MDB_val key, value;
   while ((code = mdb_cursor_get(read.cursor, &key, &value, MDB_NEXT)) == 0) {
-    if (score_of(&value) > above) add_person(result, load_key_int(key.mv_data), &value);
+    if (packed_score(value.mv_data) > above) add_person(result, load_key_int(key.mv_data), &value);
   }
   end_read(&read);
   return code == MDB_NOTFOUND ? 0 : code;
@@ -318,7 +312,7 @@ int bench_lmdb_top_scores(bench_lmdb *store, size_t limit, bench_result *result)
   size_t held = 0;
   MDB_val key, value;
   while ((code = mdb_cursor_get(read.cursor, &key, &value, MDB_NEXT)) == 0) {
-    double score = score_of(&value);
+    double score = packed_score(value.mv_data);
     if (held < limit || (limit > 0 && score > best[limit - 1].score)) {
       held = rank(best, held, limit, score, key, value);
     }

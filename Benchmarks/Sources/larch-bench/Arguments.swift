@@ -8,11 +8,15 @@ struct Arguments {
       --rounds N       rounds; the table shows medians (3)
       --only R1,R8     operations to run (all but the extra ones)
       --peers a,b      peers to run (all; ratios need lmdb)
-      --json FILE      write JSON lines too
+      --json FILE      write JSON lines too: every figure of every round, and a summary
+      --charts DIR     write charts too, as SVG
+      --table FILE     fill the blocks between <!-- bench:begin --> and <!-- bench:end --> of a page
+      --from FILE      make charts and tables of an earlier run's JSON; both may be given several times
       --dir DIR        where the stores are made; must be on a real disk (temporary directory)
       --seed N         order of peers in each round
       --cpu            processor time instead of time, for a busy machine; commits then wait for free
-      --growth         run at 10000, 100000 and 1000000 and show how each operation grows
+      --growth         run at several sizes and show how each operation grows
+      --sizes A,B,C    those sizes (10000,100000,1000000)
       --coding         measure coding alone, per field, against a hand-written coder
       --ambient        measure calls that name no store, rules, times and hooks
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
@@ -22,7 +26,7 @@ struct Arguments {
     """
 
   static var allPeers: [any Engine.Type] {
-    [RawLMDBEngine.self] + larchPeers + [SQLiteEngine.self]
+    [RawLMDBEngine.self] + larchPeers + [SQLiteEngine.self] + sortedFilesPeers
   }
 
   var size = 100_000
@@ -30,6 +34,10 @@ struct Arguments {
   var only: Set<String>?
   var peers = Arguments.allPeers
   var json: String?
+  var charts: String?
+  var tables: [String] = []
+  var from: [String] = []
+  var sizes = [10_000, 100_000, 1_000_000]
   var directory = FileManager.default.temporaryDirectory.path
   var seed: UInt64 = 1
   var countsProcessorTime = false
@@ -44,7 +52,9 @@ struct Arguments {
 
   init(_ words: [String]) throws {
     var words = words[...]
+    var given: Set<String> = []
     while let word = words.popFirst() {
+      given.insert(word)
       switch word {
       case "--cpu": countsProcessorTime = true
       case "--growth": growth = true
@@ -53,40 +63,83 @@ struct Arguments {
       case "--list": list = true
       case "--help", "-h": help = true
       default:
-        guard let value = words.popFirst() else { throw Arguments.wrong(word) }
+        guard Arguments.withValue.contains(word) else {
+          throw BenchmarkError("\(word) is not understood\n\(Arguments.usage)")
+        }
+        guard let value = words.popFirst() else { throw BenchmarkError("\(word) needs a value") }
         try take(word, value)
       }
     }
+    if growth, given.contains("--size") { throw BenchmarkError("--growth has --sizes, not --size") }
+    if !growth, given.contains("--sizes") { throw BenchmarkError("--sizes is for --growth") }
+    if !from.isEmpty, charts == nil, tables.isEmpty {
+      throw BenchmarkError("--from needs --charts or --table")
+    }
   }
+
+  private static let withValue: Set<String> = [
+    "--size", "--sizes", "--rounds", "--repeat", "--seed", "--json", "--charts", "--table",
+    "--from", "--dir", "--profile", "--peer", "--only", "--peers",
+  ]
 
   private mutating func take(_ option: String, _ value: String) throws {
     switch option {
-    case "--size": size = try Arguments.positive(option, value)
+    case "--size": size = try Arguments.size(option, value)
+    case "--sizes":
+      sizes = try Arguments.list(option, value).map { try Arguments.size(option, $0) }
+      guard sizes.count > 1, zip(sizes, sizes.dropFirst()).allSatisfy({ $0 < $1 }) else {
+        throw BenchmarkError("--sizes needs several sizes that ascend, not \(value)")
+      }
     case "--rounds": rounds = try Arguments.positive(option, value)
     case "--repeat": repetitions = try Arguments.positive(option, value)
     case "--seed": seed = UInt64(try Arguments.positive(option, value))
     case "--json": json = value
+    case "--charts": charts = value
+    case "--table": tables.append(value)
+    case "--from": from.append(value)
     case "--dir": directory = value
     case "--profile": profile = value
     case "--peer": profilePeer = value
     case "--only":
-      let names = Set(value.split(separator: ",").map(String.init))
-      let known = Set(Operation.all.flatMap { [$0.name] + ($0.memberwise.map { [$0.name] } ?? []) })
+      let names = Set(try Arguments.list(option, value))
+      let known = Operation.all.flatMap { [$0.name] + ($0.memberwise.map { [$0.name] } ?? []) }
       guard names.isSubset(of: known) else {
         let unknown = names.subtracting(known).sorted().joined(separator: ", ")
-        throw BenchmarkError("no operation \(unknown); there are \(known.sorted())")
+        throw BenchmarkError(
+          "no operation \(unknown); there are \(known.joined(separator: ", "))")
       }
       only = names
-    case "--peers":
-      peers = try value.split(separator: ",").map { try Arguments.peer(String($0)) }
-    default: throw Arguments.wrong(option)
+    default:
+      let names = try Arguments.list(option, value)
+      guard Set(names).count == names.count else {
+        throw BenchmarkError("--peers names a peer twice: \(value)")
+      }
+      peers = try names.map(Arguments.peer)
     }
+  }
+
+  private static func list(_ option: String, _ value: String) throws -> [String] {
+    let words = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    guard !words.isEmpty else { throw BenchmarkError("\(option) needs a list, as in a,b") }
+    return words
+  }
+
+  /// The workload's streams draw numbers below a size in 32 bits.
+  private static func size(_ option: String, _ value: String) throws -> Int {
+    let size = try positive(option, value)
+    guard (100...1_000_000_000).contains(size) else {
+      throw BenchmarkError("\(option) takes 100 to 1000000000 records, not \(value)")
+    }
+    return size
   }
 
   static func peer(_ name: String) throws -> any Engine.Type {
     guard let peer = allPeers.first(where: { $0.peer == name }) else {
       let names = allPeers.map { $0.peer }.joined(separator: ", ")
-      throw BenchmarkError("no peer \(name); there are \(names)")
+      throw BenchmarkError(
+        ["rocksdb", "leveldb"].contains(name)
+          ? "this program was built without \(name): install it and build again"
+          : "no peer \(name); there are \(names)")
     }
     return peer
   }
@@ -108,9 +161,5 @@ struct Arguments {
       throw BenchmarkError("\(option) needs a positive number, not \(value)")
     }
     return number
-  }
-
-  private static func wrong(_ word: String) -> BenchmarkError {
-    BenchmarkError("\(word) is not understood\n\(usage)")
   }
 }

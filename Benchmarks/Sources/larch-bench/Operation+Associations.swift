@@ -1,16 +1,23 @@
+import BenchmarkFigures
 import Workload
 
 extension Operation {
   /// What the rules and lists of associations cost, each on a store of its own.
   static let associations = [
-    cascade("A1") { Families(count: min(1_000, $0 / 100), children: 10) },
-    cascade("A2") { Families(count: 10, children: min(1_000, $0 / 100)) },
-    cascade("A3") { Families(count: 1, children: min(100_000, $0)) },
+    cascade("A1", "cascade, 10 people each") {
+      Families(count: min(1_000, $0 / 100), children: 10)
+    },
+    cascade("A2", "cascade, 1,000 people each") {
+      Families(count: 10, children: min(1_000, $0 / 100))
+    },
+    cascade("A3", "cascade, 100,000 people") { Families(count: 1, children: min(100_000, $0)) },
     Operation(
-      name: "A4", unit: "link", stage: .associations, limit: .ratio(must: 2.0, aim: 1.0),
+      name: "A4", what: "link students and courses", unit: "link", stage: .associations,
+      limit: .ratio(must: 2.0, aim: 1.0),
       slowest: "sqlite", run: link),
     Operation(
-      name: "A5", unit: "person", stage: .associations, limit: .ratio(must: 2.0, aim: 1.4),
+      name: "A5", what: "companies with their people", unit: "person", stage: .associations,
+      limit: .ratio(must: 2.0, aim: 1.4),
       memberwise: ("A5m", .ratio(must: 2.0, aim: 1.4)), run: fetchWithPeople),
   ]
 
@@ -44,10 +51,11 @@ extension Operation {
   }
 
   private static func cascade(
-    _ name: String, _ families: @escaping @Sendable (_ size: Int) -> Families
+    _ name: String, _ what: String, _ families: @escaping @Sendable (_ size: Int) -> Families
   ) -> Operation {
     Operation(
-      name: name, unit: "child", stage: .associations, limit: .ratio(must: 2.0, aim: 1.0),
+      name: name, what: what, unit: "child", stage: .associations,
+      limit: .ratio(must: 2.0, aim: 1.0),
       slowest: "sqlite"
     ) { session in
       let families = families(session.size)

@@ -1,3 +1,4 @@
+import BenchmarkFigures
 import Workload
 
 extension Operation {
@@ -5,15 +6,18 @@ extension Operation {
   /// costs raw LMDB when it writes alone: how many writers wait is no excuse.
   static let concurrent = [
     Operation(
-      name: "W3a", unit: "commit", stage: .concurrent, limit: .ratio(must: 1.2, aim: 1.05),
+      name: "W3a", what: "insert one, asynchronously", unit: "commit", stage: .concurrent,
+      limit: .ratio(must: 1.2, aim: 1.05),
       base: "W3"
     ) { try concurrentInserts("W3a", writers: 1, each: 200, $0) },
     Operation(
-      name: "W3x8", unit: "commit", stage: .concurrent, limit: .ratio(must: 0.35, aim: 0.22),
+      name: "W3x8", what: "insert one, 8 writers at once", unit: "commit", stage: .concurrent,
+      limit: .ratio(must: 0.35, aim: 0.22),
       base: "W3", slowest: "sqlite"
     ) { try concurrentInserts("W3x8", writers: 8, each: 250, $0) },
     Operation(
-      name: "W3x64", unit: "commit", stage: .concurrent, limit: .ratio(must: 0.12, aim: 0.08),
+      name: "W3x64", what: "insert one, 64 writers at once", unit: "commit", stage: .concurrent,
+      limit: .ratio(must: 0.12, aim: 0.08),
       base: "W3", slowest: "sqlite"
     ) { try concurrentInserts("W3x64", writers: 64, each: 100, $0) },
   ]

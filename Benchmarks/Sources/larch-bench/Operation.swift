@@ -1,3 +1,4 @@
+import BenchmarkFigures
 import Workload
 
 /// A row of the table: what is run, when, and how good Larch must be.
@@ -9,12 +10,11 @@ struct Operation: Sendable {
     case load, read, open, write, concurrent, associations
   }
 
-  enum Limit: Sendable {
-    case ratio(must: Double, aim: Double)
-    case nanoseconds(must: Double, aim: Double)
-  }
+  typealias Limit = RunSummary.Limit
 
   var name: String
+  /// What it does, in words for a table.
+  var what: String
   var unit: String
   var stage: Stage
   var limit: Limit?
@@ -33,10 +33,11 @@ struct Operation: Sendable {
   static var all: [Operation] {
     writes + concurrent + reads + queries + associations + [
       Operation(
-        name: "open", unit: "open+find", stage: .open,
+        name: "open", what: "open and find one", unit: "open+find", stage: .open,
         limit: .nanoseconds(must: 800_000, aim: 300_000), run: runOpen),
       Operation(
-        name: "DISK", unit: "bytes", stage: .load, limit: .ratio(must: 1.1, aim: 0.8)
+        name: "DISK", what: "size after W1", unit: "bytes", stage: .load,
+        limit: .ratio(must: 1.1, aim: 0.8)
       ) { session in
         var measurement = Measurement(operation: "DISK")
         measurement.bytes = try session.sizeOnDisk()
@@ -47,35 +48,46 @@ struct Operation: Sendable {
 
   private static let writes = [
     Operation(
-      name: "W1", unit: "record", stage: .load, limit: .ratio(must: 1.3, aim: 0.7)
+      name: "W1", what: "insert all in one transaction", unit: "record", stage: .load,
+      limit: .ratio(must: 1.3, aim: 0.7)
     ) { try inserts("W1", [$0.size], unitIsCommit: false, $0) },
     Operation(
-      name: "W2", unit: "record", stage: .write, limit: .ratio(must: 1.1, aim: 0.8)
+      name: "W2", what: "insert in batches of 1,000", unit: "record", stage: .write,
+      limit: .ratio(must: 1.1, aim: 0.8)
     ) {
       try inserts("W2", Array(repeating: 1_000, count: 20), unitIsCommit: false, $0)
     },
     Operation(
-      name: "W3", unit: "commit", stage: .write, limit: .ratio(must: 1.2, aim: 1.05)
+      name: "W3", what: "insert one, durable commit", unit: "commit", stage: .write,
+      limit: .ratio(must: 1.2, aim: 1.05)
     ) {
       try inserts("W3", Array(repeating: 1, count: 200), unitIsCommit: true, $0)
     },
     // What a commit costs that 8 or 64 records share, in one thread that has them all at hand: nobody who
     // waits for such commits can be faster.
-    Operation(name: "W3g8", unit: "record", stage: .write, base: "W3", isExtra: true) {
+    Operation(
+      name: "W3g8", what: "8 inserts sharing a commit, at hand", unit: "record", stage: .write,
+      base: "W3", isExtra: true
+    ) {
       try inserts("W3g8", Array(repeating: 8, count: 250), unitIsCommit: false, $0)
     },
-    Operation(name: "W3g64", unit: "record", stage: .write, base: "W3", isExtra: true) {
+    Operation(
+      name: "W3g64", what: "64 inserts sharing a commit, at hand", unit: "record", stage: .write,
+      base: "W3", isExtra: true
+    ) {
       try inserts("W3g64", Array(repeating: 64, count: 100), unitIsCommit: false, $0)
     },
     Operation(
-      name: "W4", unit: "record", stage: .write, limit: .ratio(must: 1.5, aim: 1.1)
+      name: "W4", what: "change an indexed field", unit: "record", stage: .write,
+      limit: .ratio(must: 1.5, aim: 1.1)
     ) { session in
       var stream = RandomStream(operation: 204)
       let ids = stream.distinct(min(10_000, session.size), upTo: session.size)
       return try changes("W4", ids, session) { try session.engine.incrementAges($0) }
     },
     Operation(
-      name: "W5", unit: "record", stage: .write, limit: .ratio(must: 1.3, aim: 1.0)
+      name: "W5", what: "delete by id", unit: "record", stage: .write,
+      limit: .ratio(must: 1.3, aim: 1.0)
     ) { session in
       var stream = RandomStream(operation: 205)
       let ids = stream.distinct(min(10_000, session.size / 2), upTo: session.size)
@@ -85,19 +97,23 @@ struct Operation: Sendable {
 
   private static let reads = [
     Operation(
-      name: "R1", unit: "get", stage: .read, limit: .ratio(must: 1.8, aim: 1.3)
+      name: "R1", what: "find by id", unit: "get", stage: .read, limit: .ratio(must: 1.8, aim: 1.3)
     ) { session in
       let ids = lookUps(session)
       return try query("R1", operations: ids.count, session) { try session.engine.find(ids) }
     },
     Operation(
-      name: "R1t", unit: "get", stage: .read, limit: .ratio(must: 2.0, aim: 1.4)
+      name: "R1t", what: "find by id, each its own read", unit: "get", stage: .read,
+      limit: .ratio(must: 2.0, aim: 1.4)
     ) { session in
       let ids = Array(lookUps(session).prefix(20_000))
       return try query("R1t", operations: ids.count, session) { try session.engine.findEach(ids) }
     },
     // What renewing one transaction saves the baseline.
-    Operation(name: "R1t.fresh", unit: "get", stage: .read, isExtra: true) { session in
+    Operation(
+      name: "R1t.fresh", what: "the same, transactions not renewed", unit: "get", stage: .read,
+      isExtra: true
+    ) { session in
       guard let engine = session.engine as? RawLMDBEngine else { return nil }
       let ids = Array(lookUps(session).prefix(20_000))
       return try query("R1t.fresh", operations: ids.count, session) {
@@ -105,7 +121,8 @@ struct Operation: Sendable {
       }
     },
     Operation(
-      name: "R8", unit: "query", stage: .read, limit: .ratio(must: 8, aim: 5),
+      name: "R8", what: "decode every record", unit: "query", stage: .read,
+      limit: .ratio(must: 8, aim: 5),
       memberwise: ("R8m", .ratio(must: 3.0, aim: 1.9))
     ) { session in
       try repeatedQuery("R8", session) { try session.engine.scan() }

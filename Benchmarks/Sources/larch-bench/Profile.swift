@@ -1,3 +1,4 @@
+import BenchmarkFigures
 import Foundation
 import Workload
 
@@ -28,7 +29,7 @@ func runProfile(_ name: String, _ arguments: Arguments) throws {
       throw BenchmarkError("\(peer.peer) does not run \(name)")
     }
     session.stopwatch.isProfiling = false
-    print("\(repetition): \(peer.peer) \(name) \(format(measurement.figure, 1)) ns")
+    print("\(repetition): \(peer.peer) \(name) \(decimal(measurement.figure, 1)) ns")
   }
 }
 
@@ -47,5 +48,5 @@ private func profileCoding(isEncoding: Bool, _ arguments: Arguments) throws {
       _ = isEncoding ? UInt64(try peer.encodeAll()) : try peer.decodeAll()
     }
   }
-  print("\(type.name): \(format(nanoseconds / Double(1_000 * arguments.repetitions), 1)) ns")
+  print("\(type.name): \(decimal(nanoseconds / Double(1_000 * arguments.repetitions), 1)) ns")
 }

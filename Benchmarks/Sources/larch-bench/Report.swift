@@ -1,6 +1,7 @@
+import BenchmarkFigures
 import Foundation
 
-/// Collects measurements, writes them as JSON lines, and draws the table at the end.
+/// Collects measurements, writes them as JSON lines, and sums them up at the end.
 struct Report {
   private let arguments: Arguments
   private let file: FileHandle?
@@ -60,7 +61,7 @@ struct Report {
       text += ", \"bytes\": \(bytes)"
     } else {
       if isTimed {
-        text += ", \"ns_per_op\": \(format(line.figure, 1)), \"ops\": \(line.operations)"
+        text += ", \"ns_per_op\": \(decimal(line.figure, 1)), \"ops\": \(line.operations)"
       }
       text += ", \"rows\": \(line.rows), \"checksum\": \"\(hexadecimal(line.checksum))\""
     }
@@ -68,89 +69,48 @@ struct Report {
     try file.write(contentsOf: Data(text.utf8))
   }
 
-  // MARK: The table
+  // MARK: What it comes to
 
-  /// The table as text; the ratios are medians over rounds, each of one round.
-  func table() -> String {
-    let peers = arguments.peers.map { $0.peer }
-    var lines = [
-      header(peers), String(repeating: "-", count: header(peers).count),
-    ]
-    for operation in Operation.all {
-      guard let row = figures[operation.name] else { continue }
-      lines.append(line(operation.name, operation, operation.limit, row, peers, "larch"))
-      if let memberwise = operation.memberwise, row["larch-m"] != nil {
-        lines.append(line(memberwise.name, operation, memberwise.limit, row, peers, "larch-m"))
-      }
+  /// Medians and ratios, each ratio of one round.
+  func summary() -> RunSummary {
+    let rows = Operation.all.compactMap { operation in
+      figures[operation.name].map { row(operation, $0) }
     }
-    let based = Operation.all.filter { $0.base != nil && figures[$0.name] != nil }
-    if let base = based.first?.base {
-      lines.append("\(based.map(\.name).joined(separator: ", ")): ratios to \(base) of lmdb")
-    }
-    return lines.joined(separator: "\n")
+    return RunSummary(
+      origin: Machine.origin(rounds: arguments.rounds), size: arguments.size,
+      peers: arguments.peers.map { $0.peer }, rows: rows)
   }
 
-  private func header(_ peers: [String]) -> String {
-    var text = pad("op", 10) + pad("per", 10) + pad("lmdb", 12, right: true)
-    for peer in peers where peer != "lmdb" { text += pad(peer + " x", 12, right: true) }
-    return text + pad("limit", 10, right: true) + pad("aim", 9, right: true) + "  verdict"
-  }
-
-  private func line(
-    _ name: String, _ operation: Operation, _ limit: Operation.Limit?, _ row: [String: [Double]],
-    _ peers: [String], _ judged: String
-  ) -> String {
-    let unit = operation.unit
+  private func row(_ operation: Operation, _ measured: [String: [Double]]) -> RunSummary.Row {
     let base = figures[operation.base ?? operation.name]?["lmdb"]
-    var text = pad(name, 10) + pad(unit, 10)
-    text += pad(row["lmdb"].map { figure(median($0), unit) } ?? "-", 12, right: true)
-    for peer in peers where peer != "lmdb" {
-      text += pad(ratio(row[peer], base).map { format($0, 2) } ?? "-", 12, right: true)
+    var row = RunSummary.Row(
+      name: operation.name, what: operation.what, unit: operation.unit,
+      figures: measured.mapValues(median), ratios: measured.compactMapValues { ratio($0, base) })
+    row.base = operation.base
+    row.limit = allowed(operation.limit)
+    row.memberwiseLimit = allowed(operation.memberwise?.limit)
+    row.slowest = operation.slowest
+    if let slowest = operation.slowest.flatMap({ measured[$0] }) {
+      row.toSlowest = measured.filter { $0.key.hasPrefix("larch") }
+        .compactMapValues { ratio($0, slowest) }
     }
-    guard let limit else { return text }
-    let (must, aim, reached): (Double, Double, Double?)
-    switch limit {
-    case .ratio(let most, let best):
-      // Small stores are allowed a factor for what does not shrink with them.
-      (must, aim) = (arguments.size <= 10_000 ? most * 1.3 : most, best)
-      reached = ratio(row[judged], base)
-      text += pad(format(must, 2), 10, right: true) + pad(format(aim, 2), 9, right: true)
-    case .nanoseconds(let most, let best):
-      (must, aim) = (most, best)
-      reached = row[judged].map(median)
-      text += pad(figure(must, unit), 10, right: true) + pad(figure(aim, unit), 9, right: true)
-    }
-    guard let reached else { return text }
-    if let slowest = operation.slowest, let ratio = ratio(row[judged], row[slowest]), ratio > 1 {
-      return text + "  MISSED: slower than \(slowest)"
-    }
-    return text + (reached > must ? "  MISSED" : reached > aim ? "  ok" : "  ok, aim reached")
+    return row
   }
 
+  /// Small stores are allowed a factor for what does not shrink with them.
+  private func allowed(_ limit: RunSummary.Limit?) -> RunSummary.Limit? {
+    guard case .ratio(let must, let aim) = limit, arguments.size <= 10_000 else { return limit }
+    return .ratio(must: must * 1.3, aim: aim)
+  }
 }
 
+/// The median of same-round ratios, where both ran in every round.
 func ratio(_ figures: [Double]?, _ base: [Double]?) -> Double? {
   guard let figures, let base, figures.count == base.count else { return nil }
   return medianRatio(figures, base)
 }
 
-func figure(_ value: Double, _ unit: String) -> String {
-  if unit == "bytes" { return format(value / 1e6, 2) + " MB" }
-  if value >= 1e6 { return format(value / 1e6, 2) + " ms" }
-  if value >= 1e4 { return format(value / 1e3, 1) + " us" }
-  return format(value, 1) + " ns"
-}
-
-func format(_ value: Double, _ digits: Int) -> String {
-  String(format: "%.\(digits)f", value)
-}
-
 func hexadecimal(_ value: UInt64) -> String {
   let digits = String(value, radix: 16)
   return "0x" + String(repeating: "0", count: 16 - digits.count) + digits
-}
-
-func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
-  let space = String(repeating: " ", count: max(0, width - text.count))
-  return right ? space + text : text + space
 }

@@ -63,13 +63,19 @@ final class Session {
   /// Bytes of the data files; lock files hold none.
   func sizeOnDisk() throws -> Int {
     try engine.settle()
-    let files = try FileManager.default.contentsOfDirectory(
-      at: directory, includingPropertiesForKeys: nil)
-    return try files.filter { !$0.path.hasSuffix("-lock") && !$0.path.hasSuffix("-shm") }
-      .reduce(0) { sum, file in
-        let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-        return sum + ((attributes[.size] as? Int) ?? 0)
-      }
+    // Some peers keep a folder of files.
+    let keys: Set<URLResourceKey> = [.fileSizeKey, .isRegularFileKey]
+    guard
+      let files = FileManager.default.enumerator(
+        at: directory, includingPropertiesForKeys: Array(keys))
+    else { throw BenchmarkError("cannot list \(directory.path)") }
+    var sum = 0
+    for case let file as URL in files {
+      guard !file.path.hasSuffix("-lock"), !file.path.hasSuffix("-shm") else { continue }
+      let values = try file.resourceValues(forKeys: keys)
+      if values.isRegularFile == true { sum += values.fileSize ?? 0 }
+    }
+    return sum
   }
 
   /// A fresh store with associations, gone afterwards; nothing where the peer has none.

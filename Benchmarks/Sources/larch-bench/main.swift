@@ -1,3 +1,4 @@
+import BenchmarkFigures
 import Foundation
 
 do {
@@ -9,7 +10,9 @@ do {
     print(Arguments.usage)
   } else if arguments.list {
     print("peers: " + Arguments.allPeers.map { $0.peer }.joined(separator: " "))
-    print("operations: " + Operation.all.map(\.name).joined(separator: " "))
+    for operation in Operation.all { print(operation.name.padded(to: 10) + operation.what) }
+  } else if !arguments.from.isEmpty {
+    try Output.write(try ResultFile(contentsOf: arguments.from), arguments)
   } else if arguments.coding {
     try runCoding()
   } else if arguments.ambient {
@@ -17,27 +20,40 @@ do {
   } else if let operation = arguments.profile {
     try runProfile(operation, arguments)
   } else {
-    let file = try Report.createFile(arguments)
-    let differences: [String]
-    if arguments.growth {
-      let growth = try GrowthReport(arguments, file: file)
-      print("median of \(arguments.rounds) rounds, growth beside that of raw LMDB")
-      print(growth.table())
-      differences = growth.differences
-    } else {
-      var harness = Harness(arguments: arguments, file: file)
-      try harness.run()
-      print("\(arguments.size) records, median of \(arguments.rounds) rounds, ratios to raw LMDB")
-      print(harness.report.table())
-      differences = harness.report.differences
-    }
-    guard differences.isEmpty else {
-      for difference in differences { print("DIFFERENT: \(difference)") }
-      exit(1)
-    }
-    print("checksums of all peers are equal")
+    try runWorkload(arguments)
   }
 } catch {
   FileHandle.standardError.write(Data("larch-bench: \(error)\n".utf8))
   exit(1)
+}
+
+func runWorkload(_ arguments: Arguments) throws {
+  try Output.check(arguments)
+  let file = try Report.createFile(arguments)
+  let differences: [String]
+  var results = ResultFile()
+  if arguments.growth {
+    let growth = try GrowthReport(arguments, file: file)
+    let summary = growth.summary()
+    results.growth = summary
+    print("median of \(arguments.rounds) rounds, growth beside that of raw LMDB")
+    print(summary.text())
+    differences = growth.differences
+  } else {
+    var harness = Harness(arguments: arguments, file: file)
+    try harness.run()
+    let summary = harness.report.summary()
+    results.run = summary
+    print("\(arguments.size) records, median of \(arguments.rounds) rounds, ratios to raw LMDB")
+    print(ResultTable(summary).text())
+    differences = harness.report.differences
+  }
+  guard differences.isEmpty else {
+    for difference in differences { print("DIFFERENT: \(difference)") }
+    exit(1)
+  }
+  print("checksums of all peers are equal")
+  // Only now: figures of peers that do not agree are none.
+  try file?.write(contentsOf: results.line())
+  try Output.write(results, arguments)
 }

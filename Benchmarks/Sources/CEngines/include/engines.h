@@ -1,4 +1,5 @@
-// The peers that are written in C: raw LMDB and SQLite, behind functions of the same shape.
+// The peers that are written in C: raw LMDB, SQLite and, where they are installed, RocksDB and LevelDB,
+// behind functions of the same shape.
 // Every function that returns int returns 0 or the library's own error code.
 #ifndef LARCH_BENCHMARK_ENGINES_H
 #define LARCH_BENCHMARK_ENGINES_H
@@ -138,5 +139,42 @@ int bench_sqlite_links_fingerprint(bench_sqlite_links *store, bench_result *resu
 int bench_sqlite_links_fetch(bench_sqlite_links *store, size_t companies, bench_result *result);
 int bench_sqlite_links_add(bench_sqlite_links *store, const bench_link *links, size_t count);
 int bench_sqlite_links_read(bench_sqlite_links *store, bench_result *result);
+
+// RocksDB and LevelDB, whose C interfaces are the same but for the names. Functions as above; what
+// failed last in this thread is told by `message`.
+typedef struct bench_lsm bench_lsm;
+
+typedef struct {
+  const char *(*message)(void);
+  int (*open)(const char *path, bench_lsm **out);
+  void (*close)(bench_lsm *store);
+  // May be called by several threads at once.
+  int (*insert)(bench_lsm *store, const bench_person *people, size_t count, int64_t *last_id);
+  int (*age)(bench_lsm *store, const int64_t *ids, size_t count, uint64_t *done);
+  int (*delete_people)(bench_lsm *store, const int64_t *ids, size_t count, uint64_t *done);
+  // In one snapshot when so asked.
+  int (*get)(
+    bench_lsm *store, const int64_t *ids, size_t count, bool in_snapshot, bench_result *result);
+  int (*scan)(bench_lsm *store, bench_result *result);
+  int (*fingerprint)(bench_lsm *store, bench_result *result);
+  int (*find_emails)(
+    bench_lsm *store, const bench_text *emails, size_t count, bench_result *result);
+  int (*find_ages)(bench_lsm *store, int64_t from, int64_t through, bench_result *result);
+  int (*find_cities)(
+    bench_lsm *store, const bench_text *cities, size_t count, size_t limit, bench_result *result);
+  int (*find_companies)(
+    bench_lsm *store, const int64_t *companies, size_t count, bench_result *result);
+  int (*find_email_prefix)(bench_lsm *store, bench_text prefix, bench_result *result);
+  int (*find_city_prefix)(bench_lsm *store, bench_text prefix, bench_result *result);
+  int (*count_ages)(bench_lsm *store, int64_t from, bench_result *result);
+  int (*find_scores)(bench_lsm *store, double above, bench_result *result);
+  int (*top_scores)(bench_lsm *store, size_t limit, bench_result *result);
+  // Brings everything into sorted files, so that sizes and reads are those of data at rest.
+  int (*settle)(bench_lsm *store);
+} bench_lsm_functions;
+
+// NULL where this program was built without them.
+const bench_lsm_functions *bench_rocksdb(void);
+const bench_lsm_functions *bench_leveldb(void);
 
 #endif

@@ -1,3 +1,4 @@
+import BenchmarkFigures
 import Workload
 
 /// One coder on the same thousand people: encodes all, decodes all.
@@ -137,15 +138,15 @@ func runCoding() throws {
   print(
     "coding alone: ns a field of Person, median of 301 rounds, ratios to the hand-written coder")
   print(
-    pad("coder", 16) + pad("encode", 10, right: true) + pad("x", 8, right: true)
-      + pad("decode", 10, right: true) + pad("x", 8, right: true))
+    "coder".padded(to: 16) + "encode".aligned(to: 10) + "x".aligned(to: 8)
+      + "decode".aligned(to: 10) + "x".aligned(to: 8))
   for (index, type) in types.enumerated() {
     let encodeRatio = medianRatio(encode[index], encode[0])
     let decodeRatio = medianRatio(decode[index], decode[0])
-    var line = pad(type.name, 16) + pad(format(median(encode[index]), 2), 10, right: true)
-    line += pad(format(encodeRatio, 2), 8, right: true)
-    line += pad(format(median(decode[index]), 2), 10, right: true)
-    line += pad(format(decodeRatio, 2), 8, right: true)
+    var line = type.name.padded(to: 16) + decimal(median(encode[index]), 2).aligned(to: 10)
+    line += decimal(encodeRatio, 2).aligned(to: 8)
+    line += decimal(median(decode[index]), 2).aligned(to: 10)
+    line += decimal(decodeRatio, 2).aligned(to: 8)
     if let limits = type.limits {
       line += "  encode " + verdict(encodeRatio, limits.encode)
       line += ", decode " + verdict(decodeRatio, limits.decode)
@@ -156,5 +157,5 @@ func runCoding() throws {
 
 private func verdict(_ reached: Double, _ limit: CodingLimits.Limit) -> String {
   let word = reached > limit.must ? "MISSED" : reached > limit.aim ? "ok" : "ok, aim reached"
-  return "\(word) (limit \(format(limit.must, 1)), aim \(format(limit.aim, 2)))"
+  return "\(word) (limit \(decimal(limit.must, 1)), aim \(decimal(limit.aim, 2)))"
 }
