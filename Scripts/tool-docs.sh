@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the commands that docs/tool.md shows, on the store of the demo, and puts what they print into
-# it. With --check nothing is written: what they print must be what is there.
+# it; writes the manual page, docs/larch.1, too. With --check nothing is written: what they print must
+# be what is there.
 #
 # A block stands under a line such as
 #
@@ -112,6 +113,7 @@ normal() {
 
 if [ "$mode" = write ]; then
   cmp -s "$made" "$document" || cp "$made" "$document"
+  "$scratch/bin/larch" manual >docs/larch.1
   say "tool-docs: written"
   exit 0
 fi

@@ -159,6 +159,29 @@ struct CommandTests {
     #expect(try run("verify", fixture.path, "--pages").code == 0)
   }
 
+  @Test("An index that is being built is named, and not compared")
+  func building() throws {
+    let store = try Fixture.open(fixture.path)
+    try store.environment.write { transaction in
+      let storage = try CatalogLoader(store.environment, StoreSchema())
+        .openStorage(in: transaction)
+      for var entry in try storage.collections(in: transaction) where entry.name == "Tower" {
+        for place in entry.indexes.indices where entry.indexes[place].name == "tags" {
+          entry.indexes[place].state = .building
+        }
+        try storage.set(entry, in: transaction)
+      }
+    }
+    store.close()
+    let text = try run("verify", fixture.path)
+    #expect(text.code == 0)
+    #expect(text.output.contains("not compared: index tags of Tower, which is being built"))
+    for command in ["schema", "stats", "dump"] {
+      #expect(try run(command, fixture.path).output.contains("being built"))
+    }
+    #expect(try !run("rebuild", fixture.path).output.contains("Tower.tags"))
+  }
+
   @Test("verify exits with 1 for a file whose pages are damaged, and does not open it")
   func damagedPages() throws {
     var bytes = try fixture.bytes

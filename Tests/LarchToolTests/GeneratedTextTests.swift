@@ -15,9 +15,6 @@ struct GeneratedTextTests {
     let memory = MemoryConsole()
     #expect(memory.run("manual") == .well)
     let file = Self.root.appendingPathComponent("docs/larch.1")
-    if ProcessInfo.processInfo.environment["LARCH_WRITE_MANUAL"] != nil {
-      try memory.output.text.write(to: file, atomically: true, encoding: .utf8)
-    }
     #expect(try String(contentsOf: file, encoding: .utf8) == memory.output.text)
     for command in Tool.commands { #expect(memory.output.text.contains(".SS \"\(command.name)")) }
   }

@@ -221,7 +221,7 @@ struct LiveTests {
         // The limit is in KiB, of what a process writes to; the map of the file is not in it.
         process.arguments = [
           "-c",
-          "ulimit -d \(limit); exec '\(program)' dump '\(fixture.path)' Tower \(options) 2>/dev/null | wc -c",
+          "(ulimit -d \(limit); exec '\(program)' dump '\(fixture.path)' Tower \(options)) 2>/dev/null | wc -c",
         ]
         let pipe = Pipe()
         process.standardOutput = pipe

@@ -4,6 +4,8 @@ package struct TypelessReport: Sendable {
   package struct Unproved: Sendable {
     package let collection: String
     package let index: String
+    /// Whether it is complete; one that is being built is not looked at.
+    package let isReady: Bool
     /// How many records have keys that only the program can tell; nil where all have.
     package let records: Int?
   }
@@ -52,19 +54,26 @@ private struct TypelessVerifier {
 
   func verify(into found: inout TypelessReport, _ progress: (Int) throws -> Void) throws {
     try readRecords(into: &found.report, progress)
-    for index in collection.indexes.sorted(by: { $0.name < $1.name }) where index.isReady {
+    for index in collection.indexes.sorted(by: { $0.name < $1.name }) {
+      func leave(records: Int?) {
+        found.unproved.append(
+          .init(
+            collection: collection.name, index: index.name, isReady: index.isReady,
+            records: records))
+      }
+      guard index.isReady else {
+        leave(records: nil)
+        continue
+      }
       found.report.entryCount += index.entryCount
       guard let keys = TypelessKeys(index.parsedDefinition, form: form) else {
         try findDangling(index, into: &found.report)
-        found.unproved.append(.init(collection: collection.name, index: index.name, records: nil))
+        leave(records: nil)
         continue
       }
       let silent = try compare(index, keys, into: &found.report)
       if index.isUnique { try findDuplicates(index, into: &found.report) }
-      if silent > 0 {
-        found.unproved.append(
-          .init(collection: collection.name, index: index.name, records: silent))
-      }
+      if silent > 0 { leave(records: silent) }
     }
   }
 

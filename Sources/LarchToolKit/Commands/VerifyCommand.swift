@@ -83,13 +83,9 @@ private struct Proof {
     }
     try console.print(table)
     for unproved in found?.unproved ?? [] {
-      let what =
-        unproved.records.map { "the keys of \(Amount.counted($0, "record"))" } ?? "its keys"
       try console.print(
         Line("not compared: ", .warning)
-          + Line(
-            "index \(unproved.index) of \(unproved.collection), since only the program can make \(what)"
-          ),
+          + Line("index \(unproved.index) of \(unproved.collection), \(reason(unproved))"),
         indent: 0)
     }
     if let damage { try console.print(Line("page: ", .bad) + Line("\(damage)"), indent: 0) }
@@ -102,6 +98,13 @@ private struct Proof {
       isClean
         ? Line("sound", .good)
         : Line("\(Amount.counted(faultCount, "fault"))", .bad) + Line(advice))
+  }
+
+  private func reason(_ unproved: TypelessReport.Unproved) -> String {
+    guard unproved.isReady else { return "which is being built" }
+    let what =
+      unproved.records.map { "the keys of \(Amount.counted($0, "record"))" } ?? "its keys"
+    return "since only the program can make \(what)"
   }
 
   /// What to do: what is derived can be made anew, the rest comes from a backup.
@@ -141,7 +144,7 @@ private struct Proof {
         found.unproved.map {
           [
             "collection": .string($0.collection), "index": .string($0.index),
-            "records": .int(optional: $0.records),
+            "isReady": .bool($0.isReady), "records": .int(optional: $0.records),
           ]
         })
     }

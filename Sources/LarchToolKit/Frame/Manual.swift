@@ -70,13 +70,17 @@ private struct Roff {
     lines.append(escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped)
   }
 
-  /// A backslash begins an escape, and a dash alone is a hyphen, which nobody can copy.
+  /// What roff would take for an escape, or print as a sign that nobody can copy.
+  private static let special: [Character: String] = [
+    "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "~": "\\(ti", "^": "\\(ha",
+  ]
+
   static func escaped(_ text: String) -> String {
-    text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("`", with: "\"")
+    text.reduce(into: "") { $0 += special[$1] ?? String($1) }
   }
 
   /// An argument of a request.
   static func quoted(_ text: String) -> String {
-    "\"" + escaped(text).replacing("\"", with: "\"\"") + "\""
+    "\"" + escaped(text).replacing("\"", with: "\\(dq") + "\""
   }
 }
