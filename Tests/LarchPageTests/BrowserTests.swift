@@ -10,7 +10,8 @@ struct BrowserTests {
   private static let browser = ProcessInfo.processInfo.environment["LARCH_BROWSER"]
 
   /// What the browser made of a page, and what it complained of.
-  private func look(at file: String, in folder: String) throws -> (page: String, console: [String]) {
+  private func look(at file: String, in folder: String) throws -> (page: String, console: [String])
+  {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try #require(Self.browser))
     process.arguments = [
