@@ -59,7 +59,7 @@ struct BrowserTests {
             shown: rows.filter(function (row) { return row.offsetParent !== null; }).length };
         }
         seen.some = search("Author 7");
-        seen.hostile = search("</script>");
+        seen.hostile = search("<\\/script>");
         seen.none = search("nothing of this kind");
         seen.back = search("");
         seen.cells = Array.from(document.querySelectorAll(".records td")).map(function (cell) {
