@@ -10,7 +10,8 @@ struct BrowserTests {
   private static let browser = ProcessInfo.processInfo.environment["LARCH_BROWSER"]
 
   /// What the browser made of a page, and what it complained of.
-  private func open(_ file: String, in folder: String) throws -> (page: String, console: [String]) {
+  private func look(at file: String, in folder: String) throws -> (page: String, console: [String])
+  {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: try #require(Self.browser))
     process.arguments = [
@@ -35,7 +36,7 @@ struct BrowserTests {
   @Test(
     "No error, no request; the search finds records, and hostile texts are text",
     .enabled(
-      if: browser != nil,
+      if: ProcessInfo.processInfo.environment["LARCH_BROWSER"] != nil,
       "No browser is named: set LARCH_BROWSER to the path of a Chromium, or run make report-check.")
   )
   func page() throws {
@@ -58,7 +59,7 @@ struct BrowserTests {
             shown: rows.filter(function (row) { return row.offsetParent !== null; }).length };
         }
         seen.some = search("Author 7");
-        seen.hostile = search("</script>");
+        seen.hostile = search("<\\/script>");
         seen.none = search("nothing of this kind");
         seen.back = search("");
         seen.cells = Array.from(document.querySelectorAll(".records td")).map(function (cell) {
@@ -72,7 +73,7 @@ struct BrowserTests {
       let page = try String(contentsOfFile: file, encoding: .utf8)
       try page.replacing("</body>", with: probe + "</body>")
         .write(toFile: file, atomically: true, encoding: .utf8)
-      let opened = try open(file, in: folder)
+      let opened = try look(at: file, in: folder)
       #expect(opened.console == [])
       let match = try #require(opened.page.firstMatch(of: #/data-seen="([^"]*)"/#))
       let data = try #require(Data(base64Encoded: String(match.1)))

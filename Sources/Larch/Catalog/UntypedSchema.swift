@@ -1,6 +1,6 @@
 /// Stands where the layers below name a record type, for records whose type the program does not
 /// know. No record is ever decoded as it.
-struct UntypedRecord: Record {
+struct RecordStandIn: Record {
   var id: Int64
 }
 
@@ -60,7 +60,7 @@ extension IndexSchema {
         storedPath: isStored ? names : nil,
         optionalNames: hasMarks ? [] : record?.optionalNames(on: names) ?? [],
         identity: FieldIdentity(
-          \UntypedRecord.id, .stored(codingNames: names, propertyNames: names)),
+          \RecordStandIn.id, .stored(codingNames: names, propertyNames: names)),
         form: form, isMultiple: isMultiple, isFolded: isFolded)
     }
   }
@@ -85,7 +85,7 @@ extension CollectionSchema {
   /// A collection as the catalog tells of it.
   convenience init(untyped stored: StoredCollection, indexes: [IndexSchema]) {
     self.init(
-      name: stored.name, typeName: stored.typeName, type: UntypedRecord.self,
+      name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
       idKind: stored.idKind, indexes: indexes, declareDefaults: nil, typed: UntypedDeclarations(),
       rulesRunCode: false,
       decodedKeys: { _, _, _, isWanted, _ in
@@ -113,10 +113,10 @@ final class UntypedReference: ReferenceDeclaration, @unchecked Sendable {
     self.targetKind = targetKind
     super.init(
       holder: AssociatedType(
-        collection: stored.first, typeName: stored.first, standIn: UntypedRecord.self),
+        collection: stored.first, typeName: stored.first, standIn: RecordStandIn.self),
       target: AssociatedType(
-        collection: stored.second, typeName: stored.second, standIn: UntypedRecord.self),
-      keyPath: \UntypedRecord.id, isOptional: stored.traits.contains(.optional),
+        collection: stored.second, typeName: stored.second, standIn: RecordStandIn.self),
+      keyPath: \RecordStandIn.id, isOptional: stored.traits.contains(.optional),
       isList: stored.traits.contains(.list), isWritable: false, form: form, isStandard: true,
       resolution: { [path = stored.path] in
         .stored(codingNames: path, propertyNames: path)

@@ -30,6 +30,8 @@ struct DiagramLayout {
   private static let columnGap = 90.0
   private static let rowGap = 26.0
   private static let margin = 16.0
+  /// How far a line goes to the right that ends at the side where it begins.
+  static let loopReach = 36.0
   private static let isolatedColumns = 4
 
   private(set) var boxes: [Box] = []
@@ -53,6 +55,9 @@ struct DiagramLayout {
     placeLinked(columns)
     placeIsolated(names.indices.filter { !linked.contains($0) })
     paths = links.indices.map { path(of: $0, links[$0], columns) }
+    for path in paths where path.points.first?.x == path.points.last?.x {
+      width = max(width, (path.points.first?.x ?? 0) + Self.loopReach)
+    }
     width += Self.margin
     height += Self.margin
   }

@@ -33,10 +33,11 @@ struct DiagramSVG {
       </defs>
 
       """
-    for path in layout.paths { svg += line(path) }
     for (box, collection) in zip(layout.boxes, content.collections) {
       svg += self.box(box, collection)
     }
+    // Above the boxes, so that the marks at their ends are whole.
+    for path in layout.paths { svg += line(path) }
     return svg + "</svg>\n"
   }
 
@@ -54,7 +55,8 @@ struct DiagramSVG {
     var data = "M\(SVG.point(start))"
     if start.x == end.x {
       // A loop at the right side.
-      let reach = start.x + 46
+      // A curve goes three quarters of the way to its handles.
+      let reach = start.x + DiagramLayout.loopReach * 4 / 3
       data +=
         "C\(SVG.number(reach)) \(SVG.number(start.y)) \(SVG.number(reach)) \(SVG.number(end.y)) \(SVG.point(end))"
     } else {

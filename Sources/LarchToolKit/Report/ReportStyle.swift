@@ -25,6 +25,7 @@ enum ReportStyle {
     h2 { margin: 0 0 14px; font-size: 19px; }
     h3 { margin: 26px 0 8px; font-size: 16px; overflow-wrap: anywhere; }
     h3:first-of-type { margin-top: 14px; }
+    h3 .faint { font-weight: 400; font-size: 14px; margin-left: 6px; }
     p { margin: 6px 0; }
     .faint { color: var(--faint); }
     nav ul, .figures, .legend { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; }

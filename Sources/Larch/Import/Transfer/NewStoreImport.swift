@@ -160,10 +160,11 @@ struct NewStoreImport {
 }
 
 extension StoredLists {
-  /// Adds a link in both directions, if the records at its ends are there.
+  /// Adds a link in both directions, if the records at its ends are there; false where it was there.
+  @discardableResult
   func link(
     _ firstID: [UInt8], _ secondID: [UInt8], line: Int, in transaction: LMDBTransaction
-  ) throws {
+  ) throws -> Bool {
     try firstID.withUnsafeBytes { firstID in
       try secondID.withUnsafeBytes { secondID in
         for (end, id) in [(first, firstID), (second, secondID)]
@@ -176,8 +177,10 @@ extension StoredLists {
             $0.detail = "line \(line)"
           }
         }
-        try databases.forward.put(firstID, secondID, in: transaction, mode: .ifPairAbsent)
+        let isNew = try databases.forward.put(
+          firstID, secondID, in: transaction, mode: .ifPairAbsent)
         try databases.inverse.put(secondID, firstID, in: transaction, mode: .ifPairAbsent)
+        return isNew
       }
     }
   }

@@ -279,8 +279,9 @@ private final class ImportChange {
       let wanted = header.collections.first { $0.name == end.name }
       if let wanted, wanted.idKind != end.idKind { throw otherIDs(wanted, end) }
     }
-    for id in second { try lists.link(first, id, line: line, in: transaction) }
-    summary.linkCount += second.count
+    for id in second where try lists.link(first, id, line: line, in: transaction) {
+      summary.linkCount += 1
+    }
   }
 
   private func otherIDs(

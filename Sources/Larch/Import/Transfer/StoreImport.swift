@@ -27,6 +27,7 @@ package struct StoreImportSummary: Sendable {
   package var insertedCount = 0
   package var replacedCount = 0
   package var skippedCount = 0
+  /// Links that were not there.
   package var linkCount = 0
   package var indexCount = 0
   package var waitingIndexes: [WaitingIndex] = []
