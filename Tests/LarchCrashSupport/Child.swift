@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 /// A child process that a test starts, watches and kills.
 package final class Child {
