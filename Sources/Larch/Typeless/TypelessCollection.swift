@@ -37,7 +37,7 @@ struct TypelessCollection {
           stored: entry, schema: schema, position: handles.count, database: database))
     }
     let schema = CollectionSchema(
-      name: stored.name, typeName: stored.typeName, type: UntypedRecord.self,
+      name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
       idKind: stored.idKind, indexes: handles.map(\.schema), declareDefaults: nil,
       typed: NoDeclarations(), rulesRunCode: false,
       decodedKeys: { _, _, _, _, _ in throw TypelessCollection.isReadOnly },
