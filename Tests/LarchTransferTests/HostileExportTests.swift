@@ -191,4 +191,20 @@ struct HostileExportTests {
       }
     }
   }
+
+  @Test("A store is made while others look for leftovers in the same directory")
+  func cleaners() throws {
+    let text = try sample().joined(separator: "\n")
+    try withScratchPath { directory throws in
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+      let isDone = Locked(false)
+      Thread.detachNewThread {
+        while !isDone.withLock({ $0 }) { TemporaryFile.removeLeftovers(in: directory) }
+      }
+      defer { isDone.withLock { $0 = true } }
+      for number in 0..<200 {
+        try Store.makeStore(at: "\(directory)/\(number).larch", from: .text(text))
+      }
+    }
+  }
 }

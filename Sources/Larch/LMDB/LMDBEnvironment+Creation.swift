@@ -29,7 +29,8 @@ extension LMDBEnvironment {
     }
   }
 
-  private static func fill(
+  /// Makes a store of a file that is empty.
+  static func fill(
     _ temporary: String, options: Options, for path: String,
     _ initialize: ((LMDBTransaction) throws -> Void)?
   ) throws {
@@ -101,31 +102,10 @@ struct TemporaryFile {
     throw LMDBError(code, "open").larchError(path: final)
   }
 
-  /// The store that was just made at a temporary path of `freePath`.
-  init(adopting path: String, for final: String) throws {
-    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw LMDBError(errno, "open").larchError(path: final) }
-    self.path = path
-    self.descriptor = descriptor
-    var status = stat()
-    // Before it was locked, a cleaner may have taken it for a leftover.
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0,
-      status.st_nlink > 0
-    else {
-      Self.close(descriptor)
-      throw LMDBError(EBUSY, "flock").larchError(path: final)
-    }
-  }
-
   /// Whether a path is one of a file that is being made.
   static func isTemporary(_ path: String) -> Bool {
     path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
       .hasPrefix(prefix)
-  }
-
-  /// A temporary path in the directory of a store.
-  static func freePath(in directory: String) -> String {
-    directory + "/" + prefix + String(UInt64.random(in: .min ... .max), radix: 36)
   }
 
   /// Gives the file its place; false when another one is there already. The directory is locked.

@@ -34,32 +34,22 @@ enum FreshStore {
     }
   }
 
-  /// An empty store under a temporary name; made again where another maker of a store in the same
-  /// directory took it for a leftover, which it can until it is locked.
+  /// An empty store under a temporary name, whose lock keeps others from taking it for a leftover.
   private static func makeTemporary(
     in directory: String, for target: String, databaseCount: Int
   ) throws -> (environment: LMDBEnvironment, file: TemporaryFile) {
-    var attempt = 0
-    while true {
-      attempt += 1
-      let path = TemporaryFile.freePath(in: directory)
-      do {
-        var options = Store.Options().forEnvironment(StoreSchema())
-        options.maxDatabases = max(options.maxDatabases, databaseCount + 64)
-        let environment = try LMDBEnvironment.open(
-          path: path, options: options, initialize: CatalogLoader.initialize)
-        do {
-          return (environment, try TemporaryFile(adopting: path, for: target))
-        } catch {
-          environment.close()
-          throw error
-        }
-      } catch var error as LarchError {
-        ScratchFile.remove(path)
-        if attempt < 16, error.code == .fileNotFound || error.code == .outOfResources { continue }
-        if error.context.path == path { error.context.path = target }
-        throw error
-      }
+    var options = Store.Options().forEnvironment(StoreSchema())
+    options.maxDatabases = max(options.maxDatabases, databaseCount + 64)
+    let file = try TemporaryFile(in: directory, for: target)
+    do {
+      try LMDBEnvironment.fill(
+        file.path, options: options, for: target, CatalogLoader.initialize)
+      return (try LMDBEnvironment.open(path: file.path, options: options), file)
+    } catch {
+      file.discard()
+      guard var found = error as? LarchError else { throw error }
+      if found.context.path == file.path { found.context.path = target }
+      throw found
     }
   }
 }
