@@ -159,7 +159,7 @@ struct SnapshotLimitTests {
 
     /// Puts something that cannot be written in the place of LMDB's descriptor for headers.
     private func breakHeaderWrites(of environment: LMDBEnvironment) throws {
-      let found = (Int32(3)..<1024).filter { descriptor in
+      let found = openDescriptors().filter { descriptor in
         var status = stat()
         return fstat(descriptor, &status) == 0 && FileIdentity(status) == environment.file
           && fcntl(descriptor, F_GETFL) & O_DSYNC != 0

@@ -1,4 +1,5 @@
 import Foundation
+import LarchTestSupport
 import Testing
 
 @testable import Larch
@@ -210,7 +211,7 @@ struct LMDBOpeningTests {
     _ = files.createFile(atPath: text, contents: Data(repeating: 65, count: 20_000))
     // Other tests open files meanwhile: only those in this directory count.
     func openFiles() -> Int {
-      (0..<1024).filter { number in
+      openDescriptors().filter { number in
         let target = try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
         return target?.contains((scratch.path as NSString).lastPathComponent) == true
       }.count

@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import LarchTestSupport
   import Synchronization
   import Testing
 
@@ -176,7 +177,7 @@
     of environment: LMDBEnvironment, with path: String, _ mode: Int32,
     where matches: (Int32) -> Bool
   ) throws -> (descriptor: Int32, copy: Int32) {
-    let found = (Int32(3)..<1024).filter { descriptor in
+    let found = openDescriptors().filter { descriptor in
       var status = stat()
       return fstat(descriptor, &status) == 0 && FileIdentity(status) == environment.file
         && matches(fcntl(descriptor, F_GETFL))
