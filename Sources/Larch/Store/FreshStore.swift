@@ -40,6 +40,7 @@ enum FreshStore {
   ) throws -> (environment: LMDBEnvironment, file: TemporaryFile) {
     var options = Store.Options().forEnvironment(StoreSchema())
     options.maxDatabases = max(options.maxDatabases, databaseCount + 64)
+    TemporaryFile.removeLeftovers(in: directory)
     let file = try TemporaryFile(in: directory, for: target)
     do {
       try LMDBEnvironment.fill(
