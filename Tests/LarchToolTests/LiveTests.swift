@@ -117,11 +117,12 @@ struct LiveTests {
     }
     // It reads once it has begun; each commit waits until the one before was told of.
     try waitUntil("watch reads") { try store.statistics(exact: false).readerSlots > 1 }
+    var attempt = 0
     let work: [(String, (WriteTransaction) throws -> Void)] = [
       (
         "Tower",
         { tx in
-          var tower = Tower.sample(900); try tx.save(&tower)
+          var tower = Tower.sample(900 + attempt); try tx.save(&tower)
         }
       ),
       ("Owner", { tx in _ = try tx.delete(Owner.self, "bo") }),
@@ -135,11 +136,12 @@ struct LiveTests {
       ),
     ]
     for (number, step) in work.enumerated() {
-      // Until it is told: the first commits may come before the first look.
+      // The first commit may come before the first look: then it is never told, and another one is.
       repeat {
+        attempt += 1
         try store.write { try step.1($0) }
         if number > 0 { break }
-        usleep(50_000)
+        for _ in 0..<500 where lines().isEmpty && process.isRunning { usleep(20_000) }
       } while lines().isEmpty && process.isRunning
       try waitUntil("commit \(number) is told") { lines().count > number || !process.isRunning }
     }
