@@ -56,10 +56,12 @@ struct ExportCommand: Command {
     }
     let summary = try store.export(names, toFile: output, replacing: isForced, progress: show)
     progress.end()
-    let links = summary.linkCount > 0 ? " and \(Amount.count(summary.linkCount)) links" : ""
+    let records = Amount.counted(summary.recordCount, "record")
+    let links = summary.linkCount > 0 ? " and \(Amount.counted(summary.linkCount, "link"))" : ""
+    let collections = Amount.counted(summary.collectionCount, "collection")
+    let size = Amount.bytes(summary.byteCount)
     try console.print(
-      "exported \(Amount.count(summary.recordCount)) records\(links) of \(Amount.count(summary.collectionCount)) collections: \(Amount.bytes(summary.byteCount)) in \(output)"
-    )
+      "exported \(records)\(links) of \(collections): \(size) in \(output)")
     return .well
   }
 }

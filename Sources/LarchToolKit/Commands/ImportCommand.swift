@@ -78,8 +78,8 @@ struct ImportCommand: Command {
   private func print(
     _ summary: StoreImportSummary, isNew: Bool, on console: Console
   ) throws {
-    var parts = ["\(Amount.count(summary.insertedCount)) records"]
-    if summary.linkCount > 0 { parts.append("\(Amount.count(summary.linkCount)) links") }
+    var parts = [Amount.counted(summary.insertedCount, "record")]
+    if summary.linkCount > 0 { parts.append(Amount.counted(summary.linkCount, "link")) }
     if isNew { parts.append("\(Amount.count(summary.indexCount)) indexes built") }
     if summary.replacedCount > 0 { parts.append("\(Amount.count(summary.replacedCount)) replaced") }
     if summary.skippedCount > 0 { parts.append("\(Amount.count(summary.skippedCount)) skipped") }

@@ -144,7 +144,9 @@ package final class Progress {
   }
 
   /// Shows a number of things that are done, where nobody knows how many there will be.
-  package func update(count: Int, _ what: String) { draw { "\(title): \(count) \(what)" } }
+  package func update(count: Int, _ what: String) {
+    draw { "\(title): \(Amount.count(count)) \(what)" }
+  }
 
   private func draw(_ text: () -> String) {
     guard console.showsProgress else { return }
