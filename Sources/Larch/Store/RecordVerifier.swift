@@ -40,8 +40,11 @@ struct RecordVerifier: ~Copyable {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         let untold = try collect(of: bytes, in: collection)
         if !collection.schema.hasDecodedIndexes || untold != nil { try decode(bytes, collection) }
-        for (number, index) in collection.indexes.enumerated()
-        where untold?.includes(index) ?? false { silent[number] += 1 }
+        if let untold {
+          for (number, index) in collection.indexes.enumerated() where untold.includes(index) {
+            silent[number] += 1
+          }
+        }
         try check(id: here.key, collection, &expected, into: &report, transaction)
         for reference in references {
           if let untold, let number = reference.index, untold.includes(collection.indexes[number]) {

@@ -119,8 +119,10 @@ struct TypelessFields: Sendable {
   }
 
   /// Whether an index surely has the entries that the stored fields of every record say, so that a
-  /// query can be answered from it: the keys that a record does not tell itself are no reason to
-  /// leave a whole index out where records are looked at one by one, but here they are.
+  /// query can be answered from it.
+  ///
+  /// More than that records tell their keys: whoever looks at each record can pass over one that does
+  /// not, but a query asks the index for all of them at once.
   func prove(_ index: IndexSchema) -> Bool {
     guard !index.isDecoded, !index.isPartial else { return false }
     let definition = IndexDefinition(index.definition)
