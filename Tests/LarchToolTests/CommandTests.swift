@@ -256,6 +256,28 @@ struct CommandTests {
     #expect(try typed.verify().isClean)
   }
 
+  @Test("verify counts references, and names one that leads nowhere")
+  func references() throws {
+    #expect(try run("verify", fixture.path, "--json").object["references"] as? Int == 1)
+    let store = try Fixture.open(fixture.path)
+    let records = try store.read { tx throws in try tx.context.collection(of: Owner.self).records }
+    try store.environment.write { transaction in
+      _ = try Array("\u{1}ada".utf8).withUnsafeBytes { try records.delete($0, in: transaction) }
+    }
+    store.close()
+    let text = try run("verify", fixture.path)
+    #expect(text.code == 1)
+    #expect(
+      text.output.contains(
+        "danglingReference, collection Tower, association Tower.ownerID, id 1, no record ada of Owner\n"
+      ))
+    // It is no derived data.
+    #expect(!text.output.contains("`larch rebuild`"))
+    #expect(try run("rebuild", fixture.path).code == 0)
+    let after = try run("verify", fixture.path)
+    #expect(after.code == 1 && after.output.contains("association Tower.ownerID, id 1, "))
+  }
+
   @Test("Tables fit a terminal of any width", arguments: [40, 80, 200])
   func widths(width: Int) throws {
     for command in [["info"], ["stats"], ["verify"], ["schema"]] {

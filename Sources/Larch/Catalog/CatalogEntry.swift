@@ -74,7 +74,7 @@ struct StoredCollection: Equatable, Sendable {
     try reader.expectEnd()
   }
 
-  private static var unknownValue: LarchError {
+  static var unknownValue: LarchError {
     LarchError(
       .corrupted, "The catalog holds a value that this format does not know; restore a backup.")
   }

@@ -269,7 +269,7 @@ struct CatalogLoader {
   ) throws -> [SavedReference] {
     try associations.compactMap { association in
       guard case .reference(let reference) = association.kind,
-        association.first.id == schema.typeID,
+        association.first.collection == schema.name,
         let target = stored.first(where: { $0.name == association.second.collection }),
         let number = indexes.firstIndex(where: { $0.position == reference.index })
       else { return nil }

@@ -55,19 +55,27 @@ struct IndexBuilder {
 
   /// Builds what is unfinished of one collection, in a transaction that is running.
   func build(_ collection: CollectionHandle, in transaction: LMDBTransaction) throws {
+    let total = try collection.records.statistics(in: transaction).entries
+    for (number, index) in collection.indexes.enumerated() where !index.isReady {
+      try build(number, in: collection, in: transaction)
+      progress(collection.stored.name, index.stored.name, total, total)
+    }
+  }
+
+  /// Builds one index, which is empty or unfinished, in a transaction that is running.
+  func build(
+    _ number: Int, in collection: CollectionHandle, in transaction: LMDBTransaction
+  ) throws {
     let context = try TransactionContext(catalog, of: environment)
     context.begin(transaction)
     defer { context.end() }
-    let total = try collection.records.statistics(in: transaction).entries
-    for (number, index) in collection.indexes.enumerated() where !index.isReady {
-      var batch = batchSize
-      while batch == batchSize {
-        let position = try BuildPosition(of: index, catalog.storage, transaction)
-        batch = try addBatch(number, in: collection, after: position, context, transaction)
-      }
-      try finish(index, in: collection, context, transaction)
-      progress(collection.stored.name, index.stored.name, total, total)
+    let index = collection.indexes[number]
+    var batch = batchSize
+    while batch == batchSize {
+      let position = try BuildPosition(of: index, catalog.storage, transaction)
+      batch = try addBatch(number, in: collection, after: position, context, transaction)
     }
+    try finish(index, in: collection, context, transaction)
   }
 
   /// Adds the entries of the records behind the position; returns how many records it read.
@@ -197,8 +205,15 @@ struct UniquenessCheck {
   private let index: IndexHandle
   private let collection: CollectionHandle
   private let context: TransactionContext
+  private let passesOverUnreadable: Bool
 
-  init(_ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext) {
+  /// - Parameter passesOverUnreadable: whether keys and records that cannot be read are left to
+  ///   others to report.
+  init(
+    _ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext,
+    passesOverUnreadable: Bool = false
+  ) {
+    self.passesOverUnreadable = passesOverUnreadable
     self.index = index
     self.collection = collection
     self.context = context
@@ -209,7 +224,9 @@ struct UniquenessCheck {
     var values = WholeValues(context)
     var entry = try cursor.first()
     while let here = entry {
-      if try cursor.duplicateCount() > 1, try !index.schema.hasNil(here.key) {
+      if try cursor.duplicateCount() > 1,
+        try readable({ try !index.schema.hasNil(here.key) }) ?? false
+      {
         try checkHolders(of: here.key, &cursor, first: here.value, &values, transaction)
       }
       entry = try cursor.nextKey()
@@ -227,13 +244,26 @@ struct UniquenessCheck {
     var seen: [[UInt8]: [UInt8]] = [:]
     var entry: LMDBEntry? = try cursor.current()
     while let here = entry {
-      for full in try values.keys(ofID: here.value, in: index, collection) {
+      let whole = try readable { try values.keys(ofID: here.value, in: index, collection) }
+      for full in whole ?? [] {
         if let other = seen[full] {
           throw other.withUnsafeBytes { conflict(key, $0, here) }
         }
         seen[full] = [UInt8](here.value)
       }
       entry = try cursor.nextDuplicate()
+    }
+  }
+
+  /// Nil for what cannot be read, where that is passed over.
+  private func readable<T>(_ body: () throws -> T) throws -> T? {
+    do {
+      return try body()
+    } catch {
+      guard passesOverUnreadable, error is LarchError || error is IndexNeedsType else {
+        throw error
+      }
+      return nil
     }
   }
 

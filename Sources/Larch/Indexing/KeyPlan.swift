@@ -58,7 +58,10 @@ final class KeyPlan {
       guard case .primitive(let primitive) = form.node, let names = field.storedPath else {
         return []
       }
-      let path = reading?.path(names) ?? FieldPath(names, optional: field.optionalNames)
+      let path =
+        reading?.path(names)
+        ?? FieldPath(
+          names, isMissingWhenAbsent: field.mayHaveDefault, optional: field.optionalNames)
       drafts.append((path, primitive, field))
     }
     return drafts

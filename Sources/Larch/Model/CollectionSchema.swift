@@ -5,6 +5,9 @@ final class IndexFieldSchema: Sendable {
   /// For each name of the path whether a record without such a field has nil there; empty where
   /// only decoding tells.
   let optionalNames: [Bool]
+  /// Whether nil may be one that only decoding puts another value in place of. Where a type is
+  /// known its `FieldReading` tells.
+  let mayHaveDefault: Bool
   /// The type of the key bytes.
   let form: KeyForm
   /// Whether the field is an array or a set, with an entry for each element.
@@ -19,11 +22,12 @@ final class IndexFieldSchema: Sendable {
   let hasNestedOptionals: Bool
 
   init(
-    storedPath: [String]?, optionalNames: [Bool] = [], identity: FieldIdentity, form: KeyForm,
-    isMultiple: Bool, isFolded: Bool
+    storedPath: [String]?, optionalNames: [Bool] = [], mayHaveDefault: Bool = false,
+    identity: FieldIdentity, form: KeyForm, isMultiple: Bool, isFolded: Bool
   ) {
     self.storedPath = storedPath
     self.optionalNames = optionalNames
+    self.mayHaveDefault = mayHaveDefault
     self.identity = identity
     identityHash = identity.hashValue
     hasNestedOptionals = form.hasNestedOptionals

@@ -84,17 +84,14 @@ extension StoreInspector {
   /// The same for the values of a key, by their places. Only where each field is one value: else the
   /// places are not those of the fields.
   private func assignedParts(of index: Index, in collection: Collection) -> [Int: String] {
-    let fields = index.definition.split(separator: ";", omittingEmptySubsequences: false)
-      .dropFirst(2).filter { !$0.hasPrefix("default:") && !$0.hasPrefix("renamed:") }
-    guard let parts = index.form?.parts, parts.count == fields.count,
-      parts.allSatisfy({ if case .primitive = $0.unwrapped.node { true } else { false } })
-    else { return [:] }
+    let fields = index.parsedDefinition.fields
+    let isPlain = { (form: KeyForm?) in
+      if case .primitive? = form?.unwrapped.node { true } else { false }
+    }
+    guard fields.allSatisfy({ isPlain($0.form) }) else { return [:] }
     let paths = assignedPaths(of: collection)
     var result: [Int: String] = [:]
-    for (place, field) in fields.enumerated() {
-      let path = field.drop { "[]~=".contains($0) }.split(separator: ".").map(String.init)
-      result[place] = paths[path]
-    }
+    for (place, field) in fields.enumerated() { result[place] = field.path.flatMap { paths[$0] } }
     return result
   }
 }

@@ -191,19 +191,6 @@ extension Store {
       }
     }
   }
-
-  /// Runs `body` with the same look in a write transaction, whose changes it makes by itself.
-  func inspectToWrite<T>(_ body: (StoreInspector) throws -> T) throws -> T {
-    try environment.withSteadyHandles { check in
-      let handles = try InspectorHandles(environment)
-      return try write { transaction in
-        try check()
-        return try transaction.storage {
-          try body(try handles.inspector($0, transaction.context))
-        }
-      }
-    }
-  }
 }
 
 /// Handles of all that is in a file.

@@ -176,11 +176,13 @@ extension StoreInspector {
   }
 
   func typeless(_ collection: Collection) throws -> TypelessCollection {
-    let databases = Dictionary(
-      collection.indexes.map { ($0.name, $0.database) }, uniquingKeysWith: { first, _ in first })
-    return TypelessCollection(
-      collection.stored, records: collection.records, fields: try fields(of: collection)
-    ) { databases[$0.name] }
+    let schema = try StoreSchema(typeless: storage, in: transaction)
+    guard let declared = schema.collections.first(where: { $0.name == collection.name }) else {
+      throw LarchError(.unknownCollection, "The store has no collection of this name.") {
+        $0.collection = collection.name
+      }
+    }
+    return TypelessCollection(collection, declared, fields: try fields(of: collection))
   }
 
   /// How many records are looked at from either end where the catalog does not tell their fields.

@@ -1,5 +1,8 @@
 /// The rows of a run as stored records, whose type nobody knows: fields are read as they are
 /// stored.
+///
+/// Not as `IndexKeys` reads them: a condition may be on any field, also on one without an index, and
+/// compares whole values, also those that an earlier version of the type wrote as another one.
 final class TypelessAccess: TypedAccess {
   private let context: TransactionContext
   private let collection: CollectionHandle

@@ -22,35 +22,23 @@ struct TypelessCollection {
   let handle: CollectionHandle
   let fields: TypelessFields
 
+  /// - Parameter declared: what the catalog tells of the collection, with all its indexes.
   init(
-    _ stored: StoredCollection, records: LMDBDatabase, fields: TypelessFields,
-    index: (StoredIndex) -> LMDBDatabase?
+    _ found: StoreInspector.Collection, _ declared: CollectionSchema, fields: TypelessFields
   ) {
     self.fields = fields
-    let known = TypelessIndexes(fields)
-    var handles: [IndexHandle] = []
-    // No program declares more, and a set of indexes is kept in so many bits.
-    for entry in stored.indexes where handles.count < SchemaCompiler.indexLimit {
-      guard let schema = known.schema(of: entry), let database = index(entry) else { continue }
-      handles.append(
+    var indexes: [IndexHandle] = []
+    for (stored, schema) in zip(found.stored.indexes, declared.indexes)
+    where stored.state == .ready && fields.prove(schema) {
+      guard let index = found.indexes.first(where: { $0.name == stored.name }) else { continue }
+      indexes.append(
         IndexHandle(
-          stored: entry, schema: schema, position: handles.count, database: database))
+          stored: stored, schema: schema, position: indexes.count, database: index.database))
     }
-    let schema = CollectionSchema(
-      name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
-      idKind: stored.idKind, indexes: handles.map(\.schema), declareDefaults: nil,
-      typed: NoDeclarations(), rulesRunCode: false,
-      decodedKeys: { _, _, _, _, _ in throw TypelessCollection.isReadOnly },
-      referencedIDs: { _, _, _, _, _ in throw TypelessCollection.isReadOnly })
     handle = CollectionHandle(
-      stored: stored, schema: schema, records: records, indexes: handles, references: [],
-      place: 0, reading: nil)
-  }
-
-  /// What keeps entries up is asked only by writes, which need the types.
-  private static var isReadOnly: LarchError {
-    LarchError(
-      .readOnly, "A collection without its record type is only read; open it with the type.")
+      stored: found.stored,
+      schema: CollectionSchema(typeless: found.stored, indexes: indexes.map(\.schema)),
+      records: found.records, indexes: indexes, references: [], place: 0, reading: nil)
   }
 
   // MARK: Fields
@@ -106,7 +94,7 @@ struct TypelessCollection {
     var known = fields.paths.map { $0.joined(separator: ".") }
     if !known.contains("id") { known.insert("id", at: 0) }
     var message = "there is no field \(QueryTextError.shown(name.text))"
-    if let near = NameDistance.nearest(to: name.text, among: known) {
+    if let near = SimilarName.best(for: name.text, among: known) {
       message += "; did you mean \(QueryTextError.shown(near))?"
     }
     return QueryTextError(name.column, message + TypelessCollection.listed(known))
@@ -119,5 +107,3 @@ struct TypelessCollection {
     return " (fields: \(shown)\(names.count > 30 ? ", …" : ""))"
   }
 }
-
-private final class NoDeclarations: Sendable {}

@@ -78,7 +78,7 @@ struct TypelessFields: Sendable {
   }
 
   /// Whether every record has a value there, in each of the versions.
-  func isAlwaysPresent(_ names: [String]) -> Bool {
+  private func isAlwaysPresent(_ names: [String]) -> Bool {
     guard isProved, !versions.isEmpty else { return false }
     return versions.allSatisfy { version in
       if case .form(_, isOptional: false, isInList: false) = TypelessFields.find(names, in: version)
@@ -116,6 +116,35 @@ struct TypelessFields: Sendable {
       }
     }
     return .form(form, isOptional: isOptional, isInList: isInList)
+  }
+
+  /// Whether an index surely has the entries that the stored fields of every record say, so that a
+  /// query can be answered from it.
+  ///
+  /// More than that records tell their keys: whoever looks at each record can pass over one that does
+  /// not, but a query asks the index for all of them at once.
+  func prove(_ index: IndexSchema) -> Bool {
+    guard !index.isDecoded, !index.isPartial else { return false }
+    let definition = IndexDefinition(index.definition)
+    let isMarked = definition.hasDefault || definition.hasRename
+    return index.fields.allSatisfy { field in
+      guard let names = field.storedPath, names != ["id"],
+        case .primitive(let primitive) = field.form.unwrapped.node
+      else { return false }
+      switch kind(of: names) {
+      case .values(primitive, _) where !field.isMultiple,
+        .elements(primitive) where field.isMultiple:
+        break
+      // The catalog does not say of which kind the values are: the index does.
+      case .other(nil) where !field.isMultiple, .otherElements where field.isMultiple: break
+      // Nor does a file that was never compared with its types say what is a list.
+      case .other(nil) where !isProved: break
+      default: return false
+      }
+      // Where a record lacks the field, the program may have read another value than nil.
+      let mayBeMissing = !isMarked && (field.isMultiple || field.form.isOptional)
+      return mayBeMissing || isAlwaysPresent(names)
+    }
   }
 
   // MARK: All fields

@@ -3,15 +3,16 @@ internal import Larch
 /// `larch verify`: proves a file.
 struct VerifyCommand: Command {
   static let name = "verify"
-  static let summary = "proves pages, records, indexes and links; exits with 1 when there is damage"
+  static let summary =
+    "proves pages, records, indexes, references and links; exits with 1 when there is damage"
   static let discussion = """
     Every page is walked, the checksum of every record compared and the record read, every index
-    compared with the records, and both directions of links with each other. Others may read and
-    write meanwhile.
+    compared with the records, what references lead to looked up, and both directions of links
+    compared with each other. Others may read and write meanwhile.
 
     Keys that only the program can make (computed properties, key types of its own, records of an
-    older version that its code completes) cannot be compared; which these are is said. So is what
-    references lead to. `store.verify()` in the program proves them too.
+    older version that its code completes) cannot be compared, nor references that have such keys;
+    which these are is said. `store.verify()` in the program proves them too.
     """
   private static let pages = Flag(
     "--pages", "prove only the structure of the pages, which needs no catalog")
@@ -79,14 +80,17 @@ private struct Proof {
     if let report = found?.report {
       add(report.recordCount, "records")
       add(report.entryCount, "index entries")
+      if report.referenceCount > 0 { add(report.referenceCount, "references") }
+      if report.looseReferenceCount > 0 {
+        add(report.looseReferenceCount, "of them to records that need not be there and are not")
+      }
       if report.linkCount > 0 { add(report.linkCount, "links") }
     }
     try console.print(table)
     for unproved in found?.unproved ?? [] {
       try console.print(
         Line("not compared: ", .warning)
-          + Line("index \(unproved.index) of \(unproved.collection), \(reason(unproved))"),
-        indent: 0)
+          + Line("\(subject(of: unproved)), \(reason(unproved))"), indent: 0)
     }
     if let damage { try console.print(Line("page: ", .bad) + Line("\(damage)"), indent: 0) }
     for fault in found?.report.faults ?? [] { try console.print("\(fault)") }
@@ -100,11 +104,17 @@ private struct Proof {
         : Line("\(Amount.counted(faultCount, "fault"))", .bad) + Line(advice))
   }
 
+  private func subject(of unproved: TypelessReport.Unproved) -> String {
+    unproved.association.map { "reference \($0)" }
+      ?? "index \(unproved.index ?? "") of \(unproved.collection)"
+  }
+
   private func reason(_ unproved: TypelessReport.Unproved) -> String {
     guard unproved.isReady else { return "which is being built" }
-    let what =
-      unproved.records.map { "the keys of \(Amount.counted($0, "record"))" } ?? "its keys"
-    return "since only the program can make \(what)"
+    let what = unproved.association == nil ? "keys" : "ids"
+    let whose =
+      unproved.records.map { "the \(what) of \(Amount.counted($0, "record"))" } ?? "its \(what)"
+    return "since only the program can make \(whose)"
   }
 
   /// What to do: what is derived can be made anew, the rest comes from a backup.
@@ -140,10 +150,13 @@ private struct Proof {
       members["records"] = .int(found.report.recordCount)
       members["entries"] = .int(found.report.entryCount)
       members["links"] = .int(found.report.linkCount)
+      members["references"] = .int(found.report.referenceCount)
+      members["looseReferences"] = .int(found.report.looseReferenceCount)
       members["notCompared"] = .array(
         found.unproved.map {
           [
-            "collection": .string($0.collection), "index": .string($0.index),
+            "collection": .string($0.collection), "index": .string(optional: $0.index),
+            "association": .string(optional: $0.association),
             "isReady": .bool($0.isReady), "records": .int(optional: $0.records),
           ]
         })

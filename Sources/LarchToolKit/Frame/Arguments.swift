@@ -1,3 +1,5 @@
+internal import Larch
+
 /// The arguments of a command, read by its declarations.
 package struct Arguments {
   private var values: [String: String] = [:]
@@ -108,13 +110,13 @@ package struct UsageError: Error, CustomStringConvertible {
 
   static func unknownOption(_ name: String, of command: any Command.Type) -> UsageError {
     let known = command.options.flatMap { [$0.name, $0.short].compactMap { $0 } } + ["--help"]
-    let hint = Similar.best(for: name, in: known).map { "; did you mean \($0)?" } ?? ""
+    let hint = SimilarName.best(for: name, among: known).map { "; did you mean \($0)?" } ?? ""
     return UsageError("there is no option \(Quoted(name))\(hint)")
   }
 
   static func unknownCommand(_ name: String) -> UsageError {
     let known = Tool.commands.map { $0.name } + ["help"]
-    let hint = Similar.best(for: name, in: known).map { "; did you mean \($0)?" } ?? ""
+    let hint = SimilarName.best(for: name, among: known).map { "; did you mean \($0)?" } ?? ""
     return UsageError("there is no command \(Quoted(name))\(hint)")
   }
 }
@@ -128,34 +130,5 @@ package struct Quoted: CustomStringConvertible {
     let limit = 200
     let shown = text.count > limit ? text.prefix(limit) + "…" : text[...]
     description = "“\(Printable.escaped(shown))”"
-  }
-}
-
-/// Which of some words was probably meant.
-package enum Similar {
-  /// The word that needs the fewest changes; nil where all differ too much.
-  package static func best(for text: String, in words: [String]) -> String? {
-    guard text.utf8.count <= 64 else { return nil }
-    let ranked = words.map { (word: $0, distance: distance(text.lowercased(), $0.lowercased())) }
-    guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-    return best.distance <= max(1, text.count / 3) ? best.word : nil
-  }
-
-  /// Letters to insert, remove, replace, or exchange with their neighbour.
-  private static func distance(_ a: String, _ b: String) -> Int {
-    let a = Array(a)
-    let b = Array(b)
-    var before = [Int](repeating: 0, count: b.count + 1)
-    var last = Array(0...b.count)
-    for i in a.indices {
-      var row = [i + 1]
-      for j in b.indices {
-        var cost = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
-        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, before[j - 1] + 1) }
-        row.append(cost)
-      }
-      (before, last) = (last, row)
-    }
-    return last[b.count]
   }
 }

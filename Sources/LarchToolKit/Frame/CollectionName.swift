@@ -18,7 +18,7 @@ package enum CollectionName {
 
   /// What to tell of a name that is none.
   package static func missing(_ name: String, among known: [String]) -> UsageError {
-    if let meant = Similar.best(for: name, in: known) {
+    if let meant = SimilarName.best(for: name, among: known) {
       return UsageError("the store has no collection \(Quoted(name)); did you mean \(meant)?")
     }
     let list = known.prefix(12).map { Printable.escaped($0) }.joined(separator: ", ")

@@ -1,5 +1,6 @@
 import Foundation
 import LarchTestSupport
+import Testing
 
 @testable import Larch
 
@@ -78,5 +79,5 @@ extension Store {
   }
 
   /// What a verification finds, a line each.
-  func faults() throws -> [String] { try verify().faults.map(\.description) }
+  func faults() throws -> [String] { try proof().faults.map(\.description) }
 }

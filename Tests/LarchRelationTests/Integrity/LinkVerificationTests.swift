@@ -81,13 +81,13 @@ struct LinkVerificationTests {
   private func expectRepaired(to dump: String) throws {
     try store.rebuild()
     #expect(TextDifference.between(expected: dump, actual: try store.dump()) == nil)
-    let report = try store.verify()
+    let report = try store.proof()
     #expect(report.isClean, "\(report)")
   }
 
   @Test("Sound lists and references are counted, each link once")
   func sound() throws {
-    let report = try store.verify()
+    let report = try store.proof()
     #expect(report.isClean, "\(report)")
     #expect(report.linkCount == 20 + 10 + 20 + 3)
     // 19 mentors, 13 topics, 20 times two in lists, one former course.
@@ -121,7 +121,7 @@ struct LinkVerificationTests {
       try store.faults() == [
         "oneSidedLink, collection Student, association Course/Student/attends, id 6, lists id \(Self.courseText(2)) of Course, which does not list it"
       ])
-    #expect(try store.verify().linkCount == 53)
+    #expect(try store.proof().linkCount == 53)
     try expectRepaired(to: before)
   }
 
@@ -130,11 +130,11 @@ struct LinkVerificationTests {
     let course = try bytes(of: Self.course(2))
     try attends.change(course, try student(4), isForward: false, isRemoval: true)
     try attends.change(course, try student(5), isForward: false, isRemoval: false)
-    let faults = try store.verify().faults
+    let faults = try store.proof().faults
     #expect(faults.map(\.kind) == [.oneSidedLink, .oneSidedLink])
     #expect(faults.map(\.id) == [Self.courseText(2), "5"])
     try store.rebuild()
-    #expect(try store.verify().isClean)
+    #expect(try store.proof().isClean)
     let pairs = try attends.pairs(isForward: true)
     #expect(pairs.contains([Self.courseText(2), "4"]))
     #expect(pairs.contains([Self.courseText(2), "5"]))
@@ -186,7 +186,7 @@ struct LinkVerificationTests {
         "oneSidedLink, collection Student, association Student/Student/knows, id 2, lists id 1 of Student, which does not list it"
       ])
     try store.rebuild()
-    #expect(try store.verify().isClean)
+    #expect(try store.proof().isClean)
     #expect(try knows.pairs(isForward: true).contains(["2", "1"]))
   }
 
@@ -196,11 +196,11 @@ struct LinkVerificationTests {
     try store.lose(Topic.self, Self.long + "2")
     try store.rebuild()
     // The students' references to the topic stay, to be told.
-    let kinds = Set(try store.verify().faults.map(\.kind))
+    let kinds = Set(try store.proof().faults.map(\.kind))
     #expect(kinds == [.danglingReference])
     var topic = Topic(id: Self.long + "2")
     try store.write { try $0.save(&topic) }
-    #expect(try store.verify().isClean)
+    #expect(try store.proof().isClean)
     #expect(try attends.pairs(isForward: false).allSatisfy { $0[0] != Self.courseText(2) })
     #expect(try attends.pairs(isForward: true).count == 20)
     #expect(try covers.pairs(isForward: true).map { $0[1] } == ["a", Self.long + "1"])
@@ -215,7 +215,7 @@ struct LinkVerificationTests {
       ])
     var course = Course(id: Self.course(2), title: "c2")
     try store.write { try $0.save(&course) }
-    #expect(try store.verify().isClean)
+    #expect(try store.proof().isClean)
     try store.lose(Topic.self, "a")
     let faults = try store.faults().filter { !$0.hasPrefix("danglingReference") }
     #expect(
@@ -230,14 +230,14 @@ struct LinkVerificationTests {
     try attends.change(
       try bytes(of: Self.course(1)), try student(99), isForward: true, isRemoval: false)
     #expect(
-      try store.verify().faults.map { [$0.kind.rawValue, $0.collection, $0.id] } == [
+      try store.proof().faults.map { [$0.kind.rawValue, $0.collection, $0.id] } == [
         ["oneSidedLink", "Course", Self.courseText(1)], ["danglingLink", "Student", "99"],
       ])
     try expectRepaired(to: before)
     try attends.change(
       try bytes(of: Self.course(9)), try student(9), isForward: false, isRemoval: false)
     #expect(
-      try store.verify().faults.map { [$0.kind.rawValue, $0.collection, $0.id] } == [
+      try store.proof().faults.map { [$0.kind.rawValue, $0.collection, $0.id] } == [
         ["oneSidedLink", "Student", "9"], ["danglingLink", "Course", Self.courseText(9)],
       ])
     try expectRepaired(to: before)
@@ -247,7 +247,7 @@ struct LinkVerificationTests {
   func danglingReferences() throws {
     try store.lose(Topic.self, "a")
     try store.lose(Topic.self, Self.long + "2")
-    let faults = try store.verify().faults
+    let faults = try store.proof().faults
     let references = faults.filter { $0.kind == .danglingReference }
     #expect(references.filter { $0.association == "Student.topicID" }.count == 7)
     #expect(references.filter { $0.association == "Student.topicIDs" }.count == 20)
@@ -258,17 +258,17 @@ struct LinkVerificationTests {
     )
     // Rebuilding does not guess what they shall be.
     try store.rebuild()
-    #expect(try store.verify().faults.map(\.kind).allSatisfy { $0 == .danglingReference })
+    #expect(try store.proof().faults.map(\.kind).allSatisfy { $0 == .danglingReference })
     var topics = [Topic(id: "a"), Topic(id: Self.long + "2")]
     try store.write { tx in for index in topics.indices { try tx.save(&topics[index]) } }
-    #expect(try store.verify().isClean)
+    #expect(try store.proof().isClean)
   }
 
   @Test("A reference that need not lead anywhere is counted and no fault")
   func looseReferences() throws {
     try store.lose(Course.self, Self.course(1))
     try store.rebuild()
-    let report = try store.verify()
+    let report = try store.proof()
     #expect(report.isClean, "\(report)")
     #expect(report.looseReferenceCount == 1)
     #expect(report.description.contains("1 of them loose"))

@@ -91,6 +91,16 @@ struct VerificationTests {
     let report = try store.verify()
     #expect(report.faultCount == report.faults.count)
     #expect(report.recordCount == 600)
+    // The file alone tells the same, but for what a decoder says of bytes that are no record.
+    let typeless = try store.verifyWithoutTypes().report
+    func places(_ report: VerificationReport) -> Set<String> {
+      Set(
+        report.faults.map {
+          "\($0.kind) \($0.collection ?? "") \($0.index ?? "") \($0.id ?? "")"
+        })
+    }
+    #expect(places(typeless) == places(report))
+    #expect(typeless.faultCount == report.faultCount)
     return report.faults.map(\.description)
   }
 
@@ -194,6 +204,28 @@ struct VerificationTests {
     try store.rebuild()
     #expect(try store.verify().isClean)
     #expect(try store.entries("name").count == 299)
+  }
+
+  @Test("A damaged record is found beside one whose long unique value begins the same")
+  func damagedBesideCutKey() throws {
+    let long = String(repeating: "t", count: 300)
+    for (id, name) in [(40, long + "1"), (41, long + "2")] {
+      var team = Team(id: RecordID<Team>(Int64(id)), name: name, size: 1)
+      try store.write { try $0.save(&team) }
+    }
+    let records = try handle(Team.self).records
+    var value = try stored(idBytes(40), records)
+    value[value.count / 2] ^= 1
+    try put(idBytes(40), value, records)
+    #expect(try faults() == ["checksum, collection Team, id 40, checksum_mismatch"])
+  }
+
+  @Test("Entries that are no keys are found, also two of one in a unique index")
+  func entriesThatAreNoKeys() throws {
+    for id in [1, 2] as [Int64] { try put([7, 7], idBytes(id), try index("name")) }
+    #expect(
+      try faults().map { $0.hasPrefix("danglingEntry, collection Team, index name, id ") }
+        == [true, true])
   }
 
   @Test("A damaged page is reported by its number, and nothing is read through it")

@@ -123,8 +123,7 @@ struct NewStoreImport {
     _ environment: LMDBEnvironment, _ header: ExportHeader
   ) throws {
     // What was not complete where it came from is left to the next typed opening, as there.
-    let catalog = try CatalogLoader(environment, StoreSchema())
-      .untypedCatalog(isForBuilding: true)
+    let catalog = try CatalogLoader.typelessCatalog(of: environment)
     let builder = IndexBuilder(
       environment: environment, catalog: catalog, batchSize: Self.indexBatchSize
     ) { _, _, _, _ in }
@@ -134,7 +133,7 @@ struct NewStoreImport {
         let wasReady = known?.indexes.first { $0.name == index.stored.name }?.isReady ?? false
         do {
           guard wasReady, !index.schema.isDecoded else {
-            throw IndexNeedsType(position: index.position)
+            throw IndexNeedsType(positions: 1 << UInt64(index.position))
           }
           try builder.build(place, in: collection)
           summary.indexCount += 1

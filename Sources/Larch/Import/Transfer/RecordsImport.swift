@@ -66,15 +66,12 @@ struct RecordsImport {
     let environment = store.environment
     while true {
       let generation = environment.generation
-      let loader = CatalogLoader(environment, StoreSchema())
-      let catalog = try loader.untypedCatalog()
+      let catalog = try CatalogLoader.typelessCatalog(of: environment, isForBuilding: false)
       let lists = try StoredLists.all(in: environment) { _, _ in }
       do {
         return try environment.write { transaction in
           try environment.checkGeneration(generation)
-          guard try catalog.storage.generation(in: transaction) == catalog.generation else {
-            throw LMDBEnvironment.HandlesVoid()
-          }
+          try catalog.checkGeneration(in: transaction)
           let change = try ImportChange(catalog, lists, environment, policy, transaction)
           defer { change.end() }
           let result = try body(change)
@@ -161,7 +158,7 @@ private final class ImportChange {
         return
       }
       $0.collection = collection.stored.name
-      $0.index = collection.schema.indexes[needed.position].name
+      $0.index = collection.schema.indexes[needed.positions.trailingZeroBitCount].name
     }
   }
 

@@ -22,25 +22,45 @@ package struct IndexDefinition: Sendable {
   /// `where` where it also picks the records.
   package let origin: String
   package let fields: [Field]
-  /// What else the keys depend on: defaults and older names of fields, which the program knows.
-  let marks: [String]
+  /// Whether a default of the program may stand in for a field that a record lacks, or for its nil.
+  let hasDefault: Bool
+  /// Whether records may have a field under an older name, which the program knows.
+  let hasRename: Bool
 
   package init(_ text: String) {
     var parts = text.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
     let forms = KeyForm(parts.removeFirst())?.parts ?? []
     origin = parts.isEmpty ? "" : parts.removeFirst()
-    let isMark = { (part: String) in part.hasPrefix("default:") || part.hasPrefix("renamed:") }
-    marks = parts.filter(isMark)
-    let paths = parts.filter { !isMark($0) }
+    let isDefault = { (part: String) in part.hasPrefix("default:") }
+    let isRename = { (part: String) in part.hasPrefix("renamed:") }
+    hasDefault = parts.contains(where: isDefault)
+    hasRename = parts.contains(where: isRename)
+    let paths = parts.filter { !isDefault($0) && !isRename($0) }
     fields = paths.enumerated().map { place, text in
       Field(text, forms.count == paths.count ? forms[place] : nil)
     }
   }
 
-  /// Whether the bytes of a record and its declared fields tell all keys that it has.
-  package var isTold: Bool {
-    origin == "stored" && marks.isEmpty && !fields.isEmpty && fields.allSatisfy(\.isTold)
+  /// Whether bytes that have all fields tell the keys of a record.
+  package var isTold: Bool { origin == "stored" && areFieldsTold }
+
+  /// The same for an index beside others of its collection.
+  ///
+  /// An index of origin `decoded` may have keys of another value than the one that was stored. But
+  /// where indexes of origin `stored` are over its fields, saves prove that there is one value.
+  func isTold(beside others: [IndexDefinition]) -> Bool {
+    if isTold { return true }
+    let proved = others.filter(\.isTold).flatMap(\.fields)
+    return origin == "decoded" && areFieldsTold
+      && fields.allSatisfy { field in
+        proved.contains {
+          $0.path == field.path && $0.isMultiple == field.isMultiple
+            && (field.isFolded || !$0.isFolded)
+        }
+      }
   }
+
+  private var areFieldsTold: Bool { !fields.isEmpty && fields.allSatisfy(\.isTold) }
 }
 
 extension IndexDefinition.Field {

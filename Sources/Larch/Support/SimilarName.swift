@@ -1,10 +1,10 @@
 /// Finds the name that was meant by one that is not there.
-enum NameDistance {
+package enum SimilarName {
   /// Longer names are not compared: no one types them.
   private static let lengthLimit = 64
 
-  /// The name that a few changes lead to; nil if there is none.
-  static func nearest(to name: String, among known: [String]) -> String? {
+  /// The name that the fewest changes lead to; nil where all differ too much.
+  package static func best(for name: String, among known: [String]) -> String? {
     let wanted = Array(name.lowercased())
     guard wanted.count <= lengthLimit else { return nil }
     let limit = max(1, wanted.count / 3)

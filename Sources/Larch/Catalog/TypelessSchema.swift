@@ -1,0 +1,246 @@
+/// Stands where the layers below name a record type, for records whose type the program does not
+/// know. No record is ever decoded as it.
+struct RecordStandIn: Record {
+  var id: Int64
+}
+
+/// Keys that only the Swift type of the records can tell were asked for.
+struct IndexNeedsType: Error {
+  /// The indexes they are of, by bit and by their place in the schema.
+  let positions: UInt64
+
+  func includes(_ index: IndexHandle) -> Bool { positions & 1 << UInt64(index.position) != 0 }
+}
+
+extension StoreSchema {
+  /// What the catalog of a file tells of the declarations that it was last written with, so that
+  /// everything that works on declarations without types works on any file.
+  ///
+  /// - Parameter isForBuilding: an index whose building has not begun is left out unless this is
+  ///   set: it need not be kept up, since whoever builds it looks at every record.
+  /// - Throws: `.corrupted` for a catalog that no program writes.
+  init(
+    typeless storage: CatalogStorage, isForBuilding: Bool = true, in transaction: LMDBTransaction
+  ) throws {
+    self.init()
+    let stored = try storage.collections(in: transaction)
+    let histories = try stored.map { try storage.fieldHistory(of: $0.id, in: transaction) }
+    let oddNames = try storage.oddNames(in: histories.compactMap(\.self), transaction)
+    for (entry, history) in zip(stored, histories) {
+      // A set of indexes is kept in so many bits.
+      guard entry.indexes.count <= SchemaCompiler.indexLimit else {
+        throw StoredCollection.unknownValue
+      }
+      let indexes = try entry.indexes.filter { index in
+        try isForBuilding || index.state == .ready
+          || storage.value(.buildProgress(index.id), in: transaction) != nil
+      }
+      let definitions = entry.indexes.map { IndexDefinition($0.definition) }
+      collections.append(
+        CollectionSchema(
+          typeless: entry,
+          indexes: indexes.map { index in
+            let definition = IndexDefinition(index.definition)
+            let isTold =
+              definition.isTold(beside: definitions)
+              && !oddNames.contains { index.definition.contains($0) }
+            return IndexSchema(
+              typeless: index, definition, form: history?.versions.last, isTold: isTold)
+          }))
+    }
+    associations = try storage.associations(in: transaction).compactMap { association in
+      AssociationSchema(typeless: association, of: collections)
+    }
+  }
+}
+
+extension CatalogStorage {
+  /// The names of fields that the text of a definition does not tell from something else: it joins
+  /// names by dots, fields by semicolons, and puts marks before them.
+  fileprivate func oddNames(
+    in histories: [FieldHistory], _ transaction: LMDBTransaction
+  ) throws -> Set<String> {
+    var names: Set<String> = []
+    for number in 0..<(try shapeCount(in: transaction)) {
+      guard let shape = try shape(UInt16(number + 1), in: transaction) else { continue }
+      names.formUnion(shape.fields.map(\.name))
+    }
+    for version in histories.flatMap(\.versions) { version.addNames(to: &names) }
+    return names.filter { name in
+      name.contains(".") || name.contains(";")
+        || ["[", "~", "=", "("].contains { name.hasPrefix($0) }
+    }
+  }
+}
+
+extension IndexSchema {
+  /// An index as the catalog tells of it: its keys are made from stored bytes alone.
+  ///
+  /// - Parameters:
+  ///   - form: what is known of the records, if anything is.
+  ///   - isTold: whether stored bytes tell the keys; else only the type does.
+  fileprivate convenience init(
+    typeless stored: StoredIndex, _ definition: IndexDefinition, form: FieldForm?, isTold: Bool
+  ) {
+    self.init(
+      name: stored.name, isUnique: stored.isUnique,
+      fields: definition.fields.compactMap { field in
+        IndexFieldSchema(typeless: field, in: definition, form, isTold: isTold)
+      },
+      isDecoded: !isTold, isPartial: definition.origin == "where", definition: stored.definition)
+  }
+}
+
+extension IndexFieldSchema {
+  fileprivate convenience init?(
+    typeless field: IndexDefinition.Field, in definition: IndexDefinition, _ record: FieldForm?,
+    isTold: Bool
+  ) {
+    guard let form = field.form else { return nil }
+    let path = isTold ? field.path : nil
+    let optional = path.flatMap { record?.optionalNames(on: $0) } ?? []
+    // With marks, a record that lacks a field may have a default or an older name for it.
+    let isMarked = definition.hasDefault || definition.hasRename
+    self.init(
+      storedPath: path, optionalNames: isMarked ? [] : optional,
+      mayHaveDefault: definition.hasDefault && optional.first != true,
+      identity: path.map { .stored($0) } ?? .computed(\RecordStandIn.id), form: form,
+      isMultiple: field.isMultiple, isFolded: field.isFolded)
+  }
+}
+
+extension FieldForm {
+  /// For each name of a path whether a record without such a field has nil there.
+  fileprivate func optionalNames(on path: [String]) -> [Bool] {
+    var form = self
+    return path.map { name in
+      guard case .record(let record) = form, let field = record.field(name) else {
+        form = .unknown
+        return false
+      }
+      form = field.form
+      return field.isOptional
+    }
+  }
+
+  fileprivate func addNames(to names: inout Set<String>) {
+    switch self {
+    case .record(let record):
+      for field in record.fields {
+        names.insert(field.name)
+        field.form.addNames(to: &names)
+      }
+    case .list(let inner), .map(let inner): inner.addNames(to: &names)
+    case .unknown, .scalar: break
+    }
+  }
+}
+
+extension CollectionSchema {
+  /// A collection as the catalog tells of it.
+  convenience init(typeless stored: StoredCollection, indexes: [IndexSchema]) {
+    self.init(
+      name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
+      idKind: stored.idKind, indexes: indexes, declareDefaults: nil, typed: NoDeclarations(),
+      rulesRunCode: false,
+      decodedKeys: { record, coder, _, isWanted, _ in
+        let positions = indexes.indices.reduce(UInt64(0)) { found, position in
+          isWanted(position) ? found | 1 << UInt64(position) : found
+        }
+        guard positions == 0 else { throw IndexNeedsType(positions: positions) }
+        // Where a type would decode the record, it is read whole.
+        _ = try RawRecord(record, shapes: coder.shapes).json()
+      },
+      referencedIDs: { record, coder, reference, writer, emit in
+        // Only references that this file makes are asked for.
+        guard let reference = reference as? TypelessReference else { return }
+        try reference.forEachID(in: record, coder.shapes, &writer, emit)
+      })
+  }
+
+  private final class NoDeclarations: Sendable {}
+}
+
+extension AssociationSchema {
+  /// A reference as the catalog tells of it, by the index that lists who holds an id; nil for lists,
+  /// and for ids that the bytes of records do not tell.
+  fileprivate convenience init?(
+    typeless stored: StoredAssociation, of collections: [CollectionSchema]
+  ) {
+    let isList = stored.traits.contains(.list)
+    guard stored.kind == .reference,
+      let holder = collections.first(where: { $0.name == stored.first }),
+      let target = collections.first(where: { $0.name == stored.second }),
+      let index = holder.indexes.firstIndex(where: { index in
+        index.fields.count == 1 && !index.fields[0].isFolded
+          && index.fields[0].storedPath == stored.path && index.fields[0].isMultiple == isList
+      }),
+      let form = ReferenceForm(holder.indexes[index].form, target.idKind)
+    else { return nil }
+    let reference = TypelessReference(
+      stored, form: holder.indexes[index].form, targetKind: target.idKind)
+    self.init(
+      key: stored.key,
+      kind: .reference(
+        ReferenceSchema(
+          reference, path: stored.path, form: form, index: index,
+          isOne: stored.traits.contains(.one))),
+      first: reference.holder, second: reference.target, firstRule: stored.firstRule,
+      secondRule: stored.secondRule)
+  }
+}
+
+/// A reference that the catalog tells of.
+final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
+  private let path: [String]
+  private let targetKind: RecordIDKind
+
+  init(_ stored: StoredAssociation, form: KeyForm, targetKind: RecordIDKind) {
+    path = stored.path
+    self.targetKind = targetKind
+    super.init(
+      holder: AssociatedType(
+        collection: stored.first, typeName: stored.first, standIn: RecordStandIn.self),
+      target: AssociatedType(
+        collection: stored.second, typeName: stored.second, standIn: RecordStandIn.self),
+      keyPath: \RecordStandIn.id, isOptional: stored.traits.contains(.optional),
+      isList: stored.traits.contains(.list), isWritable: false, form: form, isStandard: true,
+      resolution: { [path = stored.path] in
+        .stored(codingNames: path, propertyNames: path)
+      })
+  }
+
+  /// The bytes of each id that a record refers to.
+  func forEachID(
+    in record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
+    _ emit: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    let field = try FieldPath(path).read(in: record, shapes: shapes)
+    guard case .value(let kind, let bytes) = field else { return }
+    guard kind == .list else { return try id(kind, bytes, &writer, emit) }
+    var elements = try RawList(kind, bytes)
+    while let element = try elements.next() {
+      guard case .value(let kind, let bytes) = element else { continue }
+      try id(kind, bytes, &writer, emit)
+    }
+  }
+
+  private func id(
+    _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ writer: inout KeyWriter,
+    _ emit: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    writer.clear()
+    switch (targetKind, try FieldValue(.value(kind, bytes), shapes: ShapeTable())) {
+    case (.assigned, .int(let number)), (.integer, .int(let number)):
+      writer.append(int64: number)
+    case (.unsigned, .int(let number)): writer.append(uint64: UInt64(truncatingIfNeeded: number))
+    case (.unsigned, .bigInt(let number)):
+      writer.append(uint64: UInt64(truncatingIfNeeded: number))
+    case (.uuid, .uuid(let uuid)): withUnsafeBytes(of: uuid.uuid) { writer.append(uuid: $0) }
+    case (.string, .string(let text)):
+      guard writer.append(idString: text) else { return }
+    default: return
+    }
+    try emit(writer.bytes)
+  }
+}

@@ -1,0 +1,234 @@
+/// Compares the records of a collection with its indexes and with what they refer to, as a stream.
+///
+/// Works with handles of any catalog: where that knows no types, what only they can tell is passed
+/// over, and counted.
+struct RecordVerifier: ~Copyable {
+  /// A reference that records of the collection hold.
+  private struct Reference {
+    let association: String
+    let declaration: ReferenceDeclaration
+    let form: ReferenceForm
+    /// The place of its index; nil where a file that is opened read-only lacks it.
+    let index: Int?
+    let isEnforced: Bool
+    let target: CollectionHandle
+  }
+
+  private let context: TransactionContext
+  private var keys = IndexKeys()
+  private var entries = EntryList()
+  private var writer = KeyWriter()
+
+  init(_ context: TransactionContext) { self.context = context }
+
+  /// Returns for each index how many records do not tell their keys.
+  mutating func verify(
+    _ collection: CollectionHandle, into report: inout VerificationReport,
+    progress: (Int) throws -> Void = { _ in }
+  ) throws -> [Int] {
+    let transaction = try context.transaction()
+    var expected = [Int](repeating: 0, count: collection.indexes.count)
+    var silent = expected
+    var isEveryRecordReadable = true
+    let references = references(of: collection)
+    var records = try LMDBCursor(collection.records, in: transaction)
+    var record = try records.first()
+    while let here = record {
+      report.recordCount += 1
+      if report.recordCount.isMultiple(of: 1000) { try progress(report.recordCount) }
+      do {
+        let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
+        let untold = try collect(of: bytes, in: collection)
+        if !collection.schema.hasDecodedIndexes || untold != nil { try decode(bytes, collection) }
+        if let untold {
+          for (number, index) in collection.indexes.enumerated() where untold.includes(index) {
+            silent[number] += 1
+          }
+        }
+        try check(id: here.key, collection, &expected, into: &report, transaction)
+        for reference in references {
+          if let untold, let number = reference.index, untold.includes(collection.indexes[number]) {
+            continue
+          }
+          try check(
+            reference, of: bytes, id: here.key, in: collection, into: &report, transaction)
+        }
+      } catch let error as LarchError {
+        isEveryRecordReadable = false
+        report.add(
+          .init(
+            error.code == .checksumMismatch ? .checksum : .record,
+            collection: collection.stored.name,
+            id: collection.stored.idKind.text(of: here.key),
+            detail: error.context.field.map { "\(error.code), field \($0)" }
+              ?? error.code.rawValue))
+      }
+      record = try records.next()
+    }
+    for (number, index) in collection.indexes.enumerated() where index.isReady {
+      let count = try index.database.statistics(in: transaction).entries
+      report.entryCount += count
+      if count != expected[number] || !isEveryRecordReadable {
+        try findDangling(number, collection, into: &report, transaction)
+      }
+      if index.schema.isUnique, !index.schema.fields.isEmpty {
+        do {
+          // What cannot be read is reported by now.
+          try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
+            .check(transaction)
+        } catch let error as LarchError where error.code == .uniqueConflict {
+          report.add(
+            .init(
+              .duplicate, collection: collection.stored.name, index: index.stored.name,
+              id: error.context.id, detail: error.context.otherID.map { "also id \($0)" }))
+        }
+      }
+    }
+    return silent
+  }
+
+  /// Puts the keys of a record into the list; returns which indexes only its type tells all of, if
+  /// there are any.
+  private mutating func collect(
+    of record: UnsafeRawBufferPointer, in collection: CollectionHandle, only: Int? = nil
+  ) throws -> IndexNeedsType? {
+    entries.removeAll()
+    do {
+      try keys.collect(
+        of: record, in: collection, with: context.coder, only: only, into: &entries)
+      return nil
+    } catch let untold as IndexNeedsType {
+      return untold
+    }
+  }
+
+  /// Decodes a record as its type, which keys made from its bytes do not prove possible.
+  private mutating func decode(
+    _ record: UnsafeRawBufferPointer, _ collection: CollectionHandle
+  ) throws {
+    try collection.schema.decodedKeys(
+      record, context.coder, &writer, { _ in false }, { _, _ in })
+  }
+
+  /// Looks up each entry that the record asks for.
+  private func check(
+    id: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ expected: inout [Int],
+    into report: inout VerificationReport, _ transaction: LMDBTransaction
+  ) throws {
+    for item in entries.items {
+      let index = collection.indexes[item.index]
+      guard index.isReady else { continue }
+      let key = entries.key(item)
+      var cursor = try LMDBCursor(index.database, in: transaction)
+      if try cursor.seek(key, value: id) != nil {
+        expected[item.index] += 1
+      } else {
+        report.add(
+          .init(
+            .missingEntry, collection: collection.stored.name, index: index.stored.name,
+            id: collection.stored.idKind.text(of: id), detail: index.schema.text(of: key)))
+      }
+    }
+  }
+
+  // MARK: References
+
+  private func references(of collection: CollectionHandle) -> [Reference] {
+    context.catalog.ends(of: collection).compactMap { end in
+      guard end.isFirst, let reference = end.association.reference, let target = end.other else {
+        return nil
+      }
+      return Reference(
+        association: end.association.stored.key, declaration: reference.declaration,
+        form: reference.form,
+        index: collection.indexes.firstIndex { $0.position == reference.index },
+        isEnforced: end.association.schema?.isEnforced ?? false, target: target)
+    }
+  }
+
+  /// Looks up each record that this one refers to.
+  private mutating func check(
+    _ reference: Reference, of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
+    in collection: CollectionHandle, into report: inout VerificationReport,
+    _ transaction: LMDBTransaction
+  ) throws {
+    let records = reference.target.records
+    let kind = reference.target.stored.idKind
+    var missing: [String] = []
+    var count = 0
+    if let index = reference.index,
+      !entries.items.contains(where: { $0.index == index && $0.isCut })
+    {
+      for item in entries.items where item.index == index && !item.hasNil {
+        try reference.form.withID(inKey: entries.key(item)) { target in
+          count += 1
+          if try records.get(target, in: transaction) == nil {
+            missing.append(kind.text(of: target))
+          }
+        }
+      }
+    } else {
+      // Keys that are cut do not tell the ids, the record does.
+      try collection.schema.referencedIDs(
+        record, context.coder, reference.declaration, &writer
+      ) { target in
+        count += 1
+        let text = kind.text(of: target)
+        if try records.get(target, in: transaction) == nil, !missing.contains(text) {
+          missing.append(text)
+        }
+      }
+    }
+    report.referenceCount += count
+    guard reference.isEnforced else {
+      report.looseReferenceCount += missing.count
+      return
+    }
+    for other in missing {
+      report.add(
+        .init(
+          .danglingReference, collection: collection.stored.name,
+          association: reference.association, id: collection.stored.idKind.text(of: id),
+          detail: "no record \(other) of \(reference.target.stored.name)"))
+    }
+  }
+
+  // MARK: Entries
+
+  /// Looks up the record of each entry of an index that has more entries than records ask for.
+  private mutating func findDangling(
+    _ number: Int, _ collection: CollectionHandle, into report: inout VerificationReport,
+    _ transaction: LMDBTransaction
+  ) throws {
+    let index = collection.indexes[number]
+    var cursor = try LMDBCursor(index.database, in: transaction)
+    var entry = try cursor.first()
+    while let here = entry {
+      if try !isWanted(here, number, collection, transaction) {
+        report.add(
+          .init(
+            .danglingEntry, collection: collection.stored.name, index: index.stored.name,
+            id: collection.stored.idKind.text(of: here.value),
+            detail: index.schema.text(of: here.key)))
+      }
+      entry = try cursor.next()
+    }
+  }
+
+  private mutating func isWanted(
+    _ entry: LMDBEntry, _ number: Int, _ collection: CollectionHandle,
+    _ transaction: LMDBTransaction
+  ) throws -> Bool {
+    guard let stored = try collection.records.get(entry.value, in: transaction) else {
+      return false
+    }
+    do {
+      let record = try RecordEnvelope.open(stored, id: entry.value, in: collection)
+      guard try collect(of: record, in: collection, only: number) == nil else { return true }
+    } catch is LarchError {
+      // The damaged record is reported itself; its entries cannot be judged.
+      return true
+    }
+    return entries.contains(index: number, key: entry.key)
+  }
+}
