@@ -111,7 +111,7 @@ private final class TypelessKeyPlan {
   func value(
     _ number: Int, of record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> RawField {
-    let value = try steps[number].path.read(in: record, shapes: shapes)
+    let value = try steps[number].read(in: record, shapes: shapes)
     guard case .missing = value else { return value }
     for (path, isOptional) in ways[number] {
       if case .missing = try path.read(in: record, shapes: shapes) {
