@@ -37,6 +37,8 @@ final class IndexScanner {
   // A literal that is not zero, so never nil; read only after a run was entered, which sets both.
   @exclusivity(unchecked) private var runPosition = UnsafeRawPointer(bitPattern: 1)!
   @exclusivity(unchecked) private var runEnd = UnsafeRawPointer(bitPattern: 1)!
+  /// The key has no ids behind those of the run.
+  @exclusivity(unchecked) private var isLastRun = false
 
   /// The key that the scan is at.
   @exclusivity(unchecked) private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -218,7 +220,7 @@ final class IndexScanner {
     case .none: return false
     case .fresh: return try firstID()
     case .run:
-      guard let bytes = try cursor?.nextRun() else {
+      guard !isLastRun, let bytes = try cursor?.nextRun() else {
         state = .none
         return false
       }
@@ -264,7 +266,8 @@ final class IndexScanner {
       state = .single
       return true
     }
-    guard let run = try cursor?.firstRun(at: entry) else { return false }
+    guard let (run, isOnly) = try cursor?.firstRun(at: entry) else { return false }
+    isLastRun = isOnly
     begin(run)
     if let width { runPosition += width }
     return true

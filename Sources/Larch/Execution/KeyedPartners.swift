@@ -81,7 +81,7 @@ final class KeyedPartners: LookupPartners {
   /// Ids of one length come a page at a time.
   private func findRuns(_ key: UnsafeRawBufferPointer, _ width: Int) throws {
     guard let entry = try entries?.seek(exactly: key) else { return }
-    var run = try entries?.firstRun(at: entry)
+    var run = try entries?.firstRun(at: entry).values
     while let bytes = run, let start = bytes.baseAddress {
       var offset = 0
       while offset &+ width <= bytes.count {

@@ -13,29 +13,38 @@ struct FieldProof: ~Copyable {
   ) throws {
     // Coded memberwise, the bytes are copied from the properties themselves.
     if declarations.isMemberwise { return }
+    try withUnsafePointer(to: record) {
+      try check(UnsafeRawPointer($0), declarations.keys, stored, in: collection)
+    }
+  }
+
+  private mutating func check(
+    _ record: UnsafeRawPointer, _ keys: [RecordKeys], _ stored: borrowing EntryList,
+    in collection: CollectionHandle
+  ) throws {
     var item = 0
     for number in 0..<collection.indexes.count {
       while item < stored.items.count, stored.items[item].index < number { item += 1 }
       let schema = collection.indexes[number].schema
       if schema.isDecoded { continue }
-      let declaration = declarations.indexes[collection.indexes[number].position]
+      let keys = keys[collection.indexes[number].position]
       var isRight = false
       if schema.hasMultiple {
-        isRight = try hasKeys(of: record, declaration, number, in: stored)
+        isRight = try hasKeys(of: record, keys, number, in: stored)
       } else if item < stored.items.count, stored.items[item].index == number {
         let key = stored.key(stored.items[item])
-        try declaration.forEachKey(of: record, in: &writer) { isRight = $0.bytes.equals(key) }
+        try keys.forEachKey(at: record, in: &writer) { isRight = $0.bytes.equals(key) }
       }
       if !isRight { throw mismatch(number, collection) }
     }
   }
 
-  private mutating func hasKeys<R: Record>(
-    of record: R, _ declaration: IndexDeclaration<R>, _ number: Int,
+  private mutating func hasKeys(
+    of record: UnsafeRawPointer, _ keys: RecordKeys, _ number: Int,
     in stored: borrowing EntryList
   ) throws -> Bool {
     expected.removeAll()
-    try declaration.forEachKey(of: record, in: &writer) {
+    try keys.forEachKey(at: record, in: &writer) {
       expected.insert(index: number, key: $0.bytes, isCut: $0.isCut, hasNil: $0.hasNil)
     }
     let count = stored.items.reduce(0) { $0 + ($1.index == number ? 1 : 0) }

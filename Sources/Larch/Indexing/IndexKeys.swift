@@ -75,7 +75,7 @@ struct IndexKeys: ~Copyable {
     var step = steps
     var left = count
     while left > 0 {
-      let value = try step.pointee.path.read(in: record, shapes: shapes)
+      let value = try step.pointee.read(in: record, shapes: shapes)
       if step.pointee.isMultiple {
         return try appendElements(of: value, step, left, of: record, shapes, number, into: &list)
       }

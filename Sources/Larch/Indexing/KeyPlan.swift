@@ -4,11 +4,28 @@ final class KeyPlan {
   /// One field of one index.
   struct Step {
     /// Kept alive by the plan. It remembers where the field lies, so each context has its own.
-    unowned(unsafe) let path: FieldPath
+    private let path: Unmanaged<FieldPath>
     let primitive: KeyForm.Primitive
     let isOptional: Bool
     let isMultiple: Bool
     let isFolded: Bool
+
+    init(
+      path: FieldPath, primitive: KeyForm.Primitive, isOptional: Bool, isMultiple: Bool,
+      isFolded: Bool
+    ) {
+      self.path = .passUnretained(path)
+      self.primitive = primitive
+      self.isOptional = isOptional
+      self.isMultiple = isMultiple
+      self.isFolded = isFolded
+    }
+
+    /// What the record holds in the field.
+    @inline(__always)
+    func read(in record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> RawField {
+      try path._withUnsafeGuaranteedRef { try $0.read(in: record, shapes: shapes) }
+    }
   }
 
   /// One index: its steps, or none when only the decoded record tells its keys.
@@ -34,7 +51,8 @@ final class KeyPlan {
       for step in list {
         place.initialize(
           to: Step(
-            path: step.path, primitive: step.primitive, isOptional: step.field.form.isOptional,
+            path: step.path, primitive: step.primitive,
+            isOptional: step.field.form.isOptional,
             isMultiple: step.field.isMultiple, isFolded: step.field.isFolded))
         place += 1
       }

@@ -155,7 +155,7 @@ struct PendingEntries: ~Copyable {
 
 extension PendingEntries {
   /// Below this a comparison sort is faster than counting bytes.
-  private static let radixThreshold = 192
+  private static let radixThreshold = 48
 
   /// Sorts by key, then id, then order of change.
   mutating func sort() { sortRun(from: 0, to: count, depth: 0) }
@@ -205,11 +205,28 @@ extension PendingEntries {
           }
           sortRun(from: runStart, to: runEnd, depth: depth + 1)
         } else if !isSorted(from: runStart, to: runEnd, depth) {
-          compareSort(from: runStart, to: runEnd, depth)
+          sortIDs(from: runStart, to: runEnd, depth)
         }
       }
       runStart = runEnd
     }
+  }
+
+  /// Sorts a run whose keys differ in their lengths at most.
+  private mutating func sortIDs(from start: Int, to end: Int, _ depth: Int) {
+    let keyLength = changes[start].keyLength
+    for position in start..<end
+    where changes[position].keyLength != keyLength || changes[position].idLength != 8 {
+      return compareSort(from: start, to: end, depth)
+    }
+    if end - start < PendingEntries.radixThreshold {
+      return compareSort(from: start, to: end, depth)
+    }
+    for position in start..<end {
+      let id = arena + Int(changes[position].offset) + Int(keyLength)
+      changes[position].word = PendingEntries.word(of: id, length: 8, at: 0)
+    }
+    radixSort(from: start, to: end)
   }
 
   private func compareSort(from start: Int, to end: Int, _ depth: Int) {

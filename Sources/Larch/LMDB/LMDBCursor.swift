@@ -132,16 +132,20 @@ struct LMDBCursor: ~Copyable {
   }
 
   /// The first run of values of the key that the cursor has just reached at its first value, all
-  /// of one size and without gaps. The cursor then stands on the last value of the run.
+  /// of one size and without gaps; and whether the key has no others. The cursor then stands on the
+  /// last value of the run.
   ///
   /// The count is asked for first: on a key with one value LMDB answers success and leaves
   /// whatever bytes were in the result before.
-  mutating func firstRun(at entry: LMDBEntry) throws(LMDBError) -> UnsafeRawBufferPointer {
-    guard try duplicateCount() > 1 else { return entry.value }
+  mutating func firstRun(
+    at entry: LMDBEntry
+  ) throws(LMDBError) -> (values: UnsafeRawBufferPointer, isOnly: Bool) {
+    let count = try duplicateCount()
+    guard count > 1 else { return (entry.value, true) }
     var key = MDB_val()
     var value = MDB_val()
     try check(mdb_cursor_get(pointer, &key, &value, MDB_GET_MULTIPLE), "mdb_cursor_get")
-    return value.bytes
+    return (value.bytes, value.bytes.count == count * entry.value.count)
   }
 
   /// The next run of values of the same key; nil after the last one.

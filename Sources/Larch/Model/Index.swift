@@ -90,6 +90,8 @@ final class IndexDeclaration<R: Record>: Sendable {
   let isUnique: Bool
   let fields: [FieldDeclaration<R>]
   let condition: (@Sendable (R) -> Bool)?
+  /// Makes its keys from records in memory.
+  let keys: RecordKeys
   /// Made for a rule of uniqueness: its name gives way to those that are declared.
   let isOfRule: Bool
 
@@ -102,24 +104,21 @@ final class IndexDeclaration<R: Record>: Sendable {
     self.isUnique = isUnique
     self.fields = fields
     self.condition = condition
+    keys = RecordKeys(fields.map(\.keys), where: IndexDeclaration.test(condition))
+  }
+
+  private static func test(_ condition: (@Sendable (R) -> Bool)?) -> RuleCondition? {
+    guard let condition else { return nil }
+    // Keys are made of records of this type alone, each at the address of its record.
+    return { condition($0.assumingMemoryBound(to: R.self).pointee) }
   }
 
   /// Writes each key of the record and calls `emit` behind it.
   func forEachKey(
     of record: R, in writer: inout KeyWriter, _ emit: (inout KeyWriter) throws -> Void
   ) throws {
-    if let condition, !condition(record) { return }
-    writer.clear()
-    try forEachKey(of: record, from: 0, in: &writer, emit)
-  }
-
-  private func forEachKey(
-    of record: R, from place: Int, in writer: inout KeyWriter,
-    _ emit: (inout KeyWriter) throws -> Void
-  ) throws {
-    if place == fields.count { return try emit(&writer) }
-    try fields[place].forEachKey(record, &writer, place == fields.count - 1) { writer in
-      try forEachKey(of: record, from: place + 1, in: &writer, emit)
+    try withUnsafePointer(to: record) {
+      try keys.forEachKey(at: UnsafeRawPointer($0), in: &writer, emit)
     }
   }
 }
@@ -134,9 +133,7 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
   /// Whether keys can be made from stored bytes, if the field is a stored one.
   let isStandard: Bool
   let resolve: @Sendable () -> FieldNaming.Resolution
-  let forEachKey:
-    @Sendable (R, inout KeyWriter, _ isLast: Bool, _ next: (inout KeyWriter) throws -> Void)
-      throws -> Void
+  let keys: RecordKeys.Field
 
   init<Value: IndexableField>(
     _ keyPath: any KeyPath<R, Value> & Sendable, isFolded: Bool
@@ -147,10 +144,14 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
     self.isFolded = isFolded
     isStandard = Value._isStandardField
     resolve = { FieldNaming.storedPath(of: keyPath) }
-    forEachKey = { record, writer, isLast, next in
+    let access = FieldAccess(keyPath)
+    keys = RecordKeys.Field { record, writer, isLast, next in
       writer.foldsCase = isFolded
       defer { writer.foldsCase = false }
-      try Value._forEachKey(record[keyPath: keyPath], to: &writer, isLast: isLast, next)
+      // The address is that of an `R`, as above.
+      try access.withValue(at: record) {
+        try Value._forEachKey($0.pointee, to: &writer, isLast: isLast, next)
+      }
     }
   }
 }

@@ -247,6 +247,8 @@ enum SchemaCompiler {
 /// record in memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  /// Those of the indexes.
+  let keys: [RecordKeys]
   let validations: ValidationProgram
   /// Whether the bytes of a record are its properties as they lie in memory.
   let isMemberwise: Bool
@@ -259,6 +261,7 @@ final class TypedDeclarations<R: Record>: Sendable {
 
   init(_ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram) {
     self.indexes = indexes
+    keys = indexes.map(\.keys)
     self.validations = validations
     isMemberwise = R.self is any MemberwiseCoded.Type
     hasHooks = R.self is any _HookedRecord.Type

@@ -71,15 +71,8 @@ extension ValidationRule {
     let declared: DeclaredRule<R>.Test
     switch test {
     case .value(let test):
-      // The address of an `R`, as above; the offset was asked of the key path and its types.
-      if let offset = access.offset {
-        declared = .field { try test(($0 + offset).assumingMemoryBound(to: Value.self)) }
-      } else {
-        declared = .field { record in
-          let value = record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
-          return try withUnsafePointer(to: value) { try test($0) }
-        }
-      }
+      // The address of an `R`, as above.
+      declared = .field { try access.withValue(at: $0, test) }
     case .uniqueness(let rule):
       declared = .uniqueness(
         DeclaredUniqueness(fields: rule.scope + [rule.field(keyPath)], name: rule.name))
@@ -87,16 +80,5 @@ extension ValidationRule {
     }
     return DeclaredRule(
       test: declared, failures: failures, runsCode: runsCode, conditions: conditions)
-  }
-}
-
-/// How a rule comes to its field: a stored property of a structure is read where it lies, which
-/// costs a tenth of a key path.
-struct FieldAccess<R: Record, Value>: Sendable {
-  /// Where the value lies in the record, with nothing of the program's around it.
-  let offset: Int?
-
-  init(_ keyPath: any KeyPath<R, Value> & Sendable) {
-    offset = MemoryLayout<R>.offset(of: keyPath)
   }
 }

@@ -78,6 +78,7 @@ extension PlanTask {
   func matches(among indexes: UInt64) -> [IndexMatch] {
     if conjuncts.isEmpty, isByID { return [] }
     var matches: [IndexMatch] = []
+    matches.reserveCapacity(indexes.nonzeroBitCount)
     var rest = indexes
     while rest != 0 {
       let number = rest.trailingZeroBitCount

@@ -73,7 +73,8 @@ struct ScanBounds: ~Copyable {
     for other in bounds.dropFirst(place + 1) {
       found = KeyRange.intersection(found, ranges(of: other, at: place))
     }
-    ranges += found
+    // Mostly the only ones.
+    if ranges.isEmpty { ranges = found } else { ranges += found }
   }
 
   // MARK: Bounds of one component

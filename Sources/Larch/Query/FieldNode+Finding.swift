@@ -1,5 +1,6 @@
 extension FieldNode {
   /// The property of a record that the key path reads.
+  @inline(__always)  // So that nobody asks the runtime for the type of the node, in each filter.
   static func of(_ keyPath: any KeyPath<Root, Value> & Sendable) -> FieldNode
   where Root: Record {
     FieldNodes.find(base: nil, member: keyPath) {

@@ -78,6 +78,7 @@ extension OrderTerm {
 
 extension TypedField where R: Record {
   /// The field of a key path: the same object each time.
+  @inline(__always)  // As for the node: the type itself is not needed.
   static func of<Value: IndexKey>(_ keyPath: any KeyPath<R, Value> & Sendable) -> TypedField<R> {
     // Of a key path of the record itself, not of a related one.
     unsafeDowncast(FieldNode.of(keyPath).indexKey().field, to: TypedField<R>.self)

@@ -11,7 +11,7 @@ public class ReadTransaction {
   /// Rises with every change, so that a running sequence looks for its place again.
   final var changeCount = 0
   /// Cursors of running sequences: LMDB wants them closed before the transaction ends.
-  private final var cursors: [Unmanaged<OpenCursor>] = []
+  @exclusivity(unchecked) private final var cursors: [Unmanaged<OpenCursor>] = []
 
   init(_ context: TransactionContext) { self.context = context }
 
@@ -32,6 +32,7 @@ public class ReadTransaction {
   /// Closes the cursors of running sequences, which open others when they go on. A cursor must
   /// not be used while a child of its transaction lives, nor after its transaction.
   final func closeCursors() {
+    if cursors.isEmpty { return }
     for cursor in cursors { cursor.takeUnretainedValue().close() }
     cursors = []
   }
@@ -152,7 +153,10 @@ extension TransactionContext {
   }
 
   /// The bytes that a record is stored under, in the context's own buffer.
-  @inline(__always)
+  ///
+  /// Not inlined: where the type of the record is given, and not that of its id, each call of the
+  /// id's own code has the runtime look whether that type is complete, for more than the call costs.
+  @inline(never)
   func key<ID: RecordIdentifier>(of id: ID) throws -> UnsafeRawBufferPointer {
     if isTakingIn { throw TransactionContext.reentered }
     idWriter.clear()

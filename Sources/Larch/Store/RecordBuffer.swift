@@ -6,8 +6,11 @@ struct RecordBuffer<R>: ~Copyable {
   private var start: UnsafeMutablePointer<R>?
   private var capacity = 0
   private var count = 0
+  /// So many get room at first.
+  private let expected: Int
 
-  init() {}
+  /// - Parameter limit: there will not be more than these.
+  init(limit: Int? = nil) { expected = min(max(limit ?? 8, 1), 64) }
 
   deinit {
     start?.deinitialize(count: count)
@@ -26,7 +29,7 @@ struct RecordBuffer<R>: ~Copyable {
 
   @inline(never)
   private mutating func grow() -> UnsafeMutablePointer<R> {
-    capacity = max(4, capacity * 2)
+    capacity = max(expected, capacity * 2)
     let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
     if let start {
       larger.moveInitialize(from: start, count: count)

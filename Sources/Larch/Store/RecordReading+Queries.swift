@@ -14,7 +14,7 @@ extension RecordReading {
   public func fetch<R: Record>(_ query: Query<R>) throws -> [R] {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .records) { run, access in
-        var records = RecordBuffer<R>()
+        var records = RecordBuffer<R>(limit: query.details.limit)
         while let row = try run.next() {
           records.next().initialize(to: try access.decode(row, of: run))
           records.filled()

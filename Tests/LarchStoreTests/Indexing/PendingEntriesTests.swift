@@ -28,7 +28,7 @@ struct PendingEntriesTests {
 
   @Test(
     "Entries come out in order, each once, as the last change of it says",
-    arguments: [1, 5, 100, 191, 192, 193, 1000, 20_000])
+    arguments: [1, 5, 47, 48, 49, 192, 1000, 20_000])
   func sorted(count: Int) {
     for seed in 1...UInt64(count > 1000 ? 1 : 5) {
       var random = SeededGenerator(seed: seed)

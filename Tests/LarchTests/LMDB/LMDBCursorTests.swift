@@ -130,8 +130,14 @@ struct LMDBCursorTests {
       var found: [[UInt64]] = []
       var entry = try cursor.first()
       while let reached = entry {
-        var values = [UInt64](run: try cursor.firstRun(at: reached))
-        while let run = try cursor.nextRun() { values += [UInt64](run: run) }
+        let first = try cursor.firstRun(at: reached)
+        var values = [UInt64](run: first.values)
+        var isOnly = true
+        while let run = try cursor.nextRun() {
+          values += [UInt64](run: run)
+          isOnly = false
+        }
+        #expect(first.isOnly == isOnly)
         found.append(values)
         entry = try cursor.nextKey()
       }
