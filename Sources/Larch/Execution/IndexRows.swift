@@ -190,11 +190,6 @@ final class OrderedIndexRows: RowSource {
       mode = .end
       return
     }
-    // So short a key is not cut, and has all its components.
-    if isWhole, rows.scanner.key.count < KeyWriter.componentLimit {
-      mode = .key
-      return
-    }
     components.open(rows.scanner.key)
     guard let prefix = try components.prefix(count) else { return try sortCutKey() }
     if isWhole {
