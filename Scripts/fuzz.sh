@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes each target of Tests/Fuzzing for the seconds given (60), under the address sanitizer, and
 # first shows that the fuzzer bites: with a planted bug switched on it must find that bug, which takes
-# some 15 seconds, and by chance four times that. Finds are written to Tests/Fuzzing/.build/finds; a target's name as second argument
-# fuzzes that one only.
+# some 15 seconds, and by chance four times that. Finds are written to Tests/Fuzzing/.build/finds; a
+# target's name as second argument fuzzes that one only.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root/Tests/Fuzzing"
