@@ -97,14 +97,15 @@ struct Operation: Sendable {
 
   private static let reads = [
     Operation(
-      name: "R1", what: "find by id", unit: "get", stage: .read, limit: .ratio(must: 1.8, aim: 1.3)
+      name: "R1", what: "find by id", unit: "get", stage: .read, limit: .ratio(must: 1.8, aim: 1.3),
+      memberwise: ("R1m", .ratio(must: 1.8, aim: 1.3))
     ) { session in
       let ids = lookUps(session)
       return try query("R1", operations: ids.count, session) { try session.engine.find(ids) }
     },
     Operation(
       name: "R1t", what: "find by id, each its own read", unit: "get", stage: .read,
-      limit: .ratio(must: 2.0, aim: 1.4)
+      limit: .ratio(must: 2.0, aim: 1.4), memberwise: ("R1tm", .ratio(must: 2.0, aim: 1.4))
     ) { session in
       let ids = Array(lookUps(session).prefix(20_000))
       return try query("R1t", operations: ids.count, session) { try session.engine.findEach(ids) }
