@@ -42,21 +42,21 @@ fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/bin" "$scratch/work"
-here=$(cd "$scratch/work" && pwd -P)
+mkdir "$scratch/bin" "$scratch/demo"
+here=$(cd "$scratch/demo" && pwd -P)
 ln -s "$programs/larch" "$scratch/bin/larch"
-"$programs/LarchDemo" "$scratch/work/people.larch" >"$scratch/log" 2>&1 ||
+"$programs/LarchDemo" "$scratch/demo/people.larch" >"$scratch/log" 2>&1 ||
   fail "The demo did not make its store: $(cat "$scratch/log")"
 
 # A command as a reader would run it, with its output, what it says of errors and its exit code.
 run() {
   local code=0
   (
-    cd "$scratch/work"
+    cd "$scratch/demo"
     PATH="$scratch/bin:$PATH" COLUMNS=96 NO_COLOR=1 TZ=UTC bash -c "$1" </dev/null 2>&1
   ) >"$scratch/output" || code=$?
   # Where the folder is says nothing.
-  sed -e "s#$here/##g" -e "s#$scratch/work/##g" "$scratch/output"
+  sed -e "s#$here/##g" -e "s#$scratch/demo/##g" "$scratch/output"
   if [ "$code" != 0 ]; then printf '[exit code %d]\n' "$code"; fi
 }
 

@@ -60,8 +60,8 @@ final class ShapeTable {
     return idsByTypeName[typeName]?.count ?? 0
   }
 
-  /// Adds the shape with the next id; used by whoever reads the catalog.
-  func append(_ shape: Shape) {
+  /// Adds the shape with the next id.
+  private func append(_ shape: Shape) {
     // Only `intern` makes shapes to append, with the next id; those of a file are loaded by theirs.
     precondition(Int(shape.id) == count + 1, "shape ids are dense")
     shapes.append(shape)

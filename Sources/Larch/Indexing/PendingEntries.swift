@@ -214,12 +214,12 @@ extension PendingEntries {
 
   /// Sorts a run whose keys differ in their lengths at most.
   private mutating func sortIDs(from start: Int, to end: Int, _ depth: Int) {
+    if end - start < PendingEntries.radixThreshold {
+      return compareSort(from: start, to: end, depth)
+    }
     let keyLength = changes[start].keyLength
     for position in start..<end
     where changes[position].keyLength != keyLength || changes[position].idLength != 8 {
-      return compareSort(from: start, to: end, depth)
-    }
-    if end - start < PendingEntries.radixThreshold {
       return compareSort(from: start, to: end, depth)
     }
     for position in start..<end {

@@ -42,27 +42,3 @@ final class RecordKeys: Sendable {
     }
   }
 }
-
-/// How a declaration comes to its field: a stored property of a structure is read where it lies,
-/// which costs a tenth of a key path.
-struct FieldAccess<R: Record, Value>: Sendable {
-  private let keyPath: any KeyPath<R, Value> & Sendable
-  /// Where the value lies in the record, with nothing of the program's around it.
-  private let offset: Int?
-
-  init(_ keyPath: any KeyPath<R, Value> & Sendable) {
-    self.keyPath = keyPath
-    offset = MemoryLayout<R>.offset(of: keyPath)
-  }
-
-  /// Calls with the address of the value in the record at an address, which is that of an `R`.
-  @inline(__always)
-  func withValue<T>(
-    at record: UnsafeRawPointer, _ body: (UnsafePointer<Value>) throws -> T
-  ) rethrows -> T {
-    // The offset was asked of the key path and its types.
-    if let offset { return try body((record + offset).assumingMemoryBound(to: Value.self)) }
-    let value = record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
-    return try withUnsafePointer(to: value) { try body($0) }
-  }
-}
