@@ -14,8 +14,8 @@ help: ## Lists these tasks
 demo: setup ## Builds and runs the small address book on a fresh store
 	@./Scripts/demo.sh
 
-test: setup ## Runs the whole test suite
-	@./Scripts/test.sh
+test: setup ## Runs the whole test suite, the library optimised
+	@LARCH_OPTIMIZE=1 ./Scripts/test.sh
 
 lint: ## Checks the format and the rules of the house
 	@./Scripts/lint.sh

@@ -112,13 +112,23 @@ for target in package.targets where target.type != .system && !cTargets.contains
     .library(name: "LarchRecorder", type: .dynamic, targets: ["LarchRecorder"]))
 #endif
 
+let shipped = package.targets.filter { $0.type == .regular || $0.type == .executable }
+
 // CI refuses warnings in what is shipped. Not for everyone: another compiler knows other warnings.
 if Context.environment["LARCH_WARNINGS"] == "error" {
-  for target in package.targets where target.type == .regular || target.type == .executable {
+  for target in shipped {
     if cTargets.contains(target.name) {
       target.cSettings = [.treatAllWarnings(as: .error)]
     } else {
       target.swiftSettings = settings + [.treatAllWarnings(as: .error)]
     }
+  }
+}
+
+// The suite's work is that of the library, which takes three times as long without the optimiser. The
+// checks of a debug build stay in, and tests still see what is internal.
+if Context.environment["LARCH_OPTIMIZE"] == "1" {
+  for target in shipped where target.name == "Larch" {
+    target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
   }
 }

@@ -26,18 +26,17 @@ case "${1:-}" in
   *) fail "usage: Scripts/tool-docs.sh [--check]" ;;
 esac
 document=docs/tool.md
-flags=(-c "${LARCH_DEMO_CONFIGURATION:-debug}" ${swift_flags[@]+"${swift_flags[@]}"})
 
 # Programs that are built elsewhere may be named, for a machine that has no time to build twice.
 programs=${LARCH_TOOL_PROGRAMS:-}
 if [ -z "$programs" ]; then
   for product in larch LarchDemo; do
-    if ! log=$(swift build --product "$product" "${flags[@]}" 2>&1); then
+    if ! log=$(swift build --product "$product" ${swift_flags[@]+"${swift_flags[@]}"} 2>&1); then
       printf '%s\n' "$log" >&2
       fail "$product did not build; the compiler's words are above."
     fi
   done
-  programs=$(swift build --show-bin-path "${flags[@]}")
+  programs=$(swift build --show-bin-path ${swift_flags[@]+"${swift_flags[@]}"})
 fi
 
 scratch=$(mktemp -d)

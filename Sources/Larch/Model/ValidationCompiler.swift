@@ -13,12 +13,6 @@ struct ValidationCompiler<R: Record> {
   private var runsCode = false
   private var known: Set<Told> = []
 
-  /// What an error is told apart by.
-  private struct Told: Hashable {
-    let field: String?
-    let keyword: ValidationError.Keyword
-  }
-
   init(_ declarations: [ValidationDeclaration<R>]) throws {
     for declaration in declarations {
       let field = try declaration.field.map { try self.field($0) }
@@ -158,4 +152,11 @@ extension RuleFailure {
       model: model, field: field, keyword: keyword, limit: limit,
       message: message ?? "\(field ?? model) \(text).")
   }
+}
+
+/// What an error is told apart by. Not inside the generic compiler: its conformance, made anew for
+/// each use, does not link in Swift 6.3 when files are optimised one by one.
+private struct Told: Hashable {
+  let field: String?
+  let keyword: ValidationError.Keyword
 }
