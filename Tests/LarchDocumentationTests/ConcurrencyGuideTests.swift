@@ -60,7 +60,8 @@ struct ConcurrencyGuideTests {
         try await group.waitForAll()
       }
     }
-    #expect(try await #require(store.find(Account.self, from)).balance >= 0)
+    let source = try #require(await store.find(Account.self, from))
+    #expect(source.balance >= 0)
   }
 
   @Test("readings that may be lost, and the flush at the end")

@@ -128,8 +128,8 @@ enum OracleValues {
   static let numbers = [-2, -1, 0, 1, 2, 3, 7, Int.min, Int.max]
   static let smalls: [UInt8] = [0, 1, 2, 127, 128, 255]
   static let reals = [
-    -1.5, -0.0, 0.0, 0.5, 1.5, 5e-324, Double.infinity, -Double.infinity, Double.nan,
-    Double.greatestFiniteMagnitude, 3.25,
+    -1.5, -0.0, 0.0, 0.5, 1.5, Double.leastNonzeroMagnitude, Double.infinity, -Double.infinity,
+    Double.nan, Double.greatestFiniteMagnitude, 3.25,
   ]
   static let texts: [String] = {
     let long = String(repeating: "a", count: 126)

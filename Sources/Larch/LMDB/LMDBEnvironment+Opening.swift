@@ -173,11 +173,15 @@ extension LMDBEnvironment {
     mdb_env_stat(opened.handle, &statistics)
     let (needed, overflow) = (opened.lastPage &+ 1)
       .multipliedReportingOverflow(by: Int(statistics.ms_psize))
-    guard !overflow, opened.lastPage >= 0, Int(status.st_size) >= needed else {
+    if !overflow, opened.lastPage >= 0, Int(status.st_size) >= needed { return }
+    // LMDB does not write a page that a transaction took from the end and gave back. Whether nothing
+    // else is missing was found out before mapping; once more, since the file may have been cut.
+    guard !overflow, opened.lastPage >= 0, let check = options.beforeMapping else {
       throw LarchError(
-        .truncated, "The file is shorter than its header says; restore a backup or salvage it."
+        .truncated, "The file is shorter than its header says; restore a backup, or salvage it."
       ) { $0.path = path }
     }
+    try check(path)
   }
 
   static func map(

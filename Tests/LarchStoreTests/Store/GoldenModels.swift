@@ -83,7 +83,7 @@ enum Golden {
         numbers: [], map: [:], pairs: [:], nested: [], maybes: [], other: 0),
       Kinds(
         id: 2, flag: false, i8: .max, i16: .max, i32: .max, i64: .max, u8: .max, u16: .max,
-        u32: .max, u64: .max, float: .greatestFiniteMagnitude, double: 5e-324,
+        u32: .max, u64: .max, float: .greatestFiniteMagnitude, double: .leastNonzeroMagnitude,
         date: Date(timeIntervalSinceReferenceDate: 700_000_000.125),
         uuid: UUID(uuid: (255, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255)),
         decimal: 0, text: "E\u{301}cole \0 한 👍🏽 " + String(repeating: "long ", count: 60),

@@ -210,4 +210,32 @@ struct StoreOpeningTests {
       }
     }
   }
+
+  /// LMDB does not write a page that a transaction took from the end of the file and gave back.
+  @Test("A file that ends before pages that nobody uses opens, by default and verified")
+  func shorterThanItsHeader() throws {
+    try withScratchPath { path throws in
+      var shorter = 0
+      for round in 1...20 {
+        try Store.using(path, Company.self) { store in
+          try store.write { tx in
+            var some = (0..<round * 30).map { Company(name: "company \(round) \($0)") }
+            for index in some.indices { try tx.save(&some[index]) }
+            for company in some.dropFirst().reversed() { try tx.delete(company) }
+          }
+        }
+        let file = try PageFile(path: path)
+        let meta = try FileCheck.header(file)
+        if file.length / UInt64(meta.pageSize) < meta.lastPage + 1 { shorter += 1 }
+        for isVerified in [false, true] {
+          let options = Store.Options.quick.with { $0.isVerified = isVerified }
+          try Store.using(path, Company.self, options: options) { store throws in
+            #expect(try store.everything(Company.self).count == round)
+            #expect(try store.verify().isClean)
+          }
+        }
+      }
+      #expect(shorter > 0, "none of the files was shorter than its header says")
+    }
+  }
 }
