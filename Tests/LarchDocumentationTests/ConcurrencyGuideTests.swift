@@ -60,8 +60,8 @@ struct ConcurrencyGuideTests {
         try await group.waitForAll()
       }
     }
-    let source = try #require(await store.find(Account.self, from))
-    #expect(source.balance >= 0)
+    let source = try await store.find(Account.self, from)
+    #expect(try #require(source).balance >= 0)
   }
 
   @Test("readings that may be lost, and the flush at the end")

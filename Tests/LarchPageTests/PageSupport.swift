@@ -9,7 +9,9 @@ struct ToolRun {
   let output: String
   let errors: String
 
-  init(_ arguments: String...) {
+  init(_ arguments: String...) { self.init(arguments: arguments) }
+
+  init(arguments: [String]) {
     let output = TextOutput()
     let errors = TextOutput()
     let console = Console(

@@ -32,10 +32,71 @@ struct TransferCommandTests {
       #expect(TextDifference.between(expected: try dump(path), actual: try dump(copy)) == nil)
       #expect(ToolRun("export", copy).output == printed.output)
       #expect(ToolRun("export", path, "-o", file).code == .failed)
-      #expect(ToolRun("export", path, "-o", file, "--force").code == .well)
+      #expect(ToolRun("export", path, "-o", file, "--replace").code == .well)
       let one = ToolRun("export", path, "Shelf")
       #expect(one.output.split(separator: "\n").count == 161 + 2)
       #expect(ToolRun("export", path, "Nobody").code == .failed)
+    }
+  }
+
+  @Test("No export, page or backup takes the place of a store that it should not, or of its files")
+  func stores() throws {
+    try withFolder { folder throws in
+      let (path, other) = (folder + "/a.larch", folder + "/b.larch")
+      try makeHostileStore(at: path)
+      try makeHostileStore(at: other)
+      let link = folder + "/link"
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+      func contents() throws -> [String: Data] {
+        var all: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+        where !name.hasSuffix("-lock") {
+          all[name] = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))
+        }
+        return all
+      }
+      let before = try contents()
+      for target in [path, other, link, path + "-lock", other + "-lock", path + "-compact"] {
+        for options in [[], ["--replace"]] {
+          for command in ["export", "report"] {
+            let run = ToolRun(arguments: [command, path, "-o", target] + options)
+            #expect(run.code == .failed, "\(command) \(target)")
+            #expect(
+              run.errors.contains("unsuitable_file") || run.errors.contains("--replace"),
+              "\(command) \(target) \(run.errors)")
+          }
+          if target != other || options.isEmpty {
+            let run = ToolRun(arguments: ["backup", path, target] + options)
+            #expect(run.code == .failed, "backup \(target) \(run.output)")
+          }
+        }
+      }
+      #expect(try contents() == before)
+      let backup = folder + "/c.larch"
+      for options in [[], ["--replace"]] {
+        #expect(ToolRun(arguments: ["backup", path, backup] + options).code == .well)
+      }
+    }
+  }
+
+  @Test("What was not finished goes with the next export, and only the owner may read what is made")
+  func leftovers() throws {
+    try withFolder { folder throws in
+      let path = folder + "/a.larch"
+      try makeHostileStore(at: path)
+      let left = folder + "/.larch-new-left"
+      try Data("half".utf8).write(to: URL(fileURLWithPath: left))
+      for (command, target) in [("export", folder + "/a.jsonl"), ("report", folder + "/a.html")] {
+        #expect(ToolRun(command, path, "-o", target).code == .well)
+        let refused = ToolRun(command, path, "-o", target)
+        #expect(refused.code == .failed && refused.errors.contains("--replace"))
+        #expect(ToolRun(command, path, "-o", target, "--replace").code == .well)
+        let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions]
+        #expect(mode as? NSNumber == 0o600)
+      }
+      #expect(!FileManager.default.fileExists(atPath: left))
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+      #expect(!names.contains { $0.hasPrefix(".larch") }, "\(names)")
     }
   }
 

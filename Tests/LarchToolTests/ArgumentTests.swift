@@ -43,7 +43,10 @@ struct ArgumentTests {
     "What does not fit is told",
     arguments: [
       (["a", "--flg"], "there is no option “--flg”; did you mean --flag?"),
-      (["a", "--unheard-of"], "there is no option “--unheard-of”"),
+      (
+        ["a", "--unheard-of"],
+        "there is no option “--unheard-of”; if it is no option, put -- before it"
+      ),
       (["a", "-n", "0"], "the value of --number must be a whole number, not “0”"),
       (["a", "-n", "five"], "the value of --number must be a whole number, not “five”"),
       (["a", "--number"], "--number needs a value"),

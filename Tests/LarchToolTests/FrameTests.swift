@@ -24,6 +24,16 @@ struct FrameTests {
     #expect(text.contains("\\n"))
   }
 
+  @Test("A cell without a text takes no line where a row is a paragraph")
+  func emptyCells() {
+    var table = Table([.init("name"), .init("keys", isNumber: true), .init("size", isNumber: true)])
+    let none: Int? = nil
+    table.add(["\("a long name of a tree")", "\(none.map(String.init) ?? "")", "\(12)"])
+    #expect(
+      table.lines(width: 12).map(\.description)
+        == ["name: a long", "name of a", "tree", "  size: 12"])
+  }
+
   @Test("Where there is no width a row is a line")
   func wideTable() {
     var table = Table([.init("a"), .init("b", isNumber: true)])

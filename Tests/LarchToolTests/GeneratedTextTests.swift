@@ -17,6 +17,7 @@ struct GeneratedTextTests {
     let file = Self.root.appendingPathComponent("docs/larch.1")
     #expect(try String(contentsOf: file, encoding: .utf8) == memory.output.text)
     for command in Tool.commands { #expect(memory.output.text.contains(".SS \"\(command.name)")) }
+    #expect(memory.output.text.utf8.allSatisfy { $0 < 0x80 }, "not every roff knows other signs")
   }
 
   /// What bash offers behind these words.
@@ -51,7 +52,12 @@ struct GeneratedTextTests {
     #expect(try offered(["larch", "watch", "x", "--count", ""]) == [])
     let directory = try CrashDirectory()
     _ = FileManager.default.createFile(atPath: directory.store, contents: nil)
-    #expect(try offered(["larch", "info", directory.path + "/st"]) == [directory.store])
+    let spaced = directory.path + "/st ore"
+    _ = FileManager.default.createFile(atPath: spaced, contents: nil)
+    for words in [["info"], ["import", "x"], ["report", "x", "-o"]] {
+      #expect(
+        try offered(["larch"] + words + [directory.path + "/st"]) == [directory.store, spaced])
+    }
   }
 
   @Test("The scripts of zsh and fish name every command and option", arguments: ["zsh", "fish"])

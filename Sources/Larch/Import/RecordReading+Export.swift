@@ -12,11 +12,12 @@ extension RecordReading {
   ///
   /// - Parameters:
   ///   - query: which records, and in which order.
-  ///   - destination: the file, which takes the place of one that is there.
+  ///   - destination: the file, which takes the place of one that is there, but never of a store. A
+  ///     new one is for its owner alone, as a store is.
   ///   - options: how values are written.
   ///   - progress: called for about every 256 KiB.
   /// - Returns: how many records were written.
-  /// - Throws: `.encodingFailed`, `.accessDenied`, `.fileNotFound` for a directory that is not
+  /// - Throws: `.encodingFailed`, `.accessDenied`, `.unsuitableFile`, `.fileNotFound` for a directory that is not
   ///   there, `.diskFull`; as ``fetch(_:)-(Query<R>)``. The file is as it was then.
   /// - Complexity: as ``forEach(_:_:)-(Query<R>,_)``.
   @discardableResult

@@ -1,13 +1,17 @@
-internal import Foundation
+package import Foundation
 
-/// A file that is written beside its place, and takes it when it is complete.
-struct ReplacementFile: ~Copyable {
+/// A file that is written beside its place, and takes it when it is complete. As a store, nobody but
+/// its owner may read it: it holds the same records.
+package struct ReplacementFile: ~Copyable {
   private let path: String
   private let directory: String
-  private let temporary: String
-  private let descriptor: Int32
+  private let temporary: TemporaryFile
+  private var descriptor: Int32 { temporary.descriptor }
 
-  init(_ path: String) throws {
+  /// - Parameter replacing: whether a file may be there. A store, or a file that belongs to one, is
+  ///   never replaced by one of another kind.
+  /// - Throws: `.fileExists`, `.unsuitableFile`, `.accessDenied`, `.fileNotFound`, `.ioFailure`.
+  package init(_ path: String, replacing: Bool = true) throws {
     guard !path.isEmpty, !path.utf8.contains(0), path.last != "/" else {
       throw ByteFile.error(EINVAL, path)
     }
@@ -20,27 +24,33 @@ struct ReplacementFile: ~Copyable {
     var status = stat()
     let isThere = stat(place, &status) == 0
     if isThere, status.st_mode & S_IFMT != S_IFREG { throw ByteFile.error(EINVAL, path) }
+    try StoreLocation.refuseSideFile(place)
+    if isThere, !replacing {
+      throw LarchError(
+        .fileExists, "There is a file at the path already; choose another path, or replace it."
+      ) { $0.path = path }
+    }
+    if isThere, FileCheck.looksLikeStore(path: place) {
+      throw LarchError(
+        .unsuitableFile, "There is a store at the path; choose another path, or remove the store."
+      ) { $0.path = path }
+    }
     let slash = place.lastIndex(of: "/")
     let directory = slash.map { $0 == place.startIndex ? "/" : String(place[..<$0]) } ?? "."
-    // Short, since it may take no more bytes than the name of the file.
-    let random = String(UInt64.random(in: .min ... .max), radix: 36)
-    let temporary = directory + "/.larch-" + random
-    let opened = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard opened >= 0 else { throw ByteFile.error(errno, path) }
+    TemporaryFile.removeLeftovers(in: directory)
+    let temporary = try TemporaryFile(in: directory, for: path)
+    if isThere { fchmod(temporary.descriptor, status.st_mode & 0o777) }
     self.path = place
     self.directory = directory
     self.temporary = temporary
-    descriptor = opened
-    if isThere { fchmod(opened, status.st_mode & 0o777) }
   }
 
   deinit {
-    close(descriptor)
-    // Gone from this name, when it has taken its place.
-    unlink(temporary)
+    // Gone from its name, when it has taken its place.
+    temporary.discard()
   }
 
-  func write(_ data: Data) throws {
+  package func write(_ data: Data) throws {
     try data.withUnsafeBytes { bytes in
       var done = 0
       while let base = bytes.baseAddress, done < bytes.count {
@@ -55,7 +65,7 @@ struct ReplacementFile: ~Copyable {
   }
 
   /// Makes the disk keep the file, then gives it its place.
-  func takePlace() throws {
+  package func takePlace() throws {
     #if canImport(Darwin)
       if fcntl(descriptor, F_FULLFSYNC) != 0, fsync(descriptor) != 0 {
         throw ByteFile.error(errno, path)
@@ -63,7 +73,7 @@ struct ReplacementFile: ~Copyable {
     #else
       guard fsync(descriptor) == 0 else { throw ByteFile.error(errno, path) }
     #endif
-    guard rename(temporary, path) == 0 else { throw ByteFile.error(errno, path) }
+    guard rename(temporary.path, path) == 0 else { throw ByteFile.error(errno, path) }
     let folder = open(directory, O_RDONLY | O_CLOEXEC)
     guard folder >= 0 else { return }
     defer { close(folder) }

@@ -120,7 +120,9 @@ struct SuccessorFile: ~Copyable {
   let path: String
   let descriptor: Int32
 
-  static func path(for store: String) -> String { store + "-compact" }
+  static let suffix = "-compact"
+
+  static func path(for store: String) -> String { store + suffix }
 
   /// Makes the file, or takes over what a maker that is no more has left. Only with the lock of the
   /// writer of a store that has no mark: nobody needs what is there.

@@ -189,7 +189,11 @@ struct TemporaryFile {
 
 extension StoreLocation {
   /// There is a file where a new one was to be made.
-  var exists: LarchError { LMDBError(EEXIST, "lstat").larchError(path: path) }
+  var exists: LarchError {
+    LarchError(.fileExists, "A file is already there; choose another path or remove it.") {
+      $0.path = path
+    }
+  }
 
   /// Runs a body that no other maker of a store in this directory runs at the same time.
   func withDirectoryLock<T>(_ body: (Int32) throws -> T) throws -> T {

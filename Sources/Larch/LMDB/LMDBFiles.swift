@@ -49,6 +49,18 @@ struct StoreLocation: Sendable {
     self.name = name
   }
 
+  /// Refuses a path at which a store keeps its lock file, or makes its successor: a file that took
+  /// its place would part those who have the store open from those who open it later.
+  static func refuseSideFile(_ path: String) throws {
+    for suffix in ["-lock", SuccessorFile.suffix] where path.hasSuffix(suffix) {
+      var status = stat()
+      guard lstat(String(path.dropLast(suffix.count)), &status) == 0 else { continue }
+      throw LarchError(
+        .unsuitableFile, "The path is that of a file which belongs to a store; choose another path."
+      ) { $0.path = path }
+    }
+  }
+
   /// The identity of the store file; nil when there is none. Throws for whatever is not a plain
   /// file: LMDB would follow a link and make its target.
   func existingFile() throws -> FileIdentity? {

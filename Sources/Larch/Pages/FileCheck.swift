@@ -42,6 +42,14 @@ package enum FileCheck {
     ) { $0.path = path }
   }
 
+  /// Whether the file is a store, sound or damaged, or of another program that uses LMDB.
+  static func looksLikeStore(path: String) -> Bool {
+    guard let file = try? PageFile(path: path), let pair = try? MetaPage.readPair(file) else {
+      return false
+    }
+    return pair.first.isMeta || pair.second?.isMeta == true
+  }
+
   private static func newest(_ file: PageFile) throws -> MetaPage? {
     guard let pair = try MetaPage.readPair(file), let second = pair.second else { return nil }
     return pair.first.transaction < second.transaction ? second : pair.first

@@ -15,7 +15,8 @@ extension Store {
   ///   - progress: called after each piece that was written; what it throws stops the copy, and
   ///     nothing of it is left.
   /// - Throws: `.fileExists` when there is a file at `target` and `replacing` is false, `.busy` when
-  ///   that file is open as a store; `.nestedWrite` inside a write of the store; `.diskFull`,
+  ///   that file is open as a store; `.unsuitableFile` for the path of a file that belongs to a
+  ///   store; `.nestedWrite` inside a write of the store; `.diskFull`,
   ///   `.accessDenied`, `.ioFailure`, `.closed`; what `progress` throws.
   /// - Complexity: O(live pages), about as long as copying the file.
   @available(*, noasync)
@@ -56,6 +57,7 @@ extension Store {
       ) { $0.path = path }
     }
     let location = try StoreLocation(target)
+    try StoreLocation.refuseSideFile(location.path)
     let bytes = try NewFile.make(at: location, replacing: replacing) { file in
       var copy = SpaceCopy(into: file.descriptor, path: location.path, progress)
       try copy.copy(environment)

@@ -36,9 +36,11 @@ struct BackupCommand: Command {
     do {
       let progress = Progress("copying", on: console)
       defer { progress.end() }
-      try store.backup(to: target, replacing: isReplacing) { step in
-        bytes = step.bytesDone
-        progress.update(step.fraction, " of \(Amount.bytes(step.bytesExpected))")
+      try TargetFile.explaining(target, isReplacing) {
+        try store.backup(to: target, replacing: isReplacing) { step in
+          bytes = step.bytesDone
+          progress.update(step.fraction, " of \(Amount.bytes(step.bytesExpected))")
+        }
       }
     }
     if isJSON {

@@ -14,11 +14,11 @@ struct ExportCommand: Command {
     "COLLECTION", "a collection to export; all of them unless given", isOptional: true,
     isRepeated: true)
   private static let output = Option<String>(
-    "--output", short: "-o", "FILE", "write to this file, which must not be there",
+    "--output", short: "-o", "FILE", "write to this file",
     completion: .file)
-  private static let force = Flag("--force", "take the place of a file that is there")
+  private static let replace = Flag("--replace", "take the place of a file that is there")
   static let operands = [Operand.store, collections]
-  static let options: [any OptionDeclaration] = [output, force]
+  static let options: [any OptionDeclaration] = [output, replace]
   static let examples = [
     Example("larch export people.larch -o people.jsonl", "Write everything to a file"),
     Example("larch export people.larch Person | jq .record.name", "Look into one collection"),
@@ -28,20 +28,27 @@ struct ExportCommand: Command {
   private let path: String
   private let names: [String]?
   private let output: String?
-  private let isForced: Bool
+  private let isReplacing: Bool
 
   init(_ arguments: Arguments) throws {
     path = arguments[.store]
     let names = arguments.all(Self.collections)
     self.names = names.isEmpty ? nil : names
     output = arguments[Self.output]
-    isForced = arguments[Self.force]
-    if isForced, output == nil { throw UsageError("--force is for a file, which --output names") }
+    isReplacing = arguments[Self.replace]
+    if isReplacing, output == nil {
+      throw UsageError("--replace is for a file, which --output names")
+    }
+  }
+
+  private func check(_ names: [String], in inspector: StoreInspector) throws {
+    for name in names { _ = try CollectionName.chosen(name, in: inspector) }
   }
 
   func run(_ console: Console) throws -> ExitCode {
     let store = try StoreFile.open(path)
     defer { store.close() }
+    if let names { try store.inspect { try check(names, in: $0) } }
     let progress = Progress("exporting", on: console)
     defer { progress.end() }
     func show(_ done: Int, _ total: Int) {
@@ -54,7 +61,9 @@ struct ExportCommand: Command {
       }
       return .well
     }
-    let summary = try store.export(names, toFile: output, replacing: isForced, progress: show)
+    let summary = try TargetFile.explaining(output, isReplacing) {
+      try store.export(names, toFile: output, replacing: isReplacing, progress: show)
+    }
     progress.end()
     let records = Amount.counted(summary.recordCount, "record")
     let links = summary.linkCount > 0 ? " and \(Amount.counted(summary.linkCount, "link"))" : ""

@@ -14,7 +14,8 @@ struct ImportCommand: Command {
     An index whose keys only Swift code can tell is built when a program opens the new store with \
     its types. Into a store that has such an index, only that program can import.
     """
-  private static let file = Operand("FILE", "what larch export wrote", completion: .file)
+  private static let file = Operand(
+    "FILE", "what larch export wrote: a file, not a pipe, and not compressed", completion: .file)
   private static let replace = Flag("--replace", "let a line replace the record with its id")
   private static let skip = Flag("--skip", "leave a record alone that has the id of a line")
   private static let batch = Option<Int>(
@@ -80,7 +81,7 @@ struct ImportCommand: Command {
   ) throws {
     var parts = [Amount.counted(summary.insertedCount, "record")]
     if summary.linkCount > 0 { parts.append(Amount.counted(summary.linkCount, "link")) }
-    if isNew { parts.append("\(Amount.count(summary.indexCount)) indexes built") }
+    if isNew { parts.append(Amount.counted(summary.indexCount, "index", "indexes") + " built") }
     if summary.replacedCount > 0 { parts.append("\(Amount.count(summary.replacedCount)) replaced") }
     if summary.skippedCount > 0 { parts.append("\(Amount.count(summary.skippedCount)) skipped") }
     try console.print(

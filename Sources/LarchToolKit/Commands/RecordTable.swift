@@ -83,6 +83,7 @@ enum RecordTable {
     guard json.hasPrefix("\""),
       let text = try? JSONDecoder().decode(String.self, from: Data(json.utf8))
     else { return Line(json) }
-    return Line(text)
+    // Not to be taken for a field that is not there.
+    return text.isEmpty ? Line("\"\"", .faint) : Line(text)
   }
 }

@@ -12,26 +12,33 @@ struct ReportCommand: Command {
     """
   private static let output = Option<String>(
     "--output", short: "-o", "FILE",
-    "write the page to this file, in the place of one that is there",
+    "write the page to this file",
     completion: .file)
+  private static let replace = Flag("--replace", "take the place of a file that is there")
   private static let sample = Option<Int>(
     "--sample", "N", "show so many records of each collection, 100 unless given",
     allowed: "a number from 0 to 10000"
   ) { (0...10_000).contains($0) }
   static let operands = [Operand.store]
-  static let options: [any OptionDeclaration] = [output, sample]
+  static let options: [any OptionDeclaration] = [output, replace, sample]
   static let examples = [
     Example("larch report people.larch -o people.html", "Write a page"),
+    Example("larch report people.larch -o people.html --replace", "Write it anew"),
     Example("larch report people.larch --sample 0 > people.html", "Without any records"),
   ]
 
   private let path: String
   private let output: String?
+  private let isReplacing: Bool
   private let sampleSize: Int
 
   init(_ arguments: Arguments) throws {
     path = arguments[.store]
     output = arguments[Self.output]
+    isReplacing = arguments[Self.replace]
+    if isReplacing, output == nil {
+      throw UsageError("--replace is for a file, which --output names")
+    }
     sampleSize = arguments[Self.sample] ?? 100
   }
 
@@ -46,12 +53,10 @@ struct ReportCommand: Command {
       try console.print(verbatim: page)
       return .well
     }
-    do {
-      try Data(page.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
-    } catch {
-      throw LarchError(.ioFailure, "The page cannot be written; see the path.") {
-        $0.path = output
-      }
+    try TargetFile.explaining(output, isReplacing) {
+      let file = try ReplacementFile(output, replacing: isReplacing)
+      try file.write(Data(page.utf8))
+      try file.takePlace()
     }
     try console.print("wrote \(output): \(Amount.bytes(page.utf8.count))")
     return .well

@@ -9,7 +9,8 @@ struct WatchCommand: Command {
   static let discussion = """
     Commits that follow each other faster than --every are told together. A number behind a
     collection is by how many records it has become larger or smaller; ~ stands behind one whose
-    records were changed without one more or less. Ends with Ctrl-C.
+    records were changed without one more or less. Ends with Ctrl-C; before --count lines were
+    printed, with the exit code 1.
     """
   private static let count = Option<Int>(
     "--count", "N", "end after so many lines", allowed: "a whole number above 0"
@@ -59,7 +60,8 @@ struct WatchCommand: Command {
       last = now
       printed += 1
     }
-    return .well
+    // A script that waits for so many must not go on without them.
+    return printed < limit ?? 0 ? .no : .well
   }
 
   private func tell(_ before: Moment, _ now: Moment, _ console: Console) throws {
@@ -67,7 +69,7 @@ struct WatchCommand: Command {
     if isJSON {
       try console.print(
         jsonLine: [
-          "time": .string(Amount.time(Date())), "transaction": .int(now.transaction),
+          "time": .string(Date().formatted(.iso8601)), "transaction": .int(now.transaction),
           "commits": .int(max(1, now.transaction - before.transaction)),
           "changes": .array(
             changes.map {

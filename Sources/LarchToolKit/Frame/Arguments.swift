@@ -111,7 +111,8 @@ package struct UsageError: Error, CustomStringConvertible {
   static func unknownOption(_ name: String, of command: any Command.Type) -> UsageError {
     let known = command.options.flatMap { [$0.name, $0.short].compactMap { $0 } } + ["--help"]
     let hint = SimilarName.best(for: name, among: known).map { "; did you mean \($0)?" } ?? ""
-    return UsageError("there is no option \(Quoted(name))\(hint)")
+    let dashes = hint.isEmpty ? "; if it is no option, put -- before it" : hint
+    return UsageError("there is no option \(Quoted(name))\(dashes)")
   }
 
   static func unknownCommand(_ name: String) -> UsageError {

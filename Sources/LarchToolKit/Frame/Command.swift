@@ -2,7 +2,7 @@
 package enum ExitCode: Int32, Sendable {
   /// All went well.
   case well = 0
-  /// The answer is no: damage was found, or nothing was.
+  /// The answer is no: damage was found, there is no such record, or a wait was ended.
   case no = 1
   /// The arguments are wrong, or something failed.
   case failed = 2

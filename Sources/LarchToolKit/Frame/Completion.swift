@@ -49,6 +49,7 @@ enum CompletionScript {
               COMPREPLY=($(compgen -W "$values" -- "$word"))
             else
               compopt -o filenames 2>/dev/null
+              local IFS=$'\\n'
               COMPREPLY=($(compgen -f -- "$word"))
             fi ;;
         esac
@@ -62,7 +63,8 @@ enum CompletionScript {
   private static func bashValues(_ completion: Completion) -> String {
     switch completion {
     case .nothing: ""
-    case .file: "compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$word\"));"
+    case .file:
+      "compopt -o filenames 2>/dev/null; local IFS=$'\\n'; COMPREPLY=($(compgen -f -- \"$word\"));"
     case .oneOf(let words):
       "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\"));"
     }

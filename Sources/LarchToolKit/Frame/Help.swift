@@ -25,13 +25,14 @@ struct Help {
       ]),
       .heading("Exit codes"),
       .list(exitCodes),
+      .paragraph("Behind `--` nothing is an option: for an ID or QUERY that begins with a dash."),
       .paragraph("`larch help COMMAND` tells more, with examples."),
     ])
   }
 
   static let exitCodes = [
     ("0", "all went well"),
-    ("1", "the answer is no: damage was found, or nothing was"),
+    ("1", "the answer is no: damage was found, there is no such record, or a wait was ended"),
     ("2", "the arguments are wrong, the store cannot be read, or something failed"),
   ]
 

@@ -7,13 +7,18 @@ enum Interruption {
 
   /// From now on the signals only set a mark that `isRequested` tells of.
   static func beginWatching() {
+    // A store to an atomic boolean is one of the few things that a handler may do.
+    handle([SIGINT, SIGTERM]) { _ in Interruption.isAskedFor.store(true, ordering: .relaxed) }
+  }
+
+  /// Has a handler called for signals.
+  static func handle(_ numbers: [Int32], _ handler: @escaping @convention(c) (Int32) -> Void) {
     // Whoever started the program may have had them blocked, which a new program inherits.
     var signals = sigset_t()
     sigemptyset(&signals)
-    for number in [SIGINT, SIGTERM] {
+    for number in numbers {
       sigaddset(&signals, number)
-      // A store to an atomic boolean is one of the few things that a handler may do.
-      signal(number) { _ in Interruption.isAskedFor.store(true, ordering: .relaxed) }
+      signal(number, handler)
     }
     pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   }

@@ -38,7 +38,8 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     }
 
     package mutating func appendInterpolation(_ value: some Any, _ style: Style = .plain) {
-      pieces.append(Piece(text: Printable.escaped("\(value)"), style: style))
+      let text = Printable.escaped("\(value)")
+      if !text.isEmpty { pieces.append(Piece(text: text, style: style)) }
     }
 
     package mutating func appendInterpolation(_ line: Line) { pieces += line.pieces }

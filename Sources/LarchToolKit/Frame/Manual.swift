@@ -76,7 +76,22 @@ private struct Roff {
   ]
 
   static func escaped(_ text: String) -> String {
-    text.reduce(into: "") { $0 += special[$1] ?? String($1) }
+    text.reduce(into: "") { text, character in
+      if let sign = special[character] {
+        text += sign
+      } else if character.isASCII {
+        text.append(character)
+      } else {
+        for scalar in character.unicodeScalars {
+          text += "\\[u\(hexadecimal(scalar.value))]"
+        }
+      }
+    }
+  }
+
+  private static func hexadecimal(_ number: UInt32) -> String {
+    let digits = String(number, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 
   /// An argument of a request.

@@ -22,6 +22,7 @@ enum StoreCopies {
         try FileManager.default.createDirectory(
           at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         folders.withLock { $0.append(folder.path) }
+        EndingBySignal.removes([target.path, target.path + "-lock"], in: folder.path)
         try FileManager.default.copyItem(at: URL(fileURLWithPath: path), to: target)
       } catch {
         return nil
@@ -47,5 +48,6 @@ enum StoreCopies {
       return folders
     }
     for folder in made { try? FileManager.default.removeItem(atPath: folder) }
+    EndingBySignal.removesNothing()
   }
 }

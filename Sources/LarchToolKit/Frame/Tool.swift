@@ -87,7 +87,8 @@ package enum Tool {
     case is UsageError:
       let hint = arguments.first.flatMap(command).map { "larch help \($0.name)" } ?? "larch --help"
       let text = "\(error)"
-      return text.contains("`larch") ? text : "\(text); see `\(hint)`"
+      let hasHint = text.contains("`larch --help`") || text.contains("`larch help`")
+      return hasHint ? text : "\(text); see `\(hint)`"
     default: return "\(error)"
     }
   }

@@ -99,7 +99,7 @@ extension ReportContent.Collection {
     recordBytes = known?.tree.bytes ?? 0
     indexes = collection.indexes.sorted { $0.name < $1.name }.map { index in
       let tree = known?.indexes.first { $0.name == index.name }?.tree
-      let room = ((tree?.leafPages ?? 0) + (tree?.listPages ?? 0)) * space.pageSize
+      let room = tree?.bytes ?? 0
       let bytes = used[.index(collection.name, index.name)]
       return ReportContent.Index(
         name: index.name, definition: index.definition, isUnique: index.isUnique,

@@ -61,8 +61,10 @@ struct ExportHeaderReader {
     let name = try text("name", of: members)
     let kindName = try text("id", of: members)
     let kinds: [RecordIDKind] = [.assigned, .integer, .unsigned, .uuid, .string]
-    guard let kind = kinds.first(where: { "\($0)" == kindName }), SchemaCompiler.isPlain(name)
-    else { throw damaged("id of collection \(name)") }
+    guard SchemaCompiler.isPlain(name) else { throw damaged("name of collection \(name)") }
+    guard let kind = kinds.first(where: { "\($0)" == kindName }) else {
+      throw damaged("id of collection \(name)")
+    }
     let indexes = try list("indexes", of: members).map { node in
       let members = try self.members(node, "indexes of \(name)")
       return ExportHeader.Index(

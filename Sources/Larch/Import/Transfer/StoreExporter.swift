@@ -31,18 +31,14 @@ extension Store {
 
   /// The same into a file, which takes its place when it is complete.
   ///
-  /// - Throws: as above; `.fileExists` where there is a file and `replacing` is not set.
+  /// - Throws: as above; `.fileExists` where there is a file and `replacing` is not set,
+  ///   `.unsuitableFile` where there is a store.
   @discardableResult
   package func export(
     _ names: [String]? = nil, toFile path: String, replacing: Bool = false,
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws -> StoreExportSummary {
-    if !replacing, FileManager.default.fileExists(atPath: path) {
-      throw LarchError(
-        .fileExists, "There is a file at the path of the export; choose another path."
-      ) { $0.path = path }
-    }
-    let file = try ReplacementFile(path)
+    let file = try ReplacementFile(path, replacing: replacing)
     let summary = try export(names, progress: progress) { try file.write($0) }
     try file.takePlace()
     return summary
