@@ -60,7 +60,7 @@ struct ConcurrencyGuideTests {
         try await group.waitForAll()
       }
     }
-    let source = try await store.find(Account.self, from)
+    let source = try store.find(Account.self, from)
     #expect(try #require(source).balance >= 0)
   }
 
