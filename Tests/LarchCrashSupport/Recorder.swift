@@ -33,6 +33,8 @@ package struct Recorder: Sendable {
     package static let torn = Mode(rawValue: 2)
     /// The first write that fails has written all of them, and could not bring them to the disk.
     package static let late = Mode(rawValue: 4)
+    /// The process is killed in a write instead of getting an error for it.
+    package static let killed = Mode(rawValue: 8)
   }
 
   private typealias Fail = @convention(c) (Int, Int32, Int32) -> Void
@@ -100,7 +102,8 @@ extension Recorder {
   /// The environment of a child that records, or whose calls can fail. `directory` is watched:
   /// files in it, but not those of which the name ends in `-lock`.
   package static func environment(
-    directory: String, log: String? = nil, flushes: Bool = false
+    directory: String, log: String? = nil, flushes: Bool = false,
+    failing call: (number: Int, of: Calls, mode: Mode)? = nil
   ) throws -> [String: String] {
     guard let resolved = realpath(directory, nil) else { throw Mismatch("no folder \(directory)") }
     defer { free(resolved) }
@@ -110,6 +113,10 @@ extension Recorder {
     ]
     environment["LARCH_RECORDER_LOG"] = log
     if !flushes { environment["LARCH_RECORDER_NO_FLUSH"] = "1" }
+    if let call {
+      environment["LARCH_RECORDER_FAIL"] = "\(call.number) \(call.mode.rawValue) \(EIO)"
+      environment["LARCH_RECORDER_ONLY"] = "\(call.of.rawValue)"
+    }
     return environment
   }
 

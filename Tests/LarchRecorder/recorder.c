@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,12 @@ int recorder_refuse(int kind) {
 size_t recorder_part(size_t wanted) {
   if (failing_mode & LARCH_FAIL_LATE) return failures == 1 ? wanted : 0;
   return failing_mode & LARCH_FAIL_TORN ? wanted / 2 : 0;
+}
+
+void recorder_die_if_asked(void) {
+  if (!(failing_mode & LARCH_FAIL_KILLED)) return;
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
 }
 
 void larch_recorder_fail(long call, int mode, int code) {

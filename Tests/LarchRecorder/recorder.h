@@ -28,6 +28,8 @@ int recorder_name(int directory, const char *path, char *name, size_t size);
 int recorder_refuse(int kind);
 /* How much of its bytes a refused write has to write. */
 size_t recorder_part(size_t wanted);
+/* Ends the process as SIGKILL does, where a refused call is to do so. */
+void recorder_die_if_asked(void);
 
 /* The number of the file with this device and inode; 0 when it is unknown. */
 uint32_t recorder_find_file(dev_t device, ino_t inode);

@@ -76,6 +76,7 @@ static ssize_t written(int fd, const struct iovec *parts, int count, off_t offse
     errno = saved;
   }
   if (code) {
+    recorder_die_if_asked();
     errno = code;
     result = -1;
   }

@@ -35,6 +35,7 @@ enum {
   LARCH_FAIL_FOREVER = 1,  /* every later call too */
   LARCH_FAIL_TORN = 2,     /* a write that fails has written the first half of its bytes */
   LARCH_FAIL_LATE = 4,     /* the first write that fails has written all of them: its flush failed */
+  LARCH_FAIL_KILLED = 8,   /* the process is killed in the call instead of getting an error */
 };
 
 /* From now on calls are counted from 1 anew, and call number `call` fails with `code`; 0: none does.
