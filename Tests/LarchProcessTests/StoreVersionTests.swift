@@ -116,10 +116,12 @@ struct StoreVersionTests {
   func neverEarly() throws {
     let (directory, store) = try Self.make()
     defer { withExtendedLifetime(directory) { store.close() } }
-    let child = try Child(["version-writer", directory.store, "2000"], in: directory.path)
+    // It writes until it has been watched for long enough, however rarely this thread gets its turn.
+    let child = try Child(["version-writer", directory.store, "\(Int.max)"], in: directory.path)
     var last = try store.version
     var changes = 0
-    while child.isRunning {
+    while changes < 50 {
+      guard child.isRunning else { throw Mismatch("the writer ended: \(child.output)") }
       let version = try store.version
       if version == last { continue }
       last = version
@@ -127,8 +129,7 @@ struct StoreVersionTests {
       let read = try store.read { try $0.version }
       #expect(read >= version)
     }
-    #expect(try child.wait() == .exit(0), "\(child.output)")
-    #expect(changes > 10)
+    try child.killHard()
   }
 
   @Test("A task is told of versions until it is cancelled or the store is closed")
