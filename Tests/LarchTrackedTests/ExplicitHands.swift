@@ -24,6 +24,8 @@ final class ExplicitHands<R: Subject> {
   var hands: [Hand] = []
   var log: [String] = []
   private var made = 0
+  /// How many of the running transactions will be undone.
+  private var undone = 0
   /// The hands as they were when the running transaction and its savepoints began.
   private var begins: [[Hand]] = []
 
@@ -42,6 +44,8 @@ final class ExplicitHands<R: Subject> {
       return try run(operation, in: store)
     }
     begins.append(hands)
+    undone += isUndone ? 1 : 0
+    defer { undone -= isUndone ? 1 : 0 }
     do {
       try store.write { tx throws in
         for operation in inner { try run(operation, in: tx) }
@@ -79,6 +83,12 @@ final class ExplicitHands<R: Subject> {
         hands[place].record.set(field, number)
       case .persist(let place):
         slot = place
+        if undone > 0, hands[place].stored != .absent,
+          try !Operation.isAlone(hands[place].record, hands[place].reference, in: writer)
+        {
+          log.append("left out")
+          return
+        }
         log.append(try persist(&hands[place], writer))
       case .mark(let place):
         slot = place
@@ -110,7 +120,11 @@ final class ExplicitHands<R: Subject> {
       case .savepoint(let inner, let isUndone):
         guard let tx = writer as? WriteTransaction else { return }
         begins.append(hands)
-        defer { begins.removeLast() }
+        undone += isUndone ? 1 : 0
+        defer {
+          begins.removeLast()
+          undone -= isUndone ? 1 : 0
+        }
         do {
           try tx.savepoint {
             for operation in inner { try run(operation, in: tx) }
@@ -138,19 +152,33 @@ final class ExplicitHands<R: Subject> {
       try writer.insert(&hand.record)
       result = "inserted"
     case (false, .uncertain):
-      let isThere = try writer.exists(R.self, hand.record.id)
-      let isSame = isThere ? try writer.find(R.self, hand.record.id) == hand.record : false
-      result = isSame ? "nothing" : isThere ? "updated" : "inserted"
-      try writer.save(&hand.record)
+      let now = try writer.find(R.self, hand.record.id)
+      var merged = now.map { self.merged(hand, into: $0) } ?? hand.record
+      result = now == merged ? "nothing" : now == nil ? "inserted" : "updated"
+      try writer.save(&merged)
+      hand.record = merged
     case (false, .known(let stored)):
       if stored == hand.record { return "nothing" }
-      let isSame = try writer.find(R.self, hand.record.id) == hand.record
-      try writer.update(&hand.record)
-      result = isSame ? "nothing" : "updated"
+      let now = try writer.find(R.self, hand.record.id)
+      var merged = now.map { self.merged(hand, into: $0) } ?? hand.record
+      try writer.update(&merged)
+      result = now == merged ? "nothing" : "updated"
+      hand.record = merged
     }
     hand.stored = .known(hand.record)
     hand.reference = hand.record
     return result
+  }
+
+  /// What is stored now, with the fields that were changed in the hand.
+  private func merged(_ hand: Hand, into stored: R) -> R {
+    var merged = stored
+    for field in 0..<5 {
+      var taken = hand.reference
+      taken.take(field, from: hand.record)
+      if taken != hand.reference { merged.take(field, from: hand.record) }
+    }
+    return merged
   }
 
   private func revert(_ hand: inout Hand) {

@@ -78,6 +78,17 @@ indirect enum Operation<R: Subject> {
   /// Only outside of a transaction.
   case transaction([Operation], isUndone: Bool)
 
+  /// Whether a persist writes the record as it is in memory, since nobody else changed it.
+  static func isAlone(_ record: R, _ base: R, in reader: some RecordReading) throws -> Bool {
+    guard let stored = try reader.find(R.self, record.id) else { return true }
+    return (0..<5).allSatisfy { field in
+      var (now, then) = (stored, stored)
+      now.take(field, from: record)
+      then.take(field, from: base)
+      return then == stored || now == stored
+    }
+  }
+
   /// How many it is, with those inside.
   var count: Int {
     switch self {
@@ -116,6 +127,8 @@ indirect enum Operation<R: Subject> {
 final class TrackedHands<R: Subject> {
   var records: [Tracked<R>]
   var log: [String] = []
+  /// How many of the running transactions will be undone.
+  private var undone = 0
 
   init(_ records: [R]) { self.records = records.map { Tracked($0) } }
 
@@ -123,6 +136,8 @@ final class TrackedHands<R: Subject> {
     guard case .transaction(let inner, let isUndone) = operation else {
       return try run(operation, in: store)
     }
+    undone += isUndone ? 1 : 0
+    defer { undone -= isUndone ? 1 : 0 }
     do {
       try store.write { tx throws in
         for operation in inner { try run(operation, in: tx) }
@@ -143,6 +158,14 @@ final class TrackedHands<R: Subject> {
         records[place].value.set(field, number)
       case .persist(let place):
         slot = place
+        // What the fields of others become with an undone transaction has tests of its own.
+        let known = records[place].settled.known
+        if undone > 0, known.standing != .absent,
+          try !Operation.isAlone(records[place].value, known.record, in: writer)
+        {
+          log.append("left out")
+          return
+        }
         let change = try records[place].persist(in: writer)
         log.append(change.map { "\($0)" } ?? "nothing")
       case .mark(let place):
@@ -171,6 +194,8 @@ final class TrackedHands<R: Subject> {
         }
       case .savepoint(let inner, let isUndone):
         guard let tx = writer as? WriteTransaction else { return }
+        undone += isUndone ? 1 : 0
+        defer { undone -= isUndone ? 1 : 0 }
         do {
           try tx.savepoint {
             for operation in inner { try run(operation, in: tx) }

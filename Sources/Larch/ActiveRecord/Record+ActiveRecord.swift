@@ -19,6 +19,15 @@ extension Record {
   /// - Complexity: O(log n) for the record and each index entry that changes.
   public mutating func save() throws { try AmbientStore().save(&self) }
 
+  /// Saves the record where what is stored under its id still equals `original`. See
+  /// ``WriteTransaction/save(_:ifUnchanged:)``.
+  ///
+  /// - Throws: `.conflict` where something else is stored, or nothing; else as `save()`.
+  /// - Complexity: as ``WriteTransaction/save(_:ifUnchanged:)``.
+  public mutating func save(ifUnchanged original: Self) throws {
+    try AmbientStore().save(&self, ifUnchanged: original)
+  }
+
   /// Inserts the record. See ``WriteTransaction/insert(_:)``.
   ///
   /// - Throws: `.idExists` when a record has its id; else as `save()`.

@@ -21,6 +21,15 @@ extension Record {
   /// - Complexity: as the synchronous form, beside a change of threads.
   public nonisolated(nonsending) mutating func save() async throws { self = try await saved() }
 
+  /// Saves the record where what is stored under its id still equals `original`, without blocking
+  /// the task's thread.
+  ///
+  /// - Throws: `CancellationError` as `save()`, and as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) mutating func save(ifUnchanged original: Self) async throws {
+    try await AmbientStore.chosen().save(&self, ifUnchanged: original)
+  }
+
   /// Inserts the record, without blocking the task's thread.
   ///
   /// - Throws: `CancellationError` as `save()`, and as the synchronous form.

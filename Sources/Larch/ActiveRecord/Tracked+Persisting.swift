@@ -1,16 +1,24 @@
 extension Tracked {
   /// Inserts, updates or deletes the record, or does nothing, as its ``state`` asks.
   ///
-  /// The record is then what was stored, with what hooks and ``Timestamped`` made of it. On a store
-  /// this is a transaction of its own; an unchanged record begins none.
+  /// An update writes the fields that were changed in memory, and leaves the others as they are
+  /// stored now: what others saved meanwhile is kept. The unit is a stored property of the record;
+  /// a nested value, a list and a dictionary are one each. Where the same field was changed on both
+  /// sides, this call wins. A type with ``Versioned`` gets `.conflict` where anybody else saved the
+  /// record meanwhile.
+  ///
+  /// The record is then what is stored, with the fields of others, and what hooks and
+  /// ``Timestamped`` made of it. On a store this is a transaction of its own; an unchanged record
+  /// begins none.
   ///
   /// - Returns: what was done; nil when there was nothing to do.
   /// - Throws: `.recordNotFound` for a changed record that somebody else deleted, `.idExists` for a
-  ///   new one whose id is taken, `.idChanged` for a stored one that got another id; as
+  ///   new one whose id is taken, `.idChanged` for a stored one that got another id,
+  ///   `.decodingFailed` where the stored record cannot be read; as
   ///   ``WriteTransaction/insert(_:)``, `WriteTransaction.update(_:)` and
   ///   ``WriteTransaction/delete(_:_:)``. The record is then as it was before.
   /// - Complexity: as ``state``; where something is done, as ``WriteTransaction/save(_:)`` or
-  ///   ``WriteTransaction/delete(_:_:)``.
+  ///   ``WriteTransaction/delete(_:_:)``, and for an update also a read of the stored record.
   @discardableResult
   public mutating func persist(
     in writer: some RecordWriting = AmbientStore()
@@ -82,6 +90,8 @@ private struct PersistTask<R: Record>: Sendable {
 
   let action: Action
   let record: R
+  /// What the changes are told from.
+  let base: R
   /// The id of what is stored.
   let id: R.ID
 
@@ -89,6 +99,7 @@ private struct PersistTask<R: Record>: Sendable {
   init?(_ tracked: Tracked<R>) throws {
     let known = tracked.known
     record = tracked.current
+    base = known.record
     id = known.standing == .stored ? known.record.id : record.id
     switch tracked.state {
     case .unchanged: return nil
@@ -119,12 +130,14 @@ private struct PersistTask<R: Record>: Sendable {
       try tx.insert(&record)
       change = .inserted
     case .update:
+      if let stored = try tx.find(R.self, id) { record = try merged(into: stored, in: tx) }
       try tx.update(&record)
       change = .updated
     case .save:
-      let isThere = try tx.exists(R.self, id)
+      let stored = try tx.find(R.self, id)
+      if let stored { record = try merged(into: stored, in: tx) }
       try tx.save(&record)
-      change = isThere ? .updated : .inserted
+      change = stored == nil ? .inserted : .updated
     case .delete:
       try tx.delete(R.self, id)
       change = .deleted
@@ -134,6 +147,16 @@ private struct PersistTask<R: Record>: Sendable {
     let known = Tracked<R>.Known(
       record: Tracked<R>.Known.snapshot(record), standing: action == .delete ? .absent : .stored)
     return PersistResult(known: known, record: record, change: change, outcome: tx.outcome)
+  }
+}
+
+extension PersistTask {
+  /// What is stored now, with what was changed in memory.
+  private func merged(into stored: R, in tx: WriteTransaction) throws -> R {
+    // A type with versions refuses what is not made of the stored record.
+    if try tx.isVersioned(R.self) { return record }
+    let changed = record.keepingTimes(of: base)
+    return try RecordComparer.with { try $0.merged(base, changed, into: stored) }
   }
 }
 

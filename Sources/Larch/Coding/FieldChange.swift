@@ -101,7 +101,7 @@ struct FieldDifference {
 
 extension RawField {
   /// Whether the bytes are the same; values of other bytes may still be the same.
-  fileprivate static func isSame(_ a: RawField, _ b: RawField) -> Bool {
+  static func isSame(_ a: RawField, _ b: RawField) -> Bool {
     switch (a, b) {
     case (.value(let kind, let bytes), .value(let otherKind, let other)):
       kind == otherKind && bytes.equals(other)

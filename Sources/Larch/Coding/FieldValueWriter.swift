@@ -42,6 +42,30 @@ struct FieldValueWriter {
     return writer.bytes + heap.bytes
   }
 
+  /// A record of shape 0 of values that are bytes already, and refer to no shape.
+  static func map(raw fields: [[UInt8]: RawField]) throws -> [UInt8] {
+    var writer = FieldValueWriter()
+    writer.append(UInt16(0))
+    writer.bytes.append(FieldKind.map.rawValue)
+    try writer.appendCounted(0) { writer in
+      writer.bytes.append(fields.isEmpty ? 0 : FieldKind.tagged.rawValue)
+      writer.append(varint: fields.count)
+      for (name, field) in fields.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        writer.append(counted: name)
+        writer.appendTagged(field)
+      }
+    }
+    return writer.bytes
+  }
+
+  private mutating func appendTagged(_ field: RawField) {
+    guard case .value(let kind, let value) = field else { return bytes.append(0) }
+    bytes.append(kind.rawValue)
+    if kind.hasShortLength { append(varint: value.count) }
+    if kind.hasLongLength { append(UInt32(truncatingIfNeeded: value.count)) }
+    bytes.append(contentsOf: value)
+  }
+
   private mutating func append<T: FixedWidthInteger>(_ value: T) {
     withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
   }

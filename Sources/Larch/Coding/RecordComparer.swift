@@ -49,6 +49,11 @@ final class RecordComparer {
     return difference.changes
   }
 
+  /// What is stored now, with the fields that `changed` has other values of than `base`.
+  func merged<R: Codable>(_ base: R, _ changed: R, into stored: R) throws -> R {
+    try RecordMerger(coder: canonical).merged(base, changed, into: stored)
+  }
+
   /// A copy that shares nothing with the value, for types that are references.
   func copy<R: Codable>(of value: R) throws -> R {
     try canonical.decode(R.self, from: canonical.encode(value))

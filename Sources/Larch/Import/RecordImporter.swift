@@ -236,6 +236,7 @@ final class RecordImporter<R: Record> {
       try tx.insert(&record)
       return .inserted
     }
+    try tx.takeStoredVersion(into: &record)
     try tx.update(&record)
     return tx.changeCount == before ? .unchanged : .updated
   }
@@ -270,6 +271,6 @@ extension LarchError.Code {
     .invalidJSON, .elementMismatch, .elementTooLarge, .uniqueConflict, .idExists,
     .recordNotFound, .idTooLong, .idUnassigned, .encodingFailed, .decodingFailed,
     .recordTooLarge, .invalid, .hooksTooDeep, .fieldMismatch, .unsavedReference,
-    .danglingReference, .deleteDenied, .overflow, .idChanged,
+    .danglingReference, .deleteDenied, .overflow, .idChanged, .conflict,
   ]
 }

@@ -17,6 +17,7 @@ public struct Schema<R: Record>: Sendable {
   let associations: [DeclaredAssociation]
   let validations: [ValidationDeclaration<R>]
   let renames: [RenameDeclaration<R>]
+  let versions: [VersionDeclaration<R>]
 
   /// A schema without declarations.
   public init() {
@@ -25,6 +26,7 @@ public struct Schema<R: Record>: Sendable {
     associations = []
     validations = []
     renames = []
+    versions = []
   }
 
   /// A schema of the declarations in the closure.
@@ -34,6 +36,7 @@ public struct Schema<R: Record>: Sendable {
     var associations: [DeclaredAssociation] = []
     var validations: [ValidationDeclaration<R>] = []
     var renames: [RenameDeclaration<R>] = []
+    var versions: [VersionDeclaration<R>] = []
     for element in declarations() {
       switch element.kind {
       case .index(let index): indexes.append(index)
@@ -41,6 +44,7 @@ public struct Schema<R: Record>: Sendable {
       case .association(let ends): associations += ends
       case .validation(let validation): validations.append(validation)
       case .rename(let rename): renames.append(rename)
+      case .version(let version): versions.append(version)
       }
     }
     self.indexes = indexes
@@ -48,6 +52,7 @@ public struct Schema<R: Record>: Sendable {
     self.associations = associations
     self.validations = validations
     self.renames = renames
+    self.versions = versions
   }
 }
 
@@ -59,6 +64,7 @@ public struct SchemaElement<R: Record>: Sendable {
     case association([DeclaredAssociation])
     case validation(ValidationDeclaration<R>)
     case rename(RenameDeclaration<R>)
+    case version(VersionDeclaration<R>)
   }
 
   let kind: Kind
@@ -118,6 +124,11 @@ public enum SchemaBuilder<R: Record> {
   /// A line that declares an older name of a field, or of the type.
   public static func buildExpression(_ rename: Renamed<R>) -> [SchemaElement<R>] {
     [SchemaElement(kind: .rename(rename.declaration))]
+  }
+
+  /// A line that declares which property counts the saves of a record.
+  public static func buildExpression(_ version: Versioned<R>) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .version(version.declaration))]
   }
 
   /// All lines together.

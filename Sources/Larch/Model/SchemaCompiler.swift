@@ -39,10 +39,11 @@ enum SchemaCompiler {
       indexes.append(index)
     }
     let program = rules.program(places: places)
+    let version = try version(declared.versions, of: name)
     return CollectionSchema(
       name: name, typeName: typeName, type: type, idKind: R.ID._idKind,
       indexes: indexes, declareDefaults: defaults.declaration(for: type),
-      typed: TypedDeclarations<R>(declarations, program), rulesRunCode: program.runsCode,
+      typed: TypedDeclarations<R>(declarations, program, version), rulesRunCode: program.runsCode,
       defaults: defaults.names, standInDefaults: defaults.standInNames,
       renames: renames,
       decodedKeys: { bytes, coder, writer, isWanted, emit in
@@ -57,6 +58,34 @@ enum SchemaCompiler {
         try unsafeDowncast(reference, to: TypedReference<R>.self)
           .forEachID(record, &writer, emit)
       })
+  }
+
+  /// The one property that counts the saves of a record.
+  private static func version<R: Record>(
+    _ declared: [VersionDeclaration<R>], of collection: String
+  ) throws -> VersionDeclaration<R>? {
+    guard let version = declared.first else { return nil }
+    guard declared.count == 1 else {
+      throw LarchError(
+        .invalidSchema, "A type may declare one version; leave the other `Versioned` out."
+      ) { $0.collection = collection }
+    }
+    guard case .stored(_, let properties) = version.resolve() else {
+      throw LarchError(
+        .invalidSchema,
+        "The version of a record must be stored with it; declare `Versioned` for a stored property."
+      ) { $0.collection = collection }
+    }
+    guard properties != ["id"] else {
+      throw LarchError(
+        .invalidSchema,
+        "The version of a record changes with its saves and the id must not; declare another property."
+      ) {
+        $0.collection = collection
+        $0.field = "id"
+      }
+    }
+    return version
   }
 
   /// The declared indexes, and those of associations that none of them is.
@@ -256,17 +285,23 @@ final class TypedDeclarations<R: Record>: Sendable {
   let hasHooks: Bool
   /// The type, where it keeps its times.
   let timestamped: (any Timestamped.Type)?
+  /// The property that counts the saves, where there is one.
+  let version: VersionDeclaration<R>?
   /// Whether a save is nothing but the write.
   let isPlain: Bool
 
-  init(_ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram) {
+  init(
+    _ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram,
+    _ version: VersionDeclaration<R>?
+  ) {
     self.indexes = indexes
     keys = indexes.map(\.keys)
     self.validations = validations
     isMemberwise = R.self is any MemberwiseCoded.Type
     hasHooks = R.self is any _HookedRecord.Type
     timestamped = R.self as? any Timestamped.Type
-    isPlain = !hasHooks && validations.isEmpty && timestamped == nil
+    self.version = version
+    isPlain = !hasHooks && validations.isEmpty && timestamped == nil && version == nil
   }
 }
 

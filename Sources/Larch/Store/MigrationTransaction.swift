@@ -42,7 +42,7 @@ public final class MigrationTransaction: WriteTransaction {
     }
     self.loader = loader
     self.root = root
-    super.init(writer)
+    super.init(writer, GivenVersions())
   }
 
   // MARK: Collections

@@ -53,6 +53,25 @@ extension RecordWriting {
     }
   }
 
+  /// Saves the record where what is stored under its id still equals `original`. See
+  /// ``WriteTransaction/save(_:ifUnchanged:)``.
+  ///
+  /// - Throws: as ``WriteTransaction/save(_:ifUnchanged:)``, and on a store as its `write`.
+  /// - Complexity: as ``WriteTransaction/save(_:ifUnchanged:)``.
+  @_disfavoredOverload  // As above.
+  public func save<R: Record>(_ record: inout R, ifUnchanged original: R) throws {
+    let before = record
+    do {
+      try _writing { tx in
+        record = before
+        try tx.save(&record, ifUnchanged: original)
+      }
+    } catch {
+      record = before
+      throw error
+    }
+  }
+
   /// Inserts the record. See ``WriteTransaction/insert(_:)``.
   ///
   /// - Throws: as ``WriteTransaction/insert(_:)``, and on a store as its `write`.

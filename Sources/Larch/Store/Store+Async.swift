@@ -16,6 +16,22 @@ extension Store {
     }
   }
 
+  /// Saves the record where what is stored under its id still equals `original`, without blocking
+  /// the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save(_:)``; as ``RecordWriting/save(_:ifUnchanged:)``.
+  /// - Complexity: as ``RecordWriting/save(_:ifUnchanged:)``, beside a change of threads.
+  public nonisolated(nonsending) func save<R: Record>(
+    _ record: inout R, ifUnchanged original: R
+  ) async throws {
+    let before = record
+    record = try await write { tx in
+      var record = before
+      try tx.save(&record, ifUnchanged: original)
+      return record
+    }
+  }
+
   /// Inserts the record, without blocking the task's thread.
   ///
   /// - Throws: `CancellationError` as ``save(_:)``; as ``RecordWriting/insert(_:)``.

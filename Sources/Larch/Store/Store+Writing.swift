@@ -149,7 +149,7 @@ extension Store {
     do {
       try writer.begin(lmdb, ids: ids, idsBefore: &idsBefore)
       defer { writer.end() }
-      let transaction = WriteTransaction(writer)
+      let transaction = WriteTransaction(writer, versions)
       started = transaction
       defer {
         context.timer?.changes = transaction.changeCount

@@ -30,6 +30,8 @@ public final class Store: Sendable {
   let schema: StoreSchema
   private let state: Locked<State>
   let ids = GivenIDs()
+  /// The versions that were given to records.
+  let versions = GivenVersions()
   private let isTemporary: Bool
   /// What the log wants to know of; and where its messages wait until the store may be used.
   let slowLimits: SlowLimits

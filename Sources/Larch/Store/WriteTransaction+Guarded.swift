@@ -3,7 +3,7 @@ internal import CLarch
 /// Whether a save inserts, updates, or does what the record needs.
 enum SaveMode { case save, insert, update }
 
-/// The save of a record whose type asks for more than bytes: hooks, timestamps, validation.
+/// The save of a record whose type asks for more than bytes: hooks, timestamps, a version, validation.
 ///
 /// Code of the type runs here, with the transaction in hand. It may write, so nothing that was read
 /// or encoded before it is used after it.
@@ -26,7 +26,7 @@ extension WriteTransaction {
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    if !declarations.hasHooks, declarations.timestamped == nil {
+    if !declarations.hasHooks, declarations.timestamped == nil, declarations.version == nil {
       return try storeValidated(&record, mode, in: collection, declarations)
     }
     let original = record
@@ -148,17 +148,20 @@ extension WriteTransaction {
     }
   }
 
-  /// What there is to do, by what is stored; gives the record the times of that.
+  /// What there is to do, by what is stored; gives the record the times and the version of that.
   private func step<R: Record>(
     of record: inout R, _ stored: R?, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws -> SaveStep<R> {
     guard let stored else { return .insert }
+    if let version = declarations.version {
+      try checkVersion(of: &record, stored, in: collection, version)
+    }
     declarations.timestamped?.keepTimes(of: stored, in: &record)
     return try isSame(record, as: stored, in: collection) ? .nothing : .update(from: stored)
   }
 
-  /// Stamps, checks and writes the record.
+  /// Stamps, counts, checks and writes the record.
   private func write<R: Record>(
     _ record: inout R, _ step: SaveStep<R>, isLast: Bool, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
@@ -166,6 +169,9 @@ extension WriteTransaction {
     var stored: R?
     if case .update(let found) = step { stored = found }
     declarations.timestamped?.stamp(&record, now, isNew: stored == nil)
+    if let version = declarations.version {
+      try raiseVersion(of: &record, stored, in: collection, version)
+    }
     let changes = changeCount
     if !declarations.validations.isEmpty {
       try validate(record, isNew: stored == nil, in: collection, declarations)
@@ -173,6 +179,9 @@ extension WriteTransaction {
     // A rule of the type may have written, as its hooks may.
     let isNew = isLast && changeCount == changes
     try put(record, in: collection, isNew: isNew, .save, try live())
+    if let version = declarations.version {
+      try noteVersion(of: record, stored, in: collection, version)
+    }
   }
 
   // MARK: What is stored

@@ -13,11 +13,14 @@ public class WriteTransaction: ReadTransaction {
   final var beingDeleted: Set<DeletionHooks.Doomed> = []
   /// The time of the transaction, once it was asked for.
   final var time: Date?
+  /// The versions that were given to records.
+  final let versions: GivenVersions
   /// What comes of the innermost savepoint or the transaction, where somebody asked.
   final var startedOutcome: TransactionOutcome?
 
-  init(_ writer: WriteContext) {
+  init(_ writer: WriteContext, _ versions: GivenVersions) {
     self.writer = writer
+    self.versions = versions
     super.init(writer.context)
   }
 
@@ -105,6 +108,46 @@ extension WriteTransaction {
   ///   `.encodingFailed`, `.idTooLong`, `.recordTooLarge`, `.unknownCollection`.
   /// - Complexity: O(log n) for the record and each index entry that changes.
   public func save<R: Record>(_ record: inout R) throws { try store(&record, .save) }
+
+  /// Saves the record where what is stored under its id still equals `original`.
+  ///
+  /// ```swift
+  /// let original = page
+  /// page.text = edited
+  /// try tx.save(&page, ifUnchanged: original)
+  /// ```
+  ///
+  /// Records are equal when the same bytes would be stored of them; the times of a ``Timestamped``
+  /// record do not count. A type with ``Versioned`` needs this form nowhere.
+  ///
+  /// - Throws: `.conflict` where something else is stored, or nothing; `.idChanged` when the two
+  ///   records have different ids; as ``save(_:)``. Nothing is changed then.
+  /// - Complexity: as ``save(_:)``, and one search in the tree of the collection; where the bytes
+  ///   differ from those of `original`, also the decoding of the stored record.
+  public func save<R: Record>(_ record: inout R, ifUnchanged original: R) throws {
+    guard record.id == original.id else {
+      throw LarchError(
+        .idChanged,
+        "The record and its original have different ids; pass the record as it was read."
+      ) {
+        $0.collection = R.collectionName
+        $0.id = "\(record.id)"
+        $0.detail = "original id \(original.id)"
+      }
+    }
+    let state = try comparison(of: original).state
+    guard state == .unchanged else {
+      throw LarchError(
+        .conflict,
+        "Somebody else saved or deleted the record after it was read; fetch it again and make the change once more."
+      ) {
+        $0.collection = R.collectionName
+        $0.id = "\(record.id)"
+        $0.detail = state == .changed ? "the stored record differs" : "no record is stored"
+      }
+    }
+    try save(&record)
+  }
 
   /// Inserts the record.
   ///

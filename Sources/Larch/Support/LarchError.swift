@@ -193,6 +193,8 @@ extension LarchError.Code {
   public static let invalid = Self(rawValue: "invalid")
   /// Hooks save or delete records whose hooks save or delete records, without an end.
   public static let hooksTooDeep = Self(rawValue: "hooks_too_deep")
+  /// Somebody else saved or deleted the record after it was read.
+  public static let conflict = Self(rawValue: "conflict")
   /// A hook changed the id of the record that was being saved.
   public static let idChanged = Self(rawValue: "id_changed")
   /// What a property holds and what its type encodes for it are not the same.

@@ -1,0 +1,51 @@
+/// Brings the changes of one holder of a record into what others stored of it meanwhile.
+///
+/// The unit is a field of the record as it is stored: a nested value, a list and a dictionary are one
+/// field each. A record that is not written as fields is one value.
+struct RecordMerger {
+  /// Without shapes, so that equal fields have equal bytes.
+  let coder: RecordCoder
+
+  /// What is stored now, with the fields that `changed` has other values of than `base`.
+  func merged<R: Codable>(_ base: R, _ changed: R, into stored: R) throws -> R {
+    let before = try bytes(of: base)
+    let now = try bytes(of: stored)
+    if before == now { return changed }
+    let new = try bytes(of: changed)
+    let merged = try before.withUnsafeBytes { before in
+      try new.withUnsafeBytes { new in
+        try now.withUnsafeBytes { now in try mergedFields(before, new, into: now) }
+      }
+    }
+    guard let merged else { return before == new ? stored : changed }
+    return try merged.withUnsafeBytes { try coder.decode(R.self, from: $0) }
+  }
+
+  private func bytes<R: Encodable>(of record: R) throws -> [UInt8] {
+    [UInt8](try coder.encode(record))
+  }
+
+  /// Nil where a record has no fields.
+  private func mergedFields(
+    _ base: UnsafeRawBufferPointer, _ changed: UnsafeRawBufferPointer,
+    into stored: UnsafeRawBufferPointer
+  ) throws -> [UInt8]? {
+    guard let before = try fields(of: base), let new = try fields(of: changed),
+      var result = try fields(of: stored)
+    else { return nil }
+    for name in Set(before.keys).union(new.keys) {
+      if RawField.isSame(before[name] ?? .missing, new[name] ?? .missing) { continue }
+      result[name] = new[name]
+    }
+    return try FieldValueWriter.map(raw: result)
+  }
+
+  private func fields(of record: UnsafeRawBufferPointer) throws -> [[UInt8]: RawField]? {
+    let value = try RecordFormat.value(of: record)
+    guard value.state == .value, value.kind == .map else { return nil }
+    var list = try RawList(.map, value.bytes)
+    var fields: [[UInt8]: RawField] = [:]
+    while let field = try list.next() { fields[[UInt8](list.key)] = field }
+    return fields
+  }
+}
