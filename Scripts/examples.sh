@@ -2,6 +2,8 @@
 # Builds and runs the packages in Examples as their users would, against this checkout. They share a
 # build directory, so that the library is compiled for the first of them only.
 set -euo pipefail
+# As users build it, whatever the suite is built with.
+unset LARCH_OPTIMIZE LARCH_WARNINGS
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$root"
 build=(--scratch-path "$root/.build/examples" ${swift_flags[@]+"${swift_flags[@]}"})
@@ -15,6 +17,15 @@ trap 'rm -rf "$scratch"' EXIT
 (cd "$scratch" && "$hello" && "$hello") >"$scratch/output"
 printf '%s\n' '1 Water the larch' '1 Water the larch' '2 Water the larch' |
   diff - "$scratch/output" || fail "Hello printed something else (>) than it should (<)."
+
+say "== Programs"
+swift build --package-path Examples/Programs "${build[@]}"
+programs=$(swift build --package-path Examples/Programs "${build[@]}" --show-bin-path)
+# Each checks what it prints, and ends with an error where something is wrong.
+for program in TopLevel IssueTracker ImportServer; do
+  say "-- $program"
+  "$programs/$program" || fail "$program found something wrong; see above."
+done
 
 say "== SnapshotTests"
 swift test --package-path Examples/SnapshotTests "${build[@]}"

@@ -11,12 +11,23 @@ extension Store {
 
     /// The records, as JSON with sorted keys.
     public static let records = Self(rawValue: 1)
-    /// The entries of every index.
+    /// The entries of every index, and its name.
     public static let entries = Self(rawValue: 2)
     /// The links of every association that is lists of ids, by its first end.
     public static let links = Self(rawValue: 4)
+    /// The name of every index, and how many entries it has.
+    public static let indexes = Self(rawValue: 8)
+    /// Every association: its ends and its rules.
+    public static let associations = Self(rawValue: 16)
     /// All of them.
-    public static let all: Self = [.records, .entries, .links]
+    public static let all: Self = [.records, .indexes, .entries, .associations, .links]
+
+    var parts: DumpParts {
+      DumpParts(
+        hasRecords: contains(.records), hasIndexes: contains(.indexes),
+        hasEntries: contains(.entries), hasAssociations: contains(.associations),
+        hasLinks: contains(.links))
+    }
   }
 
   /// A stable, readable text of everything in the store: collections by name, records in the
@@ -34,6 +45,11 @@ extension Store {
   ///   7 -> 1, 2
   /// ```
   ///
+  /// With a part of the contents, only their lines are there: `.records` has no line that another
+  /// index or association would change, and `.links` none that another record would. Collections
+  /// and the counts of their records are shown but for `.links` and `.associations` alone; they are
+  /// all that is shown for `[]`.
+  ///
   /// Equal contents give equal texts, on every machine. Compare with
   /// ``TextDifference/between(expected:actual:lineLimit:)``.
   ///
@@ -41,10 +57,7 @@ extension Store {
   /// - Complexity: O(everything); meant for tests.
   public func dump(_ contents: DumpContents = .all) throws -> String {
     var text = ""
-    let parts = DumpParts(
-      hasRecords: contents.contains(.records), hasEntries: contents.contains(.entries),
-      hasLinks: contents.contains(.links))
-    try inspect { try $0.forEachDumpLine(parts) { text += $0 + "\n" } }
+    try inspect { try $0.forEachDumpLine(contents.parts) { text += $0 + "\n" } }
     return text
   }
 }

@@ -40,25 +40,28 @@ extension Store {
   public func dump(_ contents: DumpContents = .all, ids: DumpIDs) throws -> String {
     if ids == .stored { return try dump(contents) }
     var lines: [String] = []
+    let parts = contents.parts
     try inspect { inspector in
       var names = try DumpNames(inspector)
-      for collection in inspector.collections.sorted(by: { $0.name < $1.name }) {
+      for collection in inspector.collections.sorted(by: { $0.name < $1.name })
+      where parts.hasCollections {
         lines.append(collection.summary)
-        if contents.contains(.records) {
+        if parts.hasRecords {
           for record in names.records[collection.name] ?? [] {
             let json = record.json.text { "\"\(names.name($0))\"" }
             lines.append("  \(names.name(record.identity.id)) \(json)")
           }
         }
+        guard parts.hasIndexes else { continue }
         for index in collection.indexes.sorted(by: { $0.name < $1.name }) {
           lines.append("  " + index.summary)
-          guard contents.contains(.entries) else { continue }
+          guard parts.hasEntries else { continue }
           lines += try entryLines(of: index, in: collection, inspector, &names)
         }
       }
-      for association in inspector.associations {
+      for association in inspector.associations where parts.shows(association) {
         lines.append(association.summary)
-        if contents.contains(.links) {
+        if parts.hasLinks {
           lines += linkLines(names.links[association.key] ?? [], names)
         }
       }

@@ -57,6 +57,57 @@ import Testing
     var score: Double?
   }
 
+  struct Roomy: Record, Equatable {
+    static let schema = Schema<Roomy> {
+      Default(\.place, Place(city: "Bern", zip: 3))
+      Default(\.tags, ["new"])
+      Default(\.table, ["a": 1])
+      Default(\.name, "none")
+    }
+    var id: Int
+    var place: Place?
+    var tags: [String]?
+    var table: [String: Int]?
+    var name: String?
+  }
+  struct FastRoomy: Record, Equatable, MemberwiseCoded {
+    static let schema = Schema<FastRoomy> {
+      Default(\.place, Place(city: "Bern", zip: 3))
+      Default(\.tags, ["new"])
+    }
+    var id: Int
+    var place: Place?
+    var tags: [String]?
+  }
+
+  /// The kind of a nested value is not known while it is nil, so the field was not in the shape of
+  /// the first records, and they were read as records of before the field: nil came back as the
+  /// default.
+  @Test("A nil is nil, also in the first record of a type whose default is another value")
+  func savedNil() throws {
+    try Store.scratch(Roomy.self, FastRoomy.self) { store throws in
+      let none = Roomy(id: 1, place: nil, tags: nil, table: nil, name: nil)
+      let some = Roomy(
+        id: 2, place: Place(city: nil, zip: 1), tags: [], table: [:], name: "x")
+      let fast = [
+        FastRoomy(id: 1, place: nil, tags: nil),
+        FastRoomy(id: 2, place: Place(city: "x", zip: 2), tags: ["y"]),
+      ]
+      for (record, other) in zip([none, some], fast) {
+        try store.write { tx in
+          var record = record
+          var other = other
+          try tx.insert(&record)
+          try tx.insert(&other)
+        }
+        #expect(try store.find(Roomy.self, record.id) == record)
+        #expect(try store.find(FastRoomy.self, other.id) == other)
+      }
+      #expect(try store.fetch(Roomy.all) == [none, some])
+      #expect(try store.fetch(FastRoomy.all) == fast)
+    }
+  }
+
   private func file() throws -> EvolutionFile {
     let file = try EvolutionFile()
     try file.save(

@@ -79,8 +79,9 @@ struct CommandTests {
     let store = try Fixture.open(fixture.path)
     defer { store.close() }
     for (options, contents) in [
-      (["--entries", "--links"], Store.DumpContents.all), ([], .records),
-      (["--entries"], [.records, .entries]),
+      (["--entries", "--links"], Store.DumpContents.all),
+      ([], [.records, .indexes, .associations]),
+      (["--entries"], [.records, .entries, .associations]),
     ] {
       let text = try Program.run(["dump", fixture.path] + options)
       #expect(text.code == 0)

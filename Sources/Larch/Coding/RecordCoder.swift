@@ -205,6 +205,11 @@ final class RecordCoder {
     defaults.isEmpty ? nil : defaults[owner]?.values[name]
   }
 
+  /// The kind of that value.
+  func defaultKind(of name: String, in owner: ObjectIdentifier) -> FieldKind? {
+    defaultValue(of: name, in: owner)?.first.flatMap { FieldKind(rawValue: $0) }
+  }
+
   private func forgetDecodePlans() {
     for cache in decodeCaches.values { cache.pointee.plan = nil }
     decodePlans = [:]

@@ -21,8 +21,13 @@ extension EncodeFramePointer {
     }
     if case .nothing = node.content { node.content = .object }
     let known = plan.pointee.version
-    let seen = zip(node.names, node.children).map { name, child in
-      (name: name, kind: child.isAbsent ? child.absentKind : child.kind ?? .tagged)
+    let seen: [(name: String, kind: FieldKind?)] = zip(node.names, node.children).map {
+      name, child in
+      guard child.isAbsent else { return (name: name, kind: child.kind ?? .tagged) }
+      // A field that has a default is in the shape also while it is nil: in a record without it, the
+      // default would be read for the nil.
+      let kind = child.absentKind ?? coder.defaultKind(of: name, in: ObjectIdentifier(T.self))
+      return (name: name, kind: kind)
     }
     node.version = try plan.pointee.owner.learn(seen, keyType: node.keyType, shapes: coder.shapes)
     if node.version == nil { node.isPlain = false }

@@ -4,10 +4,38 @@ internal import Foundation
 final class ElementDecoder<R: Record> {
   private let decoder: JSONDecoder
   let filling: ElementFilling
+  private let findings = ElementFindings()
+  private let refusesUnknownKeys: Bool
 
   init(_ options: ImportOptions) {
-    decoder = options.makeDecoder()
+    decoder = ElementDecoder.own(options.makeDecoder())
+    if let key = ElementFindings.key { decoder.userInfo[key] = findings }
     filling = ElementFilling(for: R.self)
+    refusesUnknownKeys = options.unknownKeys == .refuse
+  }
+
+  /// The keys of the last record that its type did not ask for, as paths.
+  var unknownKeys: [String] { findings.unknownKeys }
+
+  /// Tells the properties that hold lists of ids: for these, null is a list without any.
+  func take(listsOf collection: CollectionHandle) {
+    for reference in collection.references where reference.schema.declaration.isList {
+      findings.lists.insert(reference.schema.path)
+    }
+  }
+
+  /// A decoder that is as the given one and of nobody else: imports may share one.
+  private static func own(_ given: JSONDecoder) -> JSONDecoder {
+    guard type(of: given) == JSONDecoder.self else { return given }
+    let own = JSONDecoder()
+    own.dateDecodingStrategy = given.dateDecodingStrategy
+    own.dataDecodingStrategy = given.dataDecodingStrategy
+    own.nonConformingFloatDecodingStrategy = given.nonConformingFloatDecodingStrategy
+    own.keyDecodingStrategy = given.keyDecodingStrategy
+    own.userInfo = given.userInfo
+    own.allowsJSON5 = given.allowsJSON5
+    own.assumesTopLevelDictionary = given.assumesTopLevelDictionary
+    return own
   }
 
   /// The record that an element holds.
@@ -21,15 +49,29 @@ final class ElementDecoder<R: Record> {
     var filling = filling
     if let stored {
       filling.stored = merges ? try FieldCapture.fields(of: stored) : [filling.idKey: stored.id]
+      filling.merges = merges
     }
-    return try described(bytes) {
+    findings.unknownKeys.removeAll(keepingCapacity: true)
+    let record = try described(bytes) {
       try decoder.decode(
-        FilledElement<R>.self, from: ElementDecoder.data(bytes), configuration: filling
+        FilledElement<R>.self, from: ElementDecoder.data(bytes),
+        configuration: (filling, findings)
       ).record
     }
+    if refusesUnknownKeys, let first = findings.unknownKeys.first {
+      throw LarchError(
+        .unknownKey,
+        "An element has a key that the type does not know; take it out, or let the import report such keys."
+      ) {
+        $0.collection = R.collectionName
+        $0.field = first
+        $0.detail = "unknown keys: " + findings.unknownKeys.joined(separator: ", ")
+      }
+    }
+    return record
   }
 
-  /// One value of an element; nil where it lacks or is null.
+  /// One value of an element; nil where it is absent or null.
   func value<Value: Decodable>(
     _ type: Value.Type, at path: [String], of bytes: UnsafeRawBufferPointer
   ) throws -> Value? {
@@ -68,7 +110,6 @@ final class ElementDecoder<R: Record> {
     }
     let path = (context.codingPath + (key.map { [$0] } ?? []))
       .map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-    // Numbers that do not fit their field come without a path too.
     let isJSON = (try? decoder.decode(AnyElement.self, from: ElementDecoder.data(bytes))) != nil
     if case .dataCorrupted = error, path.isEmpty, !isJSON {
       return LarchError(
@@ -86,13 +127,22 @@ final class ElementDecoder<R: Record> {
   ) -> LarchError {
     LarchError(
       .elementMismatch,
-      "An element is not a record of the type: a field lacks, or holds what it cannot.",
+      "An element is not a record of the type: a field is missing, or holds what it cannot.",
       underlying: error
     ) {
       $0.collection = R.collectionName
       $0.field = path.isEmpty ? nil : path
       $0.detail = detail
     }
+  }
+}
+
+/// A record that is decoded from an element in which some keys may be absent.
+private struct FilledElement<R: Record>: DecodableWithConfiguration {
+  let record: R
+
+  init(from decoder: any Decoder, configuration: (ElementFilling, ElementFindings)) throws {
+    record = try ElementReader(decoder, configuration.1, configuration.0).read(R.self)
   }
 }
 
@@ -105,29 +155,22 @@ private struct AnyElement: Decodable {
 private struct ElementValue<Value: Decodable>: DecodableWithConfiguration {
   let value: Value?
 
-  private struct Name: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
   init(from decoder: any Decoder, configuration path: [String]) throws {
-    var container = try decoder.container(keyedBy: Name.self)
+    var container = try decoder.container(keyedBy: ElementKey.self)
     for name in path.dropLast() {
-      let key = Name(stringValue: name)
+      let key = ElementKey(stringValue: name)
       guard container.contains(key), try !container.decodeNil(forKey: key) else {
         value = nil
         return
       }
-      container = try container.nestedContainer(keyedBy: Name.self, forKey: key)
+      container = try container.nestedContainer(keyedBy: ElementKey.self, forKey: key)
     }
-    guard let last = path.last.map({ Name(stringValue: $0) }), container.contains(last),
+    guard let last = path.last.map({ ElementKey(stringValue: $0) }), container.contains(last),
       try !container.decodeNil(forKey: last)
     else {
       value = nil
       return
     }
-    value = try container.decode(Value.self, forKey: last)
+    value = try container.decode(ElementPart<Value>.self, forKey: last).value
   }
 }

@@ -1,5 +1,5 @@
 /// Takes the fields of a record as they are, by key: what stands in for those that an element
-/// lacks when it is merged into the record.
+/// does not have when it is merged into the record.
 final class FieldCapture: Encoder {
   private(set) var fields: [String: Any] = [:]
   private var isUnclear = false
@@ -38,6 +38,23 @@ final class FieldCapture: Encoder {
 
     mutating func encode<T: Encodable>(_ value: T, forKey key: Key) {
       capture.fields[key.stringValue] = value
+    }
+
+    // The standard library refuses these where a container does not name them.
+    mutating func encode(_ value: Int128, forKey key: Key) {
+      capture.fields[key.stringValue] = value
+    }
+
+    mutating func encode(_ value: UInt128, forKey key: Key) {
+      capture.fields[key.stringValue] = value
+    }
+
+    mutating func encodeIfPresent(_ value: Int128?, forKey key: Key) {
+      if let value { encode(value, forKey: key) }
+    }
+
+    mutating func encodeIfPresent(_ value: UInt128?, forKey key: Key) {
+      if let value { encode(value, forKey: key) }
     }
 
     mutating func nestedContainer<Nested: CodingKey>(

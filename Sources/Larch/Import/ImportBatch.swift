@@ -68,7 +68,9 @@ final class ImportBatch<R: Record> {
     var waiting = WaitingElements(tx)
     for element in elements {
       do {
-        try waiting.note(element.place) { done.count(try importer.save(element, in: tx)) }
+        try waiting.note(element.place) {
+          done.count(try importer.save(element, in: tx), importer.request.options)
+        }
       } catch {
         guard importer.isOfElement(error, tx) else { throw error }
         done.add(ImportFailure(element.place, error), importer.request.options)
@@ -94,12 +96,12 @@ final class ImportBatch<R: Record> {
           do {
             let saved = try tx.savepoint {
               var waiting = WaitingElements(tx)
-              var saved = RecordImporter<R>.Saved.unchanged
+              var saved: RecordImporter<R>.Saved?
               try waiting.note(element.place) { saved = try importer.save(element, in: tx) }
               if let first = try waiting.unresolved(R.self).first { throw first.error }
               return saved
             }
-            done.count(saved)
+            if let saved { done.count(saved, importer.request.options) }
           } catch {
             guard importer.isOfElement(error, tx) else { throw error }
             failures.append(ImportFailure(element.place, error))

@@ -16,13 +16,26 @@ public enum ImportExisting: Sendable, Hashable {
   case merge
 }
 
+/// What an import does with the keys of an element that the type does not know.
+///
+/// A key is known when the type asks for it while the element is decoded. A property that is a
+/// dictionary has no unknown keys.
+public enum ImportUnknownKeys: Sendable, Hashable {
+  /// They are passed over, and ``ImportReport/unknownKeys`` counts them.
+  case report
+  /// The element cannot go in: `.unknownKey`.
+  case refuse
+}
+
 /// How an import reads its text.
 public struct ImportOptions: Sendable {
   /// How the elements follow each other; nil finds it out: what begins with `[` is an array.
   public var format: JSONFormat?
   /// How many bytes an element may take; 64 MiB unless set.
   public var elementSizeLimit = 64 << 20
-  /// How many failures the report keeps; 10,000 unless set.
+  /// What becomes of keys that the type does not know, in the element or anywhere inside of it.
+  public var unknownKeys = ImportUnknownKeys.report
+  /// How many failures the report keeps, and how many names of unknown keys; 10,000 unless set.
   public var failureLimit = 10_000
   /// Makes the decoder of the elements. The one that is made unless set reads what an export
   /// writes, and dates as ISO 8601 texts too.

@@ -11,6 +11,16 @@ public struct ImportReport: Sendable {
   /// Why elements did not go in, in their order: all of them up to
   /// ``ImportOptions/failureLimit``, then the first of them.
   public internal(set) var failures: [ImportFailure] = []
+  /// The keys that the type does not know, in the elements that went in, and how often each came.
+  /// Their values are not in the store.
+  ///
+  /// A key inside another value is named with its path, as `address.zip`, or `places[].zip` for any
+  /// element of a list. These are the keys that the type would ask for: where a strategy of the
+  /// decoder makes other names of those in the text, they are the other names. At most
+  /// ``ImportOptions/failureLimit`` names are kept; ``unknownKeyCount`` counts all.
+  public internal(set) var unknownKeys: [String: Int] = [:]
+  /// How many values were passed over because the type does not know their key.
+  public internal(set) var unknownKeyCount = 0
   /// Whether the text was read to its end. What stands behind a place where it is no JSON cannot
   /// be told apart; the last failure says where that is.
   public internal(set) var isComplete = true
@@ -20,10 +30,17 @@ public struct ImportReport: Sendable {
 }
 
 extension ImportReport: CustomStringConvertible {
-  /// The figures on one line.
+  /// The figures on one line, with the first of the unknown keys.
   public var description: String {
-    "\(inserted) inserted, \(updated) updated, \(unchanged) unchanged, \(skipped) skipped"
-      + (isComplete ? "" : ", not read to the end")
+    var text =
+      "\(inserted) inserted, \(updated) updated, \(unchanged) unchanged, \(skipped) skipped"
+    if unknownKeyCount > 0 {
+      let names = unknownKeys.keys.sorted()
+      text +=
+        ", \(unknownKeyCount) values under unknown keys (\(names.prefix(5).joined(separator: ", "))"
+      text += names.count > 5 ? ", …)" : ")"
+    }
+    return text + (isComplete ? "" : ", not read to the end")
   }
 }
 
@@ -91,8 +108,10 @@ struct ElementPlace: Sendable, Hashable {
 extension LarchError.Code {
   /// A text is not JSON, or not in UTF-8.
   public static let invalidJSON = Self(rawValue: "invalid_json")
-  /// An element of a JSON text is not a record of the type: a field lacks, or is of another kind.
+  /// An element of a JSON text is not a record of the type: a field is missing, or is of another kind.
   public static let elementMismatch = Self(rawValue: "element_mismatch")
+  /// An element of a JSON text has a key that the type does not know, and the import refuses these.
+  public static let unknownKey = Self(rawValue: "unknown_key")
   /// An element of a JSON text is larger than the import allows.
   public static let elementTooLarge = Self(rawValue: "element_too_large")
   /// An element could not go in, so nothing of the import did; the cause is an ``ImportFailure``.

@@ -8,6 +8,8 @@ struct RecordExporter<R: Record> {
   private let options: ExportOptions
   private let write: (Data) throws -> Void
   private let progress: ((ExportProgress) -> Void)?
+  /// The keys of properties that may be nil and have another default.
+  private let nullable: [(key: String, isNil: @Sendable (R) -> Bool)]
   private var piece = Data()
   private(set) var count = 0
   private var bytes = 0
@@ -20,6 +22,12 @@ struct RecordExporter<R: Record> {
     self.progress = progress
     self.write = write
     encoder = options.makeEncoder()
+    nullable = R.schema.defaults.compactMap { declaration in
+      guard case .stored(let names, _) = declaration.resolve(), names.count == 1,
+        (declaration.value as? any OptionalType)?.isNil == false
+      else { return nil }
+      return (names[0], declaration.isNil)
+    }
     if options.isPretty, options.format == .array {
       encoder.outputFormatting.insert(.prettyPrinted)
     } else {
@@ -30,7 +38,12 @@ struct RecordExporter<R: Record> {
 
   mutating func add(_ record: R) throws {
     let element: Data
-    do { element = try encoder.encode(record) } catch {
+    do {
+      element =
+        nullable.isEmpty
+        ? try encoder.encode(record)
+        : try encoder.encode(ElementWithNulls(record: record, nullable: nullable))
+    } catch {
       throw LarchError(
         .encodingFailed, "A record cannot be written as JSON; see the cause.", underlying: error
       ) {
@@ -61,5 +74,19 @@ struct RecordExporter<R: Record> {
     bytes += piece.count
     piece.removeAll(keepingCapacity: true)
     progress?(ExportProgress(records: count, bytes: bytes))
+  }
+}
+
+/// A record with null for a nil that is not what stands in for an absent key.
+private struct ElementWithNulls<R: Record>: Encodable {
+  let record: R
+  let nullable: [(key: String, isNil: @Sendable (R) -> Bool)]
+
+  func encode(to encoder: any Encoder) throws {
+    try record.encode(to: encoder)
+    for (key, isNil) in nullable where isNil(record) {
+      var container = encoder.container(keyedBy: ElementKey.self)
+      try container.encodeNil(forKey: ElementKey(stringValue: key))
+    }
   }
 }

@@ -23,6 +23,8 @@ struct ReadElement<R> {
 
   let place: ElementPlace
   let content: Content
+  /// The keys that the type did not ask for, of one that is a record.
+  var unknownKeys: [String] = []
 }
 
 /// Takes the elements of one JSON text into one collection.
@@ -49,7 +51,7 @@ final class RecordImporter<R: Record> {
   ///
   /// - Throws: `.importStopped` for the first element that cannot go in.
   func importAll(in tx: WriteTransaction, isWhole: Bool) throws -> ImportReport {
-    try request.matcher?.check(tx)
+    try begin(tx)
     // The closure of a transaction may run again.
     report = ImportReport()
     scanner = JSONElementScanner(source, request.options)
@@ -63,7 +65,9 @@ final class RecordImporter<R: Record> {
     while try read(into: &elements, stop) {
       for element in elements {
         do {
-          try waiting.note(element.place) { report.count(try save(element, in: tx)) }
+          try waiting.note(element.place) {
+            report.count(try save(element, in: tx), request.options)
+          }
         } catch {
           guard isOfElement(error, tx) else { throw error }
           throw stopped(ImportFailure(element.place, error))
@@ -96,7 +100,7 @@ final class RecordImporter<R: Record> {
 
   /// Takes in what can be, each batch by itself.
   func importBatches(in writer: some RecordWriting, isWhole: Bool) throws -> ImportReport {
-    try writer._reading { tx in try request.matcher?.check(tx) }
+    try writer._reading { tx in try begin(tx) }
     var later: [ElementPlace] = []
     var elements: [ReadElement<R>] = []
     func skip(_ failure: ImportFailure) -> Bool {
@@ -124,6 +128,12 @@ final class RecordImporter<R: Record> {
     return report
   }
 
+  /// Learns what the store knows of the type.
+  private func begin(_ tx: ReadTransaction) throws {
+    try request.matcher?.check(tx)
+    decoder.take(listsOf: try tx.context.collection(of: R.self))
+  }
+
   // MARK: Reading
 
   /// Reads the elements of the next batch; false at the end.
@@ -143,8 +153,10 @@ final class RecordImporter<R: Record> {
         if fail(ImportFailure(element.place, problem)) { continue } else { break }
       }
       do {
-        elements.append(
-          ReadElement(place: element.place, content: try content(of: element.bytes)))
+        let content = try content(of: element.bytes)
+        var read = ReadElement(place: element.place, content: content)
+        if case .record = content { read.unknownKeys = decoder.unknownKeys }
+        elements.append(read)
       } catch {
         if !fail(ImportFailure(element.place, error)) { break }
       }
@@ -183,10 +195,27 @@ final class RecordImporter<R: Record> {
     return LarchError.Code.ofElements.contains(error.code)
   }
 
-  enum Saved { case inserted, updated, unchanged }
+  enum Change { case inserted, updated, unchanged }
+
+  /// What became of an element.
+  struct Saved {
+    let change: Change
+    let unknownKeys: [String]
+  }
 
   /// Saves one element; an error has changed nothing.
   func save(_ element: ReadElement<R>, in tx: WriteTransaction) throws -> Saved {
+    if case .record(let record) = element.content {
+      return Saved(change: try save(record, in: tx), unknownKeys: element.unknownKeys)
+    }
+    // Made a record now, from which the decoder has the keys.
+    let change = try saveBytes(of: element, in: tx)
+    return Saved(change: change, unknownKeys: decoder.unknownKeys)
+  }
+
+  private func saveBytes(
+    of element: ReadElement<R>, in tx: WriteTransaction
+  ) throws -> Change {
     switch element.content {
     case .record(let record): return try save(record, in: tx)
     case .bytes(let bytes): return try bytes.withUnsafeBytes { try save($0, in: tx) }
@@ -205,7 +234,7 @@ final class RecordImporter<R: Record> {
     }
   }
 
-  private func save(_ record: R, in tx: WriteTransaction) throws -> Saved {
+  private func save(_ record: R, in tx: WriteTransaction) throws -> Change {
     var record = record
     if let matcher = request.matcher {
       let stored = try matcher.find(record, tx)
@@ -216,7 +245,7 @@ final class RecordImporter<R: Record> {
     return try save(&record, isStored: isStored, in: tx)
   }
 
-  private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> Saved {
+  private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> Change {
     let stored = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
     guard let stored else {
       var record = try decoder.record(bytes)
@@ -229,7 +258,7 @@ final class RecordImporter<R: Record> {
 
   private func save(
     _ record: inout R, isStored: Bool, in tx: WriteTransaction
-  ) throws -> Saved {
+  ) throws -> Change {
     let before = tx.changeCount
     guard isStored else {
       // Not `save`: the id may be that of a record that does not match.
@@ -243,12 +272,19 @@ final class RecordImporter<R: Record> {
 }
 
 extension ImportReport {
-  mutating func count<R>(_ saved: RecordImporter<R>.Saved) {
-    switch saved {
+  mutating func count<R>(_ saved: RecordImporter<R>.Saved, _ options: ImportOptions) {
+    for key in saved.unknownKeys { count(unknown: key, 1, options) }
+    switch saved.change {
     case .inserted: inserted += 1
     case .updated: updated += 1
     case .unchanged: unchanged += 1
     }
+  }
+
+  private mutating func count(unknown key: String, _ times: Int, _ options: ImportOptions) {
+    unknownKeyCount += times
+    guard unknownKeys.count < options.failureLimit || unknownKeys[key] != nil else { return }
+    unknownKeys[key, default: 0] += times
   }
 
   mutating func add(_ failure: ImportFailure, _ options: ImportOptions) {
@@ -261,6 +297,11 @@ extension ImportReport {
     updated += other.updated
     unchanged += other.unchanged
     skipped += other.skipped
+    let kept = other.unknownKeys.values.reduce(0, +)
+    for (key, times) in other.unknownKeys.sorted(by: { $0.key < $1.key }) {
+      count(unknown: key, times, options)
+    }
+    unknownKeyCount += other.unknownKeyCount - kept
     failures += other.failures.prefix(max(0, options.failureLimit - failures.count))
   }
 }
@@ -268,7 +309,7 @@ extension ImportReport {
 extension LarchError.Code {
   /// What may be wrong with one record while the store is well.
   fileprivate static let ofElements: Set<Self> = [
-    .invalidJSON, .elementMismatch, .elementTooLarge, .uniqueConflict, .idExists,
+    .invalidJSON, .elementMismatch, .elementTooLarge, .unknownKey, .uniqueConflict, .idExists,
     .recordNotFound, .idTooLong, .idUnassigned, .encodingFailed, .decodingFailed,
     .recordTooLarge, .invalid, .hooksTooDeep, .fieldMismatch, .unsavedReference,
     .danglingReference, .deleteDenied, .overflow, .idChanged, .conflict,

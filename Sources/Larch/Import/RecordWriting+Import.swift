@@ -7,7 +7,10 @@ extension RecordWriting {
   /// ```
   ///
   /// An element is the record that has its id. Without an id it is a new record, where the store
-  /// assigns ids or they are `UUID`s. A key that lacks has the `Default` of its field.
+  /// assigns ids or they are `UUID`s. A key that is absent has the `Default` of its property, also
+  /// of an optional one; null is nil there, and an empty list for ids that an association keeps.
+  /// Keys that the type does not know are passed over, and ``ImportReport/unknownKeys`` names them;
+  /// ``ImportOptions/unknownKeys`` can refuse them.
   ///
   /// On a store, `.skip` makes each batch a transaction of its own, and `.stop` all of them one.
   /// Elements may refer to others that come later in the text. In a transaction the import is a
@@ -17,7 +20,7 @@ extension RecordWriting {
   ///   - type: what the elements are.
   ///   - source: a file, bytes or text, an array or an element a line.
   ///   - existing: what happens to a record that is there: it is replaced, or keeps the fields
-  ///     that the element lacks.
+  ///     that the element does not have.
   ///   - policy: whether an element that cannot go in stops the import, so that nothing goes in,
   ///     or is skipped.
   ///   - batchSize: how many elements go in together.

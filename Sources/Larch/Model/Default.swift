@@ -19,7 +19,8 @@ public struct Default<R: Record>: Sendable {
     _ field: any KeyPath<R, Value> & Sendable, _ value: Value
   ) {
     declaration = DefaultDeclaration(
-      resolve: { FieldNaming.storedPath(of: field) }, value: value)
+      resolve: { FieldNaming.storedPath(of: field) }, value: value,
+      isNil: { ($0[keyPath: field] as? any OptionalType)?.isNil == true })
   }
 }
 
@@ -27,4 +28,6 @@ public struct Default<R: Record>: Sendable {
 struct DefaultDeclaration<R: Record>: Sendable {
   let resolve: @Sendable () -> FieldNaming.Resolution
   let value: any Codable & Sendable
+  /// Whether a record has nil there.
+  let isNil: @Sendable (R) -> Bool
 }

@@ -29,7 +29,7 @@ final class ValidationProgram: Sendable {
     func isNil(in record: Any) -> Bool {
       // Unwrapped, since the optional that it comes in is an optional value itself.
       guard let value = record[keyPath: keyPath] else { return false }
-      return (value as? any OptionalValue)?.isNil ?? false
+      return (value as? any OptionalType)?.isNil ?? false
     }
   }
 
@@ -107,13 +107,4 @@ extension ValidationProgram {
   }
 
   private static let made = Locked<[ObjectIdentifier: ValidationProgram]>([:])
-}
-
-/// Tells whether a value of any type is nil.
-private protocol OptionalValue {
-  var isNil: Bool { get }
-}
-
-extension Optional: OptionalValue {
-  fileprivate var isNil: Bool { if case .none = self { true } else { false } }
 }

@@ -1,13 +1,31 @@
 /// What a dump shows of a store, beside the names and counts of all that is in it.
 package struct DumpParts: Sendable {
   package var hasRecords: Bool
+  /// A line for each index; entries have them too.
+  package var hasIndexes: Bool
   package var hasEntries: Bool
+  /// A line for each association; those with links have one too.
+  package var hasAssociations: Bool
   package var hasLinks: Bool
 
-  package init(hasRecords: Bool, hasEntries: Bool, hasLinks: Bool) {
+  package init(
+    hasRecords: Bool, hasIndexes: Bool = true, hasEntries: Bool, hasAssociations: Bool = true,
+    hasLinks: Bool
+  ) {
     self.hasRecords = hasRecords
+    self.hasIndexes = hasIndexes || hasEntries
     self.hasEntries = hasEntries
+    self.hasAssociations = hasAssociations
     self.hasLinks = hasLinks
+  }
+
+  /// A line for each collection: wherever something of it is shown, or nothing else is.
+  package var hasCollections: Bool {
+    hasRecords || hasIndexes || !(hasAssociations || hasLinks)
+  }
+
+  package func shows(_ association: StoreInspector.Association) -> Bool {
+    hasAssociations || hasLinks && association.isLists
   }
 }
 
@@ -26,11 +44,12 @@ extension StoreInspector {
     _ parts: DumpParts, of collection: String? = nil, _ body: (String) throws -> Void
   ) throws {
     for found in collections.sorted(by: { $0.name < $1.name })
-    where collection == nil || found.name == collection {
+    where parts.hasCollections && (collection == nil || found.name == collection) {
       try body("collection \(found.name): \(counted(found.recordCount, "record"))")
       if parts.hasRecords {
         try forEachRecord(in: found) { id, json in try body("  \(id) \(json)") }
       }
+      guard parts.hasIndexes else { continue }
       for index in found.indexes.sorted(by: { $0.name < $1.name }) {
         let state = index.isReady ? "" : ", being built"
         let kind = index.isUnique ? "unique" : "index"
@@ -41,8 +60,10 @@ extension StoreInspector {
         }
       }
     }
-    for association in associations
-    where collection == nil || association.first == collection || association.second == collection {
+    for association in associations where parts.shows(association) {
+      guard
+        collection == nil || association.first == collection || association.second == collection
+      else { continue }
       try body(association.summary)
       if parts.hasLinks { try forEachListLine(of: association, body) }
     }

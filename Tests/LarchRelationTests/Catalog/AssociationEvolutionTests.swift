@@ -119,7 +119,7 @@ struct AssociationEvolutionTests {
       }
       try using(path, Version.linked) { store throws in
         #expect(
-          try store.dump(.entries) == """
+          try store.dump([.entries, .associations]) == """
             collection Clerk: 3 records
               index firmID: 3 entries
                 [nil] -> 3
@@ -180,7 +180,7 @@ struct AssociationEvolutionTests {
       try make(path)
       try using(path, Version.plain) { store throws in
         #expect(
-          try store.dump(.links) == """
+          try store.dump([.indexes, .associations, .links]) == """
             collection Clerk: 10 records
             collection Firm: 2 records
             lists Clerk/Firm/guests: Clerk with Firm, 5 links, on delete nullify, nullify
@@ -222,7 +222,7 @@ struct AssociationEvolutionTests {
       // The clerks alone: their index belongs to an association that they do not know, and would
       // not be kept.
       try using(path, [Version.Clerk.self]) { store throws in
-        let dump = try store.dump([])
+        let dump = try store.dump([.indexes, .associations])
         #expect(!dump.contains("firmID: 10"))
         #expect(dump.contains("reference Clerk.firmID: Clerk to Firm"))
         #expect(dump.contains("Clerk with Firm, 5 links"))
@@ -271,7 +271,9 @@ struct AssociationEvolutionTests {
         #expect(
           try store.read { tx throws in tx.context.catalog.associations.map(\.stored.key) } == [])
         #expect(try store.verify().isClean)
-        #expect(try store.dump([]) == "collection Clerk: 2 records\ncollection Firm: 1 record\n")
+        #expect(
+          try store.dump([.indexes, .associations])
+            == "collection Clerk: 2 records\ncollection Firm: 1 record\n")
       }
       #expect(try Data(contentsOf: URL(filePath: path)) == file)
       // With the association, but without the index, that a program took away which knew only one.
@@ -316,7 +318,8 @@ struct AssociationEvolutionTests {
         try using(path, types) { store throws in
           #expect(try store.verify().linkCount == 1)
           #expect(try store.verify().isClean)
-          #expect(try store.dump(.links).contains("lists Crowd/Crowd/n150:"))
+          #expect(
+            try store.dump([.indexes, .associations, .links]).contains("lists Crowd/Crowd/n150:"))
         }
       }
       try withPath { target throws in

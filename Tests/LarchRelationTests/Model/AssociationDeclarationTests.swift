@@ -10,7 +10,7 @@ struct AssociationDeclarationTests {
   /// The lines of the dump that are about associations and indexes.
   private func declared(_ types: any Record.Type...) throws -> [String] {
     let store = try Store.temporary(types: types, options: .init())
-    return try store.dump([]).split(separator: "\n").map {
+    return try store.dump([.indexes, .associations]).split(separator: "\n").map {
       $0.trimmingCharacters(in: .whitespaces)
     }.filter { !$0.hasPrefix("collection") }
   }

@@ -30,7 +30,7 @@ struct DumpSnapshotTests {
       """
     try store.requireDump(ids: .named, equals: text)
     try store.requireDump(ids: .named, equals: text + "\n")
-    try store.requireDump([], equals: "collection Company: 1 record\n  unique name: 1 entry")
+    try store.requireDump(.indexes, equals: "collection Company: 1 record\n  unique name: 1 entry")
     try Store.temporary().requireDump(equals: "")
   }
 
@@ -45,7 +45,6 @@ struct DumpSnapshotTests {
           collection Company: 2 records
             Company#1 {"id":"Company#1","name":"Acme"}
             Company#2 {"id":"Company#2","name":"Bold"}
-            unique name: 2 entries
           """)
     }
     let error = try #require(found)
@@ -56,7 +55,6 @@ struct DumpSnapshotTests {
             Company#1 {"id":"Company#1","name":"Acme"}
         -   Company#2 {"id":"Company#2","name":"Bold"}
         +   Company#2 {"id":"Company#2","name":"Bolt"}
-            unique name: 2 entries
           \("")
         """)
     #expect(

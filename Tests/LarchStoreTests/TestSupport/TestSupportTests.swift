@@ -95,11 +95,69 @@ struct TestSupportTests {
     try store.saveAll([Company(name: "A")])
     #expect(
       try store.dump(.records)
-        == "collection Company: 1 record\n  1 {\"id\":1,\"name\":\"A\"}\n  unique name: 1 entry\n")
+        == "collection Company: 1 record\n  1 {\"id\":1,\"name\":\"A\"}\n")
     #expect(
       try store.dump(.entries)
         == "collection Company: 1 record\n  unique name: 1 entry\n    [\"A\"] -> 1\n")
-    #expect(try store.dump([]) == "collection Company: 1 record\n  unique name: 1 entry\n")
+    #expect(try store.dump(.indexes) == "collection Company: 1 record\n  unique name: 1 entry\n")
+    #expect(try store.dump([]) == "collection Company: 1 record\n")
     #expect(try Store.temporary().dump() == "")
+  }
+
+  /// A test of links alone had to be changed whenever a type got another index.
+  @Test("A dump of a part has no line of another", arguments: [Store.DumpIDs.stored, .named])
+  func parts(ids: Store.DumpIDs) throws {
+    let store = try Store.temporary(for: Club.self, Fan.self)
+    try store.write { tx in
+      var club = Club(id: "a")
+      var fan = Fan(id: "f", clubID: "a")
+      try tx.save(&club)
+      try tx.save(&fan)
+      try tx.add(fan, to: club.related(Club.fans))
+    }
+    let lists = """
+      lists Club/Fan/fans: Club with Fan, 1 link, on delete nullify, nullify
+        a -> f
+
+      """
+    let reference = "reference Fan.clubID: Fan to Club, optional, on delete none, nullify\n"
+    #expect(try store.dump(.links, ids: ids) == lists)
+    #expect(
+      try store.dump(.associations, ids: ids) == lists.prefix { $0 != "\n" } + "\n" + reference)
+    #expect(try store.dump([.links, .associations], ids: ids) == lists + reference)
+    #expect(
+      try store.dump([.records, .links], ids: ids) == """
+        collection Club: 1 record
+          a {"id":"a"}
+        collection Fan: 1 record
+          f {"clubID":"a","id":"f"}
+
+        """ + lists)
+    #expect(
+      try store.dump(.indexes, ids: ids) == """
+        collection Club: 1 record
+        collection Fan: 1 record
+          index clubID: 1 entry
+
+        """)
+    #expect(try store.dump([], ids: ids) == "collection Club: 1 record\ncollection Fan: 1 record\n")
+    try store.requireDump(.links, ids: ids, equals: lists)
+  }
+
+  struct Club: Record {
+    var id: String
+    static let fans = ManyToMany<Club, Fan>(named: "fans")
+    static let schema = Schema<Club> { fans }
+  }
+
+  struct Fan: Record {
+    var id: String
+    var clubID: String?
+    static let club = BelongsTo<Fan, Club>(\.clubID)
+    static let clubs = ManyToMany<Fan, Club>(named: "fans")
+    static let schema = Schema<Fan> {
+      club
+      clubs
+    }
   }
 }

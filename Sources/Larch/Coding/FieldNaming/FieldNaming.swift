@@ -79,10 +79,12 @@ enum FieldNaming {
 /// Lets run-time code see through `Optional`.
 protocol OptionalType {
   static var wrappedType: Any.Type { get }
+  var isNil: Bool { get }
 }
 
 extension Optional: OptionalType {
   static var wrappedType: Any.Type { Wrapped.self }
+  var isNil: Bool { self == nil }
 }
 
 extension FieldNaming {

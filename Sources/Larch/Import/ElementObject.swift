@@ -1,0 +1,218 @@
+internal import Foundation
+
+/// An object of an element, by the keys of a type.
+struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let object: KeyedDecodingContainer<ElementKey>
+  let reader: ElementReader
+
+  var codingPath: [any CodingKey] { object.codingPath }
+
+  var allKeys: [Key] {
+    object.allKeys.compactMap { name in
+      let key = Key(stringValue: name.stringValue)
+      if key != nil { reader.ask(name.stringValue) }
+      return key
+    }
+  }
+
+  func contains(_ key: Key) -> Bool {
+    reader.ask(key.stringValue)
+    return isThere(key) || reader.filling?.has(key.stringValue) == true
+  }
+
+  func decodeNil(forKey key: Key) throws -> Bool {
+    reader.ask(key.stringValue)
+    if let filling = reader.filling, !isThere(key), filling.has(key.stringValue) { return false }
+    return try object.decodeNil(forKey: ElementKey(key))
+  }
+
+  private func isThere(_ key: Key) -> Bool { object.contains(ElementKey(key)) }
+
+  private func isNull(_ key: Key) -> Bool {
+    (try? object.decodeNil(forKey: ElementKey(key))) == true
+  }
+
+  // MARK: Values
+
+  /// The value of the element; where it has none, what stands in for it.
+  private func value<T>(
+    _ type: T.Type, _ key: Key, _ decode: (ElementKey) throws -> T
+  ) throws -> T {
+    let name = ElementKey(key)
+    reader.ask(name.stringValue)
+    // Nearly every key is there, and then nothing more is asked.
+    do { return try decode(name) } catch {
+      if let filling = reader.filling, let value = filling.value(type, for: name.stringValue),
+        // An id that is null is none.
+        !isThere(key) || name.stringValue == filling.idKey && isNull(key)
+      {
+        return value
+      }
+      if let empty = emptyList(type, key) { return empty }
+      throw located(error, type, name)
+    }
+  }
+
+  private func optional<T>(
+    _ type: T.Type, _ key: Key, _ decode: (ElementKey) throws -> T?
+  ) throws -> T? {
+    let name = ElementKey(key)
+    reader.ask(name.stringValue)
+    if let filling = reader.filling, !object.contains(name) {
+      return filling.optional(type, for: name.stringValue)
+    }
+    do { return try decode(name) } catch { throw located(error, type, name) }
+  }
+
+  private func located<T>(_ error: any Error, _ type: T.Type, _ key: ElementKey) -> any Error {
+    DecodingError.located(error, type, codingPath + [key]) {
+      try? object.decode(Decimal.self, forKey: key)
+    }
+  }
+
+  /// Null for a list of ids is a list without any.
+  private func emptyList<T>(_ type: T.Type, _ key: Key) -> T? {
+    guard !reader.findings.lists.isEmpty, isNull(key),
+      let list = type as? any ExpressibleByArrayLiteral.Type,
+      reader.findings.lists.contains(codingPath.map(\.stringValue) + [key.stringValue])
+    else { return nil }
+    func empty<List: ExpressibleByArrayLiteral>(_ type: List.Type) -> List { [] }
+    return empty(list) as? T
+  }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+    try value(type, key) { try object.decode(type, forKey: $0) }
+  }
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try value(type, key) { try object.decode(ElementPart<T>.self, forKey: $0).value }
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
+    try optional(type, key) { try object.decodeIfPresent(type, forKey: $0) }
+  }
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    try optional(type, key) { try object.decodeIfPresent(ElementPart<T>.self, forKey: $0)?.value }
+  }
+
+  // MARK: Containers
+
+  /// - Throws: for a key that is absent, which `superDecoder` takes for null.
+  private func child(_ key: Key) throws -> ElementReader {
+    reader.ask(key.stringValue)
+    guard isThere(key) else {
+      throw DecodingError.keyNotFound(
+        key, DecodingError.Context(codingPath: codingPath, debugDescription: "The key is absent."))
+    }
+    return reader.child(try object.superDecoder(forKey: ElementKey(key)))
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try child(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try child(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder {
+    reader.ask("super")
+    return reader.child(try object.superDecoder())
+  }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder {
+    reader.ask(key.stringValue)
+    return reader.child(try object.superDecoder(forKey: ElementKey(key)))
+  }
+}
