@@ -150,8 +150,8 @@ struct ElementPart<Value: Decodable>: Decodable {
   }
 }
 
-/// Types that Foundation decodes in a way of its own, and others that hold no keys.
-private enum PlainTypes {
+/// Types that Foundation codes in a way of its own, and others that hold no keys.
+enum PlainTypes {
   static let all: Set<ObjectIdentifier> = Set(
     ([
       Date.self, Data.self, Decimal.self, UUID.self, [String].self, Set<String>.self, [Int].self,

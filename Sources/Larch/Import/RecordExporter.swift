@@ -39,10 +39,7 @@ struct RecordExporter<R: Record> {
   mutating func add(_ record: R) throws {
     let element: Data
     do {
-      element =
-        nullable.isEmpty
-        ? try encoder.encode(record)
-        : try encoder.encode(ElementWithNulls(record: record, nullable: nullable))
+      element = try encoder.encode(ExportedElement(record: record, nullable: nullable))
     } catch {
       throw LarchError(
         .encodingFailed, "A record cannot be written as JSON; see the cause.", underlying: error
@@ -77,13 +74,14 @@ struct RecordExporter<R: Record> {
   }
 }
 
-/// A record with null for a nil that is not what stands in for an absent key.
-private struct ElementWithNulls<R: Record>: Encodable {
+/// A record as an import reads it back: with null for a nil that is not what stands in for an absent
+/// key.
+private struct ExportedElement<R: Record>: Encodable {
   let record: R
   let nullable: [(key: String, isNil: @Sendable (R) -> Bool)]
 
   func encode(to encoder: any Encoder) throws {
-    try record.encode(to: encoder)
+    try record.encode(to: ElementWriter(base: encoder))
     for (key, isNil) in nullable where isNil(record) {
       var container = encoder.container(keyedBy: ElementKey.self)
       try container.encodeNil(forKey: ElementKey(stringValue: key))

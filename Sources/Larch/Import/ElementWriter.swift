@@ -1,0 +1,192 @@
+internal import Foundation
+
+/// Encodes a value of a record as an element, through the encoder that the export has: all as it is
+/// written there, but for a `URL` with a base, of which Foundation keeps one address and no base.
+struct ElementWriter: Encoder {
+  let base: any Encoder
+
+  var codingPath: [any CodingKey] { base.codingPath }
+  var userInfo: [CodingUserInfoKey: Any] { base.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(Keyed(base: base.container(keyedBy: type)))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    Unkeyed(base: base.unkeyedContainer())
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer {
+    Single(base: base.singleValueContainer())
+  }
+}
+
+/// A value that is encoded through an `ElementWriter`.
+private struct Outgoing<Value: Encodable>: Encodable {
+  let value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func encode(to encoder: any Encoder) throws {
+    if let url = value as? URL {
+      // With a base it writes both; its base may have one too.
+      if url.baseURL != nil { return try url.encode(to: ElementWriter(base: encoder)) }
+    } else if !PlainTypes.all.contains(ObjectIdentifier(Value.self)) {
+      if let table = value as? any TextKeyedValue { return try table.write(to: encoder) }
+      return try value.encode(to: ElementWriter(base: encoder))
+    }
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
+/// Dictionaries whose keys are written as they are, without what a strategy makes of them.
+private protocol TextKeyedValue {
+  func write(to encoder: any Encoder) throws
+}
+
+extension Dictionary: TextKeyedValue where Key == String, Value: Encodable {
+  func write(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(mapValues { Outgoing($0) })
+  }
+}
+
+private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  var base: KeyedEncodingContainer<Key>
+  var codingPath: [any CodingKey] { base.codingPath }
+
+  mutating func encodeNil(forKey key: Key) throws { try base.encodeNil(forKey: key) }
+
+  mutating func encode(_ value: Bool, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: String, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Double, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Float, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Int, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Int8, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Int16, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Int32, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Int64, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: Int128, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: UInt, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: UInt8, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: UInt16, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: UInt32, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: UInt64, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode(_ value: UInt128, forKey key: Key) throws {
+    try base.encode(value, forKey: key)
+  }
+  mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+    try base.encode(Outgoing(value), forKey: key)
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> {
+    KeyedEncodingContainer(
+      Keyed<Nested>(base: base.nestedContainer(keyedBy: type, forKey: key)))
+  }
+
+  mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    Unkeyed(base: base.nestedUnkeyedContainer(forKey: key))
+  }
+
+  mutating func superEncoder() -> any Encoder { ElementWriter(base: base.superEncoder()) }
+
+  mutating func superEncoder(forKey key: Key) -> any Encoder {
+    ElementWriter(base: base.superEncoder(forKey: key))
+  }
+}
+
+private struct Unkeyed: UnkeyedEncodingContainer {
+  var base: any UnkeyedEncodingContainer
+  var codingPath: [any CodingKey] { base.codingPath }
+  var count: Int { base.count }
+
+  mutating func encodeNil() throws { try base.encodeNil() }
+
+  mutating func encode(_ value: Bool) throws { try base.encode(value) }
+  mutating func encode(_ value: String) throws { try base.encode(value) }
+  mutating func encode(_ value: Double) throws { try base.encode(value) }
+  mutating func encode(_ value: Float) throws { try base.encode(value) }
+  mutating func encode(_ value: Int) throws { try base.encode(value) }
+  mutating func encode(_ value: Int8) throws { try base.encode(value) }
+  mutating func encode(_ value: Int16) throws { try base.encode(value) }
+  mutating func encode(_ value: Int32) throws { try base.encode(value) }
+  mutating func encode(_ value: Int64) throws { try base.encode(value) }
+  mutating func encode(_ value: Int128) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt8) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt16) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt32) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt64) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt128) throws { try base.encode(value) }
+  mutating func encode<T: Encodable>(_ value: T) throws { try base.encode(Outgoing(value)) }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) -> KeyedEncodingContainer<Nested> {
+    KeyedEncodingContainer(Keyed<Nested>(base: base.nestedContainer(keyedBy: type)))
+  }
+
+  mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+    Unkeyed(base: base.nestedUnkeyedContainer())
+  }
+
+  mutating func superEncoder() -> any Encoder { ElementWriter(base: base.superEncoder()) }
+}
+
+private struct Single: SingleValueEncodingContainer {
+  var base: any SingleValueEncodingContainer
+  var codingPath: [any CodingKey] { base.codingPath }
+
+  mutating func encodeNil() throws { try base.encodeNil() }
+
+  mutating func encode(_ value: Bool) throws { try base.encode(value) }
+  mutating func encode(_ value: String) throws { try base.encode(value) }
+  mutating func encode(_ value: Double) throws { try base.encode(value) }
+  mutating func encode(_ value: Float) throws { try base.encode(value) }
+  mutating func encode(_ value: Int) throws { try base.encode(value) }
+  mutating func encode(_ value: Int8) throws { try base.encode(value) }
+  mutating func encode(_ value: Int16) throws { try base.encode(value) }
+  mutating func encode(_ value: Int32) throws { try base.encode(value) }
+  mutating func encode(_ value: Int64) throws { try base.encode(value) }
+  mutating func encode(_ value: Int128) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt8) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt16) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt32) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt64) throws { try base.encode(value) }
+  mutating func encode(_ value: UInt128) throws { try base.encode(value) }
+  mutating func encode<T: Encodable>(_ value: T) throws { try base.encode(Outgoing(value)) }
+}
