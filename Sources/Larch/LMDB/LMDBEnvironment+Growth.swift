@@ -29,17 +29,19 @@ extension LMDBEnvironment {
   }
 
   /// Takes over the size that another process has grown the file to.
+  ///
+  /// A thread that has the turn already has no transaction open then: with one open nobody else
+  /// can have made the file larger than what it has mapped.
   func adoptMapSize(_ thread: UInt) throws {
-    guard !isWriting else { throw LMDBError(MDB_MAP_RESIZED, "mdb_txn_begin") }
+    if isWriting { return try adoptMapSizeInTurn(thread) }
     try withTurn { try adoptMapSizeInTurn(thread) }
   }
 
   func adoptMapSizeInTurn(_ thread: UInt) throws {
     try withStillMap(thread) { handle in
-      var status = stat()
-      guard stat(path, &status) == 0 else { throw translated(LMDBError(errno, "stat")) }
       // Not the size that the other process reserved: this one may have fewer addresses.
-      let needed = Int(status.st_size)
+      let needed: Int
+      do { needed = try Self.neededMapSize(handle) } catch { throw translated(error) }
       for room in [needed, needed / 4, 1 << 20] {
         let (wanted, overflow) = needed.addingReportingOverflow(room)
         let size = (max(wanted, mapSize) &+ 0xFFFF) & ~0xFFFF
@@ -57,6 +59,22 @@ extension LMDBEnvironment {
         .mapFull, "Another process made the store larger than this one has addresses for."
       ) { $0.path = path }
     }
+  }
+
+  /// What a map must have room for. The file is asked by its descriptor, since its name may be gone;
+  /// it may be shorter than its header says, where LMDB did not write what was given back.
+  static func neededMapSize(_ handle: OpaquePointer) throws(LMDBError) -> Int {
+    var descriptor: Int32 = -1
+    mdb_env_get_fd(handle, &descriptor)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
+    var info = MDB_envinfo()
+    mdb_env_info(handle, &info)
+    var statistics = MDB_stat()
+    mdb_env_stat(handle, &statistics)
+    let (pages, overflow) = (Int(info.me_last_pgno) &+ 1)
+      .multipliedReportingOverflow(by: Int(statistics.ms_psize))
+    return max(Int(status.st_size), overflow ? 0 : pages)
   }
 
   /// Whether the system would map so much. LMDB unmaps the old map before it tries the new one,

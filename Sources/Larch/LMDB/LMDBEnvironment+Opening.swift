@@ -97,10 +97,24 @@ extension LMDBEnvironment {
     do {
       // A file that is being made has the lock of its maker, and no place for another one.
       if TemporaryFile.isTemporary(path) { return try openMapped(options, sizes) }
-      return try openInPlace(options, sizes)
+      return try openWithRoom(options, sizes)
     } catch let error as LMDBError {
       if error.kind == .fileNotFound { throw FileReplaced() }
       throw error.larchError(path: path)
+    }
+  }
+
+  /// Opens the file with a larger map when other processes have made it larger in between: with the
+  /// map LMDB gets no more room than the file has just then.
+  private func openWithRoom(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
+    var sizes = sizes
+    while true {
+      do {
+        return try openInPlace(options, sizes)
+      } catch let error as LMDBError where error.kind == .mapResized {
+        sizes = sizes.map { $0.multipliedReportingOverflow(by: 2) }
+          .filter { !$0.overflow }.map(\.partialValue)
+      }
     }
   }
 
@@ -159,6 +173,7 @@ extension LMDBEnvironment {
       throw error
     }
     clearStaleReaders(opened.handle)
+    options.mapped?()
     return opened
   }
 

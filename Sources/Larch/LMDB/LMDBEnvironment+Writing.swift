@@ -159,8 +159,10 @@ extension LMDBEnvironment {
     let code = mdb_txn_begin(current, nil, 0, &probe)
     if code == MDB_SUCCESS, let probe { mdb_txn_abort(probe) }
     guard code == MDB_PANIC else { return failure }
+    let newest: UInt64
     do {
       try reopen(ThreadIdentity.current)
+      newest = try newestSnapshot()
     } catch {
       // Later operations try again; nobody knows before that what is in the file.
       return LarchError(
@@ -168,7 +170,7 @@ extension LMDBEnvironment {
         underlying: failure
       ) { $0.path = path }
     }
-    guard newestSnapshot() >= id else { return failure }
+    guard newest >= id else { return failure }
     return LarchError(
       .ioFailure, "The commit reached the file, but the disk failed; do not repeat the write.",
       underlying: error
@@ -177,13 +179,9 @@ extension LMDBEnvironment {
 
   /// The number of the snapshot that a read would see. The header of the file may have a greater
   /// one: where other processes have the file open, they go on without a commit that failed.
-  private func newestSnapshot() -> UInt64 {
-    var started: OpaquePointer?
-    guard let handle, mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started) == MDB_SUCCESS,
-      let started
-    else { return 0 }
-    defer { mdb_txn_abort(started) }
-    return UInt64(mdb_txn_id(started))
+  private func newestSnapshot() throws -> UInt64 {
+    // The turn is held, and no write of it is open any more.
+    try lendingTurn { try openDatabases { $0.id } }
   }
 
   /// Runs a body that opens databases, in a transaction that keeps their handles: those of a read

@@ -44,6 +44,9 @@ final class LMDBEnvironment: @unchecked Sendable {
     var beforeMapping: (@Sendable (String) throws -> Void)?
     /// After how many seconds an open read that keeps pages is told to the log.
     var oldReadWarning = 10.0
+    /// Called when the file is mapped and nothing was read of it yet, so that tests can let others
+    /// write just then.
+    var mapped: (@Sendable () -> Void)?
     /// Told how far an exchange of files is, so that tests can end the process there.
     var replacing: (@Sendable (ReplacementStep) -> Void)?
     /// Told what happens to the file beside what callers ask for.

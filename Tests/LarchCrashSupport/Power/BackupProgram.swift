@@ -18,7 +18,7 @@ struct BackupProgram: PowerProgram {
   private func backupPath(_ directory: String) -> String { directory + "/backup.larch" }
   private func restoredPath(_ directory: String) -> String { directory + "/restored.larch" }
 
-  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws {
+  mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
     let backup = backupPath(directory)
     let store = try WriterStates.open(storePath(directory))
     defer { store.close() }

@@ -23,7 +23,7 @@ struct BookProgram: PowerProgram {
       options: options)
   }
 
-  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws {
+  mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
     try Books.make(at: storePath(directory), count: Self.count, seed: seed)
     mark(PowerMark(kind: PowerMark.acknowledged, number: 0))
     try open(storePath(directory)).close()

@@ -26,19 +26,17 @@ struct GroupProgram: PowerProgram {
     }
   }
 
-  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws {
+  mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
     let store = try Self.open(storePath(directory))
     defer { store.close() }
     mark(PowerMark(kind: PowerMark.acknowledged, number: -1))
     let seed = seed
-    try withoutActuallyEscaping(mark) { mark in
-      try Self.waiting {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for task in 0..<Self.tasks {
-            group.addTask { try await Self.write(task, to: store, seed, mark) }
-          }
-          try await group.waitForAll()
+    try Self.waiting {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for task in 0..<Self.tasks {
+          group.addTask { try await Self.write(task, to: store, seed, mark) }
         }
+        try await group.waitForAll()
       }
     }
   }
@@ -72,7 +70,8 @@ struct GroupProgram: PowerProgram {
     }
   }
 
-  /// Runs asynchronous work to its end while this thread, which is the program's first, waits.
+  /// Runs asynchronous work to its end while this thread, which is the program's first, waits. The
+  /// task may hold `body` a little longer than that: nothing in it may belong to the caller's frame.
   private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
     final class Box: @unchecked Sendable { var error: (any Error)? }
     let box = Box()

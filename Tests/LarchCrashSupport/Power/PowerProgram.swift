@@ -5,7 +5,7 @@ internal import Larch
 /// went through a power failure.
 package protocol PowerProgram {
   /// Runs in the directory, and tells `mark` what was acknowledged.
-  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws
+  mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws
 
   /// Throws when the directory is not what may be left after these marks. Opens the stores in it,
   /// reads and verifies everything, and writes.

@@ -25,7 +25,7 @@ struct WritingProgram: PowerProgram {
     states = WriterStates(seed: seed)
   }
 
-  mutating func run(in directory: String, mark: @Sendable (PowerMark) -> Void) throws {
+  mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws {
     var store = try WriterStates.open(storePath(directory), durability: durability)
     defer { store.close() }
     mark(PowerMark(kind: PowerMark.acknowledged, number: 0))

@@ -172,6 +172,40 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
 
+  @Test("A store opens while another process makes the file larger")
+  func adoptionAtOpening() async throws {
+    let scratch = try ScratchDirectory()
+    let path = scratch.store
+    do {
+      let environment = try LMDBEnvironment.open(path: path, options: .small(64 << 10))
+      defer { environment.close() }
+      try fill(try environment.database("a"), of: environment, count: 1000)
+    }
+    let isMapped = DispatchSemaphore(value: 0)
+    let goesOn = DispatchSemaphore(value: 0)
+    let progress = Progress()
+    var options = LMDBEnvironment.Options.small(64 << 10)
+    // Mapped with as much room as the file has, which the other process then goes beyond.
+    options.mapped = {
+      if progress.isDone.exchange(true, ordering: .relaxed) { return }
+      isMapped.signal()
+      goesOn.wait()
+    }
+    async let opened = onThread { [options] in
+      try LMDBEnvironment.open(path: path, options: options)
+    }
+    try await onThread { _ = isMapped.wait(timeout: .distantFuture) }
+    await #expect(processExitsWith: .success) { [path = path as String] in
+      let other = try LMDBEnvironment.open(path: path, options: .small(64 << 10))
+      try fill(try other.database("a"), of: other, count: 60_000)
+    }
+    goesOn.signal()
+    let environment = try await opened
+    defer { environment.close() }
+    let database = try environment.database("a")
+    #expect(try environment.read { try database.statistics(in: $0).entries } == 60_000)
+  }
+
   @Test("The growth of another process is taken over by readers and writers")
   func adoption() async throws {
     let scratch = try ScratchDirectory()
