@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <unistd.h>
 #ifdef __APPLE__
@@ -89,6 +90,60 @@ static inline int larch_is_lock_held(int file) {
   lock.l_len = 1;
   if (fcntl(file, F_GETLK, &lock) != 0) return -errno;
   return lock.l_type != F_UNLCK;
+}
+
+/* Locks that belong to an open file and not to a process, so that closing another descriptor of the
+   file drops none of them; exec closes them, fork shares them. Only where flock does not count among
+   them, as it does on Darwin: there Larch's own flock would wait for them. */
+#if defined(__linux__)
+#ifndef F_OFD_SETLK
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#endif
+#define LARCH_OFD_GETLK F_OFD_GETLK
+#define LARCH_OFD_SETLK F_OFD_SETLK
+#endif
+
+/* Takes (1) or drops (0) a shared lock on bytes of a file: 0 or an errno, ENOTSUP where there is no
+   such lock. The file must be open for reading. */
+static inline int larch_share_bytes(int file, int64_t start, int64_t length, int takes) {
+#ifdef LARCH_OFD_SETLK
+  struct flock lock = {0};
+  if (sizeof lock.l_start < sizeof start) return ENOTSUP;
+  lock.l_type = takes ? F_RDLCK : F_UNLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = length;
+  while (fcntl(file, LARCH_OFD_SETLK, &lock) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+#else
+  (void)file;
+  (void)start;
+  (void)length;
+  (void)takes;
+  return ENOTSUP;
+#endif
+}
+
+/* The first byte of a range that somebody else has a lock on: -1 where there is none, or where there
+   are no such locks. */
+static inline int64_t larch_find_shared_byte(int file, int64_t start, int64_t length) {
+#ifdef LARCH_OFD_GETLK
+  struct flock lock = {0};
+  if (length <= 0 || sizeof lock.l_start < sizeof start) return -1;
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = length;
+  if (fcntl(file, LARCH_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return -1;
+  return lock.l_start;
+#else
+  (void)file;
+  (void)start;
+  (void)length;
+  return -1;
+#endif
 }
 
 /* Brings what was written to a file to the disk, past the cache of the drive: 0 or an errno. */

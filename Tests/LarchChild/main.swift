@@ -39,6 +39,8 @@ do {
   case "die-in-read": try dieInRead(Array(arguments.dropFirst()))
   case "faults": try faults(Array(arguments.dropFirst()))
   case "fault-peer": try faultPeer(Array(arguments.dropFirst()))
+  case "named-teller": try namedTeller(Array(arguments.dropFirst()))
+  case "read-as": try readAs(Array(arguments.dropFirst()))
   case "version-writer": try versionWriter(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))

@@ -155,9 +155,22 @@ struct TemporaryFile {
     #endif
   }
 
-  /// Removes the temporary files of makers that are no more.
-  static func removeLeftovers(in directory: String) {
-    guard let stream = opendir(directory) else { return }
+  /// Takes away the temporary names that a file has still, whose maker died before it could; tells
+  /// how many stay. The file is locked, so that no maker works on it.
+  static func removeNames(of file: FileIdentity, in directory: String) -> Int {
+    var left = 0
+    for name in names(in: directory) {
+      let path = directory + "/" + name
+      var status = stat()
+      guard lstat(path, &status) == 0, FileIdentity(status) == file else { continue }
+      if unlink(path) != 0, errno != ENOENT { left += 1 }
+    }
+    return left
+  }
+
+  /// The names of all temporary files in a directory.
+  private static func names(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }
     var names: [String] = []
     while let entry = readdir(stream) {
@@ -168,7 +181,12 @@ struct TemporaryFile {
       }
       if name.hasPrefix(prefix) { names.append(name) }
     }
-    for name in names {
+    return names
+  }
+
+  /// Removes the temporary files of makers that are no more.
+  static func removeLeftovers(in directory: String) {
+    for name in names(in: directory) {
       let path = directory + "/" + name
       if name.hasSuffix("-lock") {
         // Its file is there first and goes last, so without one nobody uses it.

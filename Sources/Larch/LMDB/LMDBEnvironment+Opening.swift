@@ -7,6 +7,10 @@ struct OpenedHandle {
   let handle: OpaquePointer
   let mapSize: Int
   let lastPage: Int
+  /// Which lock file LMDB has beside it.
+  var lockFile = FileClaim.LockFile.none
+  /// Why it has none; nil where it has one.
+  var lockFailure: Int32?
   /// Whether the file says that it was replaced, by a file that is not there.
   var keepsMark = false
 }
@@ -26,6 +30,7 @@ extension LMDBEnvironment {
     for _ in 0..<16 {
       do {
         if let file = try location.existingFile() {
+          try location.refuseSecondName()
           let environment = try LMDBRegistry.shared.environment(
             for: file, path: location.path, options
           ) {
@@ -122,7 +127,7 @@ extension LMDBEnvironment {
   private func openInPlace(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
     let (opened, mark) = try openShared(options, sizes)
     guard let mark else { return opened }
-    mdb_env_close(opened.handle)
+    Self.close(opened.handle)
     if try exchange(mark) == .done {
       isReplaced = true
       throw FileReplaced()
@@ -132,12 +137,13 @@ extension LMDBEnvironment {
     guard let place = try PlaceLock(path, isExclusive: true), place.file == file else {
       throw FileReplaced()
     }
-    var found = try openMapped(options, sizes)
+    var found = try openWithLockFile(options, sizes)
     found.keepsMark = options.isReadOnly
     do {
+      if let other = try claim(found) { throw foreignError(other, found.lockFile) }
       if !options.isReadOnly { try removeMark(found.handle) }
     } catch {
-      mdb_env_close(found.handle)
+      Self.close(found.handle)
       throw error
     }
     return found
@@ -148,9 +154,16 @@ extension LMDBEnvironment {
   ) throws -> (OpenedHandle, ReplacementMark?) {
     // Until LMDB has opened both files: nobody may exchange them meanwhile.
     guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
-    let opened = try openMapped(options, sizes)
+    let opened = try openWithLockFile(options, sizes)
     do {
+      let other = try claim(opened)
+      // Nobody writes to a file that was replaced, and its lock file may be gone already. Found out
+      // without LMDB, which must not read what others may overwrite.
+      if let other, try options.saysReplaced?(path) != true {
+        throw foreignError(other, opened.lockFile)
+      }
       let mark = try mark(of: opened.handle)
+      if mark == nil, let other { throw foreignError(other, opened.lockFile) }
       if mark == nil, !options.isReadOnly {
         SuccessorFile.removeLeftover(of: path) {
           // In doubt it is needed.
@@ -159,9 +172,28 @@ extension LMDBEnvironment {
       }
       return (opened, mark)
     } catch {
-      mdb_env_close(opened.handle)
+      Self.close(opened.handle)
       throw error
     }
+  }
+
+  /// LMDB finds the lock file by its name: whether it has the one that was looked at is known when
+  /// that is still there.
+  private func openWithLockFile(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
+    for _ in 0..<16 {
+      let opened = try openMapped(options, sizes)
+      var status = stat()
+      if opened.lockFailure != nil
+        || lstat(path + "-lock", &status) == 0
+          && FileClaim.LockFile(FileIdentity(status)) == opened.lockFile
+      {
+        return opened
+      }
+      mdb_env_close(opened.handle)
+    }
+    throw LarchError(
+      .unsuitableFile, "The lock file is removed again and again while the store is opened."
+    ) { $0.path = path }
   }
 
   private func openMapped(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
@@ -209,7 +241,10 @@ extension LMDBEnvironment {
     case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
     case .none: flags |= UInt32(MDB_NOSYNC)
     }
-    try allocateLockFile(path: path, options: options)
+    let lock = try prepareLockFile(path: path, options: options)
+    // Who may only read can neither make nor write a lock file. That nobody writes is seen to by
+    // `FileClaim`.
+    if lock.failure != nil { flags |= UInt32(MDB_NOLOCK) }
     var last = LMDBError(ENOMEM, "mdb_env_open")
     for size in sizes {
       var created: OpaquePointer?
@@ -223,7 +258,8 @@ extension LMDBEnvironment {
         var info = MDB_envinfo()
         mdb_env_info(handle, &info)
         return OpenedHandle(
-          handle: handle, mapSize: Int(info.me_mapsize), lastPage: Int(info.me_last_pgno))
+          handle: handle, mapSize: Int(info.me_mapsize), lastPage: Int(info.me_last_pgno),
+          lockFile: lock.file, lockFailure: lock.failure)
       }
       mdb_env_close(handle)
       last = LMDBError(code, "mdb_env_open")
@@ -233,27 +269,36 @@ extension LMDBEnvironment {
     throw last
   }
 
-  /// Makes sure that the lock file has its blocks on the disk.
+  /// Makes the lock file where it is missing, tells which one it is, and makes sure that it has its
+  /// blocks on the disk. A failure is told where the store can be read without a lock file.
   ///
   /// LMDB makes it as one large hole and writes to it through a map: on a full disk the first
   /// touch of a page ends the process with SIGBUS. Must come before LMDB opens the file, since
   /// closing a descriptor of it drops the locks that this process has.
-  private static func allocateLockFile(path: String, options: Options) throws(LMDBError) {
+  private static func prepareLockFile(
+    path: String, options: Options
+  ) throws(LMDBError) -> (file: FileClaim.LockFile, failure: Int32?) {
+    let lock = Foundation.open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard lock >= 0 else {
+      let code = errno
+      let isRefused = [EACCES, EPERM].contains(code) && !options.needsLockFile
+      if options.isReadOnly, isRefused || code == EROFS { return (.none, code) }
+      throw LMDBError(code, "open")
+    }
+    defer { Foundation.close(lock) }
+    var status = stat()
+    guard fstat(lock, &status) == 0 else { throw LMDBError(errno, "fstat") }
+    let file = FileClaim.LockFile(FileIdentity(status))
     #if os(Linux)
       // The size that LMDB would give it: a header as large as three readers, one of them in it.
       let size = (max(options.maxReaders, 1) - 1) * 64 + 192
-      let lock = Foundation.open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-      // LMDB itself knows what to do without one, and what to report.
-      guard lock >= 0 else { return }
-      defer { Foundation.close(lock) }
-      var status = stat()
-      guard fstat(lock, &status) == 0 else { return }
       if status.st_size == 0 {
         // One process gives the file its size: others must not map it before it is that long.
-        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else { return }
+        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else { return (file, nil) }
       }
       let code = larch_allocate(lock, status.st_size > 0 ? status.st_size : off_t(size))
       if [ENOSPC, EDQUOT, EFBIG].contains(code) { throw LMDBError(code, "fallocate") }
     #endif
+    return (file, nil)
   }
 }

@@ -75,7 +75,7 @@ extension LMDBEnvironment {
     handle = nil
     mutex.unlock()
     for reader in released { reader.transaction.abort() }
-    mdb_env_close(closing)
+    Self.close(closing)
     try openAnew()
   }
 

@@ -134,7 +134,7 @@ extension LMDBEnvironment {
     case done
     /// There is no new file, or not the one that the mark means: the old one stays the store.
     case impossible
-    /// The file system is read-only, where nobody can exchange anything.
+    /// The file system is read-only, or the folder is for this reader.
     case unwritable
   }
 
@@ -155,8 +155,9 @@ extension LMDBEnvironment {
     // The lock file of the old store means nothing for the new one. It goes first: a file with the
     // lock file of another one must not be there at any moment.
     guard unlink(path + "-lock") == 0 || errno == ENOENT else {
-      if errno == EROFS { return .unwritable }
-      throw LMDBError(errno, "unlink")
+      let code = errno
+      if options.isReadOnly, [EACCES, EPERM].contains(code) || code == EROFS { return .unwritable }
+      throw LMDBError(code, "unlink")
     }
     options.replacing?(.unlocked)
     guard rename(newPath, path) == 0 else { throw LMDBError(errno, "rename") }

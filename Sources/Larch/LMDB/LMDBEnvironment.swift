@@ -44,6 +44,10 @@ final class LMDBEnvironment: @unchecked Sendable {
     var beforeMapping: (@Sendable (String) throws -> Void)?
     /// After how many seconds an open read that keeps pages is told to the log.
     var oldReadWarning = 10.0
+    /// Refuses to read without a lock file where that could be done.
+    var needsLockFile = false
+    /// Whether the file says that another one has taken its place, read without LMDB.
+    var saysReplaced: (@Sendable (String) throws -> Bool)?
     /// Called when the file is mapped and nothing was read of it yet, so that tests can let others
     /// write just then.
     var mapped: (@Sendable () -> Void)?
@@ -149,7 +153,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     // Only reached open when a process forgot to close: the descriptors must not leak.
     if let handle, !isForked {
       for reader in readers { reader.transaction.abort() }
-      mdb_env_close(handle)
+      Self.close(handle)
     }
   }
 

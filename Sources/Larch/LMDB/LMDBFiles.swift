@@ -94,6 +94,33 @@ struct StoreLocation: Sendable {
     return FileIdentity(status)
   }
 
+  /// Refuses a file that has a second name: programs that come by two names do not meet at one lock
+  /// file. The name that the making of the store left after a crash is taken away.
+  func refuseSecondName() throws {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_nlink > 1 else { return }
+    do throws(LMDBError) {
+      // Who makes a store has its file locked until the first name is gone.
+      guard let place = try PlaceLock(path) else { return }
+      let left = TemporaryFile.removeNames(of: place.file, in: directory)
+      guard lstat(path, &status) == 0, FileIdentity(status) == place.file,
+        Int(status.st_nlink) - left > 1
+      else { return }
+    } catch {
+      throw error.larchError(path: path)
+    }
+    throw LarchError(
+      .unsuitableFile,
+      "The file has a second name (a hard link); remove the other name, or make a copy of the file."
+    ) {
+      $0.path = path
+      $0.detail = "\(status.st_nlink) names"
+      if let holder = FileClaim.holder(ofFileAt: path) {
+        $0.detail? += "; " + holder.description(of: FileIdentity(status))
+      }
+    }
+  }
+
   private func checkLockFile() throws {
     var status = stat()
     if lstat(lockPath, &status) == 0 { try Self.checkPlain(status, path: lockPath) }
@@ -116,11 +143,18 @@ struct StoreLocation: Sendable {
     status.st_mode & S_IFMT == kind
   }
 
+  /// Whether several machines share the file system.
+  var isRemote: Bool {
+    get throws {
+      let answer = larch_is_remote_file_system(directory)
+      guard answer >= 0 else { throw LMDBError(-answer, "statfs").larchError(path: path) }
+      return answer > 0
+    }
+  }
+
   /// Refuses file systems on which memory maps and locks of several machines do not work.
   func checkFileSystem() throws {
-    let answer = larch_is_remote_file_system(directory)
-    guard answer >= 0 else { throw LMDBError(-answer, "statfs").larchError(path: path) }
-    guard answer > 0 else { return }
+    guard try isRemote else { return }
     throw LarchError(
       .unsuitableFile,
       "The file system is remote, where a store can be damaged; choose a local directory."

@@ -215,7 +215,7 @@ extension LMDBEnvironment {
     // In a child of fork the slots and locks are the parent's.
     if let closing, !isForked {
       for reader in released { reader.transaction.abort() }
-      mdb_env_close(closing)
+      LMDBEnvironment.close(closing)
     }
     return true
   }

@@ -83,6 +83,8 @@ extension StoreLocation {
     // Its lock file must not be looked at by a process that has the store open: closing it again
     // would drop the locks.
     if LMDBRegistry.shared.isOpen(path: path) { return true }
+    // Under any name, and with a lock file that may be gone.
+    if FileClaim.holder(ofFileAt: path) != nil { return true }
     let descriptor = open(lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
       if errno == ENOENT { return false }
@@ -92,6 +94,24 @@ extension StoreLocation {
     let answer = larch_is_lock_held(descriptor)
     guard answer >= 0 else { throw LMDBError(-answer, "fcntl") }
     return answer > 0
+  }
+
+  /// Removes the store that is here, unless a process has it open; false where there is none. The
+  /// directory is locked. The file that was to take its place goes first: without that the store is
+  /// as it was. The lock file goes last: without a store it means nothing, and the next one removes it.
+  func removeStore(_ directory: Int32) throws -> Bool {
+    do throws(LMDBError) {
+      let place = try PlaceLock(path, isExclusive: true)
+      if try isInUse() { throw LMDBError(EBUSY, "fcntl") }
+      for name in [SuccessorFile.path(for: path), path, lockPath] {
+        guard unlink(name) == 0 || errno == ENOENT else { throw LMDBError(errno, "unlink") }
+      }
+      if fsync(directory) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
+      return place != nil
+    } catch {
+      if error.code == EBUSY { throw busy }
+      throw error.larchError(path: path)
+    }
   }
 
   /// The file is open as a store where it must not be.

@@ -23,6 +23,13 @@ package enum FileCheck {
     return Int(min(count, 1 << 14))
   }
 
+  /// Whether the newest state of a file has a database of this name. Others may write meanwhile.
+  static func hasDatabase(_ name: String, path: String) throws -> Bool {
+    let tree = try PageTree(path: path)
+    guard let state = tree.states.first else { return false }
+    return tree.databases(in: state) { _, _ in }.contains { $0.name == name }
+  }
+
   /// Walks the whole file and refuses whatever LMDB could stumble over, in reads and in writes.
   package static func verify(path: String) throws -> PageReport {
     let file = try PageFile(path: path)
@@ -48,6 +55,14 @@ package enum FileCheck {
       return false
     }
     return pair.first.isMeta || pair.second?.isMeta == true
+  }
+
+  /// Whether the file is a store of Larch, sound or damaged, as far as that can be read.
+  static func isLarchStore(path: String) -> Bool {
+    guard looksLikeStore(path: path), let tree = try? PageTree(path: path) else { return false }
+    return tree.states.contains { state in
+      tree.databases(in: state) { _, _ in }.contains { $0.name.hasPrefix("larch.") }
+    }
   }
 
   private static func newest(_ file: PageFile) throws -> MetaPage? {

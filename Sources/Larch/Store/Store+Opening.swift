@@ -13,8 +13,9 @@ extension Store {
   ///   - migrations: what is to be run once in each file, in this order.
   ///   - options: how it is opened.
   /// - Throws: `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted` for a file that is not
-  ///   a sound store, `.fileNotFound`, `.accessDenied`, `.unsuitableFile`, `.invalidSchema` for
-  ///   a declaration that cannot be used, `.schemaMismatch` for one that the file contradicts,
+  ///   a sound store, `.fileNotFound`, `.accessDenied`, `.unsuitableFile` for a path that cannot be
+  ///   used or a file with a second name, `.busy` when a process has the file open under another
+  ///   name or with another lock file, `.invalidSchema` for a declaration that cannot be used, `.schemaMismatch` for one that the file contradicts,
   ///   `.uniqueConflict` when stored records break a new unique index, `.migrationFailed` for
   ///   a migration that throws, `.migrationPending` where one would have to be run on a file that is
   ///   opened read-only.
@@ -221,6 +222,10 @@ extension Store.Options {
     result.oldReadWarning = oldReadWarning.inSeconds
     result.replacing = replacing
     result.countDatabases = { try FileCheck.databaseCount(path: $0) }
+    result.needsLockFile = needsLockFile
+    result.saysReplaced = {
+      try FileCheck.hasDatabase(ReplacementMark.databaseName, path: $0)
+    }
     let isVerified = isVerified
     result.beforeMapping = { path in
       if isVerified {

@@ -22,7 +22,8 @@ extension Store {
     /// What a commit waits for; `.durable` unless set. A write can ask for another,
     /// ``Store/WriteDurability``.
     public var durability = Durability.durable
-    /// Opens without ever writing; the file must exist.
+    /// Opens without ever writing; the file must exist. A user who may only read can do so while
+    /// nobody has the file open for writing; nobody can then, until it is closed.
     public var isReadOnly = false
     /// Makes the file when it is not there; on unless set.
     public var createsFile = true
@@ -72,6 +73,8 @@ extension Store {
     public var indexProgress: (@Sendable (IndexProgress) -> Void)?
     /// Called while a migration rewrites records at opening, with the records done and in all.
     public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
+    /// Throws `.accessDenied` where the store could only be read by keeping others from writing.
+    package var needsLockFile = false
     /// What is run once when a store is opened, in its order.
     package var migrations: [Migration] = []
     /// Called at each step of an exchange of files, so that tests can end the process there.

@@ -10,7 +10,8 @@ package enum StoreFile {
   /// Opens a store to look at it: never makes a file, and never writes one.
   ///
   /// Who reads is noted in the lock file, so that nobody writes over what is read. Where that file
-  /// may not be written, a copy of the store is opened instead.
+  /// may not be written, a copy of the store is opened instead: to keep others from writing is not
+  /// for a tool that looks.
   ///
   /// - Parameters:
   ///   - isVerified: proves every page also of a large file.
@@ -30,6 +31,7 @@ package enum StoreFile {
   private static func openInPlace(_ path: String, _ isVerified: Bool) throws -> Store {
     var options = Store.Options()
     options.isReadOnly = true
+    options.needsLockFile = true
     options.isVerified = isVerified || isSmall(path)
     do {
       return try Store(at: path, options: options)

@@ -1,0 +1,155 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// What a process holds on the file of a store while it has it open: that it has, and which lock
+/// file it uses with it.
+///
+/// LMDB finds its lock file by the name of the store. Two programs that came by two names, or of
+/// which one came when the lock file had been removed, would write without knowing of each other.
+/// So each has a shared lock on one byte of the file itself, far above any page; the place of the
+/// byte tells the lock file and the process. It is a lock of LMDB's own descriptor, which goes with
+/// it. Who opens takes the lock first and looks for others then, so that of two at least one sees
+/// the other.
+///
+/// See docs/decisions/0016-a-claim-on-the-file.md.
+enum FileClaim {
+  /// The bytes of claims: 39 bits for the lock file, 22 for the process. The bytes from `end` on are
+  /// for locks of another purpose.
+  static let start: Int64 = 1 << 61
+  static let end: Int64 = 1 << 62
+  private static let processBits: Int64 = 22
+
+  /// Which lock file somebody uses, as a number; 0 stands for none, where a reader may not write one.
+  struct LockFile: Equatable {
+    let number: Int64
+
+    static let none = Self(number: 0)
+
+    private init(number: Int64) { self.number = number }
+
+    init(_ file: FileIdentity) {
+      // Mixed (splitmix64), since the number of a file on another device may be the same.
+      var mixed = file.inode &+ file.device &* 0x9E37_79B9_7F4A_7C15
+      mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+      mixed ^= mixed >> 31
+      number = Int64(mixed % (1 << 39 - 1)) + 1
+    }
+
+    /// The lock file and the process that a byte tells.
+    fileprivate static func holder(_ byte: Int64) -> Holder {
+      let rest = byte - FileClaim.start
+      return Holder(
+        lockFile: Self(number: rest >> processBits),
+        process: Int32(truncatingIfNeeded: rest & (1 << processBits - 1)))
+    }
+
+    fileprivate var firstByte: Int64 { FileClaim.start + number << processBits }
+  }
+
+  /// Somebody who has the file open.
+  struct Holder {
+    let lockFile: LockFile
+    let process: Int32
+  }
+
+  /// Takes the claim; false where the file system has no such locks.
+  static func take(_ descriptor: Int32, _ lockFile: LockFile) -> Bool {
+    let process = Int64(getpid()) & (1 << processBits - 1)
+    return larch_share_bytes(descriptor, lockFile.firstByte + process, 1, 1) == 0
+  }
+
+  static func drop(_ descriptor: Int32) {
+    _ = larch_share_bytes(descriptor, start, end - start, 0)
+  }
+
+  /// Somebody else who has the file open with another lock file, or whoever has it open where none
+  /// is given. The descriptor's own claim does not count.
+  static func other(than lockFile: LockFile?, _ descriptor: Int32) -> Holder? {
+    var found = Int64(-1)
+    if let lockFile {
+      let (first, next) = (lockFile.firstByte, lockFile.firstByte + 1 << processBits)
+      found = larch_find_shared_byte(descriptor, start, first - start)
+      if found < 0 { found = larch_find_shared_byte(descriptor, next, end - next) }
+    } else {
+      found = larch_find_shared_byte(descriptor, start, end - start)
+    }
+    return found < 0 ? nil : LockFile.holder(found)
+  }
+
+  /// Somebody who has the file at a path open; nil where there is no file.
+  static func holder(ofFileAt path: String) -> Holder? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return other(than: nil, descriptor)
+  }
+}
+
+extension FileClaim.Holder {
+  /// Who has the file open, and under which names, as far as the system tells.
+  func description(of file: FileIdentity) -> String {
+    var text = "process \(process)"
+    #if os(Linux)
+      let folder = "/proc/\(process)"
+      if let name = try? String(contentsOfFile: folder + "/comm", encoding: .utf8) {
+        text += " (\(name.split(separator: "\n").first ?? ""))"
+      }
+      for entry in (try? FileManager.default.contentsOfDirectory(atPath: folder + "/fd")) ?? [] {
+        let link = folder + "/fd/" + entry
+        var status = stat()
+        guard stat(link, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+          let name = try? FileManager.default.destinationOfSymbolicLink(atPath: link)
+        else { continue }
+        let found = FileIdentity(status)
+        if found == file, !text.contains(" has it open as ") {
+          text += " has it open as \(name)"
+        } else if lockFile == FileClaim.LockFile(found), !text.contains(" uses ") {
+          text += " uses \(name)"
+        }
+      }
+    #endif
+    return text
+  }
+}
+
+extension LMDBEnvironment {
+  /// Closes an environment, and gives up what says that the file is open: at once, since a program
+  /// that is being started may have the descriptor for a moment.
+  static func close(_ handle: OpaquePointer) {
+    var descriptor: Int32 = -1
+    if mdb_env_get_fd(handle, &descriptor) == MDB_SUCCESS { FileClaim.drop(descriptor) }
+    mdb_env_close(handle)
+  }
+
+  /// Tells others that the file is open, and finds who has it open with another lock file.
+  func claim(_ opened: OpenedHandle) throws -> FileClaim.Holder? {
+    // Where locks of several machines meet, `flock` may count among them.
+    if options.allowsRemoteFileSystem, try StoreLocation(path).isRemote { return nil }
+    var descriptor: Int32 = -1
+    mdb_env_get_fd(opened.handle, &descriptor)
+    guard FileClaim.take(descriptor, opened.lockFile) else {
+      // Nothing tells whether somebody writes to what is read without a lock file.
+      if let code = opened.lockFailure, code != EROFS { throw LMDBError(code, "open") }
+      return nil
+    }
+    return FileClaim.other(than: opened.lockFile, descriptor)
+  }
+
+  /// The error of a file that somebody else has open with another lock file.
+  func foreignError(_ holder: FileClaim.Holder, _ lockFile: FileClaim.LockFile) -> LarchError {
+    let message: StaticString =
+      if lockFile == .none {
+        "A process has the file open, and this one may not write the lock file that tells of its reads; open it when the file is closed there, or allow writing the lock file."
+      } else if holder.lockFile == .none {
+        "A process reads the file without its lock file, which it may not write; close it there, then open the store again."
+      } else {
+        "A process has the file open under another name, or with a lock file that was removed; close it there, then open the store again."
+      }
+    return LarchError(.busy, message) {
+      $0.path = path
+      $0.detail = holder.description(of: file)
+    }
+  }
+}
