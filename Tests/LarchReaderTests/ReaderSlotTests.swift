@@ -176,9 +176,8 @@ struct ReaderSlotTests {
       }
       kill(getpid(), SIGKILL)
     }
-    let began = ContinuousClock.now
+    // Nobody gives a slot back while this waits: it would throw.
     #expect(try store.count(Note.self) == 0)
-    #expect(ContinuousClock.now - began < .seconds(2), "nobody was waited for")
   }
 }
 
