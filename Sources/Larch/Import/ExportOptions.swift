@@ -7,7 +7,8 @@ public struct ExportOptions: Sendable {
   /// Whether the elements of an array are spread over several lines.
   public var isPretty = false
   /// Makes the encoder of the elements. What the one that is made unless set writes, an import
-  /// with its defaults reads back without a difference, but for the bits inside of a NaN.
+  /// with its defaults reads back without a difference, but for a nil inside of a nil and the bits
+  /// inside of a NaN.
   ///
   /// A `URL` is a text; one with a base is an object with `relative` and `base`. A nil of a property
   /// whose `Default` is another value is null, any other nil has no key.

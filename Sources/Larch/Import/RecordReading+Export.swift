@@ -8,7 +8,8 @@ extension RecordReading {
   /// ```
   ///
   /// They are those of one snapshot. What the default encoder writes, an import reads back
-  /// without a difference, but for what JSON cannot tell: a nil inside of a nil.
+  /// without a difference, but for what JSON cannot tell: a nil inside of a nil, the bits inside
+  /// of a NaN.
   ///
   /// - Parameters:
   ///   - query: which records, and in which order.
