@@ -144,6 +144,10 @@ struct PlanOrderTests {
         filter note == "n"
         order served by the index
         limit 5
+        or, once that costs less
+          all records
+            filter note == "n"
+            sort by score, keeping 5
       """)
     try plans.expect(
       PlanPerson.where { $0.note == "n" }.sorted(by: \.score),

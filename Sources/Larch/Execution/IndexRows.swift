@@ -22,6 +22,7 @@ final class IndexRows: RowSource {
       scan, in: reader.collection, descends: descends, idsDescend: idsDescend,
       context: reader.context)
     scanner.startID = start
+    scanner.mostEntries = reader.mostEntries
     keyFilter = try FilterProgram.of(
       scan.keyFilter, context: reader.context, typed: reader.typed)
     isSelecting = scan.mayRepeat
@@ -75,7 +76,10 @@ final class IndexRows: RowSource {
     if scanner.isUndecided, let keyFilter, try !reader.matches(keyFilter, record, id) {
       return false
     }
-    guard try reader.matches(record, id) else { return false }
+    guard try reader.matches(record, id) else {
+      if reader.recordsExamined > reader.mostRecords { throw WayIsLong() }
+      return false
+    }
     self.record = record
     return true
   }

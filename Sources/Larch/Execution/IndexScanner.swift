@@ -47,6 +47,8 @@ final class IndexScanner {
   /// The key does not tell whether the filters are true; the records have to be asked.
   @exclusivity(unchecked) private(set) var isUndecided = false
   @exclusivity(unchecked) private(set) var entriesExamined = 0
+  /// How many entries may be looked at before `WayIsLong` is thrown.
+  @exclusivity(unchecked) var mostEntries = Int.max
 
   convenience init(
     _ scan: Plan.IndexScan, in collection: CollectionHandle, descends: Bool = false,
@@ -116,7 +118,10 @@ final class IndexScanner {
       } else if let filter {
         components.open(key)
         let outcome = try filter.test()
-        if outcome == .no { continue }
+        if outcome == .no {
+          if entriesExamined > mostEntries { throw WayIsLong() }
+          continue
+        }
         isUndecided = outcome == .unknown
       }
       state = .fresh

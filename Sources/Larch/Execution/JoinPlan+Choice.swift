@@ -106,8 +106,7 @@ extension Plan {
     in collection: CollectionHandle, _ context: TransactionContext
   ) throws -> Int {
     let count = try source.rows(IndexStatistics(collection, context))
-    if case .sorted = order { return count }
-    guard let limit, residue.isEmpty else { return count }
+    guard let limit, isInOrder, residue.isEmpty else { return count }
     let (wanted, isTooGreat) = limit.addingReportingOverflow(offset)
     return isTooGreat ? count : min(count, wanted)
   }

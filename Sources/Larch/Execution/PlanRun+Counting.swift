@@ -33,7 +33,10 @@ extension PlanRun {
     }
     // The order of rows matters only for where a page begins.
     var unordered = plan
-    if plan.after == nil { unordered.order = .any }
+    if plan.after == nil {
+      unordered.order = .any
+      unordered.otherwise = nil
+    }
     unordered.isCovering = true
     unordered.offset = 0
     unordered.limit = nil

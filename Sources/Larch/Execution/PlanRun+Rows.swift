@@ -3,6 +3,13 @@ extension PlanRun {
   ///
   /// - Parameter limit: so many are asked for at most.
   func makeRows(limit: Int?) throws -> RowSource {
+    guard let otherwise = plan.otherwise else { return try makeRowsOfOneWay(limit: limit) }
+    reader.mostRecords = otherwise.records
+    reader.mostEntries = otherwise.entries
+    return BoundedRows(try makeRowsOfOneWay(limit: limit), self, otherwise, limit: limit)
+  }
+
+  private func makeRowsOfOneWay(limit: Int?) throws -> RowSource {
     switch plan.order {
     case .any:
       if case .union(let parts) = plan.source { return UnionRows(parts, self) }

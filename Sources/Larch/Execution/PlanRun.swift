@@ -29,6 +29,8 @@ final class PlanRun {
   private var recordsExaminedElsewhere = 0
   private var spilledBytes = 0
   private var isClosed = false
+  /// What goes on where the plan was left behind for its other way.
+  var other: PlanRun?
   private let isCovering: Bool
   private lazy var selector = RowSelector(self)
 
@@ -123,7 +125,8 @@ final class PlanRun {
   var counters: ExecutionCounters {
     ExecutionCounters(
       entriesExamined: entriesExamined + (source?.entriesExamined ?? 0),
-      recordsExamined: recordsExaminedElsewhere + reader.recordsExamined,
+      recordsExamined: recordsExaminedElsewhere + reader.recordsExamined
+        + (other?.reader.recordsExamined ?? 0),
       rowsReturned: rowsReturned,
       spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
   }

@@ -25,14 +25,19 @@ final class RecordRows: RowSource {
   private func nextFiltered() throws -> Bool {
     guard let residue = reader.residue else { return false }
     var refused = 0
+    let most = reader.mostRecords &- reader.recordsExamined
     defer { reader.add(recordsExamined: refused) }
     while let entry = try scanner.next() {
       if residue.refuses(RecordEnvelope.unverified(entry.value), id: entry.key) {
         refused &+= 1
+        if refused > most { throw WayIsLong() }
         continue
       }
       let record = try reader.open(entry.value, entry.key)
-      guard try reader.matches(record, entry.key) else { continue }
+      guard try reader.matches(record, entry.key) else {
+        if reader.recordsExamined > reader.mostRecords { throw WayIsLong() }
+        continue
+      }
       self.record = record
       id = entry.key
       return true

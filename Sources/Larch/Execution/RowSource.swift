@@ -29,6 +29,9 @@ class RowSource {
   }
 }
 
+/// Thrown where a plan has another way to go on: see `Plan.Otherwise`.
+struct WayIsLong: Error {}
+
 /// Reads records by id and asks the residue of a plan.
 final class RowReader {
   let collection: CollectionHandle
@@ -41,6 +44,10 @@ final class RowReader {
   /// Whether rows have to be read to know whether they are rows.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
+  /// How many records may be looked at, and how many entries of the index that rows come from,
+  /// before `WayIsLong` is thrown.
+  @exclusivity(unchecked) var mostRecords = Int.max
+  var mostEntries = Int.max
 
   init(
     _ collection: CollectionHandle, residue: [FilterNode], context: TransactionContext,

@@ -14,7 +14,7 @@ extension Plan {
     var results = rows * PlanTask.share(of: residue)
     if case .index(let scan) = source { results *= PlanTask.share(of: scan.keyFilter) }
     var read = rows
-    if let limit, !isSorted {
+    if let limit, isInOrder {
       let wanted = Double(limit) + Double(offset)
       // Behind the last row that is wanted nothing is looked at.
       read = min(rows, rows * wanted / max(results, 1))
@@ -26,13 +26,21 @@ extension Plan {
     case .records: step = isCovering ? 1 : 3
     case .index, .list, .union, .intersection: step = isCovering ? 1 : 11
     }
-    return PlanFigures(rows: read, results: results, work: 10 + read * step)
+    var work = 10 + read * step
+    // At worst the first way, as far as it is gone, and then the other one.
+    if let otherwise { work = min(work, 10 + 2 * Double(otherwise.entries)) }
+    return PlanFigures(rows: read, results: results, work: work)
   }
 
-  /// Whether all rows are looked at before the first one is given.
-  private var isSorted: Bool {
-    if case .sorted = order { return true }
-    return false
+  /// Whether rows come as they are wanted, so that behind the last one nothing is looked at.
+  var isInOrder: Bool {
+    switch (order, source) {
+    case (.sorted, _), (_, .intersection): false
+    case (.any, _), (.byIndex, _), (.byID, .nothing), (.byID, .records): true
+    case (.byID, .index(let scan)): scan.isPoints && scan.ranges.count <= 1
+    case (.byID, .list(let scan)): scan.ids.count <= 1
+    case (.byID, .union): false
+    }
   }
 
   private func entries(of source: Source, _ statistics: some PlanStatistics) throws -> Double {

@@ -10,15 +10,29 @@ extension Plan {
   /// ```
   func text(in schema: CollectionSchema) -> String {
     var lines = PlanLines(schema)
-    lines.add(source, direction: isDescending ? " descending" : "")
-    lines.indent = 1
-    for node in residue { lines.add("filter " + node.text) }
-    addOrder(to: &lines)
+    addSteps(to: &lines)
     if let after { lines.add("after " + text(of: after, schema)) }
     if offset > 0 { lines.add("offset \(offset)") }
     if let limit { lines.add("limit \(limit)") }
     if isCovering, let text = coverText { lines.add(text) }
+    if let otherwise {
+      lines.add("or, once that costs less")
+      lines.indent += 1
+      var other = self
+      (other.source, other.residue, other.order) = (
+        otherwise.source, otherwise.residue, otherwise.order
+      )
+      other.addSteps(to: &lines)
+    }
     return lines.text
+  }
+
+  /// Where rows come from, and what is done with them until they are in order.
+  private func addSteps(to lines: inout PlanLines) {
+    lines.add(source, direction: isDescending ? " descending" : "")
+    lines.indent += 1
+    for node in residue { lines.add("filter " + node.text) }
+    addOrder(to: &lines)
   }
 
   private var isDescending: Bool {
@@ -77,7 +91,8 @@ extension Plan {
 }
 
 extension OrderTerm {
-  fileprivate var text: String {
+  /// As it is written in plans.
+  var text: String {
     field.name + (ignoresCase ? " ignoring case" : "") + (descends ? " descending" : "")
   }
 }

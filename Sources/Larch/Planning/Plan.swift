@@ -13,6 +13,8 @@ struct Plan: Sendable {
   var after: PageToken?
   var offset: Int
   var limit: Int?
+  /// The way to go on where the rows that are wanted come late in this one.
+  var otherwise: Otherwise?
 }
 
 extension Plan {
@@ -53,6 +55,18 @@ extension Plan {
     var filter: RelatedFilter
     /// Whose lists they are, ascending, each once.
     var ids: [[KeyValue]]
+  }
+
+  /// Another way to the same rows in the same order. It costs the same wherever these rows lie in
+  /// the order, and so bounds what a way costs that ends with the last row that is wanted.
+  struct Otherwise: Sendable {
+    var source: Source
+    var residue: [FilterNode]
+    var order: RowOrder
+    /// The first way is left behind so many records.
+    var records: Int
+    /// The first way is left behind so many entries of its index.
+    var entries: Int
   }
 
   enum RowOrder: Sendable {

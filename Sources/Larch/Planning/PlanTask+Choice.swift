@@ -26,7 +26,7 @@ extension PlanTask {
     if matches.isEmpty, lists.isEmpty, !hasBranches {
       return plan(records(ids?.ranges, used: ids?.used ?? 0))
     }
-    return plan(try cheapest(matches, lists, ids, statistics))
+    return try cheapest(matches, lists, ids, statistics)
   }
 
   /// Whether a scan that looks good is so whatever the values are: a value that many records have
@@ -34,12 +34,17 @@ extension PlanTask {
   private func isSmall(
     _ scan: Candidate, _ match: IndexMatch, _ statistics: some PlanStatistics
   ) throws -> Bool {
-    if match.isUnique || scan.isCovering || wanted != nil { return true }
+    if match.isUnique { return true }
+    if wanted == nil ? scan.isCovering : scan.isInOrder && scan.residue.isEmpty { return true }
     guard case .index(let entries) = scan.source else { return true }
     let count = try statistics.recordCount()
-    // Of few records nothing is worth a figure.
-    if count < 256 { return true }
-    return try statistics.estimate(index: entries.index, ranges: entries.ranges) <= count / 8
+    // Of few records nothing is worth a figure. Without a limit the worst is a look-up of each.
+    if count < (wanted == nil ? 256 : 64) { return true }
+    let found = try statistics.estimate(index: entries.index, ranges: entries.ranges)
+    guard found <= count / 8 else { return false }
+    guard let wanted, !scan.isInOrder else { return true }
+    // A walk in order meets those that are wanted behind `wanted * count / found` records.
+    return Double(found) * Double(found) <= Double(wanted) * Double(count)
   }
 
   // MARK: Ids

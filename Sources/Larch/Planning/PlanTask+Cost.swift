@@ -16,12 +16,69 @@ private enum Cost {
 }
 
 extension PlanTask {
-  /// The cheapest of all ways, by figures.
+  /// The plan of the cheapest of all ways, by figures.
   func cheapest(
     _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?,
     _ statistics: some PlanStatistics
-  ) throws -> Candidate {
+  ) throws -> Plan {
     let total = Double(try statistics.recordCount())
+    let candidates = try candidates(matches, lists, ids, total, statistics)
+    let both = intersection(candidates, total)
+    // What the figures tell about a part of the filter holds for every way.
+    var results = total
+    for candidate in candidates {
+      results = min(results, candidate.rows * share(of: ~candidate.used))
+    }
+    var best = candidates[0]
+    var bestCost = cost(best, results)
+    for candidate in candidates.dropFirst() {
+      let cost = cost(candidate, results)
+      if cost < bestCost || (cost == bestCost && isPreferred(candidate, best)) {
+        best = candidate
+        bestCost = cost
+      }
+    }
+    // Guesses that are multiplied have to promise much.
+    if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
+      return plan(both)
+    }
+    return plan(best, or: candidates, results)
+  }
+
+  /// The plan of a way, and of the one that bounds what it costs, where it could cost much more.
+  ///
+  /// A way that ends with the last row that is wanted is cheap where such rows lie everywhere in
+  /// the order. Where all of them lie at the other end, it looks at everything.
+  private func plan(_ best: Candidate, or others: [Candidate], _ results: Double) -> Plan {
+    var plan = plan(best)
+    guard wanted != nil, best.isInOrder, !best.isCovering, !order.isAny else { return plan }
+    let whole = cost(best, results, upToLimit: false)
+    var bound = Double.infinity
+    for other in others {
+      let cost = cost(other, results, upToLimit: false)
+      if cost * PlanTask.bearable < whole, cost < bound {
+        bound = cost
+        plan.otherwise = Plan.Otherwise(
+          source: other.source, residue: other.residue, order: other.order, records: 0, entries: 0)
+      }
+    }
+    let record =
+      if case .records = best.source { Cost.nextRecord + Cost.check } else {
+        1 + Cost.record + Cost.check
+      }
+    plan.otherwise?.records = Int(bound / record)
+    plan.otherwise?.entries = Int(bound)
+    return plan
+  }
+
+  /// A way that may cost so many times what another one does is not gone to its end.
+  private static let bearable = 3.0
+
+  /// Every way but for intersections, with its rows.
+  private func candidates(
+    _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?, _ total: Double,
+    _ statistics: some PlanStatistics
+  ) throws -> [Candidate] {
     var candidates: [Candidate] = []
     if let ids {
       var candidate = records(ids.ranges, used: ids.used)
@@ -42,27 +99,8 @@ extension PlanTask {
       candidate.rows = try rows(of: candidate.source, total, statistics)
       candidates.append(candidate)
     }
-    let both = intersection(candidates, total)
     if let union = try union(total, statistics) { candidates.append(union) }
-    // What the figures tell about a part of the filter holds for every way.
-    var results = total
-    for candidate in candidates {
-      results = min(results, candidate.rows * share(of: ~candidate.used))
-    }
-    var best = candidates[0]
-    var bestCost = cost(best, results)
-    for candidate in candidates.dropFirst() {
-      let cost = cost(candidate, results)
-      if cost < bestCost || (cost == bestCost && isPreferred(candidate, best)) {
-        best = candidate
-        bestCost = cost
-      }
-    }
-    // Guesses that are multiplied have to promise much.
-    if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
-      return both
-    }
-    return best
+    return candidates
   }
 
   private func isPreferred(_ a: Candidate, _ b: Candidate) -> Bool {
@@ -90,11 +128,14 @@ extension PlanTask {
     }
   }
 
-  /// - Parameter results: how many records the whole filter lets through.
-  private func cost(_ candidate: Candidate, _ results: Double) -> Double {
+  /// - Parameters:
+  ///   - results: how many records the whole filter lets through.
+  ///   - endsEarly: where rows come in order, the rest is not looked at when there are enough.
+  private func cost(
+    _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true
+  ) -> Double {
     let wanted = wanted.map(Double.init) ?? .infinity
-    // Where rows come in order, the rest is not looked at when there are enough.
-    let part = candidate.isInOrder ? min(1, wanted / max(results, 0.5)) : 1
+    let part = candidate.isInOrder && endsEarly ? min(1, wanted / max(results, 0.5)) : 1
     let read = candidate.rows * part
     var cost = Double(candidate.rangeCount) * Cost.range
     var keysLeft = read

@@ -29,13 +29,19 @@ struct Planner {
   func plan(
     _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics
   ) throws -> Plan {
-    try Planner.check(query)
-    let filter = try query.filter.normalized()
-    if filter.isNever || query.limit == 0 {
+    guard let task = try task(query, for: need) else {
       return Plan(
         source: .nothing, residue: [], order: .any, isCovering: true, offset: query.offset,
         limit: query.limit)
     }
+    return try task.choose(statistics)
+  }
+
+  /// What there is to choose for; nil where no record can be a row.
+  func task(_ query: QueryDescription, for need: QueryNeed) throws -> PlanTask? {
+    try Planner.check(query)
+    let filter = try query.filter.normalized()
+    if filter.isNever || query.limit == 0 { return nil }
     var conjuncts: [Conjunct] = []
     if case .all(let nodes) = filter {
       conjuncts.reserveCapacity(nodes.count)
@@ -43,8 +49,7 @@ struct Planner {
     } else {
       conjuncts.append(Conjunct(filter))
     }
-    let task = PlanTask(self, conjuncts, query, need)
-    return try task.choose(statistics)
+    return PlanTask(self, conjuncts, query, need)
   }
 
   /// A look at every record with the filter as it was written: what other plans are checked by.

@@ -79,7 +79,10 @@ extension ReadTransaction {
         uses = binder.uses
       }
       let plan = try planner.plan(bound, for: need, statistics: statistics)
-      if gathersEntries { try writeGathered(for: plan.source, in: collection) }
+      if gathersEntries {
+        try writeGathered(for: plan.source, in: collection)
+        if let other = plan.otherwise { try writeGathered(for: other.source, in: collection) }
+      }
       return PreparedQuery(
         collection: collection, query: query, need: need, plan: plan, answers: answers,
         relatedUses: uses)

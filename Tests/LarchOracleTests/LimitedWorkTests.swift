@@ -1,0 +1,147 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// What queries with a limit look at. `Index(\.word, \.n3)` and `where { $0.word == "even" }` with
+/// a limit of one read all 10,000 entries of the word and sorted them by id, which took 78 ms where
+/// no index at all took 0.6: a limit was taken for a sign that a scan is short, also where it is not
+/// in the wanted order and so has no end before the last entry.
+@Suite("What queries with a limit look at")
+struct LimitedWorkTests {
+  struct Word: Record {
+    var id = RecordID<Word>()
+    var word: String
+    var n3: Int
+    var note = 0
+    static let schema = Schema<Word> { Index(\.word, \.n3) }
+  }
+
+  struct Issue: Record {
+    enum State: String, Codable, IndexKey { case open, closed }
+    var id = RecordID<Issue>()
+    var project: Int
+    var state: State
+    var updatedAt: Int
+    static let schema = Schema<Issue> {
+      Index(\.project, \.state)
+      Index(\.updatedAt)
+    }
+  }
+
+  private static func words(_ word: (Int) -> String) throws -> Store {
+    let store = try Store.temporary(for: Word.self)
+    try store.write { tx in
+      for n in 0..<2000 {
+        var new = Word(word: word(n), n3: n % 3, note: n)
+        try tx.insert(&new)
+      }
+    }
+    return store
+  }
+
+  private static func looked<R: Record>(
+    _ query: Query<R>, in store: Store, for need: QueryNeed = .records
+  ) throws -> Int {
+    try store.read { tx in
+      try tx.run(query.details, of: R.self, for: need) { run, _ in
+        while try run.next() != nil {}
+        return run.counters.entriesExamined + run.counters.recordsExamined
+      }
+    }
+  }
+
+  @Test("Where many match, a few are found by a look at the first records")
+  func few() throws {
+    let store = try Self.words { $0 % 2 == 0 ? "even" : "odd" }
+    let even = Word.where { $0.word == "even" }
+    #expect(try Self.looked(even.limit(1), in: store) <= 20)
+    #expect(try Self.looked(even.limit(1), in: store, for: .ids) <= 20)
+    #expect(try Self.looked(even.reversed().limit(3), in: store) <= 40)
+    #expect(try Self.looked(even.offset(5).limit(5), in: store) <= 60)
+    var token: PageToken?
+    var seen: [Int] = []
+    for _ in 0..<4 {
+      var query = even.limit(10)
+      if let token { query = query.after(token) }
+      #expect(try Self.looked(query, in: store) <= 80)
+      let page = try store.page(query)
+      seen += page.records.map(\.note)
+      token = page.next
+    }
+    #expect(seen == (0..<40).map { $0 * 2 })
+    #expect(try store.first(even)?.note == 0)
+  }
+
+  @Test("Where few match, the index finds them")
+  func rare() throws {
+    let store = try Self.words { $0 % 400 == 399 ? "rare" : "common" }
+    let rare = Word.where { $0.word == "rare" }
+    #expect(try Self.looked(rare.limit(1), in: store) <= 20)
+    #expect(try store.first(rare)?.note == 399)
+  }
+
+  @Test("Where those that match lie at the other end, the index is gone on with")
+  func otherEnd() throws {
+    let store = try Self.words { $0 < 1800 ? "old" : "new" }
+    let query = Word.where { $0.word == "new" }
+    // 200 entries, and before them as much as these cost.
+    #expect(try Self.looked(query.limit(3), in: store) <= 450)
+    #expect(try store.fetch(query.limit(3)).map(\.note) == [1800, 1801, 1802])
+    #expect(try store.fetch(query.offset(2).limit(2)).map(\.note) == [1802, 1803])
+    #expect(try Self.looked(query.reversed().limit(3), in: store) <= 20)
+    // Some rows come before the first way is left.
+    let mixed = try Self.words { $0 == 1 || $0 > 1800 ? "new" : "old" }
+    #expect(try mixed.fetch(query.limit(3)).map(\.note) == [1, 1801, 1802])
+    #expect(try mixed.fetch(query.limit(3).select(\.note)) == [1, 1801, 1802])
+    #expect(try mixed.ids(query.limit(3)).map(\.rawValue) == [2, 1802, 1803])
+    let first = try mixed.page(query.limit(2))
+    #expect(first.records.map(\.note) == [1, 1801])
+    let next = try mixed.page(query.limit(2).after(#require(first.next)))
+    #expect(next.records.map(\.note) == [1802, 1803])
+    try mixed.write { tx in
+      var new = Word(word: "new", n3: 1, note: -1)
+      try tx.insert(&new)
+      #expect(try tx.fetch(query.reversed().limit(2)).map(\.note) == [-1, 1999])
+      #expect(try tx.fetch(query.limit(3)).map(\.note) == [1, 1801, 1802])
+    }
+  }
+
+  @Test("The plan tells both ways")
+  func text() throws {
+    let store = try Self.words { $0 < 1800 ? "old" : "new" }
+    #expect(
+      try store.explain(Word.where { $0.word == "new" }.limit(3)) == """
+        all records
+          filter word == "new"
+          limit 3
+          or, once that costs less
+            index word_n3 ["new"]
+              sort by id
+        """)
+  }
+
+  @Test("A plan is good for a store of 500 records")
+  func small() throws {
+    let store = try Store.temporary(for: Issue.self)
+    try store.write { tx in
+      for n in 0..<513 {
+        var issue = Issue(
+          project: n % 4, state: n % 3 == 0 ? .open : .closed, updatedAt: n * 38 % 513)
+        try tx.insert(&issue)
+      }
+    }
+    for project in 0..<5 {
+      for state in [Issue.State.open, .closed] {
+        let query = Issue.where { $0.project == project && $0.state == state }
+          .sorted(by: \.updatedAt, .descending).limit(10)
+        // 43 or 86 match.
+        #expect(try Self.looked(query, in: store) <= 200)
+        let all = try store.fetch(Issue.all)
+          .filter { $0.project == project && $0.state == state }
+          .sorted { $0.updatedAt > $1.updatedAt }
+        #expect(try store.fetch(query).map(\.id) == all.prefix(10).map(\.id))
+      }
+    }
+  }
+}
