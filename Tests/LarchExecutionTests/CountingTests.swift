@@ -80,7 +80,7 @@ import Testing
       }
       let isGrouped = try samples.run(
         plan(.index(scan(index, [.everything], filters))), selecting: [field]
-      ) { run, _ in try run.forEachGroup(of: 0, add) }
+      ) { run, _ in try run.forEachGroup(of: 0) { values, count, _ in add(values, count) } }
       #expect(isGrouped)
       let groups = found.sorted { KeyValue.compare($0.values, $1.values) < 0 }
       found = []

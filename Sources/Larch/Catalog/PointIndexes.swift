@@ -5,6 +5,8 @@ final class PointIndexes {
     let keyPath: AnyKeyPath
     let collection: ObjectIdentifier
     let index: IndexHandle?
+    /// Whether no two records have the same text but for its case, and that is all that is unique.
+    let isFolded: Bool
   }
 
   /// Key paths that are built at run time must not fill the memory.
@@ -23,6 +25,15 @@ final class PointIndexes {
     return lookUp(keyPath, form(), collection)
   }
 
+  /// Whether a look-up by the field ignores case: a value that is unique but for its case is meant
+  /// so. It goes by the declarations, not by what is built.
+  func isFolded<R: Record, Value>(
+    _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
+  ) -> Bool {
+    _ = lookUp(keyPath, form, collection)
+    return last?.isFolded ?? false
+  }
+
   @inline(never)
   private func lookUp<R: Record, Value>(
     _ keyPath: KeyPath<R, Value>, _ form: KeyForm, _ collection: CollectionHandle
@@ -33,16 +44,21 @@ final class PointIndexes {
       return found.index
     }
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
-    let fitting = collection.indexes.filter { index in
-      guard index.isReady, !index.schema.isPartial, index.schema.fields.count == 1 else {
-        return false
-      }
-      let part = index.schema.fields[0]
-      return part.identity == field && part.form == form && !part.isFolded && !part.isMultiple
+    func isAlone(_ schema: IndexSchema, isFolded: Bool) -> Bool {
+      guard !schema.isPartial, schema.fields.count == 1 else { return false }
+      let part = schema.fields[0]
+      return part.identity == field && part.form == form && part.isFolded == isFolded
+        && !part.isMultiple
     }
+    let unique = collection.schema.indexes.filter(\.isUnique)
+    let isFolded =
+      unique.contains { isAlone($0, isFolded: true) }
+      && !unique.contains { isAlone($0, isFolded: false) }
+    let fitting = collection.indexes.filter { $0.isReady && isAlone($0.schema, isFolded: false) }
     let entry = Entry(
       keyPath: keyPath, collection: ObjectIdentifier(collection),
-      index: fitting.first { $0.schema.isUnique } ?? fitting.first)
+      index: isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
+      isFolded: isFolded)
     if known.count >= PointIndexes.limit { known = [:] }
     known[identity] = entry
     last = entry

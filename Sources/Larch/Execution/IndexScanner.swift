@@ -208,6 +208,12 @@ final class IndexScanner {
     try cursor?.duplicateCount() ?? 0
   }
 
+  /// The first id of a key whose ids were not asked for.
+  func firstIDOfKey() throws -> UnsafeRawBufferPointer {
+    _ = try nextID()
+    return id
+  }
+
   /// The next id of the key; false behind the last one.
   @inline(__always)
   func nextID() throws -> Bool {

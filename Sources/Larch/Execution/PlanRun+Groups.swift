@@ -3,11 +3,14 @@ extension PlanRun {
   /// row: once for each key of the index that the rows come from, so the same values may come
   /// several times. Uses the run up.
   ///
-  /// Text is in normal form, zero is 0.0 and there is one NaN, as in keys.
+  /// Text is in normal form, zero is 0.0 and there is one NaN, as in keys. `id` gives the id of a
+  /// record that has the values.
   ///
   /// - Returns: false, without a call, where the plan has to be followed row by row.
   func forEachGroup(
-    of place: Int, _ body: (_ values: [KeyValue], _ count: Int) throws -> Void
+    of place: Int,
+    _ body: (_ values: [KeyValue], _ count: Int, _ id: () throws -> UnsafeRawBufferPointer) throws
+      -> Void
   ) throws -> Bool {
     guard case .index(let scan) = plan.source, plan.residue.isEmpty, plan.after == nil,
       plan.offset == 0, plan.limit == nil, !scan.mayRepeat, selection.indices.contains(place)
@@ -29,9 +32,12 @@ extension PlanRun {
         scanner.components.open(scanner.key)
         let found = try scanner.components.component(component)
         switch found {
-        case .null where !scanner.isUndecided: try body([.null], try scanner.idCount())
+        case .null where !scanner.isUndecided:
+          try body([.null], try scanner.idCount()) { try scanner.firstIDOfKey() }
         case .value(let bytes) where !scanner.isUndecided:
-          try body([KeyValue(primitive, key: bytes)], try scanner.idCount())
+          try body([KeyValue(primitive, key: bytes)], try scanner.idCount()) {
+            try scanner.firstIDOfKey()
+          }
         default:
           while try scanner.nextID() {
             let record = try reader.read(scanner.id)
@@ -40,7 +46,9 @@ extension PlanRun {
             {
               continue
             }
-            for values in try typed.values(of: field, in: record) { try body(values, 1) }
+            for values in try typed.values(of: field, in: record) {
+              try body(values.map(\.ofKey), 1) { scanner.id }
+            }
           }
         }
       }
@@ -52,6 +60,17 @@ extension PlanRun {
 }
 
 extension KeyValue {
+  /// The value as a key has it, which is the same for all that are equal.
+  var ofKey: KeyValue {
+    switch self {
+    case .float(let value): .float(value == 0 ? 0 : value.isNaN ? .nan : value)
+    case .double(let value): .double(value == 0 ? 0 : value.isNaN ? .nan : value)
+    case .date(let value): .date(value == 0 ? 0 : value.isNaN ? .nan : value)
+    case .string(let text): .string(String(decoding: NFC.normalized(text), as: UTF8.self))
+    case .null, .bool, .signed, .unsigned, .data, .uuid, .url: self
+    }
+  }
+
   /// The value that stands in a key.
   init(_ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) {
     switch primitive {

@@ -43,7 +43,8 @@ final class RecordAccess<R: Record>: TypedAccess {
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> Bool {
     decodedStart = nil
-    let value = try coder.decode(R.self, from: record)
+    let value: R
+    do { value = try coder.decode(R.self, from: record) } catch { throw named(error, id) }
     let isMatch = try filters.allSatisfy { filter in
       try filter.matches(value) { try related.test($0).hasRelated(record, id: id) }
     }

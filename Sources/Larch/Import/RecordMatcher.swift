@@ -42,6 +42,7 @@ struct RecordMatcher<R: Record> {
         let index = tx.context.points.index(
           of: field, form: { Value._keyForm }, in: collection)
         if let index, index.schema.isUnique { return }
+        if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
         throw LarchError(
           .unsuitableMatch,
           "Records are matched by a field that no two have the same value of; declare `Unique` for it alone, or match by another."

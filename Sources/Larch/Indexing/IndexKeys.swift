@@ -10,6 +10,9 @@ struct IndexKeys: ~Copyable {
   private var plan: KeyPlan?
   private var planOwner: ObjectIdentifier?
   private var plans: [ObjectIdentifier: KeyPlan] = [:]
+  /// The indexes whose keys the bytes of the last record did not tell, by number: all of them where
+  /// decoding it failed.
+  private(set) var undecided: UInt64 = 0
 
   /// With `whole`, not keys but everything that goes into them, of any length.
   init(whole: Bool = false) {
@@ -34,7 +37,7 @@ struct IndexKeys: ~Copyable {
   ) throws {
     let plan = self.plan(for: collection)
     let shapes = coder.shapes
-    var undecided: UInt64 = 0
+    undecided = 0
     for number in 0..<plan.count {
       if let only, only != number { continue }
       let entry = plan.entries[number]

@@ -45,13 +45,7 @@ final class IndexMaintainer {
     defer { context.isTakingIn = false }
     old.removeAll()
     new.removeAll()
-    if let before {
-      do {
-        try keys.collect(of: before, in: collection, with: context.coder, into: &old)
-      } catch let error as LarchError {
-        throw RecordEnvelope.naming(error, id, collection.stored)
-      }
-    }
+    if let before { try collectOld(of: before, id: id, in: collection) }
     if let after {
       try keys.collect(of: after, in: collection, with: context.coder, into: &new)
       try prove(new)
@@ -70,6 +64,41 @@ final class IndexMaintainer {
       addDifference(id: id, in: collection)
     }
     if gathered > IndexMaintainer.gatherLimit { try flush() }
+  }
+
+  /// The entries of the stored record.
+  ///
+  /// What its type cannot decode any more must still be replaced and deleted: entries that only the
+  /// decoded record tells are then looked for in their indexes.
+  private func collectOld(
+    of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws {
+    do {
+      try keys.collect(of: record, in: collection, with: context.coder, into: &old)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      try findOld(keys.undecided, id: id, in: collection)
+    } catch let error as LarchError {
+      throw RecordEnvelope.naming(error, id, collection.stored)
+    }
+  }
+
+  @inline(never)
+  private func findOld(
+    _ indexes: UInt64, id: UnsafeRawBufferPointer, in collection: CollectionHandle
+  ) throws {
+    let transaction = try context.transaction()
+    for (number, index) in collection.indexes.enumerated()
+    where indexes & 1 << UInt64(number) != 0 {
+      try flush(index.database)
+      var cursor = try LMDBCursor(index.database, in: transaction)
+      var entry = try cursor.first()
+      while let here = entry {
+        if here.value.equals(id) {
+          old.insert(index: number, key: here.key, isCut: false, hasNil: false)
+        }
+        entry = try cursor.next()
+      }
+    }
   }
 
   private func addDifference(id: UnsafeRawBufferPointer, in collection: CollectionHandle) {

@@ -142,7 +142,7 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
     form = Value._fieldForm
     isMultiple = Value._isMultiple
     self.isFolded = isFolded
-    isStandard = Value._isStandardField
+    isStandard = Value.isToldByBytes
     resolve = { FieldNaming.storedPath(of: keyPath) }
     let access = FieldAccess(keyPath)
     keys = RecordKeys.Field { record, writer, isLast, next in

@@ -3,7 +3,7 @@ extension Field {
   public func isIn<R: FieldRange>(_ range: R) -> Filter<Root>
   where R.Bound == Value, Value: Sendable {
     let bounds = range._bounds
-    guard let key = node.key else { return filter("in …", decoded: { bounds.contains($0) }) }
+    guard let key = node.orderedKey else { return filter("in …", decoded: { bounds.contains($0) }) }
     return Filter(
       key.filter(
         .within(
@@ -15,7 +15,7 @@ extension Field {
   public func isIn<R: FieldRange>(_ range: R) -> Filter<Root>
   where Value == R.Bound?, R.Bound: Sendable {
     let bounds = range._bounds
-    guard let key = node.key else {
+    guard let key = node.orderedKey else {
       return filter("in …", decoded: { $0.map { bounds.contains($0) } ?? false })
     }
     return Filter(

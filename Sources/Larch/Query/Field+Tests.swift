@@ -33,7 +33,11 @@ extension Field {
     if node.related != nil || other.node.related != nil {
       return compareRelated(comparison, other)
     }
-    if let left = node.key, let right = other.node.key {
+    var isOrder = true
+    if case .equal = comparison { isOrder = false }
+    if let left = isOrder ? node.orderedKey : node.key,
+      let right = isOrder ? other.node.orderedKey : other.node.key
+    {
       return Filter(.pair(PairFilter(left.field, comparison, right.field)))
     }
     let operation =
@@ -77,19 +81,19 @@ extension Field {
 
 extension Field where Value: Comparable & Sendable {
   func isAbove(_ bound: Value, isIncluded: Bool) -> Filter<Root> {
-    if let key = node.key { return Filter(key.isAbove(bound, isIncluded: isIncluded)) }
+    if let key = node.orderedKey { return Filter(key.isAbove(bound, isIncluded: isIncluded)) }
     return filter("> …", decoded: { isIncluded ? $0 >= bound : $0 > bound })
   }
 
   func isBelow(_ bound: Value, isIncluded: Bool) -> Filter<Root> {
-    if let key = node.key { return Filter(key.isBelow(bound, isIncluded: isIncluded)) }
+    if let key = node.orderedKey { return Filter(key.isBelow(bound, isIncluded: isIncluded)) }
     return filter("< …", decoded: { isIncluded ? $0 <= bound : $0 < bound })
   }
 }
 
 extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable {
   func isAbove(_ bound: Value.Wrapped, isIncluded: Bool) -> Filter<Root> {
-    if let key = node.key {
+    if let key = node.orderedKey {
       return Filter(key.isAbove(Value(_optional: bound), isIncluded: isIncluded))
     }
     return filter("> …") { value in
@@ -98,7 +102,7 @@ extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable
   }
 
   func isBelow(_ bound: Value.Wrapped, isIncluded: Bool) -> Filter<Root> {
-    if let key = node.key {
+    if let key = node.orderedKey {
       return Filter(key.isBelow(Value(_optional: bound), isIncluded: isIncluded))
     }
     return filter("< …") { value in

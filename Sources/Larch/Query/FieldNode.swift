@@ -14,6 +14,8 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   let read: @Sendable (Root) -> Value
   /// The field as a key; nil where its type is no `IndexKey`.
   let key: FieldKey<Root, Value>?
+  /// The same where the values are in the order of their keys: an enum may have a `<` of its own.
+  let orderedKey: FieldKey<Root, Value>?
   /// `FieldKey<Root, Value.Element>`: the field as a key of each of its elements; nil where it
   /// has none, or where their type is no `IndexKey`.
   private let anyElementKey: AnyObject?
@@ -30,6 +32,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     self.read = read
     related = nil
     key = keyType(Value.self).map { FieldKey($0, name: name, identity: identity, read: read) }
+    orderedKey = KeyOrderProof.holds(for: Value.self) ? key : nil
     anyElementKey = (Value.self as? any ElementSequence.Type).flatMap {
       Self.elementKey($0, name: name, identity: identity, read: read)
     }
@@ -53,6 +56,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     key = field.flatMap { field in
       keyType(Value.self).map { FieldKey($0, field, related.wrap) }
     }
+    orderedKey = KeyOrderProof.holds(for: Value.self) ? key : nil
     anyElementKey = elementField.flatMap { field in
       (Value.self as? any ElementSequence.Type).flatMap {
         Self.elementKey($0, field, related.wrap)
@@ -88,7 +92,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
       FieldKey<Root, Elements.Element>(
         type,
         TypedField(
-          form: Key._fieldForm, isMultiple: true, isStandard: Key._isStandardField, name: name,
+          form: Key._fieldForm, isMultiple: true, isStandard: Key.isToldByBytes, name: name,
           identity: identity,
           forEachValue: { record, body in
             // The type is `Value`, which only the run time knows to have elements.
@@ -154,7 +158,7 @@ final class FieldKey<Root, Value>: Sendable {
     self.init(
       type,
       TypedField(
-        form: Key._fieldForm, isMultiple: false, isStandard: Key._isStandardField, name: name,
+        form: Key._fieldForm, isMultiple: false, isStandard: Key.isToldByBytes, name: name,
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()

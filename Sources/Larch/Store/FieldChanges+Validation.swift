@@ -21,7 +21,13 @@ final class FieldChanges {
     // The record is of an older shape. Read, and written again, it has the shape of the new one.
     didEncode = true
     let after = [UInt8](after)
-    let old = try coder.decode(R.self, from: before)
+    let old: R
+    do {
+      old = try coder.decode(R.self, from: before)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      // What cannot be read may have been anything.
+      return .max
+    }
     let again = try coder.encode(old)
     let second = try after.withUnsafeBytes { try differences(paths, again, $0) }
     var changed = second.changed | second.undecided | 1 << 63

@@ -40,6 +40,10 @@
 /// a rule of an association changes or deletes. ``WriteTransaction/erase(_:)`` runs none for the
 /// records of the type that it erases, but those of others that rules delete or change with them.
 /// Records with hooks that are deleted are held in memory until the end of the transaction.
+///
+/// A stored record that its type cannot decode any more is no value to call a hook on: it is
+/// deleted without `willDelete`, `didDelete` and `didCommit`, and replaced without `willUpdate` and
+/// `didUpdate`.
 public protocol RecordHooks: _HookedRecord {
   /// Before the record is inserted or updated; it may change itself, but for its id.
   mutating func willSave(in tx: WriteTransaction) throws

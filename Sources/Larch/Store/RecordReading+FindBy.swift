@@ -5,6 +5,9 @@ extension RecordReading {
   /// let ada = try store.find(Person.self, by: \.email, "ada@acme.example")
   /// ```
   ///
+  /// Where the field has a `Unique` index without case, and none with, upper and lower case are the
+  /// same here too.
+  ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: two searches, O(log n), where an index is declared over this field alone; else
   ///   that of ``first(_:)-(Query<R>)`` with `==`: without any index that begins with the field,
@@ -28,12 +31,12 @@ extension ReadTransaction {
     guard
       let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
       !context.checksQueries
-    else { return try first(TypedField.of(keyPath), is: value) }
+    else { return try first(keyPath, is: value, in: collection) }
     context.idWriter.clear()
     Value._writeKey(value, to: &context.idWriter, isLast: true)
     // A cut key has to be checked, and NaN equals nothing: the query knows how.
     if context.idWriter.isCut || context.idWriter.hasNil {
-      return try first(TypedField.of(keyPath), is: value)
+      return try first(keyPath, is: value, in: collection)
     }
     do {
       try writeGathered(for: index.database)
@@ -50,10 +53,25 @@ extension ReadTransaction {
   }
 
   private func first<R: Record, Value: IndexKey>(
-    _ field: TypedField<R>, is value: Value
+    _ keyPath: any KeyPath<R, Value> & Sendable, is value: Value, in collection: CollectionHandle
   ) throws -> R? {
     var query = R.all
-    query.details.filter = .field(FieldFilter(field, .equal(Value.values(of: value))))
+    query.details.filter = .field(
+      FieldFilter(TypedField.of(keyPath), lookUp(of: keyPath, value, in: collection)))
     return try first(query)
+  }
+
+  /// What a look-up by a field asks of it: to equal the value, but for case where that is how the
+  /// field is unique.
+  final func lookUp<R: Record, Value: IndexKey>(
+    of keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, in collection: CollectionHandle
+  ) -> FieldTest {
+    let values = Value.values(of: value)
+    if values.count == 1, case .string(let text) = values[0],
+      context.points.isFolded(keyPath, form: Value._keyForm, in: collection)
+    {
+      return .text(TextTest(kind: .equal, text: text, ignoresCase: true))
+    }
+    return .equal(values)
   }
 }

@@ -5,7 +5,9 @@ extension RecordReading {
   /// for city in try store.counts(by: \.city, of: Person.all) { print(city.value, city.count) }
   /// ```
   ///
-  /// Nil is a value here, and all NaN are one.
+  /// Nil is a value here, and all NaN are one. Values that are equal are one group, as in
+  /// `Dictionary(grouping:by:)`, and the group has the value of their keys: 0.0 for -0.0, and a text
+  /// in its composed form.
   ///
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: for all records, the distinct keys of an index that begins with the field;
@@ -26,23 +28,26 @@ extension RecordReading {
         details, of: R.self, for: .fields([reference]), selecting: [reference]
       ) { run, access in
         var groups = ValueGroups<Value>(reference.form)
-        let isGrouped = try run.forEachGroup(of: 0) { values, count in
+        let isGrouped = try run.forEachGroup(of: 0) { values, count, id in
           try groups.add(values, count) {
-            var list = KeyValues(values)
-            return Value._read(from: &list)
+            if let value = Value.read(values) { return value }
+            // Only the record tells the value, or the error that there is none.
+            let id = try id()
+            let record = try run.reader.read(id)
+            return try access.decode(QueryRow(id: id, record: record), of: run)[keyPath: keyPath]
           }
         }
         if isGrouped { return groups.sorted }
         while let row = try run.next() {
           if let values = try run.values(of: 0) {
+            let values = values.map(\.ofKey)
             try groups.add(values, 1) {
-              var list = KeyValues(values)
-              return try Value._read(from: &list)
-                ?? access.decode(row, of: run)[keyPath: keyPath]
+              try Value.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
             }
           } else {
             let value = try access.decode(row, of: run)[keyPath: keyPath]
-            try groups.add(Value.values(of: value), 1) { value }
+            let values = Value.values(of: value).map(\.ofKey)
+            try groups.add(values, 1) { Value.read(values) ?? value }
           }
         }
         return groups.sorted
@@ -66,6 +71,14 @@ extension ReadTransaction {
   }
 }
 
+extension IndexKey {
+  /// The value that these stand for; nil where they do not tell it.
+  fileprivate static func read(_ values: [KeyValue]) -> Self? {
+    var list = KeyValues(values)
+    return _read(from: &list)
+  }
+}
+
 /// How often each value came.
 private struct ValueGroups<Value>: ~Copyable {
   private let form: KeyForm
@@ -76,7 +89,7 @@ private struct ValueGroups<Value>: ~Copyable {
 
   /// - Parameter make: gives the value, when it comes for the first time.
   mutating func add(
-    _ values: [KeyValue], _ count: Int, _ make: () throws -> Value?
+    _ values: [KeyValue], _ count: Int, _ make: () throws -> Value
   ) throws {
     writer.clear()
     _ = writer.append(values, as: form)
@@ -84,8 +97,8 @@ private struct ValueGroups<Value>: ~Copyable {
     let key = [UInt8](writer.bytes) + writer.withWhole { [UInt8]($0) }
     if let place = groups.index(forKey: key) {
       groups.values[place].count += count
-    } else if let value = try make() {
-      groups[key] = (value, values, count)
+    } else {
+      groups[key] = (try make(), values, count)
     }
   }
 

@@ -39,7 +39,6 @@ struct RecordVerifier: ~Copyable {
       do {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         let untold = try collect(of: bytes, in: collection)
-        if !collection.schema.hasDecodedIndexes || untold != nil { try decode(bytes, collection) }
         if let untold {
           for (number, index) in collection.indexes.enumerated() where untold.includes(index) {
             silent[number] += 1
@@ -53,6 +52,7 @@ struct RecordVerifier: ~Copyable {
           try check(
             reference, of: bytes, id: here.key, in: collection, into: &report, transaction)
         }
+        if !collection.schema.hasDecodedIndexes || untold != nil { try decode(bytes, collection) }
       } catch let error as LarchError {
         isEveryRecordReadable = false
         report.add(

@@ -18,8 +18,17 @@ extension WriteTransaction {
   /// What a save has to do.
   private enum SaveStep<R: Record> {
     case insert
-    case update(from: R)
+    /// Without the record that is replaced where its type cannot decode it any more.
+    case update(from: R?)
     case nothing
+  }
+
+  /// What is there under the id of a record.
+  private enum StoredState<R: Record> {
+    case nothing
+    case record(R)
+    /// What the type cannot decode any more.
+    case unreadable
   }
 
   func storeGuarded<R: Record>(
@@ -80,7 +89,7 @@ extension WriteTransaction {
     _ declarations: TypedDeclarations<R>
   ) throws {
     let isAssigned = try assignID(to: &record, mode, in: collection)
-    let stored = isAssigned ? nil : try stored(record, mode, in: collection)
+    let stored = isAssigned ? .nothing : try stored(record, mode, in: collection)
     let step = try step(of: &record, stored, in: collection, declarations)
     if case .nothing = step { return }
     try write(&record, step, isLast: isAssigned, in: collection, declarations)
@@ -106,7 +115,7 @@ extension WriteTransaction {
     case .update(let stored):
       try write(&record, step, isLast: false, in: collection, declarations)
       afterCommit { [record] in hooks.didCommit(record, .updated) }
-      try hooks.run(.didUpdate, &record, stored, self)
+      if let stored { try hooks.run(.didUpdate, &record, stored, self) }
     }
     try hooks.run(.didSave, &record, nil, self)
   }
@@ -141,7 +150,7 @@ extension WriteTransaction {
         try run(.willInsert, nil)
       case .update(let stored) where !hasUpdated:
         hasUpdated = true
-        try run(.willUpdate, stored)
+        if let stored { try run(.willUpdate, stored) }
       default: return step
       }
       if changeCount != changes { stored = try self.stored(record, mode, in: collection) }
@@ -150,10 +159,11 @@ extension WriteTransaction {
 
   /// What there is to do, by what is stored; gives the record the times and the version of that.
   private func step<R: Record>(
-    of record: inout R, _ stored: R?, in collection: CollectionHandle,
+    of record: inout R, _ stored: StoredState<R>, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws -> SaveStep<R> {
-    guard let stored else { return .insert }
+    if case .unreadable = stored { return .update(from: nil) }
+    guard case .record(let stored) = stored else { return .insert }
     if let version = declarations.version {
       try checkVersion(of: &record, stored, in: collection, version)
     }
@@ -167,14 +177,18 @@ extension WriteTransaction {
     _ declarations: TypedDeclarations<R>
   ) throws {
     var stored: R?
-    if case .update(let found) = step { stored = found }
-    declarations.timestamped?.stamp(&record, now, isNew: stored == nil)
+    var isInsert = true
+    if case .update(let found) = step {
+      stored = found
+      isInsert = false
+    }
+    declarations.timestamped?.stamp(&record, now, isNew: isInsert)
     if let version = declarations.version {
       try raiseVersion(of: &record, stored, in: collection, version)
     }
     let changes = changeCount
     if !declarations.validations.isEmpty {
-      try validate(record, isNew: stored == nil, in: collection, declarations)
+      try validate(record, isNew: isInsert, in: collection, declarations)
     }
     // A rule of the type may have written, as its hooks may.
     let isNew = isLast && changeCount == changes
@@ -190,14 +204,14 @@ extension WriteTransaction {
   /// found.
   private func stored<R: Record>(
     _ record: R, _ mode: SaveMode, in collection: CollectionHandle
-  ) throws -> R? {
+  ) throws -> StoredState<R> {
     let key = try context.key(of: record.id)
     guard let bytes = try collection.records.get(key, in: try live()) else {
       if mode == .update { throw idError(.recordNotFound, key, collection) }
-      return nil
+      return .nothing
     }
     if mode == .insert { throw idError(.idExists, key, collection) }
-    return try context.decode(R.self, bytes, id: key, in: collection)
+    return try readable(R.self, bytes, id: key, in: collection).map { .record($0) } ?? .unreadable
   }
 
   /// Throws where the mode forbids what is stored, before a hook runs in vain.

@@ -94,7 +94,8 @@ extension WriteTransaction {
     try storage { transaction in
       try doomed.id.withUnsafeBytes { id in
         guard let stored = try collection.records.get(id, in: transaction) else { return nil }
-        return try context.decode(type, stored, id: id, in: collection)
+        // No hook can be called on what is no value of the type any more.
+        return try readable(type, stored, id: id, in: collection)
       }
     }
   }

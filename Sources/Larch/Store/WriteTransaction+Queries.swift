@@ -60,8 +60,9 @@ extension RecordWriting {
     try _writing { tx in
       if let found = try tx.find(R.self, by: keyPath, value) { return found }
       var record = try create()
-      guard KeyValue.areEqual(Value.values(of: record[keyPath: keyPath]), Value.values(of: value))
-      else {
+      let test = tx.lookUp(
+        of: keyPath, value, in: try tx.context.collection(of: R.self))
+      guard test.matches(Value.values(of: record[keyPath: keyPath])) else {
         throw LarchError(
           .invalidQuery,
           "The new record does not have the value that was looked for; set it in the closure."

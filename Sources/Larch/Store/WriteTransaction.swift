@@ -261,8 +261,21 @@ extension WriteTransaction {
     _ record: R, _ stored: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer,
     in collection: CollectionHandle, knowing shapeCount: Int
   ) throws -> Bool {
-    let stored = try context.decode(R.self, stored, id: key, in: collection)
+    guard let stored = try readable(R.self, stored, id: key, in: collection) else { return false }
     return try isSameValue(record, stored, in: collection, knowing: shapeCount)
+  }
+
+  /// The stored record; nil where its type cannot decode it any more, which keeps nobody from
+  /// replacing or deleting it.
+  func readable<R: Record>(
+    _ type: R.Type, _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
+    in collection: CollectionHandle
+  ) throws -> R? {
+    do {
+      return try context.decode(type, stored, id: id, in: collection)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      return nil
+    }
   }
 
   /// Whether two records are written alike.

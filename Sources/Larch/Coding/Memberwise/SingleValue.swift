@@ -22,8 +22,11 @@ struct SingleValue: Hashable {
   }
 
   /// The value that a type makes of it, or nil when it refuses.
-  func decoded<Value: Decodable>(as type: Value.Type) -> Value? {
-    try? type.init(from: SingleValueDecoder(value: self))
+  func decoded<Value: Decodable>(as type: Value.Type) -> Value? { try? decode(as: type) }
+
+  /// The value that a type makes of it.
+  func decode<Value: Decodable>(as type: Value.Type) throws -> Value {
+    try type.init(from: SingleValueDecoder(value: self))
   }
 
   fileprivate func number<Number: FixedWidthInteger>(

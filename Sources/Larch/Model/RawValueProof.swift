@@ -1,0 +1,163 @@
+/// Proves that an enum is stored as its raw value and as nothing else, so that its keys can be read
+/// from stored bytes.
+///
+/// Nothing is concluded from `RawRepresentable`, since an enum may have coding of its own. Every case
+/// is written and read once, and the key of the case has to be what was written. Raw values of no case
+/// have to be refused, and in the words of the standard library: then it is its `init(from:)` that
+/// reads them, and no raw value is taken for a case in another way.
+enum RawValueProof {
+  /// What was found out of each type: the code of the program runs once.
+  private static let known = Locked<[ObjectIdentifier: Bool]>([:])
+
+  static func holds(for type: any IndexKey.Type) -> Bool {
+    guard let type = type as? any (IndexKey & RawRepresentable & Codable).Type else { return false }
+    let id = ObjectIdentifier(type)
+    if let known = known.withLock({ $0[id] }) { return known }
+    let isProved = prove(type)
+    known.withLock { $0[id] = isProved }
+    return isProved
+  }
+
+  private static func prove<Key: IndexKey & RawRepresentable & Codable>(_ type: Key.Type) -> Bool {
+    guard Reflection.isTrusted, let count = Reflection.caseCount(of: type),
+      Key.IndexValue.self == Key.RawValue.self, Key.IndexValue._isStandardKey
+    else { return false }
+    var raws: Set<SingleValue> = []
+    for byte in 0..<count {
+      guard let value = Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: byte)),
+        let written = SingleValue(encodedBy: value), isKey(of: value, written),
+        let read = written.decoded(as: type), isSame(read, value)
+      else { return false }
+      raws.insert(written)
+    }
+    let isText = raws.first?.kind == .string
+    let names = isText ? Reflection.caseNames(of: type) ?? [] : []
+    let others = raws.flatMap(\.neighbours) + names.map { SingleValue($0) }
+    let strangers = Set(others.filter { other in !raws.contains { $0.isSame(as: other) } })
+    // Where all raw values are those of cases nothing would be proved.
+    return !strangers.isEmpty
+      && strangers.allSatisfy { $0.isRefused(by: type, raw: Key.RawValue.self) }
+  }
+
+  /// Whether the key of a value is the one that its stored bytes give.
+  private static func isKey<Key: IndexKey>(of value: Key, _ written: SingleValue) -> Bool {
+    let values = Key.values(of: value)
+    guard values.count == 1, case .primitive(let primitive) = Key._keyForm.node,
+      primitive.rawValue == written.kind.name
+    else { return false }
+    switch values[0] {
+    case .string(let text): return Array(text.utf8) == written.bytes
+    case .signed(let number): return written.bytes == littleEndian(number, written.bytes.count)
+    case .unsigned(let number):
+      return written.bytes == littleEndian(Int64(bitPattern: number), written.bytes.count)
+    default: return false
+    }
+  }
+
+  private static func littleEndian(_ number: Int64, _ count: Int) -> [UInt8] {
+    withUnsafeBytes(of: number.littleEndian) { Array($0.prefix(count)) }
+  }
+
+  /// Cases of an enum without payloads are their byte.
+  private static func isSame<Value>(_ a: Value, _ b: Value) -> Bool {
+    withUnsafeBytes(of: a) { a in withUnsafeBytes(of: b) { a.elementsEqual($0) } }
+  }
+}
+
+extension SingleValue {
+  /// Values like this one, which code that reads raw values in a way of its own may take for it.
+  fileprivate var neighbours: [SingleValue] {
+    if kind == .string {
+      let text = String(decoding: bytes, as: UTF8.self)
+      return [
+        text.uppercased(), text.lowercased(), text.prefix(1).uppercased() + text.dropFirst(),
+        text + " ", " " + text, text + "_", "", "\u{1}",
+      ].map { SingleValue($0) }
+    }
+    return [0, 1, 0x7F, 0x80, 0xFE, 0xFF].flatMap { (byte: UInt8) -> [SingleValue] in
+      var near = bytes
+      near[0] ^= byte
+      return [
+        SingleValue(kind, near), SingleValue(kind, bytes.map { _ in byte }),
+      ]
+    }
+  }
+
+  private init(_ kind: FieldKind, _ bytes: [UInt8]) {
+    self.kind = kind
+    self.bytes = bytes
+  }
+
+  /// Texts are the same when they are canonically equivalent, as the cases of an enum are found.
+  fileprivate func isSame(as other: SingleValue) -> Bool {
+    guard kind == .string, other.kind == .string else { return self == other }
+    return String(decoding: bytes, as: UTF8.self) == String(decoding: other.bytes, as: UTF8.self)
+  }
+
+  private var text: String {
+    if kind == .string { return String(decoding: bytes, as: UTF8.self) }
+    let isSigned = [.int8, .int16, .int32, .int64].contains(kind)
+    let isNegative = isSigned && (bytes.last ?? 0) & 0x80 != 0
+    var number: UInt64 = isNegative ? .max : 0
+    for byte in bytes.reversed() { number = number << 8 | UInt64(byte) }
+    return isSigned ? String(Int64(bitPattern: number)) : String(number)
+  }
+
+  /// Whether the standard library's `init(from:)` of raw values refuses it for a type. The words are
+  /// in its source; where they change nothing is proved, and records are decoded.
+  fileprivate func isRefused<Value: Decodable>(by type: Value.Type, raw: Any.Type) -> Bool {
+    do {
+      _ = try decode(as: type)
+      return false
+    } catch DecodingError.dataCorrupted(let context) {
+      return context.debugDescription
+        == "Cannot initialize \(type) from invalid \(raw) value \(text)"
+    } catch {
+      return false
+    }
+  }
+}
+
+/// Finds out whether the cases of an enum are in the order of their keys.
+///
+/// A type promises that by being an ``IndexKey``. But an enum with a raw value gets its key for
+/// nothing, and often has a `<` that goes by the order of its cases.
+enum KeyOrderProof {
+  private static let known = Locked<[ObjectIdentifier: Bool]>([:])
+
+  /// False where two cases of the enum, or of the one in the optional, say otherwise.
+  static func holds(for type: Any.Type) -> Bool {
+    guard let type = FieldNaming.unwrapped(type) as? any (IndexKey & Comparable).Type,
+      Reflection.Kind(of: type) == .enumeration
+    else { return true }
+    let id = ObjectIdentifier(type)
+    if let known = known.withLock({ $0[id] }) { return known }
+    let isInOrder = compare(type)
+    known.withLock { $0[id] = isInOrder }
+    return isInOrder
+  }
+
+  private static func compare<Key: IndexKey & Comparable>(_ type: Key.Type) -> Bool {
+    guard Reflection.isTrusted, let count = Reflection.caseCount(of: type) else { return true }
+    let cases = (0..<count).compactMap {
+      Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: $0))
+    }
+    let keys = cases.map { Key.values(of: $0) }
+    return cases.indices.allSatisfy { a in
+      cases.indices.allSatisfy { b in
+        (cases[a] < cases[b]) == (KeyValue.compare(keys[a], keys[b]) < 0)
+      }
+    }
+  }
+}
+
+extension IndexableField {
+  /// Whether keys can be made from the stored field: of a standard type, or of an enum that is
+  /// proved to be stored as its raw value.
+  static var isToldByBytes: Bool {
+    func leaf<Key: IndexKey>(_ type: Key.Type) -> any IndexKey.Type {
+      Key._Entry.self == Key.self ? type : leaf(Key._Entry.self)
+    }
+    return _isStandardField || RawValueProof.holds(for: leaf(_Entry.self))
+  }
+}
