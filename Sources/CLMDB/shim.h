@@ -92,58 +92,61 @@ static inline int larch_is_lock_held(int file) {
   return lock.l_type != F_UNLCK;
 }
 
-/* Locks that belong to an open file and not to a process, so that closing another descriptor of the
-   file drops none of them; exec closes them, fork shares them. Only where flock does not count among
-   them, as it does on Darwin: there Larch's own flock would wait for them. */
-#if defined(__linux__)
-#ifndef F_OFD_SETLK
-#define F_OFD_GETLK 36
-#define F_OFD_SETLK 37
-#endif
-#define LARCH_OFD_GETLK F_OFD_GETLK
-#define LARCH_OFD_SETLK F_OFD_SETLK
+/* Locks of bytes that belong to an open file and not to a process, so that closing another descriptor
+   of the file drops none of them; exec closes them, fork shares them. The numbers are those of Linux,
+   whose headers show them to some programs only. Not on Darwin, where Larch's own flock would wait for
+   them: no request has this number there. */
+#ifdef __linux__
+enum { larch_ofd_get = 36, larch_ofd_set = 37 };
+#else
+enum { larch_ofd_get = -1, larch_ofd_set = -1 };
 #endif
 
-/* Takes (1) or drops (0) a shared lock on bytes of a file: 0 or an errno, ENOTSUP where there is no
-   such lock. The file must be open for reading. */
-static inline int larch_share_bytes(int file, int64_t start, int64_t length, int takes) {
-#ifdef LARCH_OFD_SETLK
+static inline struct flock larch_bytes(short type, int64_t start, int64_t count) {
   struct flock lock = {0};
-  if (sizeof lock.l_start < sizeof start) return ENOTSUP;
-  lock.l_type = takes ? F_RDLCK : F_UNLCK;
+  lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = start;
-  lock.l_len = length;
-  while (fcntl(file, LARCH_OFD_SETLK, &lock) != 0)
-    if (errno != EINTR) return errno;
-  return 0;
-#else
-  (void)file;
-  (void)start;
-  (void)length;
-  (void)takes;
-  return ENOTSUP;
-#endif
+  lock.l_len = count;
+  return lock;
 }
 
-/* The first byte of a range that somebody else has a lock on: -1 where there is none, or where there
-   are no such locks. */
-static inline int64_t larch_find_shared_byte(int file, int64_t start, int64_t length) {
-#ifdef LARCH_OFD_GETLK
-  struct flock lock = {0};
-  if (length <= 0 || sizeof lock.l_start < sizeof start) return -1;
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = start;
-  lock.l_len = length;
-  if (fcntl(file, LARCH_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return -1;
-  return lock.l_start;
-#else
-  (void)file;
-  (void)start;
-  (void)length;
-  return -1;
-#endif
+static inline int larch_set_lock(int file, short type, int64_t start, int64_t count) {
+  struct flock lock = larch_bytes(type, start, count);
+  if (sizeof lock.l_start < sizeof start) return ENOTSUP;
+  while (fcntl(file, larch_ofd_set, &lock) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+/* Locks bytes for this open file alone, without waiting: 0 or an errno, EAGAIN when another one has
+   a lock there. */
+static inline int larch_lock_bytes(int file, int64_t start, int64_t count) {
+  return larch_set_lock(file, F_WRLCK, start, count);
+}
+
+/* Locks bytes against those who want them alone: 0 or an errno. The file must be open for reading. */
+static inline int larch_share_bytes(int file, int64_t start, int64_t count) {
+  return larch_set_lock(file, F_RDLCK, start, count);
+}
+
+static inline void larch_unlock_bytes(int file, int64_t start, int64_t count) {
+  (void)larch_set_lock(file, F_UNLCK, start, count);
+}
+
+/* Whether another open file has a lock on one of the bytes: 1, with the first and the last byte of
+   such a lock, or 0, or a negative errno. */
+static inline int larch_find_lock(
+    int file, int64_t start, int64_t count, int64_t *first, int64_t *last) {
+  struct flock lock = larch_bytes(F_WRLCK, start, count);
+  if (count <= 0) return 0;
+  if (sizeof lock.l_start < sizeof start) return -ENOTSUP;
+  if (fcntl(file, larch_ofd_get, &lock) != 0) return -errno;
+  if (lock.l_type == F_UNLCK) return 0;
+  *first = lock.l_start;
+  /* A lock without a length goes to the end of all files. */
+  *last = lock.l_len == 0 ? start + count - 1 : lock.l_start + (lock.l_len - 1);
+  return 1;
 }
 
 /* Brings what was written to a file to the disk, past the cache of the drive: 0 or an errno. */

@@ -42,6 +42,8 @@ do {
   case "named-teller": try namedTeller(Array(arguments.dropFirst()))
   case "read-as": try readAs(Array(arguments.dropFirst()))
   case "version-writer": try versionWriter(Array(arguments.dropFirst()))
+  case "owned-writer": try ownedWriter(Array(arguments.dropFirst()))
+  case "undone-id": try undoneID(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))
     exit(64)

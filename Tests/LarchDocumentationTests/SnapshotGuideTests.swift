@@ -43,6 +43,20 @@ struct SnapshotGuideTests {
     #expect(try store.count(Sale.self) == 0)
   }
 
+  @Test("what is read through the store inside a write")
+  func insideWrite() throws {
+    let store = try filled()
+    // snippet: read-inside-write
+    try store.write { tx in
+      var sale = Sale(amount: 5, region: "north")
+      try tx.save(&sale)
+      let count = try store.count(Sale.self)  // counts it, as tx.count does
+      precondition(try tx.count(Sale.self) == count)
+    }
+    // end snippet
+    #expect(try store.count(Sale.self) == 101)
+  }
+
   @Test("one snapshot in several calls that belong together")
   func closure() throws {
     let store = try filled()

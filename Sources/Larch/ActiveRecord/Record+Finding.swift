@@ -12,7 +12,8 @@ extension Record {
   /// - Complexity: one search in the tree of the collection, O(log n).
   public static func find(_ id: ID) throws -> Self? { try AmbientStore().find(Self.self, id) }
 
-  /// The records with these ids, in the order of the ids; those that are not there are left out.
+  /// The records with these ids, in the order of the ids; those that are not there are left out. A
+  /// record comes once, at the first place of its id, however often the id is given.
   ///
   /// - Throws: as ``find(_:)->Self?``.
   /// - Complexity: one search for each id.

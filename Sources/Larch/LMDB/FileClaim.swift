@@ -57,11 +57,11 @@ enum FileClaim {
   /// Takes the claim; false where the file system has no such locks.
   static func take(_ descriptor: Int32, _ lockFile: LockFile) -> Bool {
     let process = Int64(getpid()) & (1 << processBits - 1)
-    return larch_share_bytes(descriptor, lockFile.firstByte + process, 1, 1) == 0
+    return larch_share_bytes(descriptor, lockFile.firstByte + process, 1) == 0
   }
 
   static func drop(_ descriptor: Int32) {
-    _ = larch_share_bytes(descriptor, start, end - start, 0)
+    larch_unlock_bytes(descriptor, start, end - start)
   }
 
   /// Somebody else who has the file open with another lock file, or whoever has it open where none
@@ -70,12 +70,18 @@ enum FileClaim {
     var found = Int64(-1)
     if let lockFile {
       let (first, next) = (lockFile.firstByte, lockFile.firstByte + 1 << processBits)
-      found = larch_find_shared_byte(descriptor, start, first - start)
-      if found < 0 { found = larch_find_shared_byte(descriptor, next, end - next) }
+      found = firstLocked(descriptor, start, first - start)
+      if found < 0 { found = firstLocked(descriptor, next, end - next) }
     } else {
-      found = larch_find_shared_byte(descriptor, start, end - start)
+      found = firstLocked(descriptor, start, end - start)
     }
     return found < 0 ? nil : LockFile.holder(found)
+  }
+
+  /// The first byte of a lock of somebody else, or -1.
+  private static func firstLocked(_ descriptor: Int32, _ start: Int64, _ count: Int64) -> Int64 {
+    var (first, last) = (Int64(-1), Int64(-1))
+    return larch_find_lock(descriptor, start, count, &first, &last) > 0 ? first : -1
   }
 
   /// Somebody who has the file at a path open; nil where there is no file.

@@ -28,7 +28,7 @@ extension Store {
   ///
   /// - Throws: as ``read(_:)``.
   package func fileFormat() throws -> FileFormat {
-    try read { transaction in
+    try readCommitted { transaction in
       try transaction.storage { lmdb in
         guard let bytes = try transaction.context.catalog.storage.value(.format, in: lmdb) else {
           throw LarchError(

@@ -174,7 +174,8 @@ extension RecordReading {
     }
   }
 
-  /// The records with these ids, in the order of the ids; those that are not there are left out.
+  /// The records with these ids, in the order of the ids; those that are not there are left out. A
+  /// record comes once, at the first place of its id, however often the id is given.
   ///
   /// ```swift
   /// let tags = try store.find(Tag.self, post.tagIDs)
@@ -188,7 +189,8 @@ extension RecordReading {
     try _reading { tx in
       var records: [R] = []
       records.reserveCapacity(ids.underestimatedCount)
-      for id in ids {
+      var seen = Set<R.ID>(minimumCapacity: ids.underestimatedCount)
+      for id in ids where seen.insert(id).inserted {
         if let record = try tx.find(type, id) { records.append(record) }
       }
       return records

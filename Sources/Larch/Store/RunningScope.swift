@@ -48,6 +48,26 @@ struct RunningScope {
     return target(innermost.assumingMemoryBound(to: RunningScope.self))
   }
 
+  /// Whether the calling thread is inside of anything: one look at a variable.
+  @inline(__always)
+  static var isInside: Bool { larch_scope()!.pointee != nil }  // As above.
+
+  /// The write of a store that the calling thread is inside of, also with something else in between.
+  @inline(never)
+  static func write(of store: Store) -> WriteTransaction? {
+    let task = larch_current_task()
+    var scope = larch_scope()!.pointee?.assumingMemoryBound(to: RunningScope.self)  // As above.
+    while let here = scope, here.pointee.task == task {
+      if here.pointee.store.toOpaque() == Unmanaged.passUnretained(store).toOpaque(),
+        let transaction = here.pointee.transaction?.takeUnretainedValue() as? WriteTransaction
+      {
+        return transaction
+      }
+      scope = here.pointee.outer
+    }
+    return nil
+  }
+
   private static func target(_ innermost: UnsafeMutablePointer<RunningScope>) -> Target? {
     let task = larch_current_task()
     guard innermost.pointee.task == task else { return nil }

@@ -4,10 +4,25 @@ extension Store {
   /// A long read keeps the space of everything that is deleted meanwhile; end it soon. The place of
   /// the call is noted, so that ``openReads()`` and the log can name it.
   ///
+  /// Inside a ``write(durability:file:line:_:)-(_,_,_,(WriteTransaction)->T)`` of this store, on its
+  /// thread, there is no other snapshot: `body` gets the running transaction and sees its changes. So
+  /// does everything that reads through the store there.
+  ///
   /// - Throws: what `body` throws; `.closed`, `.schemaChanged`, `.readersFull`.
   /// - Complexity: O(1), about a tenth of a microsecond and no system call, beside what `body`
   ///   does.
   public func read<T>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> T
+  ) throws -> T {
+    if RunningScope.isInside, let running = RunningScope.write(of: self) {
+      return try RunningScope.enter(self, running) { try body(running) }
+    }
+    return try readCommitted(file: file, line: line, body)
+  }
+
+  /// The same for what looks at the file, in which the changes of a running write are not yet.
+  @inline(__always)
+  func readCommitted<T>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> T
   ) throws -> T {
     guard let timer = readTimer(file, line) else {

@@ -18,7 +18,7 @@ extension Store {
   ///   of lists, about 1 s for 2 GB of them.
   public func statistics(exact: Bool = true) throws -> StoreStatistics {
     for _ in 0..<1000 {
-      let found = try read { transaction in
+      let found = try readCommitted { transaction in
         try transaction.storage { lmdb in
           try StatisticsTaker(environment, transaction.context.catalog.storage, lmdb)
             .take(exact: exact)

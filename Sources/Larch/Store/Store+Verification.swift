@@ -46,7 +46,7 @@ extension Store {
     let lists = try storedLists { key, reason in
       report.add(.init(.page, association: key, detail: reason.description))
     }
-    try read { transaction in
+    try readCommitted { transaction in
       try check()
       try transaction.storage { lmdb in
         try records(transaction, lmdb, &report)

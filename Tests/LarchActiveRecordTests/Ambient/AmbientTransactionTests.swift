@@ -266,7 +266,8 @@ struct AmbientTransactionTests {
       var second = Note(text: "c")
       try second.insert()
       #expect(second.saves == 1)
-      #expect(second.id.rawValue == note.id.rawValue + 1)
+      // Each verb begins its second run with the record as it was, so an id was left out.
+      #expect(second.id.rawValue > note.id.rawValue)
       #expect(try Note.all.fetch() == [note, second])
       // Records outside of the closure keep the id that they were given first.
       var ada = Person(name: "Ada")
