@@ -44,31 +44,59 @@ enum ActiveGuide {
   // end snippet
 
   // snippet: active-hooks
-  struct Track: Record, RecordHooks {
+  struct Track: Record {
     var id = RecordID<Track>()
     var title: String
     var albumID: Album.ID
+    var saves = 0
 
-    mutating func willSave(in tx: WriteTransaction) throws {
-      title = title.trimmingCharacters(in: .whitespaces)
-    }
-
-    func didInsert(in tx: WriteTransaction) throws {
-      var log = Event(text: "new track: \(title)")
-      try tx.save(&log)
-    }
-
-    func willDelete(in tx: WriteTransaction) throws {
-      if title == "Untitled" { throw TrackError.isKept }
-    }
-
-    func didCommit(_ change: RecordChange) {
-      announce("\(title) was \(change)")  // on disk now, and never undone
+    static let schema = Schema<Track> {
+      WillSave { track, tx in
+        track.title = track.title.trimmingCharacters(in: .whitespaces)
+      }
+      WillInsert { track, tx in
+        guard try tx.exists(Album.self, track.albumID) else { throw TrackError.hasNoAlbum }
+      }
+      WillUpdate { track, stored, tx in
+        if track.albumID != stored.albumID { throw TrackError.isKept }
+        track.saves += 1
+      }
+      DidInsert { track, tx in
+        var log = Event(text: "new track: \(track.title)")
+        try tx.save(&log)
+      }
+      DidUpdate { track, previous, tx in
+        var log = Event(text: "\(previous.title) is \(track.title) now")
+        try tx.save(&log)
+      }
+      DidSave { track, tx in
+        tx.afterCommit { announce("saved \(track.title)") }
+      }
+      WillDelete { track, tx in
+        if track.title == "Untitled" { throw TrackError.isKept }
+      }
+      DidDelete { track, tx in
+        var log = Event(text: "gone: \(track.title)")
+        try tx.save(&log)
+      }
+      DidCommit { track, change in
+        announce("\(track.title) was \(change)")  // on disk now, and never undone
+      }
     }
   }
   // end snippet
 
-  enum TrackError: Error { case isKept }
+  // snippet: active-versioned
+  struct Page: Record {
+    var id = RecordID<Page>()
+    var text: String
+    var version = 0  // kept by the store
+
+    static let schema = Schema<Page> { Versioned(\.version) }
+  }
+  // end snippet
+
+  enum TrackError: Error { case isKept, hasNoAlbum }
 
   struct Event: Record {
     var id = RecordID<Event>()
@@ -92,9 +120,10 @@ struct ActiveRecordGuideTests {
   typealias Album = ActiveGuide.Album
   typealias Track = ActiveGuide.Track
   typealias Event = ActiveGuide.Event
+  typealias Page = ActiveGuide.Page
 
   private func store() throws -> Store {
-    try Store.checked(for: Artist.self, Album.self, Track.self, Event.self)
+    try Store.checked(for: Artist.self, Album.self, Track.self, Event.self, Page.self)
   }
 
   @Test("Records save, find and delete themselves")
@@ -213,6 +242,38 @@ struct ActiveRecordGuideTests {
     }
   }
 
+  @Test("A save that is based on an older record is refused")
+  func conflicts() throws {
+    try Store.with(store()) {
+      // snippet: active-conflict
+      var mine = try Page(text: "draft").saved()
+      var theirs = mine
+      theirs.text = "theirs"
+      try theirs.save()  // version 2
+
+      mine.text = "mine"
+      do {
+        try mine.save()
+      } catch let error as LarchError where error.code == .conflict {
+        // collection: Page, id: 1, detail: version 1, stored 2
+        try mine.reload()  // and make the change once more
+      }
+      // end snippet
+      #expect(mine.text == "theirs" && mine.version == 2)
+      var eva = try Artist(name: "Eva").saved()
+      // snippet: active-unchanged
+      let original = eva
+      eva.name = "Eva Lund"
+      try eva.save(ifUnchanged: original)  // .conflict where something else is stored now
+      // end snippet
+      eva.name = "Eva Berg"
+      do {
+        try eva.save(ifUnchanged: original)
+        Issue.record("a stale record was saved")
+      } catch let error as LarchError { #expect(error.code == .conflict) }
+    }
+  }
+
   @Test("Rules are checked, and all that are broken are told at once")
   func validation() throws {
     try Store.with(store()) {
@@ -251,7 +312,13 @@ struct ActiveRecordGuideTests {
       try track.save()
       #expect(track.title == "Crying")
       #expect(try Event.all.fetch().map(\.text) == ["new track: Crying"])
-      #expect(ActiveGuide.announcements.all == ["Crying was inserted"])
+      #expect(ActiveGuide.announcements.all == ["Crying was inserted", "saved Crying"])
+      track.title = "Cry"
+      try track.save()
+      #expect(track.saves == 1)
+      try track.delete()
+      let texts = try Event.all.fetch().map(\.text)
+      #expect(texts == ["new track: Crying", "Crying is Cry now", "gone: Cry"])
     }
   }
 

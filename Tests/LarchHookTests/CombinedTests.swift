@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Hooks, times and rules together")
 struct CombinedTests {
-  fileprivate struct Ticket: RecordHooks, Timestamped, MemberwiseCoded, Hashable {
+  fileprivate struct Ticket: Timestamped, MemberwiseCoded, Hashable {
     var id = RecordID<Ticket>()
     var title: String
     var log = ""
@@ -16,6 +16,9 @@ struct CombinedTests {
     static let schema = Schema<Ticket> {
       Unique(\.title)
       Validate(\.title, .presence)
+      WillSave { try $0.willSave(in: $1) }
+      WillInsert { try $0.willInsert(in: $1) }
+      WillUpdate { try $0.willUpdate(from: $1, in: $2) }
     }
 
     mutating func willSave(in tx: WriteTransaction) throws {
@@ -70,7 +73,7 @@ struct CombinedTests {
 
   // MARK: Code that runs while a record is taken in
 
-  fileprivate struct Sneaky: RecordHooks {
+  fileprivate struct Sneaky: Record {
     @TaskLocal static var codes: Locked<[LarchError.Code]>?
 
     var id = RecordID<Sneaky>()
@@ -87,7 +90,10 @@ struct CombinedTests {
       return name.uppercased()
     }
 
-    static let schema = Schema<Sneaky> { Index(\.shout, name: "shout") }
+    static let schema = Schema<Sneaky> {
+      Index(\.shout, name: "shout")
+      WillSave { _, _ in }
+    }
   }
 
   fileprivate struct Plain: Record {

@@ -75,9 +75,13 @@ struct CommitHookTests {
   }
 
   /// Tells the store of what happened, from a hook that has nothing but the ambient store.
-  private struct Order: RecordHooks {
+  private struct Order: Record {
     var id = RecordID<Order>()
     var total: Int
+
+    static let schema = Schema<Order> {
+      DidCommit { $0.didCommit($1) }
+    }
 
     func didCommit(_ change: RecordChange) {
       Journal.notes.withLock { notes in

@@ -14,6 +14,15 @@ enum Office {
       HasMany(\Person.company, onDelete: .destroy)
       HasMany(\Visit.company, onDelete: .nullify)
       HasMany(\Contract.company, onDelete: .deny)
+      WillSave { try $0.willSave(in: $1) }
+      WillInsert { try $0.willInsert(in: $1) }
+      WillUpdate { try $0.willUpdate(from: $1, in: $2) }
+      DidInsert { try $0.didInsert(in: $1) }
+      DidUpdate { try $0.didUpdate(from: $1, in: $2) }
+      DidSave { try $0.didSave(in: $1) }
+      WillDelete { try $0.willDelete(in: $1) }
+      DidDelete { try $0.didDelete(in: $1) }
+      DidCommit { $0.didCommit($1) }
     }
   }
 
@@ -30,6 +39,15 @@ enum Office {
       BelongsTo(\.company, to: Company.self)
       HasMany(\Note.person, onDelete: .destroy)
       ManyToMany(Club.self, named: "members")
+      WillSave { try $0.willSave(in: $1) }
+      WillInsert { try $0.willInsert(in: $1) }
+      WillUpdate { try $0.willUpdate(from: $1, in: $2) }
+      DidInsert { try $0.didInsert(in: $1) }
+      DidUpdate { try $0.didUpdate(from: $1, in: $2) }
+      DidSave { try $0.didSave(in: $1) }
+      WillDelete { try $0.willDelete(in: $1) }
+      DidDelete { try $0.didDelete(in: $1) }
+      DidCommit { $0.didCommit($1) }
     }
   }
 
@@ -48,7 +66,18 @@ enum Office {
     var name: String
     var company: RecordID<Company>?
 
-    static let schema = Schema<Visit> { BelongsTo(\.company, to: Company.self) }
+    static let schema = Schema<Visit> {
+      BelongsTo(\.company, to: Company.self)
+      WillSave { try $0.willSave(in: $1) }
+      WillInsert { try $0.willInsert(in: $1) }
+      WillUpdate { try $0.willUpdate(from: $1, in: $2) }
+      DidInsert { try $0.didInsert(in: $1) }
+      DidUpdate { try $0.didUpdate(from: $1, in: $2) }
+      DidSave { try $0.didSave(in: $1) }
+      WillDelete { try $0.willDelete(in: $1) }
+      DidDelete { try $0.didDelete(in: $1) }
+      DidCommit { $0.didCommit($1) }
+    }
   }
 
   /// Keeps its company.

@@ -19,7 +19,7 @@ enum Ledger {
     }
   }
 
-  struct Company: RecordHooks, Hashable {
+  struct Company: Record, Hashable {
     var id = RecordID<Company>()
     var name = 0
     var peopleCount = 0
@@ -27,6 +27,9 @@ enum Ledger {
     static let schema = Schema<Company> {
       HasMany(\Person.company, onDelete: .destroy)
       HasMany(\Visit.company, onDelete: .nullify)
+      WillSave { try $0.willSave(in: $1) }
+      WillDelete { try $0.willDelete(in: $1) }
+      DidDelete { try $0.didDelete(in: $1) }
     }
 
     mutating func willSave(in tx: WriteTransaction) throws {
@@ -42,7 +45,7 @@ enum Ledger {
     }
   }
 
-  struct Person: RecordHooks, Hashable {
+  struct Person: Record, Hashable {
     var id = RecordID<Person>()
     var name = 0
     var company: RecordID<Company>?
@@ -58,6 +61,11 @@ enum Ledger {
       HasMany(\Note.person, onDelete: .destroy)
       HasMany(\Contract.person, onDelete: .deny)
       ManyToMany(Club.self, named: "members")
+      WillSave { try $0.willSave(in: $1) }
+      DidInsert { try $0.didInsert(in: $1) }
+      DidUpdate { try $0.didUpdate(from: $1, in: $2) }
+      WillDelete { try $0.willDelete(in: $1) }
+      DidDelete { try $0.didDelete(in: $1) }
     }
 
     mutating func willSave(in tx: WriteTransaction) throws {
@@ -90,14 +98,20 @@ enum Ledger {
     }
   }
 
-  struct Note: RecordHooks, Hashable {
+  struct Note: Record, Hashable {
     var id = RecordID<Note>()
     var text = 0
     var person: RecordID<Person>?
     /// The note of the same person before it goes with it.
     var takesSibling = false
 
-    static let schema = Schema<Note> { BelongsTo(\.person, to: Person.self) }
+    static let schema = Schema<Note> {
+      BelongsTo(\.person, to: Person.self)
+      DidInsert { try $0.didInsert(in: $1) }
+      DidUpdate { try $0.didUpdate(from: $1, in: $2) }
+      WillDelete { try $0.willDelete(in: $1) }
+      DidDelete { try $0.didDelete(in: $1) }
+    }
 
     func didInsert(in tx: WriteTransaction) throws {
       try Bomb.tick()
@@ -121,12 +135,16 @@ enum Ledger {
   }
 
   /// Loses its company, and counts its changes.
-  struct Visit: RecordHooks, Hashable {
+  struct Visit: Record, Hashable {
     var id = RecordID<Visit>()
     var company: RecordID<Company>?
     var changes = 0
 
-    static let schema = Schema<Visit> { BelongsTo(\.company, to: Company.self) }
+    static let schema = Schema<Visit> {
+      BelongsTo(\.company, to: Company.self)
+      WillUpdate { try $0.willUpdate(from: $1, in: $2) }
+      DidSave { try $0.didSave(in: $1) }
+    }
 
     mutating func willUpdate(from stored: Visit, in tx: WriteTransaction) throws {
       try Bomb.tick()

@@ -47,7 +47,7 @@ final class Script: @unchecked Sendable {
 }
 
 /// A record whose hooks do what the script of the test says.
-protocol Scripted: RecordHooks {
+protocol Scripted: Record {
   var name: String { get set }
 }
 

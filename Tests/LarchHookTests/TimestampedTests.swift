@@ -25,7 +25,7 @@ struct TimestampedTests {
   }
 
   /// Names of its own, ids of its own, and hooks.
-  fileprivate struct Letter: Timestamped, RecordHooks, Hashable {
+  fileprivate struct Letter: Timestamped, Hashable {
     var id: String
     var text: String
     var sent: Date?
@@ -36,6 +36,11 @@ struct TimestampedTests {
       case id, text, sent
       case createdAt = "c"
       case updatedAt = "u"
+    }
+
+    static let schema = Schema<Letter> {
+      WillSave { try $0.willSave(in: $1) }
+      DidSave { try $0.didSave(in: $1) }
     }
 
     mutating func willSave(in tx: WriteTransaction) throws {

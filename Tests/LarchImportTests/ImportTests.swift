@@ -162,10 +162,15 @@ struct ImportTests {
     }
   }
 
-  struct Checked: Record, RecordHooks {
+  struct Checked: Record {
     struct Refused: Error {}
     var id: Int
     var value: Int
+
+    static let schema = Schema<Checked> {
+      WillSave { try $0.willSave(in: $1) }
+    }
+
     mutating func willSave(in tx: WriteTransaction) throws {
       if value % 10 == 3 {
         var other = Guest(name: "left behind")

@@ -49,12 +49,18 @@ enum Fixtures {
   }
 
   /// Its hooks make something else of it, and refuse some.
-  struct Article: Record, RecordHooks, Equatable {
+  struct Article: Record, Equatable {
     var id = RecordID<Article>()
     var title: String
     var version = 0
 
     struct Refused: Error {}
+
+    static let schema = Schema<Article> {
+      WillSave { try $0.willSave(in: $1) }
+      WillInsert { try $0.willInsert(in: $1) }
+      WillUpdate { try $0.willUpdate(from: $1, in: $2) }
+    }
 
     mutating func willSave(in tx: WriteTransaction) throws {
       title = title.trimmingCharacters(in: .whitespaces)

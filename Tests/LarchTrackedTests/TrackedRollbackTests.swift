@@ -290,9 +290,14 @@ struct TrackedRollbackTests {
 
   @Test("A hook that refuses a save leaves records that its hooks persisted undone")
   func hooks() throws {
-    struct Guarded: Record, RecordHooks {
+    struct Guarded: Record {
       static let inner = Locked<Tracked<Page>?>(nil)
       var id = RecordID<Guarded>()
+
+      static let schema = Schema<Guarded> {
+        DidSave { try $0.didSave(in: $1) }
+      }
+
       func didSave(in tx: WriteTransaction) throws {
         var page = Tracked(Page(id: "p"))
         try page.persist(in: tx)

@@ -114,7 +114,7 @@ struct WritePathTests {
     }
   }
 
-  struct Timed: Record, Timestamped, RecordHooks {
+  struct Timed: Record, Timestamped {
     var id = RecordID<Timed>()
     var name = ""
     var createdAt: Date?
@@ -131,6 +131,8 @@ struct WritePathTests {
     static let schema = Schema<Timed> {
       Validate(\.name, .presence, .length(...5), .uniqueness)
       Validate(\.createdAt, .presence)
+      WillSave { try $0.willSave(in: $1) }
+      DidSave { try $0.didSave(in: $1) }
     }
   }
 

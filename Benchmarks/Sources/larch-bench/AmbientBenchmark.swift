@@ -30,10 +30,14 @@ enum AmbientBenchmark {
     var updatedAt: Date?
   }
 
-  struct Hooked: Record, RecordHooks {
+  struct Hooked: Record {
     var id = RecordID<Hooked>()
     var name: String
     var number: Int
+
+    static let schema = Schema<Hooked> {
+      WillSave { _, _ in }
+    }
   }
 
   private static let count = 2_000

@@ -56,7 +56,7 @@ extension Record {
   /// - Throws: as `save()`.
   /// - Complexity: as `save()`.
   public nonisolated(nonsending) func saved() async throws -> Self {
-    try await AmbientStore.chosen().write { tx in
+    try await AmbientStore.chosen().writeSuspending { tx in
       var record = self
       try tx.save(&record)
       return record
@@ -68,7 +68,7 @@ extension Record {
   /// - Throws: as `insert()`.
   /// - Complexity: as `save()`.
   public nonisolated(nonsending) func inserted() async throws -> Self {
-    try await AmbientStore.chosen().write { tx in
+    try await AmbientStore.chosen().writeSuspending { tx in
       var record = self
       try tx.insert(&record)
       return record
@@ -80,7 +80,7 @@ extension Record {
   /// - Throws: as `update()`.
   /// - Complexity: as `save()`.
   public nonisolated(nonsending) func updated() async throws -> Self {
-    try await AmbientStore.chosen().write { tx in
+    try await AmbientStore.chosen().writeSuspending { tx in
       var record = self
       try tx.update(&record)
       return record
@@ -98,7 +98,7 @@ extension Record {
     by keyPath: any KeyPath<Self, Value> & Sendable, _ value: Value,
     create: @escaping @Sendable () throws -> Self
   ) async throws -> Self {
-    try await AmbientStore.chosen().write { tx in
+    try await AmbientStore.chosen().writeSuspending { tx in
       try tx.findOrCreate(Self.self, by: keyPath, value, create: create)
     }
   }
@@ -111,7 +111,7 @@ extension Record {
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) static func delete(_ id: ID) async throws -> Bool {
-    try await AmbientStore.chosen().write { tx in try tx.delete(Self.self, id) }
+    try await AmbientStore.chosen().writeSuspending { tx in try tx.delete(Self.self, id) }
   }
 
   /// Deletes all records of the type as a query does, without blocking the task's thread.
@@ -132,7 +132,7 @@ extension Record {
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) static func erase() async throws -> Int {
-    try await AmbientStore.chosen().write { tx in try tx.erase(Self.self) }
+    try await AmbientStore.chosen().writeSuspending { tx in try tx.erase(Self.self) }
   }
 }
 

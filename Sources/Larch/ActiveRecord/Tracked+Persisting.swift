@@ -45,7 +45,7 @@ extension Tracked {
     settle()
     guard let task = try PersistTask(self) else { return nil }
     let store = try store ?? AmbientStore.chosen()
-    return take(try await store.write { try task.run(in: $0) })
+    return take(try await store.writeSuspending { try task.run(in: $0) })
   }
 
   private mutating func take(_ result: PersistResult<R>) -> RecordChange? {

@@ -142,7 +142,7 @@ extension CollectionSchema {
     self.init(
       name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
       idKind: stored.idKind, indexes: indexes, declareDefaults: nil, typed: NoDeclarations(),
-      rulesRunCode: false,
+      hasHooks: false, rulesRunCode: false,
       decodedKeys: { record, coder, _, isWanted, _ in
         let positions = indexes.indices.reduce(UInt64(0)) { found, position in
           isWanted(position) ? found | 1 << UInt64(position) : found

@@ -94,7 +94,7 @@ final class ImportBatch<R: Record> {
         failures = []
         for element in rest {
           do {
-            let saved = try tx.savepoint {
+            let saved = try tx.undoablePart {
               var waiting = WaitingElements(tx)
               var saved: RecordImporter<R>.Saved?
               try waiting.note(element.place) { saved = try importer.save(element, in: tx) }

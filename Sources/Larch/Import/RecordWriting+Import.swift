@@ -92,7 +92,7 @@ extension RecordWriting {
     case .stop:
       return try _writing { tx in
         if !isInside { return try importer.importAll(in: tx, isWhole: true) }
-        return try tx.savepoint { try importer.importAll(in: tx, isWhole: false) }
+        return try tx.undoablePart { try importer.importAll(in: tx, isWhole: false) }
       }
     }
   }

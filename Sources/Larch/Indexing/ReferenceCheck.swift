@@ -41,7 +41,7 @@ final class ReferenceCheck {
       for reference in collection.references where reference.number == item.index {
         let isFound: Bool?
         if item.isCut {
-          isFound = try leadsSomewhere(after, reference, collection)
+          isFound = try missing(after, reference, collection) == nil
         } else {
           isFound = try reference.schema.form.withID(inKey: key) { target in
             try isThere(target, reference, id, collection)
@@ -104,19 +104,20 @@ final class ReferenceCheck {
     id.count == 8 && id.loadUnaligned(as: UInt64.self) == UInt64(0x80)
   }
 
-  /// Whether every id of a reference leads to a record, by the decoded record.
-  private func leadsSomewhere(
+  /// The first id of a reference that leads to no record, by the decoded record.
+  private func missing(
     _ record: UnsafeRawBufferPointer, _ reference: SavedReference, _ collection: CollectionHandle
-  ) throws -> Bool {
-    if !reference.isEnforced { return true }
+  ) throws -> [UInt8]? {
+    if !reference.isEnforced { return nil }
     let transaction = try context.transaction()
-    var isEverythingThere = true
+    var missing: [UInt8]?
     try collection.schema.referencedIDs(
       record, context.coder, reference.schema.declaration, &writer
     ) { target in
-      if try reference.target.get(target, in: transaction) == nil { isEverythingThere = false }
+      if missing != nil { return }
+      if try reference.target.get(target, in: transaction) == nil { missing = [UInt8](target) }
     }
-    return isEverythingThere
+    return missing
   }
 
   /// Looks up both ends of a link.
@@ -146,11 +147,11 @@ final class ReferenceCheck {
       try item.id.withUnsafeBytes { id in
         guard let stored = try item.collection.records.get(id, in: transaction) else { return }
         let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
-        if try leadsSomewhere(record, item.reference, item.collection) { return }
+        guard let target = try missing(record, item.reference, item.collection) else { return }
         found.append(
           (
             place, item.reference.targetStored.id,
-            dangling(id, item.reference.key, item.collection)
+            dangling(id, item.reference, target, item.collection)
           ))
       }
     }
@@ -177,8 +178,8 @@ final class ReferenceCheck {
         // Deleted again, or saved with another reference, it says nothing any more.
         guard let stored = try item.collection.records.get(id, in: transaction) else { return }
         let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
-        guard try leadsSomewhere(record, item.reference, item.collection) else {
-          throw dangling(id, item.reference.key, item.collection)
+        if let target = try missing(record, item.reference, item.collection) {
+          throw dangling(id, item.reference, target, item.collection)
         }
       }
     }
@@ -201,15 +202,20 @@ final class ReferenceCheck {
   }
 
   private func dangling(
-    _ id: UnsafeRawBufferPointer, _ key: String, _ collection: CollectionHandle
+    _ id: UnsafeRawBufferPointer, _ reference: SavedReference, _ missing: [UInt8],
+    _ collection: CollectionHandle
   ) -> LarchError {
     LarchError(
       .danglingReference,
       "A record refers to one that was not there at the end of the transaction; save that one too, or set the property to nil."
     ) {
       $0.collection = collection.stored.name
-      $0.field = key
+      $0.field = reference.key
       $0.id = collection.stored.idKind.text(of: id)
+      let target = reference.targetStored
+      let other = missing.withUnsafeBytes { target.idKind.text(of: $0) }
+      $0.otherID = other
+      $0.detail = "no \(target.name) has the id \(other)"
     }
   }
 }

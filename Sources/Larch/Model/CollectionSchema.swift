@@ -122,7 +122,7 @@ final class CollectionSchema: Sendable {
   init(
     name: String, typeName: String, type: any Record.Type, idKind: RecordIDKind,
     indexes: [IndexSchema], declareDefaults: (@Sendable (RecordCoder) throws -> Void)?,
-    typed: any AnyObject & Sendable, rulesRunCode: Bool, defaults: Set<String> = [],
+    typed: any AnyObject & Sendable, hasHooks: Bool, rulesRunCode: Bool, defaults: Set<String> = [],
     standInDefaults: Set<String> = [], renames: Renames = Renames(),
     decodedKeys: @escaping DecodedKeys,
     referencedIDs: @escaping ReferencedIDs
@@ -131,7 +131,7 @@ final class CollectionSchema: Sendable {
     self.typeName = typeName
     self.type = type
     typeID = ObjectIdentifier(type)
-    hasHooks = type is any _HookedRecord.Type
+    self.hasHooks = hasHooks
     self.savesRunCode = hasHooks || rulesRunCode
     self.idKind = idKind
     self.indexes = indexes

@@ -18,6 +18,7 @@ public struct Schema<R: Record>: Sendable {
   let validations: [ValidationDeclaration<R>]
   let renames: [RenameDeclaration<R>]
   let versions: [VersionDeclaration<R>]
+  let hooks: [_DeclaredHook<R>]
 
   /// A schema without declarations.
   public init() {
@@ -27,6 +28,7 @@ public struct Schema<R: Record>: Sendable {
     validations = []
     renames = []
     versions = []
+    hooks = []
   }
 
   /// A schema of the declarations in the closure.
@@ -37,6 +39,7 @@ public struct Schema<R: Record>: Sendable {
     var validations: [ValidationDeclaration<R>] = []
     var renames: [RenameDeclaration<R>] = []
     var versions: [VersionDeclaration<R>] = []
+    var hooks: [_DeclaredHook<R>] = []
     for element in declarations() {
       switch element.kind {
       case .index(let index): indexes.append(index)
@@ -45,6 +48,7 @@ public struct Schema<R: Record>: Sendable {
       case .validation(let validation): validations.append(validation)
       case .rename(let rename): renames.append(rename)
       case .version(let version): versions.append(version)
+      case .hook(let hook): hooks.append(hook)
       }
     }
     self.indexes = indexes
@@ -53,6 +57,7 @@ public struct Schema<R: Record>: Sendable {
     self.validations = validations
     self.renames = renames
     self.versions = versions
+    self.hooks = hooks
   }
 }
 
@@ -65,6 +70,7 @@ public struct SchemaElement<R: Record>: Sendable {
     case validation(ValidationDeclaration<R>)
     case rename(RenameDeclaration<R>)
     case version(VersionDeclaration<R>)
+    case hook(_DeclaredHook<R>)
   }
 
   let kind: Kind
@@ -129,6 +135,11 @@ public enum SchemaBuilder<R: Record> {
   /// A line that declares which property counts the saves of a record.
   public static func buildExpression(_ version: Versioned<R>) -> [SchemaElement<R>] {
     [SchemaElement(kind: .version(version.declaration))]
+  }
+
+  /// A line that declares a hook.
+  public static func buildExpression<Line: _HookLine<R>>(_ hook: Line) -> [SchemaElement<R>] {
+    [SchemaElement(kind: .hook(hook._declared))]
   }
 
   /// All lines together.

@@ -43,7 +43,8 @@ enum SchemaCompiler {
     return CollectionSchema(
       name: name, typeName: typeName, type: type, idKind: R.ID._idKind,
       indexes: indexes, declareDefaults: defaults.declaration(for: type),
-      typed: TypedDeclarations<R>(declarations, program, version), rulesRunCode: program.runsCode,
+      typed: TypedDeclarations<R>(declarations, program, version, HookProgram(declared.hooks)),
+      hasHooks: !declared.hooks.isEmpty, rulesRunCode: program.runsCode,
       defaults: defaults.names, standInDefaults: defaults.standInNames,
       renames: renames,
       decodedKeys: { bytes, coder, writer, isWanted, emit in
@@ -281,8 +282,8 @@ final class TypedDeclarations<R: Record>: Sendable {
   let validations: ValidationProgram
   /// Whether the bytes of a record are its properties as they lie in memory.
   let isMemberwise: Bool
-  /// Whether code of the type runs with its saves and deletions.
-  let hasHooks: Bool
+  /// What runs with its saves and deletions; nil where nothing does.
+  let hooks: HookProgram<R>?
   /// The type, where it keeps its times.
   let timestamped: (any Timestamped.Type)?
   /// The property that counts the saves, where there is one.
@@ -292,16 +293,16 @@ final class TypedDeclarations<R: Record>: Sendable {
 
   init(
     _ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram,
-    _ version: VersionDeclaration<R>?
+    _ version: VersionDeclaration<R>?, _ hooks: HookProgram<R>?
   ) {
     self.indexes = indexes
     keys = indexes.map(\.keys)
     self.validations = validations
     isMemberwise = R.self is any MemberwiseCoded.Type
-    hasHooks = R.self is any _HookedRecord.Type
+    self.hooks = hooks
     timestamped = R.self as? any Timestamped.Type
     self.version = version
-    isPlain = !hasHooks && validations.isEmpty && timestamped == nil && version == nil
+    isPlain = hooks == nil && validations.isEmpty && timestamped == nil && version == nil
   }
 }
 

@@ -33,7 +33,7 @@ public struct AmbientStore: RecordWriting, Sendable {
     case .transaction(let transaction):
       guard let writer = transaction as? WriteTransaction else { throw AmbientStore._cannotWrite() }
       return try body(writer)
-    case .store(let store): return try store.write(body)
+    case .store(let store): return try store._writing(body)
     }
   }
 

@@ -25,19 +25,21 @@ extension MigrationTransaction {
       var entry = try cursor.first()
       while let here = entry {
         let record = try RecordEnvelope.open(here.value, id: here.key, in: holder)
-        var isDangling = false
+        var missing: String?
         do {
           try holder.schema.referencedIDs(
             record, context.coder, reference.declaration, &writer
           ) { id in
-            if try target.records.get(id, in: transaction) == nil { isDangling = true }
+            if missing == nil, try target.records.get(id, in: transaction) == nil {
+              missing = target.stored.idKind.text(of: id)
+            }
           }
         } catch let error as LarchError {
           // Another migration will rewrite them as their type.
           if intermediate.contains(holder.stored.name) { return }
           throw RecordEnvelope.naming(error, here.key, holder.stored)
         }
-        if isDangling {
+        if let missing {
           throw LarchError(
             .danglingReference,
             "A record refers to one that is not there after a migration; remove the reference in the migration, or keep the record."
@@ -45,6 +47,8 @@ extension MigrationTransaction {
             $0.collection = holder.stored.name
             $0.field = key
             $0.id = holder.stored.idKind.text(of: here.key)
+            $0.otherID = missing
+            $0.detail = "no \(target.stored.name) has the id \(missing)"
           }
         }
         entry = try cursor.next()

@@ -31,7 +31,7 @@ public final class QueryCursor<R: Record> {
   /// Ends it before the last record, and gives back what it holds. Also done by the end of the
   /// transaction.
   public func close() {
-    if transaction.isLive { rows.close() }
+    if transaction.isLive { rows.end() }
   }
 }
 
@@ -80,6 +80,12 @@ final class QueryRows: OpenCursor {
     run.close()
     onClose?(run)
     self.run = nil
+  }
+
+  /// Gives back what it holds: no row comes after it.
+  func end() {
+    close()
+    ids = nil
   }
 
   func next<R: Record>(_ access: RecordAccess<R>) throws -> R? {

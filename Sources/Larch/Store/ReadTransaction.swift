@@ -132,7 +132,8 @@ extension ReadTransaction {
   /// for person in try tx.all(Person.self) where person.age > 30 { names.append(person.name) }
   /// ```
   ///
-  /// Use the sequence inside the closure. In a write the records may be changed, inserted and
+  /// Use the sequence inside the closure: after it the sequence gives nothing, and the `error` of its
+  /// iterator is `.transactionEnded`. In a write the records may be changed, inserted and
   /// deleted while it runs: it goes on behind the record it gave last, up to the highest id that
   /// was there when it began. A record that cannot be read ends the sequence, and the error is
   /// thrown when the closure returns.

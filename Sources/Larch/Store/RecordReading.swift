@@ -31,5 +31,7 @@ extension Store: RecordWriting {
   public func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T { try read(body) }
 
   /// In a transaction of its own.
-  public func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T { try write(body) }
+  public func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
+    try writeBlocking(.ofStore, body)
+  }
 }

@@ -17,12 +17,16 @@ public struct RecordSequence<R: Record>: Sequence {
     let cursor: RecordCursor
 
     /// The next record, or nil after the last one or after an error, which the transaction then
-    /// throws at its end.
+    /// throws at its end. Nil too when the transaction is over, or on another thread: ``error`` is
+    /// `.transactionEnded` then.
     ///
     /// - Complexity: O(1) while the transaction changes nothing, else one search.
     public mutating func next() -> R? {
       cursor.nextRecord(R.self)
     }
+
+    /// Why the iterator gave nil before the last record; nil where it did not.
+    public var error: (any Error)? { cursor.error }
   }
 }
 
@@ -46,6 +50,8 @@ final class RecordCursor: OpenCursor {
   @exclusivity(unchecked) private var cursor: LMDBCursor?
   private var hasStarted = false
   private var isAtEnd = false
+  /// Whether it was asked for a record after the end of its transaction.
+  private var hasOutlived = false
   @exclusivity(unchecked) private var changeCount: Int
   /// The last key that was given, in a transaction that may change records.
   private var lastKey: [UInt8] = []
@@ -64,6 +70,11 @@ final class RecordCursor: OpenCursor {
   }
 
   deinit { if cursor != nil { transaction.unregister(self) } }
+
+  /// Why it ended before the last record.
+  var error: (any Error)? {
+    hasOutlived ? TransactionContext.ended : transaction.sequenceError
+  }
 
   /// Gives the LMDB cursor back. The next step opens another one, behind the last key.
   override func close() { cursor = nil }
@@ -104,11 +115,11 @@ final class RecordCursor: OpenCursor {
 
   @inline(never)
   private func slowNext() -> LMDBEntry? {
-    // A misuse in the program, which an iterator has no way to throw; no data comes here.
-    precondition(
-      transaction.isLive,
-      "A sequence of records was used after its transaction ended. Use it inside the closure, or make an array of it there."
-    )
+    // An iterator has no way to throw, and the transaction none that is over.
+    guard transaction.isLive else {
+      if !isAtEnd { hasOutlived = true }
+      return nil
+    }
     if isAtEnd || transaction.sequenceError != nil { return nil }
     do {
       return try next()

@@ -9,7 +9,7 @@ extension Store {
   /// - Complexity: as ``RecordWriting/save(_:)``, beside a change of threads.
   public nonisolated(nonsending) func save<R: Record>(_ record: inout R) async throws {
     let original = record
-    record = try await write { tx in
+    record = try await writeSuspending { tx in
       var record = original
       try tx.save(&record)
       return record
@@ -25,7 +25,7 @@ extension Store {
     _ record: inout R, ifUnchanged original: R
   ) async throws {
     let before = record
-    record = try await write { tx in
+    record = try await writeSuspending { tx in
       var record = before
       try tx.save(&record, ifUnchanged: original)
       return record
@@ -38,7 +38,7 @@ extension Store {
   /// - Complexity: as ``RecordWriting/insert(_:)``, beside a change of threads.
   public nonisolated(nonsending) func insert<R: Record>(_ record: inout R) async throws {
     let original = record
-    record = try await write { tx in
+    record = try await writeSuspending { tx in
       var record = original
       try tx.insert(&record)
       return record
@@ -50,7 +50,7 @@ extension Store {
   /// - Throws: `CancellationError` as ``save(_:)``; as `RecordWriting.update(_:)`.
   /// - Complexity: as `RecordWriting.update(_:)`, beside a change of threads.
   public nonisolated(nonsending) func update<R: Record>(_ record: R) async throws {
-    try await write { tx in try tx.update(record) }
+    try await writeSuspending { tx in try tx.update(record) }
   }
 
   /// Replaces the stored record that has the id of this one, and brings the record up to date,
@@ -60,7 +60,7 @@ extension Store {
   /// - Complexity: as `RecordWriting.update(_:)`, beside a change of threads.
   public nonisolated(nonsending) func update<R: Record>(_ record: inout R) async throws {
     let original = record
-    record = try await write { tx in
+    record = try await writeSuspending { tx in
       var record = original
       try tx.update(&record)
       return record
@@ -88,7 +88,7 @@ extension Store {
   public nonisolated(nonsending) func delete<R: Record>(_ type: R.Type, _ id: R.ID) async throws
     -> Bool
   {
-    try await write { tx in try tx.delete(type, id) }
+    try await writeSuspending { tx in try tx.delete(type, id) }
   }
 
   /// Deletes the records that the query describes, without blocking the task's thread.
@@ -98,7 +98,7 @@ extension Store {
   /// - Complexity: as ``RecordWriting/delete(_:)-(Query<R>)``, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) func delete<R: Record>(_ query: Query<R>) async throws -> Int {
-    try await write { tx in try tx.delete(query) }
+    try await writeSuspending { tx in try tx.delete(query) }
   }
 
   /// Changes each record that the query describes, and saves it, without blocking the task's
@@ -111,7 +111,7 @@ extension Store {
   public nonisolated(nonsending) func update<R: Record>(
     _ query: Query<R>, _ change: @escaping @Sendable (inout R) throws -> Void
   ) async throws -> Int {
-    try await write { tx in try tx.update(query, change) }
+    try await writeSuspending { tx in try tx.update(query, change) }
   }
 
   /// Deletes all records of the type, without blocking the task's thread.
@@ -121,6 +121,6 @@ extension Store {
   /// - Complexity: as ``RecordWriting/erase(_:)``, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) func erase<R: Record>(_ type: R.Type) async throws -> Int {
-    try await write { tx in try tx.erase(type) }
+    try await writeSuspending { tx in try tx.erase(type) }
   }
 }

@@ -1,8 +1,25 @@
-/// Thrown inside `Store.transaction(_:)` to undo it and go on without an error.
+/// Thrown inside a transaction to undo it and go on without an error.
+///
+/// It ends the innermost `Store.transaction(_:)`, `Store.write(_:)` or
+/// ``WriteTransaction/savepoint(_:)`` around it. `Store.transaction(_:)` returns nil then; the others
+/// do so where their closure returns an optional, and nothing where it returns nothing. A closure
+/// that returns anything else leaves no value to go on with, so the error is passed on.
 public struct Rollback: Error, Sendable {
   /// Undoes the innermost transaction.
   public init() {}
+
+  /// What a closure that was undone returns; nil where its type has no such value.
+  static func result<T>(_ type: T.Type) -> T? {
+    if let nothing = () as? T { return nothing }
+    return (type as? any OptionalResult.Type)?.none as? T
+  }
 }
+
+private protocol OptionalResult {
+  static var none: Self { get }
+}
+
+extension Optional: OptionalResult {}
 
 extension Store {
   /// Runs `body` as one change of the ambient store: what it saves and deletes without naming a
@@ -37,7 +54,7 @@ extension Store {
       switch try AmbientStore()._target() {
       case .transaction(let running):
         guard let running = running as? WriteTransaction else { throw AmbientStore._cannotWrite() }
-        return try running.savepoint(body)
+        return try running.undoablePart(body)
       case .store(let store):
         return try store.writeBlocking(durability, file: file, line: line) { _ in try body() }
       }
@@ -71,7 +88,7 @@ extension Store {
     _ body: @escaping @Sendable () throws -> T
   ) async throws -> T? {
     do {
-      return try await AmbientStore.chosen().write(
+      return try await AmbientStore.chosen().writeSuspending(
         durability: durability, file: file, line: line
       ) { _ in try body() }
     } catch is Rollback {
@@ -96,6 +113,19 @@ extension Store {
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) func write<T: Sendable>(
+    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ body: @escaping @Sendable (WriteTransaction) throws -> T
+  ) async throws -> T {
+    do {
+      return try await writeSuspending(durability: durability, file: file, line: line, body)
+    } catch let error as Rollback {
+      guard let result = Rollback.result(T.self) else { throw error }
+      return result
+    }
+  }
+
+  /// The same, which passes on all that `body` throws.
+  nonisolated(nonsending) func writeSuspending<T: Sendable>(
     durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {

@@ -14,7 +14,8 @@ extension Store {
   ///   - file: the file that writes, for the log; leave it out.
   ///   - line: the line that writes; leave it out.
   ///   - body: what is to be changed.
-  /// - Throws: what `body` throws, after everything is undone; `.nestedWrite` when called inside
+  /// - Throws: what `body` throws, after everything is undone, but for ``Rollback`` where `body`
+  ///   returns nothing or an optional; `.nestedWrite` when called inside
   ///   a write of the same store; `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`,
   ///   `.schemaChanged`.
   /// - Complexity: two flushes of the disk with `.durable`, none when nothing was changed, beside
@@ -25,7 +26,12 @@ extension Store {
     durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
-    try writeBlocking(durability, file: file, line: line, body)
+    do {
+      return try writeBlocking(durability, file: file, line: line, body)
+    } catch let error as Rollback {
+      guard let result = Rollback.result(T.self) else { throw error }
+      return result
+    }
   }
 
   /// The same for callers that are synchronous, whatever calls them.

@@ -213,7 +213,7 @@ extension WriteTransaction {
   private func executeAsOne(_ planner: DeletionPlanner) throws {
     planner.endReading()
     if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
-      return try savepoint { try execute(planner) }
+      return try undoablePart { try execute(planner) }
     }
     // A savepoint writes what is gathered, and copies each page that is changed again, which many
     // small plans would feel. Here only looking at the records can fail, and it comes first; what

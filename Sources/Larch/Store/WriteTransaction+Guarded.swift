@@ -35,12 +35,12 @@ extension WriteTransaction {
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    if !declarations.hasHooks, declarations.timestamped == nil, declarations.version == nil {
+    if declarations.hooks == nil, declarations.timestamped == nil, declarations.version == nil {
       return try storeValidated(&record, mode, in: collection, declarations)
     }
     let original = record
     do {
-      guard declarations.hasHooks else {
+      guard declarations.hooks != nil else {
         return try storeChecked(&record, mode, in: collection, declarations)
       }
       try asHooked(in: collection) {
@@ -65,7 +65,7 @@ extension WriteTransaction {
     }
     hookDepth += 1
     defer { hookDepth -= 1 }
-    return try savepoint(body)
+    return try undoablePart(body)
   }
 
   /// A save with rules and nothing else.
@@ -99,7 +99,7 @@ extension WriteTransaction {
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    guard let hooks = R.self as? any RecordHooks.Type else {
+    guard let hooks = declarations.hooks else {
       return try storeChecked(&record, mode, in: collection, declarations)
     }
     let isAssigned = try assignID(to: &record, mode, in: collection)
@@ -110,11 +110,11 @@ extension WriteTransaction {
     case .nothing: return
     case .insert:
       try write(&record, step, isLast: false, in: collection, declarations)
-      afterCommit { [record] in hooks.didCommit(record, .inserted) }
+      if hooks.hasCommits { afterCommit { [record] in hooks.didCommit(record, .inserted) } }
       try hooks.run(.didInsert, &record, nil, self)
     case .update(let stored):
       try write(&record, step, isLast: false, in: collection, declarations)
-      afterCommit { [record] in hooks.didCommit(record, .updated) }
+      if hooks.hasCommits { afterCommit { [record] in hooks.didCommit(record, .updated) } }
       if let stored { try hooks.run(.didUpdate, &record, stored, self) }
     }
     try hooks.run(.didSave, &record, nil, self)
@@ -125,7 +125,7 @@ extension WriteTransaction {
   /// A hook may itself save or delete the record, so what there is to do is found out again after
   /// each that changed anything. Each hook runs once.
   private func runHooksBefore<R: Record>(
-    _ record: inout R, _ mode: SaveMode, _ hooks: any RecordHooks.Type,
+    _ record: inout R, _ mode: SaveMode, _ hooks: HookProgram<R>,
     in collection: CollectionHandle, _ declarations: TypedDeclarations<R>
   ) throws -> SaveStep<R> {
     let id = record.id

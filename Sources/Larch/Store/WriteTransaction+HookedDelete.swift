@@ -66,7 +66,7 @@ extension WriteTransaction {
   private func runWillDelete<R: Record>(
     _ doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
   ) throws {
-    guard let hooks = R.self as? any RecordHooks.Type,
+    guard let hooks = declarations(of: type, in: collection).hooks,
       // The hook of another record may have deleted it.
       var record = try record(doomed, type, in: collection)
     else { return }
@@ -78,10 +78,10 @@ extension WriteTransaction {
   private func departure<R: Record>(
     of doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
   ) throws -> (() throws -> Void)? {
-    guard let hooks = R.self as? any RecordHooks.Type,
+    guard let hooks = declarations(of: type, in: collection).hooks,
       let record = try record(doomed, type, in: collection)
     else { return nil }
-    afterCommit { hooks.didCommit(record, .deleted) }
+    if hooks.hasCommits { afterCommit { hooks.didCommit(record, .deleted) } }
     return {
       var record = record
       try hooks.run(.didDelete, &record, nil, self)

@@ -14,7 +14,7 @@ extension RecordWriting {
   @discardableResult
   public func delete<R: Record>(_ query: Query<R>) throws -> Int {
     try _writing { tx in
-      try tx.savepoint { try tx.deleteAll(query) }
+      try tx.undoablePart { try tx.deleteAll(query) }
     }
   }
 
@@ -38,7 +38,7 @@ extension RecordWriting {
   ) throws -> Int {
     try _writing { tx in
       // In the middle of a batch an error must undo what came before it, and only that.
-      try tx.savepoint { try tx.updateAll(query, change) }
+      try tx.undoablePart { try tx.updateAll(query, change) }
     }
   }
 

@@ -25,7 +25,7 @@ extension WriteTransaction {
     case .children(let reference):
       let reference = try related.reference(reference, of: Target.self)
       // An error in the middle must undo what came before it.
-      try savepoint { try addChildren(ids, reference, related) }
+      try undoablePart { try addChildren(ids, reference, related) }
     case .parent(let reference), .listed(let reference):
       let ids = Array(ids)
       try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
@@ -46,12 +46,12 @@ extension WriteTransaction {
       }
       try save(&record)
     case .links:
-      try savepoint {
+      try undoablePart {
         try save(&record)
         try addLink(record.id, end, related)
       }
     case .parent(let reference), .listed(let reference):
-      try savepoint {
+      try undoablePart {
         try save(&record)
         let ids = [record.id]
         try changeOwner(of: related, reference) { $0.addAll(&$1, ids) }
@@ -84,11 +84,11 @@ extension WriteTransaction {
     case .links: try replaceLinks(with: ids, end, related)
     case .through(let near, let far):
       let wanted = Set(ids)
-      try savepoint { try replaceJoins(near, far, with: wanted, related) }
+      try undoablePart { try replaceJoins(near, far, with: wanted, related) }
     case .children(let reference):
       let reference = try related.reference(reference, of: Target.self)
       let wanted = Array(ids)
-      try savepoint {
+      try undoablePart {
         let kept = Set(wanted)
         for id in try self.ids(related) where !kept.contains(id) {
           try removeChild(id, reference, related)

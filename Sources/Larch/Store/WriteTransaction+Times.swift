@@ -56,3 +56,17 @@ extension Timestamped {
     }
   }
 }
+
+extension Record {
+  /// The record in place, where the caller found this type by asking `R.self`.
+  fileprivate static func withSame<R, T>(
+    _ record: inout R, _ body: (inout Self) throws -> T
+  ) rethrows -> T {
+    // Callers have this type from `R.self as?`, so both are one whatever the record holds; a fault
+    // of Larch must not go on and write through a pointer of another type.
+    precondition(R.self == Self.self, "the times are of the type of their record")
+    return try withUnsafeMutablePointer(to: &record) {
+      try body(&UnsafeMutableRawPointer($0).assumingMemoryBound(to: Self.self).pointee)
+    }
+  }
+}

@@ -63,10 +63,21 @@ public class WriteTransaction: ReadTransaction {
   /// }
   /// ```
   ///
-  /// - Throws: what `body` throws, after its changes are undone.
+  /// - Throws: what `body` throws, after its changes are undone; not ``Rollback``, where `body`
+  ///   returns nothing or an optional.
   /// - Complexity: what was gathered for the indexes is written first; a savepoint costs about a
   ///   microsecond beside that.
   public final func savepoint<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try undoablePart(body)
+    } catch let error as Rollback {
+      guard let result = Rollback.result(T.self) else { throw error }
+      return result
+    }
+  }
+
+  /// The same, which passes on all that `body` throws: for code of others in the middle of work.
+  final func undoablePart<T>(_ body: () throws -> T) throws -> T {
     let savepoint = try storage { _ in
       if context.isTakingIn { throw TransactionContext.reentered }
       closeCursors()

@@ -34,7 +34,8 @@ public struct LarchError: Error, Sendable {
     public var field: String?
     /// The id of the record that the operation was about.
     public var id: String?
-    /// The id of the record that is in the way, for a unique conflict.
+    /// The id of the record that is in the way, for a unique conflict; that of the record that is
+    /// missing, for a dangling reference.
     public var otherID: String?
     /// The path of the store file.
     public var path: String?

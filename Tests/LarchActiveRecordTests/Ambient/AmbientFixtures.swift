@@ -32,12 +32,16 @@ enum Ambient {
   }
 
   /// Each save of it leaves a mark in it.
-  struct Note: Record, RecordHooks, Timestamped, Equatable {
+  struct Note: Record, Timestamped, Equatable {
     var id = RecordID<Note>()
     var text: String
     var saves = 0
     var createdAt: Date?
     var updatedAt: Date?
+
+    static let schema = Schema<Note> {
+      WillSave { try $0.willSave(in: $1) }
+    }
 
     mutating func willSave(in tx: WriteTransaction) throws { saves += 1 }
   }

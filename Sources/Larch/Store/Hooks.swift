@@ -1,0 +1,194 @@
+/// Runs before a record is inserted or updated; it may change the record, but for its id.
+///
+/// Hooks are lines of the schema:
+///
+/// ```swift
+/// struct Person: Record {
+///   var id = RecordID<Person>()
+///   var name: String
+///
+///   static let schema = Schema<Person> {
+///     WillSave { person, tx in
+///       person.name = person.name.trimmingCharacters(in: .whitespaces)
+///     }
+///   }
+/// }
+/// ```
+///
+/// Several of one kind run in the order of their lines.
+///
+/// **A save** runs ``WillSave``, ``WillInsert`` or ``WillUpdate``, the rules of the schema, the write,
+/// ``DidInsert`` or ``DidUpdate``, and ``DidSave``. Where the record equals what is stored after
+/// `WillSave` or `WillUpdate`, nothing is written and no further hook runs. A hook before the write
+/// may itself save or delete the stored record: whether the save inserts or updates is decided by
+/// what is there then.
+///
+/// **A deletion** runs ``WillDelete`` of all records that go, those that were asked for before those
+/// that rules of associations delete with them, while all of them are still there. Then it saves the
+/// records that lose a reference, with their own hooks; then all go at once; then ``DidDelete`` of
+/// each runs, in the same order. The hooks before may change what goes, so the rules are asked again
+/// when they changed anything, and a ``DeleteRule/deny`` is obeyed as things are after them. A
+/// record that a hook keeps from going may have had its `WillDelete` by then; none has it twice.
+///
+/// **After the commit**, when the data is on disk, ``DidCommit`` runs once for each change that was
+/// not undone, in their order: twice for a record that was saved twice. The transaction is over
+/// then; what a hook asks for without naming a store, it asks of the one that was written.
+///
+/// A hook may read and write in the transaction, through 64 hooks inside each other. What it throws
+/// undoes the save or the deletion and whatever its hooks did, and nothing else; the record in
+/// memory is as it was before the call. A hook must not change the id. A write closure may run more
+/// than once (see `Store.write(_:)`), and its hooks with it: what must
+/// happen once belongs into `DidCommit`.
+///
+/// Hooks run wherever records are saved or deleted one by one or by a query, and for records that
+/// a rule of an association changes or deletes. ``WriteTransaction/erase(_:)`` runs none for the
+/// records of the type that it erases, but those of others that rules delete or change with them.
+/// Records with hooks that are deleted are held in memory until the end of the transaction. A type
+/// without hooks pays nothing; one with hooks pays a savepoint for each save.
+public struct WillSave<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (inout R, WriteTransaction) throws -> Void) {
+    _declared = _DeclaredHook(
+      kind: .step(.willSave, { record, _, tx in try body(&record, .of(tx)) }))
+  }
+}
+
+/// Runs before a record is inserted; it may change the record, but for its id. See ``WillSave``.
+public struct WillInsert<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (inout R, WriteTransaction) throws -> Void) {
+    _declared = _DeclaredHook(
+      kind: .step(.willInsert, { record, _, tx in try body(&record, .of(tx)) }))
+  }
+}
+
+/// Runs before a record takes the place of the stored one; it may change the record, but for its id.
+/// See ``WillSave``.
+///
+/// ```swift
+/// WillUpdate { order, stored, tx in
+///   if stored.isPaid { throw OrderError.isPaid }
+/// }
+/// ```
+public struct WillUpdate<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(
+    _ body:
+      @escaping @Sendable (
+        _ record: inout R, _ stored: R, _ tx: WriteTransaction
+      ) throws -> Void
+  ) {
+    _declared = _DeclaredHook(
+      kind: .step(
+        .willUpdate,
+        { record, stored, tx in
+          if let stored { try body(&record, stored, .of(tx)) }
+        }))
+  }
+}
+
+/// Runs after a record was inserted. See ``WillSave``.
+public struct DidInsert<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
+    _declared = _DeclaredHook(
+      kind: .step(.didInsert, { record, _, tx in try body(record, .of(tx)) }))
+  }
+}
+
+/// Runs after a record took the place of the previous one. See ``WillSave``.
+///
+/// ```swift
+/// DidUpdate { order, previous, tx in … }
+/// ```
+public struct DidUpdate<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(
+    _ body:
+      @escaping @Sendable (
+        _ record: R, _ previous: R, _ tx: WriteTransaction
+      ) throws -> Void
+  ) {
+    _declared = _DeclaredHook(
+      kind: .step(
+        .didUpdate,
+        { record, previous, tx in
+          if let previous { try body(record, previous, .of(tx)) }
+        }))
+  }
+}
+
+/// Runs after a record was inserted or updated. See ``WillSave``.
+public struct DidSave<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
+    _declared = _DeclaredHook(
+      kind: .step(.didSave, { record, _, tx in try body(record, .of(tx)) }))
+  }
+}
+
+/// Runs before a record is deleted, with the record as it is stored. See ``WillSave``.
+public struct WillDelete<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
+    _declared = _DeclaredHook(
+      kind: .step(.willDelete, { record, _, tx in try body(record, .of(tx)) }))
+  }
+}
+
+/// Runs after a record was deleted. See ``WillSave``.
+public struct DidDelete<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
+    _declared = _DeclaredHook(
+      kind: .step(.didDelete, { record, _, tx in try body(record, .of(tx)) }))
+  }
+}
+
+/// Runs after the transaction of a change was committed and its data is on disk; never when the change
+/// was undone. See ``WillSave``.
+///
+/// ```swift
+/// DidCommit { person, change in announce("\(person.name) was \(change)") }
+/// ```
+public struct DidCommit<R: Record>: _HookLine {
+  /// Met by Larch.
+  public let _declared: _DeclaredHook<R>
+
+  /// Declares the hook.
+  public init(_ body: @escaping @Sendable (R, RecordChange) -> Void) {
+    _declared = _DeclaredHook(kind: .commit(body))
+  }
+}
+
+extension WriteTransaction {
+  /// The transaction that a hook is given.
+  fileprivate static func of(_ tx: AnyObject) -> WriteTransaction {
+    // A transaction alone runs hooks, with itself.
+    unsafeDowncast(tx, to: WriteTransaction.self)
+  }
+}
