@@ -91,6 +91,48 @@ static inline int larch_is_lock_held(int file) {
   return lock.l_type != F_UNLCK;
 }
 
+/* Locks of bytes that belong to an open file and not to a process (fcntl of open file descriptions).
+   The numbers are those of Linux, whose headers show them to some programs only. Not on Darwin, where
+   Larch's own flock would wait for them: no request has this number there. */
+#ifdef __linux__
+enum { larch_ofd_set = 37, larch_ofd_get = 36 };
+#else
+enum { larch_ofd_set = -1, larch_ofd_get = -1 };
+#endif
+
+static inline struct flock larch_bytes(short type, long long start, long long count) {
+  struct flock lock = {0};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = count;
+  return lock;
+}
+
+/* Locks bytes for this open file alone, without waiting: 0 or an errno, EAGAIN when another one has
+   a lock there. */
+static inline int larch_lock_bytes(int file, long long start, long long count) {
+  struct flock lock = larch_bytes(F_WRLCK, start, count);
+  return fcntl(file, larch_ofd_set, &lock) == 0 ? 0 : errno;
+}
+
+static inline void larch_unlock_bytes(int file, long long start, long long count) {
+  struct flock lock = larch_bytes(F_UNLCK, start, count);
+  fcntl(file, larch_ofd_set, &lock);
+}
+
+/* Whether another open file has a lock on one of the bytes: 1, with the last byte of such a lock, or
+   0, or a negative errno. */
+static inline int larch_find_lock(int file, long long start, long long count,
+                                  long long *last) {
+  struct flock lock = larch_bytes(F_WRLCK, start, count);
+  if (fcntl(file, larch_ofd_get, &lock) != 0) return -errno;
+  if (lock.l_type == F_UNLCK) return 0;
+  /* A lock without a length goes to the end of all files. */
+  *last = lock.l_len == 0 ? start + count - 1 : lock.l_start + (lock.l_len - 1);
+  return 1;
+}
+
 /* Brings what was written to a file to the disk, past the cache of the drive: 0 or an errno. */
 static inline int larch_flush(int file) {
 #ifdef __APPLE__

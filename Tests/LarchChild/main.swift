@@ -40,6 +40,8 @@ do {
   case "faults": try faults(Array(arguments.dropFirst()))
   case "fault-peer": try faultPeer(Array(arguments.dropFirst()))
   case "version-writer": try versionWriter(Array(arguments.dropFirst()))
+  case "owned-writer": try ownedWriter(Array(arguments.dropFirst()))
+  case "undone-id": try undoneID(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))
     exit(64)

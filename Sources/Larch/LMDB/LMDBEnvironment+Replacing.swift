@@ -19,6 +19,7 @@ package enum ReplacementStep: String, Sendable, CaseIterable {
 extension LMDBEnvironment {
   /// Puts another file in the place of this one, for everybody who has the store open.
   ///
+  /// `prepare` may change the store before, and tells whether it did; it is asked until it did not.
   /// `fill` makes the new file; it may read the store, which nobody changes meanwhile, and gets the
   /// number above which the transactions of the new file must go on. `announce` changes the old
   /// file so that other processes look at it again. What they throw undoes everything.
@@ -26,6 +27,7 @@ extension LMDBEnvironment {
   /// The commit of the announcement is what counts: before it the old file is the store, after it
   /// the new one is, and whoever comes next gives it the name, should this process die.
   func replaceFile(
+    prepare: (LMDBTransaction) throws -> Bool = { _ in false },
     announce: (LMDBTransaction) throws -> Void,
     fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
   ) throws {
@@ -36,19 +38,27 @@ extension LMDBEnvironment {
     mutex.unlock()
     if isReading { throw ownReadError() }
     try withTurn {
-      while try !attemptToReplace(thread, announce, fill) { try grow(thread) }
+      while try !attemptToReplace(thread, prepare, announce, fill) { try grow(thread) }
     }
   }
 
   /// One run; false when the map was full and nothing was changed.
   private func attemptToReplace(
-    _ thread: UInt, _ announce: (LMDBTransaction) throws -> Void,
+    _ thread: UInt, _ prepare: (LMDBTransaction) throws -> Bool,
+    _ announce: (LMDBTransaction) throws -> Void,
     _ fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
   ) throws -> Bool {
-    let transaction = try beginWrite()
+    var transaction = try beginWrite()
     var isOpen = true
     var isMade = false
     do {
+      // Somebody else may write between the two, and prepare the next.
+      while try prepare(transaction) {
+        isOpen = false
+        guard try commit(transaction, .durable) else { return false }
+        transaction = try beginWrite()
+        isOpen = true
+      }
       let file = try SuccessorFile(for: path)
       isMade = true
       options.replacing?(.begun)

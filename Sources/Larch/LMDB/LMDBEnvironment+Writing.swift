@@ -77,6 +77,7 @@ extension LMDBEnvironment {
         })
       throw failure
     }
+    ids.commit()
     afterCommit(id, durability)
     return true
   }
@@ -92,6 +93,7 @@ extension LMDBEnvironment {
   /// Begins a write with the turn held, in whatever state others have left the environment.
   func beginWrite() throws -> LMDBTransaction {
     attemptHitFullMap = false
+    ids.begin()
     let thread = ThreadIdentity.current
     var isRecovered = false
     while true {

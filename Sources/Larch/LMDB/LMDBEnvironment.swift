@@ -116,6 +116,8 @@ final class LMDBEnvironment: @unchecked Sendable {
   var isReplaced = false
   /// The file has a mark that means nothing and cannot be taken away.
   @exclusivity(unchecked) var keepsMark = false
+  /// What this process gave to records of the file.
+  @exclusivity(unchecked) private(set) var ids = GivenIDs()
   /// How LMDB was last told to commit.
   var currentDurability = LMDBDurability.durable
 
@@ -140,6 +142,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     forkCount = ForkWatch.count
     let opened = try openHandle(sizes: Self.mapSizes(options.reservedMapSize))
     adopt(opened)
+    ids = GivenIDs.of(file)
   }
 
   deinit {

@@ -216,6 +216,7 @@ extension LMDBEnvironment {
     if let closing, !isForked {
       for reader in released { reader.transaction.abort() }
       mdb_env_close(closing)
+      ids.closeEnvironment()
     }
     return true
   }

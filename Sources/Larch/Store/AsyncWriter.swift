@@ -195,11 +195,11 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   /// commit is done on another one.
   func perform<T>(_ write: AsyncWrite<T>) async {
     guard write.begin() else { return }
-    var idsBefore: [UInt32: Int64]?
+    var hasRun = false
     while true {
       let run: Store.Run<T>
       do {
-        guard let done = try group.run(write, &idsBefore) else {
+        guard let done = try group.run(write, &hasRun) else {
           let verdict = await withUnsafeContinuation { continuation in
             group.addWithoutRoom(continuation) { _ in self.isTellingWork = false }
           }

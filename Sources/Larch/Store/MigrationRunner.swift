@@ -110,8 +110,7 @@ struct MigrationRunner {
     defer { transaction.end() }
     let context = writer.context
     do {
-      var idsBefore: [UInt32: Int64]?
-      try writer.begin(lmdb, ids: GivenIDs(), idsBefore: &idsBefore)
+      try writer.begin(lmdb)
       defer { writer.end() }
       try RunningScope.enter(store, transaction) { try migration.body(transaction) }
       if let error = context.failure ?? transaction.sequenceError { throw error }

@@ -234,14 +234,10 @@ extension MigrationTransaction {
     guard stored.idKind == .assigned else { return }
     try storage { transaction in
       let number = id.withUnsafeBytes { WriteContext.number(of: $0) }
-      var highest: Int64 = 0
-      do {
-        var cursor = try LMDBCursor(records, in: transaction)
-        if let last = try cursor.last() { highest = WriteContext.number(of: last.key) }
-      }
+      let highest = try WriteContext.highestID(in: records, transaction)
       let catalog = context.catalog.storage
-      let known = try catalog.highestDeletedID(stored.id, in: transaction)
-      if number > highest, number > known {
+      let known = WriteContext.noted(try catalog.highestDeletedID(stored.id, in: transaction))
+      if number > highest, number > known, number < GivenIDs.limit {
         try catalog.setHighestDeletedID(number, of: stored.id, in: transaction)
       }
     }

@@ -57,6 +57,8 @@ extension Store {
     var before = 0
     var after = 0
     try environment.replaceFile {
+      try noteGivenIDs(in: $0)
+    } announce: {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
     } fill: { path, descriptor, number in
       before = try environment.info().fileSize
@@ -71,5 +73,27 @@ extension Store {
         $0.detail = "\(before) to \(after) bytes"
       })
     return Compaction(bytesBefore: before, bytesAfter: after)
+  }
+
+  /// Notes the ids that this process or another one gave and that are stored nowhere: who has them
+  /// has locks of the old file only. False when there is nothing to note.
+  private func noteGivenIDs(in transaction: LMDBTransaction) throws -> Bool {
+    let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
+    var isChanged = false
+    for collection in try storage.collections(in: transaction)
+    where collection.idKind == .assigned {
+      guard
+        let records = try environment.openDatabase(
+          CatalogStorage.recordsName(collection.id), in: transaction)
+      else { continue }
+      let known = Swift.max(
+        try WriteContext.highestID(in: records, transaction),
+        WriteContext.noted(try storage.highestDeletedID(collection.id, in: transaction)))
+      let given = try environment.ids.highestOfAll(collection.id, above: known, in: environment)
+      if given <= known { continue }
+      try storage.setHighestDeletedID(given, of: collection.id, in: transaction)
+      isChanged = true
+    }
+    return isChanged
   }
 }

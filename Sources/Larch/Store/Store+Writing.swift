@@ -49,7 +49,7 @@ extension Store {
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     let durability = try lmdbDurability(durability)
-    var idsBefore: [UInt32: Int64]?
+    var hasRun = false
     var finished: Run<T>?
     // A run whose commit failed was undone, as one that threw.
     defer { finished?.outcome?.resolve(.undone) }
@@ -59,7 +59,7 @@ extension Store {
         finished?.outcome?.resolve(.undone)
         finished = nil
         guard try self.isCurrent(open, forWriting: transaction) else { return false }
-        finished = try run(body, on: open.writer.context, transaction, &idsBefore, timer)
+        finished = try run(body, on: open.writer.context, transaction, &hasRun, timer)
         return true
       }
       guard isCurrent, let run = finished else {
@@ -112,42 +112,42 @@ extension Store {
 
   /// Runs a closure in an LMDB transaction, which the caller ends.
   ///
-  /// `idsBefore` is nil at the first run, and kept by the caller for those that follow.
+  /// `hasRun` is false before the first run, and kept by the caller for those that follow.
   func run<T>(
     _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
-    _ lmdb: LMDBTransaction, _ idsBefore: inout [UInt32: Int64]?, _ timer: OperationTimer?
+    _ lmdb: LMDBTransaction, _ hasRun: inout Bool, _ timer: OperationTimer?
   ) throws -> Run<T> {
-    guard let timer else { return try run(body, on: writer, lmdb, &idsBefore) }
+    guard let timer else { return try run(body, on: writer, lmdb, &hasRun) }
     timer.begin(environment.turnWait)
     environment.noteTurn(at: timer.place)
     defer { timer.end() }
     return try OperationTimer.run(timer, in: writer.context) {
-      try run(body, on: writer, lmdb, &idsBefore)
+      try run(body, on: writer, lmdb, &hasRun)
     }
   }
 
   private func run<T>(
     _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
-    _ lmdb: LMDBTransaction, _ idsBefore: inout [UInt32: Int64]?
+    _ lmdb: LMDBTransaction, _ hasRun: inout Bool
   ) throws -> Run<T> {
-    if options.runsWritesTwice, idsBefore == nil {
+    if options.runsWritesTwice, !hasRun {
       let child = try lmdb.beginChild()
       defer { child.abort() }
-      let rehearsal = try? runOnce(body, on: writer, child, &idsBefore)
+      let rehearsal = try? runOnce(body, on: writer, child)
       writer.rollBack()
       rehearsal?.outcome?.resolve(.undone)
     }
-    return try runOnce(body, on: writer, lmdb, &idsBefore)
+    hasRun = true
+    return try runOnce(body, on: writer, lmdb)
   }
 
   private func runOnce<T>(
-    _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
-    _ lmdb: LMDBTransaction, _ idsBefore: inout [UInt32: Int64]?
+    _ body: (WriteTransaction) throws -> T, on writer: WriteContext, _ lmdb: LMDBTransaction
   ) throws -> Run<T> {
     let context = writer.context
     var started: WriteTransaction?
     do {
-      try writer.begin(lmdb, ids: ids, idsBefore: &idsBefore)
+      try writer.begin(lmdb)
       defer { writer.end() }
       let transaction = WriteTransaction(writer, versions)
       started = transaction

@@ -29,7 +29,6 @@ public final class Store: Sendable {
   let environment: LMDBEnvironment
   let schema: StoreSchema
   private let state: Locked<State>
-  let ids = GivenIDs()
   /// The versions that were given to records.
   let versions = GivenVersions()
   private let isTemporary: Bool
@@ -75,7 +74,10 @@ public final class Store: Sendable {
     environment.giveUpHeldReads(.closed, of: ObjectIdentifier(self))
     environment.close()
     tell(LogMessage(.debug, .closed, "The store was closed.") { $0.path = path })
-    if isTemporary { ScratchFile.remove(path) }
+    if isTemporary {
+      ScratchFile.remove(path)
+      GivenIDs.forgetGone()
+    }
   }
 }
 

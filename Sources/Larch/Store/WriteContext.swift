@@ -1,23 +1,15 @@
 internal import Foundation
 
-/// The next id of each collection whose ids a store assigns.
-///
-/// A number that was given in a write that threw is not given again while the store is open: the
-/// program may still hold it in a record that it saves later. It belongs to the store, which may
-/// open its catalog anew meanwhile, and is only used by the thread whose turn it is to write.
-final class GivenIDs: @unchecked Sendable {
-  var next: [UInt32: Int64] = [:]
-}
-
 /// The state of the one writer of a store: kept from write to write, used under the writer gate.
 final class WriteContext {
   let context: TransactionContext
   let maintainer: IndexMaintainer
-  private var ids = GivenIDs()
+  /// What this process gave to records of the file.
+  private let ids: GivenIDs
   /// Collections whose next id was compared with the file in this transaction.
   private var checkedCollections: Set<UInt32> = []
-  /// The highest assigned ids that this transaction deleted.
-  private var highestDeletedIDs: [UInt32: Int64] = [:]
+  /// The highest assigned ids that this transaction deleted, or gave to records that were undone.
+  private var highestGoneIDs: [UInt32: Int64] = [:]
   /// Compares stored fields with the properties they come from.
   @exclusivity(unchecked) var proof = FieldProof()
   /// Keys of references, while a deletion looks for what refers to a record.
@@ -32,19 +24,16 @@ final class WriteContext {
   init(_ context: TransactionContext, clock: @escaping @Sendable () -> Date) {
     self.context = context
     self.clock = clock
+    ids = context.environment.ids
     maintainer = IndexMaintainer(context)
     changes = FieldChanges(context.coder)
   }
 
   // MARK: The life of a transaction
 
-  /// Begins a write. A closure that runs again gives the ids that it gave before: `idsBefore` is
-  /// what the first run found, and nil until then.
-  func begin(
-    _ transaction: LMDBTransaction, ids: GivenIDs, idsBefore: inout [UInt32: Int64]?
-  ) throws {
-    self.ids = ids
-    if let idsBefore { ids.next = idsBefore } else { idsBefore = ids.next }
+  /// Begins a write. A closure that runs again gives other ids than before: what it gave then may be
+  /// in records that are outside of it.
+  func begin(_ transaction: LMDBTransaction) throws {
     context.begin(transaction)
     forgetChanges()
     storedShapeCount = try context.catalog.storage.shapeCount(in: transaction)
@@ -56,11 +45,17 @@ final class WriteContext {
     try maintainer.references.finish(isLinked: isLinked)
     try maintainer.flush()
     try storeShapes()
-    try storeHighestDeletedIDs()
+    if ids.hasUndone { noteUndone() }
+    try storeHighestGoneIDs()
+    if !checkedCollections.isEmpty { releaseIDs() }
   }
 
   /// Forgets everything that a commit would have kept.
   func rollBack() {
+    if !checkedCollections.isEmpty {
+      ids.noteUndone()
+      releaseIDs()
+    }
     forgetChanges()
     context.shapes.truncate(to: storedShapeCount)
   }
@@ -71,7 +66,7 @@ final class WriteContext {
     maintainer.discard()
     maintainer.references.discard()
     checkedCollections.removeAll(keepingCapacity: true)
-    highestDeletedIDs.removeAll(keepingCapacity: true)
+    highestGoneIDs.removeAll(keepingCapacity: true)
   }
 
   /// Whether an id is in a list of an association, from either side.
@@ -94,7 +89,6 @@ final class WriteContext {
   struct Savepoint {
     let transaction: LMDBTransaction
     let shapeCount: Int
-    let highestDeletedIDs: [UInt32: Int64]
     let references: (records: Int, links: Int)
   }
 
@@ -104,8 +98,7 @@ final class WriteContext {
     try storeShapes()
     let parent = try context.transaction()
     let savepoint = Savepoint(
-      transaction: parent, shapeCount: storedShapeCount, highestDeletedIDs: highestDeletedIDs,
-      references: maintainer.references.mark)
+      transaction: parent, shapeCount: storedShapeCount, references: maintainer.references.mark)
     context.current = try parent.beginChild()
     return savepoint
   }
@@ -125,8 +118,11 @@ final class WriteContext {
     context.current = savepoint.transaction
     storedShapeCount = savepoint.shapeCount
     context.shapes.truncate(to: savepoint.shapeCount)
-    highestDeletedIDs = savepoint.highestDeletedIDs
-    checkedCollections.removeAll(keepingCapacity: true)
+    // Deletions that are undone may stay noted: what is stored at the end decides.
+    for collection in checkedCollections {
+      highestGoneIDs[collection] = max(
+        highestGoneIDs[collection] ?? 0, ids.highest(collection))
+    }
   }
 
   // MARK: Shapes
@@ -151,37 +147,42 @@ final class WriteContext {
     if !checkedCollections.contains(number) {
       let transaction = try context.transaction()
       let known = max(
-        try highestID(in: collection),
-        try context.catalog.storage.highestDeletedID(number, in: transaction),
-        highestDeletedIDs[number] ?? 0)
-      ids.next[number] = max(ids.next[number] ?? 1, try successor(known, collection))
+        try Self.highestID(in: collection.records, transaction),
+        try Self.noted(context.catalog.storage.highestDeletedID(number, in: transaction)),
+        highestGoneIDs[number] ?? 0)
+      try ids.prepare(number, above: known, in: context.environment)
       checkedCollections.insert(number)
     }
-    let id = ids.next[number] ?? 1
-    ids.next[number] = try successor(id, collection)
-    return id
-  }
-
-  /// Takes note of an assigned id that the program brought along.
-  func noteUsed(_ id: Int64, in collection: CollectionHandle) throws {
-    guard let next = ids.next[collection.stored.id], id >= next else { return }
-    ids.next[collection.stored.id] = try successor(id, collection)
-  }
-
-  private func successor(_ id: Int64, _ collection: CollectionHandle) throws -> Int64 {
-    guard id < Int64.max else {
+    guard let id = try ids.give(number) else {
       throw LarchError(
         .idTooLong, "All ids of the collection are used up; give records ids of your own."
       ) { $0.collection = collection.stored.name }
     }
-    return max(id, 0) + 1
+    return id
   }
 
-  private func highestID(in collection: CollectionHandle) throws -> Int64 {
-    var cursor = try LMDBCursor(collection.records, in: try context.transaction())
-    guard let last = try cursor.last() else { return 0 }
-    return WriteContext.number(of: last.key)
+  /// Takes note of an assigned id that the program brought along.
+  func noteUsed(_ id: Int64, in collection: CollectionHandle) {
+    ids.noteUsed(id, collection.stored.id)
   }
+
+  /// The highest id that a collection has of those that a store may give, or 0.
+  static func highestID(
+    in records: LMDBDatabase, _ transaction: LMDBTransaction
+  ) throws -> Int64 {
+    var cursor = try LMDBCursor(records, in: transaction)
+    guard let last = try cursor.last() else { return 0 }
+    let highest = number(of: last.key)
+    if highest < GivenIDs.limit { return max(highest, 0) }
+    // The program gave that one.
+    let limit = (UInt64(GivenIDs.limit) ^ (1 << 63)).bigEndian
+    let above = try withUnsafeBytes(of: limit) { try cursor.seek(atOrAfter: $0) != nil }
+    guard above, let below = try cursor.previous() else { return 0 }
+    return max(number(of: below.key), 0)
+  }
+
+  /// What a note in the file means: notes of ids that a store never gives mean nothing.
+  static func noted(_ id: Int64) -> Int64 { id < GivenIDs.limit ? id : 0 }
 
   /// The number of an assigned id, from its bytes.
   static func number(of id: UnsafeRawBufferPointer) -> Int64 {
@@ -195,21 +196,45 @@ final class WriteContext {
     guard collection.stored.idKind == .assigned else { return }
     let number = WriteContext.number(of: id)
     let key = collection.stored.id
-    if number > highestDeletedIDs[key] ?? 0 { highestDeletedIDs[key] = number }
+    if number > highestGoneIDs[key] ?? 0, number < GivenIDs.limit { highestGoneIDs[key] = number }
   }
 
-  /// The file needs a note only when the highest id of all was deleted; below it, the records
+  /// Takes note of all the ids of a collection, which are about to be deleted.
+  func noteErased(_ collection: CollectionHandle) throws {
+    guard collection.stored.idKind == .assigned else { return }
+    let number = try Self.highestID(in: collection.records, try context.transaction())
+    let key = collection.stored.id
+    if number > highestGoneIDs[key] ?? 0 { highestGoneIDs[key] = number }
+  }
+
+  /// Takes note of what was given in writes that were undone.
+  private func noteUndone() {
+    for collection in context.catalog.collections {
+      let number = collection.stored.id
+      let given = ids.highest(number)
+      if given > highestGoneIDs[number] ?? 0 { highestGoneIDs[number] = given }
+    }
+    ids.noteNoting()
+  }
+
+  /// Lets other processes have what was locked for ids that were not given.
+  private func releaseIDs() {
+    for collection in checkedCollections { ids.release(collection) }
+  }
+
+  /// The file needs a note only when the highest id of all is gone; below it, the records
   /// themselves tell what was given.
-  private func storeHighestDeletedIDs() throws {
-    if highestDeletedIDs.isEmpty { return }
+  private func storeHighestGoneIDs() throws {
+    if highestGoneIDs.isEmpty { return }
     let transaction = try context.transaction()
     let storage = context.catalog.storage
     for collection in context.catalog.collections {
       let number = collection.stored.id
-      guard let deleted = highestDeletedIDs[number], deleted > (try highestID(in: collection)),
-        deleted > (try storage.highestDeletedID(number, in: transaction))
+      guard let gone = highestGoneIDs[number],
+        gone > (try Self.highestID(in: collection.records, transaction)),
+        gone > (try Self.noted(storage.highestDeletedID(number, in: transaction)))
       else { continue }
-      try storage.setHighestDeletedID(deleted, of: number, in: transaction)
+      try storage.setHighestDeletedID(gone, of: number, in: transaction)
     }
   }
 }

@@ -65,7 +65,7 @@ final class WriteGroup {
   /// Runs the closure of a write; when it throws, nothing that it did is left. Nil when the map
   /// has no room for it beside the others.
   func run<T>(
-    _ write: AsyncWrite<T>, _ idsBefore: inout [UInt32: Int64]?
+    _ write: AsyncWrite<T>, _ hasRun: inout Bool
   ) throws -> Store.Run<T>? {
     while true {
       let (transaction, open) = try begin(write.store)
@@ -74,7 +74,7 @@ final class WriteGroup {
       environment.attemptHitFullMap = false
       do {
         let run = try write.store.run(
-          write.body, on: open.writer.context, place, &idsBefore, write.timer)
+          write.body, on: open.writer.context, place, &hasRun, write.timer)
         if environment.attemptHitFullMap { throw RoomWanted() }
         if !isFirst { try commitChild(place) }
         durability = max(durability, write.durability)

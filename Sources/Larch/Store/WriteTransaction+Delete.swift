@@ -79,10 +79,7 @@ extension WriteTransaction {
   private func empty(
     _ collection: CollectionHandle, _ ends: [AssociationEnd], _ transaction: LMDBTransaction
   ) throws {
-    do {
-      var last = try LMDBCursor(collection.records, in: transaction)
-      if let entry = try last.last() { writer.noteDeleted(entry.key, in: collection) }
-    }
+    try writer.noteErased(collection)
     closeCursors()
     writer.maintainer.discard(collection)
     try collection.records.empty(in: transaction)

@@ -31,7 +31,7 @@ extension WriteTransaction {
     var bytes = try encode(record, collection)
     var key = try context.key(of: record.id)
     if collection.stored.idKind == .assigned, !isNew {
-      try writer.noteUsed(WriteContext.number(of: key), in: collection)
+      writer.noteUsed(WriteContext.number(of: key), in: collection)
     }
     var stored = isNew ? nil : try collection.records.get(key, in: transaction)
     var changed = UInt64.max

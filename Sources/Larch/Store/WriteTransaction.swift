@@ -226,7 +226,7 @@ extension WriteTransaction {
     var bytes = try encode(record, collection)
     var key = try context.key(of: record.id)
     if collection.stored.idKind == .assigned, !isNew {
-      try writer.noteUsed(WriteContext.number(of: key), in: collection)
+      writer.noteUsed(WriteContext.number(of: key), in: collection)
     }
     let before = isNew ? nil : try collection.records.get(key, in: transaction)
     if let before {
@@ -304,9 +304,11 @@ extension WriteTransaction {
     let mode: LMDBDatabase.PutMode = isLast ? .append : .upsert
     guard
       let room = try collection.records.reserve(id, size: size, in: transaction, mode: mode)
+        // Above it there may be ids that no store gives.
+        ?? collection.records.reserve(id, size: size, in: transaction, mode: .ifAbsent)
     else {
       throw LarchError(
-        .storage, "The next id was not the highest of its collection; this is a fault of Larch."
+        .storage, "The next id of the collection was there already; this is a fault of Larch."
       ) { $0.collection = collection.stored.name }
     }
     room.copyMemory(from: record)

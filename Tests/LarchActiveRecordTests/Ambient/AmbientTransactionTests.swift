@@ -174,16 +174,19 @@ struct AmbientTransactionTests {
     return answer.withLock { $0 }
   }
 
-  @Test("a read inside a write is the snapshot before it")
+  @Test("a read inside a write is a part of it")
   func readInsideWrite() throws {
     try Ambient.withStore { store throws in
       try Store.transaction { () throws in
         var ada = try Person(name: "Ada").saved()
         try store.read { tx throws in
-          #expect(try Person.count() == 0)
-          #expect(try Ambient.code { try ada.save() } == .readOnly)
+          #expect(try tx.count(Person.self) == 1)
+          #expect(try Person.count() == 1)
+          ada.name = "Eve"
+          try ada.save()
         }
         #expect(try Person.count() == 1)
+        #expect(try Person.first?.name == "Eve")
       }
     }
   }
@@ -266,7 +269,8 @@ struct AmbientTransactionTests {
       var second = Note(text: "c")
       try second.insert()
       #expect(second.saves == 1)
-      #expect(second.id.rawValue == note.id.rawValue + 1)
+      // Each verb begins its second run with the record as it was, so an id was left out.
+      #expect(second.id.rawValue > note.id.rawValue)
       #expect(try Note.all.fetch() == [note, second])
       // Records outside of the closure keep the id that they were given first.
       var ada = Person(name: "Ada")

@@ -367,7 +367,8 @@ struct StoreTests {
       tx.afterCommit { commits += 1 }
       var company = Company(name: "once")
       try tx.save(&company)
-      #expect(company.id.rawValue == 1)
+      // What the first run gave may be outside of the closure, and is given to nobody else.
+      #expect(company.id.rawValue == Int64(runs))
     }
     #expect(runs == 2)
     #expect(commits == 1)

@@ -1,0 +1,285 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// The ids that this process gives to the records of one file, and that nobody else gives.
+///
+/// A write that is undone leaves no trace in the file, but the program may still hold the id in a
+/// record that it saves later. So a number is given once, however its write ended:
+///
+/// - within the process by memory: `next` never goes down, and all stores of a file share it, also
+///   one that is closed and opened again;
+/// - between processes by locks: each id has a byte far beyond the end of the file, and only who has
+///   an exclusive lock on that byte gives the id. The lock is taken before the id is given, so it is
+///   there whatever becomes of the transaction; it ends with the process, as its memory does. Bytes
+///   of ids up to the highest one that the file knows of mean nothing.
+///
+/// What was given and undone is noted in the file by the next commit (`WriteContext`).
+///
+/// Unchecked, since only the thread whose turn it is to write uses it, or the one that closes the
+/// environment when nobody else does.
+final class GivenIDs: @unchecked Sendable {
+  /// Ids from here on are the program's own: they do not move the numbers that are given, so that
+  /// one record with the highest id of all does not use up the rest.
+  static let limit: Int64 = 1 << 62
+
+  private struct Sequence {
+    /// The next id; it never goes down.
+    var next: Int64 = 1
+    /// The highest id that was given, or 0.
+    var given: Int64 = 0
+    /// The bytes of the ids from `next` to here are locked.
+    var end: Int64 = 0
+    /// How many ids are locked at a time: more with each time in a transaction.
+    var step: Int64 = 1
+    /// The highest id that the file knows of.
+    var known: Int64 = 0
+  }
+
+  private var sequences: [UInt32: Sequence] = [:]
+  /// The file whose bytes are locked.
+  private var file: FileIdentity?
+  private var descriptor: Int32 = -1
+  /// Some systems have no such locks (Darwin's wait for `flock`). There the process knows of itself
+  /// alone, and others know what the next commit notes.
+  private var hasLocks = true
+
+  /// Ids were given since the last commit.
+  private var isPending = false
+  /// Ids were given in a write that was undone, and the file does not know of them.
+  private(set) var hasUndone = false
+  /// The running transaction notes all of them.
+  private var isNoting = false
+
+  deinit { closeDescriptor() }
+
+  private func closeDescriptor() {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+    file = nil
+  }
+
+  // MARK: The life of a transaction
+
+  /// Before a transaction begins. What was given and not committed was undone.
+  @inline(__always)
+  func begin() {
+    if isPending { noteUndone() }
+    isNoting = false
+  }
+
+  /// After a commit.
+  @inline(__always)
+  func commit() {
+    isPending = false
+    if isNoting { hasUndone = false }
+  }
+
+  /// Ids of the running transaction were undone, all of them or some.
+  func noteUndone() {
+    isPending = false
+    hasUndone = true
+    isNoting = false
+  }
+
+  /// The file is told now of all that was given, if the transaction is committed.
+  func noteNoting() { isNoting = true }
+
+  // MARK: Giving
+
+  /// Prepares a collection for giving ids in a transaction; `known` is the highest one that the file
+  /// knows of.
+  func prepare(
+    _ collection: UInt32, above known: Int64, in environment: LMDBEnvironment
+  ) throws(LMDBError) {
+    if file != environment.file { try open(environment) }
+    var sequence = sequences[collection] ?? Sequence()
+    sequence.known = known
+    sequence.next = max(sequence.next, known + 1)
+    sequence.step = 1
+    sequences[collection] = sequence
+  }
+
+  /// The next id of a collection that was prepared; nil when all are used up.
+  func give(_ collection: UInt32) throws(LMDBError) -> Int64? {
+    var sequence = sequences[collection] ?? Sequence()
+    if sequence.next >= sequence.end {
+      guard try claim(&sequence, of: collection) else { return nil }
+    }
+    let id = sequence.next
+    sequence.given = id
+    sequence.next = id + 1
+    sequences[collection] = sequence
+    isPending = true
+    return id
+  }
+
+  /// The highest id that was given, or 0.
+  func highest(_ collection: UInt32) -> Int64 { sequences[collection]?.given ?? 0 }
+
+  /// Takes note of an id that the program brought along.
+  func noteUsed(_ id: Int64, _ collection: UInt32) {
+    guard id < Self.limit, id >= sequences[collection]?.next ?? 1 else { return }
+    sequences[collection, default: Sequence()].next = id + 1
+  }
+
+  /// Gives back what was locked for ids that were not given, so that others go on from there.
+  func release(_ collection: UInt32) {
+    guard let sequence = sequences[collection], sequence.end > sequence.next else { return }
+    sequences[collection]?.end = sequence.next
+    unlock(sequence.next..<sequence.end, of: collection)
+  }
+
+  // MARK: Locks
+
+  /// Locks the bytes of the next ids; those that somebody else has are left out. False when no ids
+  /// are left.
+  private func claim(_ sequence: inout Sequence, of collection: UInt32) throws(LMDBError) -> Bool {
+    var first = sequence.next
+    while true {
+      guard first < Self.limit else { return false }
+      let end = min(first &+ sequence.step, Self.limit)
+      let bytes = IDBytes(of: first..<end, in: collection)
+      if try lock(bytes) {
+        if first != sequence.end {
+          // Another piece: of the old ones only that matters which the file does not know of.
+          unlock(1..<max(1, min(sequence.known + 1, first)), of: collection)
+        }
+        sequence.next = first
+        sequence.end = end
+        sequence.step = min(sequence.step * 2, 1 << 16)
+        return true
+      }
+      guard let last = try holder(of: bytes) else { continue }
+      first = max(first + 1, IDBytes.id(after: last, in: collection))
+    }
+  }
+
+  /// Uses the bytes of the file that the environment has now, which another one may have replaced.
+  private func open(_ environment: LMDBEnvironment) throws(LMDBError) {
+    closeDescriptor()
+    for collection in sequences.keys { sequences[collection]?.end = 0 }
+    guard let handle = environment.handle else { throw LMDBError(EINVAL, "mdb_env_get_fd") }
+    var data: Int32 = -1
+    try LMDBError.check(mdb_env_get_fd(handle, &data), "mdb_env_get_fd")
+    // The same open file, whatever it is called now, which stays open when LMDB closes its own.
+    descriptor = fcntl(data, F_DUPFD_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw LMDBError(errno, "fcntl") }
+    file = environment.file
+  }
+
+  /// Locks bytes; false when somebody else has one of them.
+  private func lock(_ bytes: IDBytes) throws(LMDBError) -> Bool {
+    guard hasLocks else { return true }
+    let code = larch_lock_bytes(descriptor, bytes.start, bytes.count)
+    switch code {
+    case 0: return true
+    case EAGAIN, EACCES: return false
+    case EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP:
+      hasLocks = false
+      return true
+    default: throw LMDBError(code, "fcntl")
+    }
+  }
+
+  private func unlock(_ ids: Range<Int64>, of collection: UInt32) {
+    guard hasLocks, !ids.isEmpty else { return }
+    let bytes = IDBytes(of: ids, in: collection)
+    larch_unlock_bytes(descriptor, bytes.start, bytes.count)
+  }
+
+  /// The last byte of a lock that somebody else has on one of these bytes; nil when nobody has.
+  private func holder(of bytes: IDBytes) throws(LMDBError) -> Int64? {
+    var last: Int64 = 0
+    let code = larch_find_lock(descriptor, bytes.start, bytes.count, &last)
+    guard code >= 0 else { throw LMDBError(-code, "fcntl") }
+    return code > 0 ? last : nil
+  }
+
+  /// The highest id that this process gave, or that another one has locked: what a file must know
+  /// of that takes the place of this one.
+  func highestOfAll(
+    _ collection: UInt32, above known: Int64, in environment: LMDBEnvironment
+  ) throws(LMDBError) -> Int64 {
+    if file != environment.file { try open(environment) }
+    var highest = self.highest(collection)
+    guard hasLocks else { return highest }
+    var first = known + 1
+    while first < Self.limit,
+      let last = try holder(of: IDBytes(of: first..<Self.limit, in: collection))
+    {
+      first = max(first + 1, IDBytes.id(after: last, in: collection))
+      highest = max(highest, min(first, Self.limit) - 1)
+    }
+    return highest
+  }
+
+  // MARK: Closing
+
+  /// What was given for files that are closed and of which the file does not know: the program may
+  /// open the file again, and still have the records.
+  private static let kept = Locked<[FileIdentity: GivenIDs]>([:])
+
+  /// What is known of a file that is opened.
+  static func of(_ file: FileIdentity) -> GivenIDs {
+    kept.withLock { $0.removeValue(forKey: file) } ?? GivenIDs()
+  }
+
+  /// Keeps what is needed when the environment is closed. With its descriptor the file stays what
+  /// it is, so that no other one gets its identity.
+  func closeEnvironment() {
+    if isPending { noteUndone() }
+    let file = file
+    if let file, hasUndone { Self.kept.withLock { $0[file] = self } } else { closeDescriptor() }
+    Self.forgetGone()
+  }
+
+  /// Forgets files that were removed: nobody opens them again, and the descriptors keep their space.
+  static func forgetGone() {
+    let gone = kept.withLock { kept in
+      let gone = kept.filter { $0.value.isFileGone }
+      for file in gone.keys { kept[file] = nil }
+      return gone
+    }
+    withExtendedLifetime(gone) {}
+  }
+
+  private var isFileGone: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) != 0 || status.st_nlink == 0
+  }
+}
+
+/// The bytes that stand for ids: the upper half of all that a lock can name, parted among the
+/// collections. A collection with a great number shares its part with another one, and very high ids
+/// share bytes with their neighbours; then some ids are left out, and none is given twice.
+struct IDBytes: Equatable {
+  static let base: Int64 = 1 << 62
+  private static let width: Int64 = 1 << 48
+  /// Below it each id has a byte of its own.
+  private static let single: Int64 = 1 << 47
+
+  let start: Int64
+  let count: Int64
+
+  init(of ids: Range<Int64>, in collection: UInt32) {
+    let part = Self.part(collection)
+    start = part + Self.code(ids.lowerBound)
+    count = part + Self.code(ids.upperBound - 1) - start + 1
+  }
+
+  private static func part(_ collection: UInt32) -> Int64 {
+    base + Int64(collection & 0x3FFF) * width
+  }
+
+  private static func code(_ id: Int64) -> Int64 {
+    id < single ? id : single + (id >> 16) + (id & 0xFFFF == 0 ? 0 : 1)
+  }
+
+  /// The first id above all that a byte stands for.
+  static func id(after byte: Int64, in collection: UInt32) -> Int64 {
+    let code = byte - part(collection)
+    if code < single { return code + 1 }
+    return code >= width ? Int64.max : max(single, (code - single) << 16) + 1
+  }
+}
