@@ -4,7 +4,8 @@
 /// It reads and writes as a ``Store`` or a transaction does, so whatever takes one of these takes
 /// it too, and many take it when nothing is given: `Person.where { … }.fetch()`.
 ///
-/// - Inside a running ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write.
+/// - Inside a running ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write;
+///   a read inside of a write of the same store is a part of that write.
 /// - Inside ``Store/with(_:_:)-(Store,()->T)`` it is that store, in whose running transaction the
 ///   call takes part if there is one on this thread. A transaction of another store around it does
 ///   not matter.
