@@ -84,9 +84,9 @@ extension Store {
     _ contents: DumpContents = .all, ids: DumpIDs = .stored, matches name: String,
     file: String = #filePath, line: Int = #line
   ) throws {
-    let wish = ProcessInfo.processInfo.environment["LARCH_RECORD_DUMPS"] ?? ""
+    let snapshot = Snapshot(name, beside: file, recordedBy: "LARCH_RECORD_DUMPS")
     try requireDump(
-      contents, ids: ids, matches: name, isRecording: !["", "0"].contains(wish), file: file,
+      contents, ids: ids, matches: name, isRecording: snapshot.isToBeRecorded, file: file,
       line: line)
   }
 
@@ -94,24 +94,13 @@ extension Store {
     _ contents: DumpContents, ids: DumpIDs, matches name: String, isRecording: Bool, file: String,
     line: Int
   ) throws {
-    let snapshot =
-      name.hasPrefix("/")
-      ? URL(fileURLWithPath: name)
-      : URL(fileURLWithPath: file).deletingLastPathComponent()
-        .appendingPathComponent("Snapshots").appendingPathComponent(name)
+    let snapshot = Snapshot(name, beside: file, recordedBy: "LARCH_RECORD_DUMPS")
     let actual = try dump(contents, ids: ids)
-    if isRecording {
-      try FileManager.default.createDirectory(
-        at: snapshot.deletingLastPathComponent(), withIntermediateDirectories: true)
-      return try Data(actual.utf8).write(to: snapshot, options: .atomic)
-    }
-    guard let data = try? Data(contentsOf: snapshot) else {
-      throw DumpDifference(
-        "\(snapshot.path) cannot be read; run the test with LARCH_RECORD_DUMPS=1 to write it",
-        at: file, line)
-    }
-    guard let expected = String(data: data, encoding: .utf8) else {
-      throw DumpDifference("\(snapshot.path) is no text", at: file, line)
+    if isRecording { return try snapshot.record(actual) }
+    let expected: String
+    switch snapshot.read() {
+    case .success(let text): expected = text
+    case .failure(let reason): throw DumpDifference(reason.message, at: file, line)
     }
     guard
       let lines = TextDifference.between(

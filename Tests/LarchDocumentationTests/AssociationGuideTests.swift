@@ -132,6 +132,16 @@ struct AssociationGuideTests {
     let count = try store.count(mary.related(Author.books))  // one look-up
     // end snippet
     #expect(books.map(\.title) == ["Frankenstein"])
+    // snippet: association-one
+    let author = try store.fetch(books[0].related(Book.author).one)  // Author?
+    // end snippet
+    #expect(author?.name == "Mary")
+    #expect(try books[0].related(Book.author).one.fetch(in: store)?.id == mary.id)
+    try store.write { tx in
+      #expect(try tx.fetch(mary.related(Author.books).one)?.title == "Frankenstein")
+      _ = try tx.delete(Author.self, mary.id)
+    }
+    #expect(try store.fetch(books[0].related(Book.author).one) == nil)
     #expect(early.count == 1)
     #expect(count == 1)
   }

@@ -41,11 +41,14 @@ extension QueryGuide {
         lines.append("\(city) \(age)")
       }
       let cities = try store.fetch(Person.all.sorted(by: \.city).select(\.city).distinct())
+      let eldest = try store.fetch(Person.select(\.name).sorted(by: \.age, .descending).limit(2))
       // end snippet
       #expect(names == ["Ada", "alan", "Bo", "Zoë", "Émile", "Eve"])
       #expect(lines.prefix(2) == ["London 36", "London 41"])
       #expect(cities == ["London", "Oslo", "Paris"])
       #expect(try store.count(Person.select(\.city).distinct()) == 3)
+      let ages = try store.fetch(Person.all.sorted(by: \.age, .descending)).map(\.name)
+      #expect(eldest == Array(ages.prefix(2)))
     }
 
     @Test("Figures")

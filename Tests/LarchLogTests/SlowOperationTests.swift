@@ -1,5 +1,6 @@
 import Foundation
 import LarchTestSupport
+import Synchronization
 import Testing
 
 @testable import Larch
@@ -72,6 +73,44 @@ struct SlowOperationTests {
         examined 40 index entries, 40 records; returned 0
         """)
     #expect(message.context.collection == "Person" && message.context.detail == nil)
+  }
+
+  @Test("A slow verification says that it is one")
+  func slowVerification() throws {
+    let store = try store()
+    try save(3, into: store)
+    _ = messages.take()
+    #expect(try store.verify().isClean)
+    // Before it, which lists there are is read.
+    #expect(messages.take().last?.message == "A verification took long.")
+    _ = try store.count(Person.self)
+    #expect(messages.take().map(\.message) == ["A read took long."])
+  }
+
+  @Test("A verification of a task tells how far it is, and ends when the task is cancelled")
+  func verificationOfTask() async throws {
+    let store = try store()
+    try save(2500, into: store)
+    let steps = Steps()
+    let report = try await store.verify { steps.add($0) }
+    #expect(report.isClean && report.recordCount == 2500)
+    #expect(steps.all.map(\.recordsDone) == [1000, 2000, 2500])
+    #expect(steps.all.allSatisfy { $0.recordsExpected == 2500 })
+    #expect(steps.all.last?.fraction == 1)
+    struct Enough: Error {}
+    await #expect(throws: Enough.self) { try await store.verify { _ in throw Enough() } }
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await store.verify()
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(try await store.verify().isClean)
+  }
+
+  private final class Steps: Sendable {
+    private let steps = Mutex<[Store.VerificationProgress]>([])
+    var all: [Store.VerificationProgress] { steps.withLock { $0 } }
+    func add(_ step: Store.VerificationProgress) { steps.withLock { $0.append(step) } }
   }
 
   @Test("A read of several queries tells how many, a read of none has no plan")

@@ -53,7 +53,7 @@ struct GroupCommitTests {
     }
     #expect(try store.numbers() == (0..<60).filter { $0 % 3 != 0 })
     #expect(try store.lastCommit() == before + 1)
-    #expect(try store.verify().isClean)
+    #expect(try await store.verify().isClean)
   }
 
   @Test("each sees what those before it did, and nothing of those that threw")

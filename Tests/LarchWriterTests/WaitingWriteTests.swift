@@ -114,7 +114,7 @@ struct WaitingWriteTests {
     }
     for number in 5..<9 { try await store.insert(number) }
     #expect(try store.numbers() == Array(0..<9))
-    #expect(try store.verify().isClean)
+    #expect(try await store.verify().isClean)
   }
 
   @Test("handles are opened anew for a group while more writes of the store stand in the row")
@@ -170,7 +170,7 @@ struct WaitingWriteTests {
       (0..<30).filter { $0 % 7 != 0 }.map { round * 100 + $0 }
     }
     #expect(try store.numbers().sorted() == kept)
-    #expect(try store.verify().isClean)
+    #expect(try await store.verify().isClean)
   }
 
   @Test("a closure that runs twice in a group gives the same ids")

@@ -15,6 +15,9 @@ final class OperationTimer: @unchecked Sendable {
   /// How often the closure changed something.
   var changes: Int?
 
+  /// What takes long is a proof of the whole store, and no read of the program.
+  var isVerification = false
+
   private var queryCount = 0
   private var slowestQuery: Int64 = 0
   private var slowestPlan: String?
@@ -91,9 +94,8 @@ final class OperationTimer: @unchecked Sendable {
     guard time > limit else { return nil }
     var details = details()
     details.ran = .nanoseconds(time)
-    return LogMessage(.warning, .slowRead, "A read took long.", details: details) {
-      fill(&$0, path: path)
-    }
+    let text: StaticString = isVerification ? "A verification took long." : "A read took long."
+    return LogMessage(.warning, .slowRead, text, details: details) { fill(&$0, path: path) }
   }
 
   /// What is to be told of a write.

@@ -7,7 +7,7 @@
 /// Running it gives a value for one field, and tuples for several. Where an index holds all that
 /// is asked for, no record is read.
 public struct Selection<R: Record, each Value: Sendable>: Sendable {
-  let query: Query<R>
+  var query: Query<R>
   let fields: (repeat SelectedField<R, each Value>)
   /// Equal results come once.
   var isDistinct = false
@@ -43,12 +43,15 @@ extension Selection where repeat each Value: Hashable {
 
 /// A field of a result, and how it is read.
 struct SelectedField<R: Record, Value: Sendable>: Sendable {
+  /// As plans call it.
+  let name: String
   /// nil if the type is no `IndexKey`.
   let key: FieldKey<R, Value>?
   let read: @Sendable (R) -> Value
 
   init(_ keyPath: any KeyPath<R, Value> & Sendable) {
     let node = FieldNode.of(keyPath)
+    name = node.name
     key = node.key
     read = node.read
   }

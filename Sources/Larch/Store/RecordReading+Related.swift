@@ -51,6 +51,20 @@ extension RecordReading {
     }
   }
 
+  /// The one related record, or nil.
+  ///
+  /// ```swift
+  /// let company = try store.fetch(person.related(Person.company).one)
+  /// ```
+  ///
+  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Complexity: two searches.
+  public func fetch<Owner: Record, Target: Record>(
+    _ one: RelatedOne<Owner, Target>
+  ) throws -> Target? {
+    try first(one.related)
+  }
+
   /// How many related records there are.
   ///
   /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.

@@ -1,6 +1,16 @@
 // The same as the methods of a store or a transaction, for those who begin with the related
 // records.
 
+extension RelatedOne {
+  /// The one related record, or nil. See ``RecordReading/fetch(_:)-(RelatedOne<Owner,Target>)``.
+  ///
+  /// - Throws: as ``Related/fetch(in:)``.
+  /// - Complexity: two searches.
+  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> Target? {
+    try reader.fetch(self)
+  }
+}
+
 extension Related {
   /// The related records. See ``RecordReading/fetch(_:)-(Related<Owner,Target>)``.
   ///

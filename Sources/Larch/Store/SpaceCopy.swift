@@ -137,9 +137,9 @@ actor SpaceWorker {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Runs work that tells how far it is, and is stopped there when its task was cancelled.
-  func run<T: Sendable>(
-    _ progress: (@Sendable (Store.SpaceProgress) throws -> Void)?,
-    _ work: @Sendable (@escaping (Store.SpaceProgress) throws -> Void) throws -> T
+  func run<Step, T: Sendable>(
+    _ progress: (@Sendable (Step) throws -> Void)?,
+    _ work: @Sendable (@escaping (Step) throws -> Void) throws -> T
   ) throws -> T {
     try Task.checkCancellation()
     return try work { step in

@@ -7,20 +7,72 @@ extension Store {
   /// references are those of the types that the store was opened for; pages and lists are all that
   /// the file has. References that need not lead anywhere, by the rule `.none`, are only counted.
   ///
+  /// - Parameter progress: called now and then, at the end at the latest; what it throws stops it.
   /// - Returns: the counts, and what is wrong; an error is thrown only when the store cannot be
   ///   read at all.
-  /// - Throws: `.closed`, `.schemaChanged`, `.ioFailure`.
+  /// - Throws: `.closed`, `.schemaChanged`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(pages + records + entries + links); each entry is searched once, each
   ///   reference and each record that a list is of too, each link once in the other direction.
-  public func verify() throws -> VerificationReport {
+  @available(*, noasync)
+  public func verify(
+    progress: ((VerificationProgress) throws -> Void)? = nil
+  ) throws -> VerificationReport {
+    try proveAll(progress)
+  }
+
+  /// Proves that the file is sound, without blocking the task's thread.
+  ///
+  /// A task that is cancelled stops it. All else is as in the synchronous form.
+  ///
+  /// ```swift
+  /// let report = try await store.verify { print("\(Int($0.fraction * 100)) %") }
+  /// ```
+  ///
+  /// - Parameter progress: called now and then, at the end at the latest, on another thread; what it
+  ///   throws stops it.
+  /// - Returns: as the synchronous form.
+  /// - Throws: `CancellationError`; as the synchronous form.
+  /// - Complexity: as the synchronous form.
+  public nonisolated(nonsending) func verify(
+    progress: (@Sendable (VerificationProgress) throws -> Void)? = nil
+  ) async throws -> VerificationReport {
+    try await SpaceWorker().run(progress) { try self.proveAll($0) }
+  }
+
+  /// How far a verification is. Pages are looked at before the first record, and lists of ids after
+  /// the last one.
+  public struct VerificationProgress: Sendable, Hashable {
+    /// Records that were looked at.
+    public let recordsDone: Int
+    /// Records that there are.
+    public let recordsExpected: Int
+
+    /// How far it is, from 0 to 1.
+    public var fraction: Double {
+      recordsExpected > 0 ? Swift.min(1, Double(recordsDone) / Double(recordsExpected)) : 0
+    }
+  }
+
+  private func proveAll(
+    _ progress: ((VerificationProgress) throws -> Void)?
+  ) throws -> VerificationReport {
     try environment.withSteadyHandles { check in
       if let report = try damagedPages() { return report }
-      return try prove(check) { transaction, _, report in
+      var expected = 0
+      let report = try prove(check) { transaction, lmdb, report in
+        let collections = transaction.context.catalog.collections
+        for collection in collections {
+          expected += try collection.records.statistics(in: lmdb).entries
+        }
         var verifier = RecordVerifier(transaction.context)
-        for collection in transaction.context.catalog.collections {
-          _ = try verifier.verify(collection, into: &report)
+        for collection in collections {
+          _ = try verifier.verify(collection, into: &report) {
+            try progress?(VerificationProgress(recordsDone: $0, recordsExpected: expected))
+          }
         }
       }
+      try progress?(VerificationProgress(recordsDone: expected, recordsExpected: expected))
+      return report
     }
   }
 
@@ -47,6 +99,7 @@ extension Store {
       report.add(.init(.page, association: key, detail: reason.description))
     }
     try readCommitted { transaction in
+      transaction.context.timer?.isVerification = true
       try check()
       try transaction.storage { lmdb in
         try records(transaction, lmdb, &report)

@@ -1,0 +1,52 @@
+extension Query: CustomStringConvertible {
+  /// What is asked for, on a few lines, in the words of plans: the collection, the condition, the
+  /// order, and which of the records.
+  ///
+  /// ```text
+  /// Person
+  ///   filter city == "London" && age >= 18
+  ///   sort by age descending
+  ///   limit 20
+  /// ```
+  ///
+  /// The values that it asks for are in it, long ones shortened. How a store answers it is told by
+  /// `RecordReading.explain(_:running:)`.
+  public var description: String { lines.joined(separator: "\n  ") }
+
+  fileprivate var lines: [String] {
+    var lines = [R.collectionName]
+    if !details.filter.isAlways { lines.append("filter " + details.filter.text) }
+    if let order = orderText { lines.append("sort by " + order) }
+    if let after = details.after { lines.append("after " + text(of: after)) }
+    if details.offset != 0 { lines.append("offset \(details.offset)") }
+    if let limit = details.limit { lines.append("limit \(limit)") }
+    return lines
+  }
+
+  private var orderText: String? {
+    if details.order.isEmpty { return details.idsDescend ? "id descending" : nil }
+    return details.order.map(\.text).joined(separator: ", ")
+      + (details.idsDescend ? ", ids descending" : "")
+  }
+
+  private func text(of token: PageToken) -> String {
+    if PlanText.hidesValues { return PlanText.hidden }
+    let id = token.id.withUnsafeBytes { R.ID._idKind.text(of: $0) }
+    return (token.values.map { PlanText.value($0) } + ["id \(id)"]).joined(separator: ", ")
+  }
+}
+
+extension Related: CustomStringConvertible {
+  /// As that of ``query``.
+  public var description: String { query.description }
+}
+
+extension Selection: CustomStringConvertible {
+  /// As that of a query, with the names of the fields.
+  public var description: String {
+    var names: [String] = []
+    for field in repeat each fields { names.append(field.name) }
+    let selected = (isDistinct ? "select distinct " : "select ") + names.joined(separator: ", ")
+    return (query.lines + [selected]).joined(separator: "\n  ")
+  }
+}
