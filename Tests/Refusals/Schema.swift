@@ -50,6 +50,7 @@ struct Person: Record {
   var tags: [String]
   var companyID: Company.ID?
   var tagIDs: [String]
+  var version = 0
 
   static let company = BelongsTo<Person, Company>(\.companyID)
 
@@ -58,6 +59,7 @@ struct Person: Record {
     company
     Index(\.name, \.age)
     Index(\.rank)
+    Versioned(\.version)
     Index(\.tags, .caseInsensitive)
     Index(\.address.city, .caseInsensitive)
     Unique(\.name, .caseInsensitive, where: { $0.age > 3 })
@@ -148,6 +150,9 @@ func misspelt() {
   }
   _ = Schema<Person> {
     Person.compny  // error: type 'Person' has no member 'compny'
+  }
+  _ = Schema<Person> {
+    Versioned(\.versoin)  // error: cannot convert value of type 'KeyPath<Person, Value>' to e
   }
 }
 
@@ -263,6 +268,9 @@ func optional() {
   _ = Schema<Person> {
     Renamed(\.home.city, from: "town")  // error: value of optional type 'Address?' must be unwrappe
   }
+  _ = Schema<Person> {
+    Versioned(\.maybeAge)  // error: initializer 'init(_
+  }
 }
 
 func wrongType() {
@@ -353,6 +361,9 @@ func wrongType() {
   _ = Schema<Person> {
     Company.boss  // error: cannot convert value of type 'Company' to expected argumen
   }
+  _ = Schema<Person> {
+    Versioned(\.name)  // error: initializer 'init(_
+  }
 }
 
 func wrongArgument() {
@@ -379,6 +390,9 @@ func wrongArgument() {
   }
   _ = Schema<Person> {
     Unique()  // error: a field has a type that no index can order
+  }
+  _ = Schema<Person> {
+    Versioned("version")  // error: cannot convert value of type 'String' to expected argument
   }
   _ = Schema<Person> {
     Unique(\.name, name: 5)  // error: cannot convert value of type 'Int' to expected argument ty
