@@ -49,7 +49,7 @@ func noIDs() {
 
 func propertiesOfAnotherType() {
   _ = Schema<Firm> { BelongsTo(\Worker.townID, to: Town.self) }  // error: to expected argument type
-  _ = Schema<Firm> { BelongsTo(\.townID, to: Town.self) }  // error: cannot infer key path type
+  _ = Schema<Firm> { BelongsTo(\.townID, to: Town.self) }  // error: 'Firm' has no member 'townID'
   _ = Schema<Firm> { HasMany(Town.self, in: \Worker.townIDs) }  // error: to expected argument type
   _ = Schema<Firm> { Worker.firm }  // error: to expected argument type
 }

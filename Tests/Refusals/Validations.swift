@@ -24,4 +24,4 @@ let rangeOfAnotherType = Validate<Person>(
 let listOfAnotherType = Validate<Person>(
   \.name, .inclusion([1, 2]))  // error: cannot convert value of type 'Int' to expected
 let caseOfANumber = Validate<Person>(
-  \.age, .uniqueness(.caseInsensitive))  // error: no exact matches in call to static method
+  \.age, .uniqueness(.caseInsensitive))  // error: only texts can be compared without case

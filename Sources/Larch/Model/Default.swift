@@ -22,6 +22,14 @@ public struct Default<R: Record>: Sendable {
       resolve: { FieldNaming.storedPath(of: field) }, value: value,
       isNil: { ($0[keyPath: field] as? any OptionalType)?.isNil == true })
   }
+
+  /// Not available: a value of another type than the field.
+  @available(*, unavailable, message: "the value is not of the type of its field")
+  @_disfavoredOverload
+  public init(_ field: PartialKeyPath<R>, _ value: Any) {
+    declaration = DefaultDeclaration(
+      resolve: { .computed(printableName: nil) }, value: 0, isNil: { _ in false })
+  }
 }
 
 /// A declared default, before its field is resolved to a stored name.

@@ -22,12 +22,12 @@ public struct Index<R: Record>: Sendable {
   ///   - name: needed for a computed property; such an index is taken from the decoded record.
   ///     The name tells the file which index it is: give another one when the computation changes.
   ///   - condition: which records are in the index; give another `name` when it changes.
-  public init<each Value: IndexableField>(
-    _ fields: repeat any KeyPath<R, each Value> & Sendable, name: String? = nil,
-    where condition: (@Sendable (R) -> Bool)? = nil
+  public init<First: IndexableField, each Rest: IndexableField>(
+    _ first: any KeyPath<R, First> & Sendable, _ rest: repeat any KeyPath<R, each Rest> & Sendable,
+    name: String? = nil, where condition: (@Sendable (R) -> Bool)? = nil
   ) {
-    var list: [FieldDeclaration<R>] = []
-    for field in repeat each fields { list.append(FieldDeclaration(field, isFolded: false)) }
+    var list = [FieldDeclaration(first, isFolded: false)]
+    for field in repeat each rest { list.append(FieldDeclaration(field, isFolded: false)) }
     declaration = IndexDeclaration(
       name: name, isUnique: false, fields: list, condition: condition)
   }
@@ -36,10 +36,37 @@ public struct Index<R: Record>: Sendable {
   public init<Value: IndexableField>(
     _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
-  ) {
+  ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
       name: name, isUnique: false, fields: [FieldDeclaration(field, isFolded: true)],
       condition: condition)
+  }
+
+  /// Not available: a type that is no key.
+  @available(
+    *, unavailable,
+    message:
+      "a field has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; name a property of a nested value, `\\.address.city`; see `IndexKey` for other types"
+  )
+  @_disfavoredOverload
+  public init(
+    _ fields: PartialKeyPath<R>..., name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    declaration = IndexDeclaration(name: name, isUnique: false, fields: [], condition: condition)
+  }
+
+  /// Not available: a field that is no text.
+  @available(
+    *, unavailable,
+    message: "only texts can be compared without case; leave `.caseInsensitive` out"
+  )
+  @_disfavoredOverload
+  public init(
+    _ field: PartialKeyPath<R>, _ option: TextIndexOption, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    declaration = IndexDeclaration(name: name, isUnique: false, fields: [], condition: condition)
   }
 }
 
@@ -56,12 +83,12 @@ public struct Unique<R: Record>: Sendable {
   let declaration: IndexDeclaration<R>
 
   /// Declares that the fields together are unique. See ``Index`` for the parameters.
-  public init<each Value: IndexableField>(
-    _ fields: repeat any KeyPath<R, each Value> & Sendable, name: String? = nil,
-    where condition: (@Sendable (R) -> Bool)? = nil
+  public init<First: IndexableField, each Rest: IndexableField>(
+    _ first: any KeyPath<R, First> & Sendable, _ rest: repeat any KeyPath<R, each Rest> & Sendable,
+    name: String? = nil, where condition: (@Sendable (R) -> Bool)? = nil
   ) {
-    var list: [FieldDeclaration<R>] = []
-    for field in repeat each fields { list.append(FieldDeclaration(field, isFolded: false)) }
+    var list = [FieldDeclaration(first, isFolded: false)]
+    for field in repeat each rest { list.append(FieldDeclaration(field, isFolded: false)) }
     declaration = IndexDeclaration(name: name, isUnique: true, fields: list, condition: condition)
   }
 
@@ -69,10 +96,37 @@ public struct Unique<R: Record>: Sendable {
   public init<Value: IndexableField>(
     _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
-  ) {
+  ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
       name: name, isUnique: true, fields: [FieldDeclaration(field, isFolded: true)],
       condition: condition)
+  }
+
+  /// Not available: a type that is no key.
+  @available(
+    *, unavailable,
+    message:
+      "a field has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; name a property of a nested value, `\\.address.city`; see `IndexKey` for other types"
+  )
+  @_disfavoredOverload
+  public init(
+    _ fields: PartialKeyPath<R>..., name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    declaration = IndexDeclaration(name: name, isUnique: true, fields: [], condition: condition)
+  }
+
+  /// Not available: a field that is no text.
+  @available(
+    *, unavailable,
+    message: "only texts can be compared without case; leave `.caseInsensitive` out"
+  )
+  @_disfavoredOverload
+  public init(
+    _ field: PartialKeyPath<R>, _ option: TextIndexOption, name: String? = nil,
+    where condition: (@Sendable (R) -> Bool)? = nil
+  ) {
+    declaration = IndexDeclaration(name: name, isUnique: true, fields: [], condition: condition)
   }
 }
 

@@ -19,6 +19,13 @@ public struct Renamed<R: Record>: Sendable {
       resolve: { FieldNaming.storedPath(of: field) }, formerName: name)
   }
 
+  /// Not available: a property of another type.
+  @available(*, unavailable, message: "the field is a property of another type")
+  @_disfavoredOverload
+  public init(_ field: PartialKeyPath<R>, from name: String) {
+    declaration = RenameDeclaration(resolve: nil, formerName: name)
+  }
+
   /// Declares that older files have the records under another name of the type.
   ///
   /// The collection gets its present name when a file is opened for writing, with its indexes,

@@ -61,7 +61,17 @@ public struct Schema<R: Record>: Sendable {
   }
 }
 
-/// One line of a schema.
+/// What can stand in a schema: ``Index``, ``Unique``, ``Default``, ``Renamed``, ``Validate``,
+/// ``Versioned``, ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. Only these conform.
+public protocol SchemaEntry<R>: Sendable {
+  /// The type whose schema it stands in.
+  associatedtype R: Record
+
+  /// What it declares. Met by Larch.
+  var _element: SchemaElement<R> { get }
+}
+
+/// One line of a schema, as the builder collects it. You never need one.
 public struct SchemaElement<R: Record>: Sendable {
   enum Kind: Sendable {
     case index(IndexDeclaration<R>)
@@ -79,62 +89,13 @@ public struct SchemaElement<R: Record>: Sendable {
 /// Collects the lines of a schema. You write the lines, the compiler calls this.
 @resultBuilder
 public enum SchemaBuilder<R: Record> {
-  /// A line that declares an index.
-  public static func buildExpression(_ index: Index<R>) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .index(index.declaration))]
-  }
-
-  /// A line that declares a unique index.
-  public static func buildExpression(_ unique: Unique<R>) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .index(unique.declaration))]
-  }
-
-  /// A line that declares a default.
-  public static func buildExpression(_ value: Default<R>) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .default(value.declaration))]
-  }
-
-  /// A line that declares a reference to another type.
-  public static func buildExpression<Target: Record>(
-    _ association: BelongsTo<R, Target>
-  ) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .association(association.declared))]
-  }
-
-  /// A line that declares that others refer to the type.
-  public static func buildExpression<Target: Record>(
-    _ association: HasMany<R, Target>
-  ) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .association(association.declared))]
-  }
-
-  /// A line that declares that one other refers to each record of the type.
-  public static func buildExpression<Target: Record>(
-    _ association: HasOne<R, Target>
-  ) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .association(association.declared))]
-  }
-
-  /// A line that declares lists of ids.
-  public static func buildExpression<Target: Record>(
-    _ association: ManyToMany<R, Target>
-  ) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .association(association.declared))]
-  }
-
-  /// A line that declares a rule for the values of records.
-  public static func buildExpression(_ rule: Validate<R>) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .validation(rule.declaration))]
-  }
-
-  /// A line that declares an older name of a field, or of the type.
-  public static func buildExpression(_ rename: Renamed<R>) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .rename(rename.declaration))]
-  }
-
-  /// A line that declares which property counts the saves of a record.
-  public static func buildExpression(_ version: Versioned<R>) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .version(version.declaration))]
+  /// A line of the schema.
+  ///
+  /// One function for all, so that the compiler says what is wrong in a line and not that none of
+  /// nine fits. Not a generic one: there it would go through all operators of a closure before it
+  /// knows the type of the record, twenty times as many steps.
+  public static func buildExpression(_ entry: any SchemaEntry<R>) -> [SchemaElement<R>] {
+    [entry._element]
   }
 
   /// A line that declares a hook.
@@ -162,4 +123,56 @@ public enum SchemaBuilder<R: Record> {
   public static func buildArray(_ lines: [[SchemaElement<R>]]) -> [SchemaElement<R>] {
     lines.flatMap { $0 }
   }
+}
+
+// MARK: - Entries
+
+extension Index: SchemaEntry {
+  /// The index.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .index(declaration)) }
+}
+
+extension Unique: SchemaEntry {
+  /// The index.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .index(declaration)) }
+}
+
+extension Default: SchemaEntry {
+  /// The default.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .default(declaration)) }
+}
+
+extension Validate: SchemaEntry {
+  /// The rules.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .validation(declaration)) }
+}
+
+extension Versioned: SchemaEntry {
+  /// The version.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .version(declaration)) }
+}
+
+extension Renamed: SchemaEntry {
+  /// The older name.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .rename(declaration)) }
+}
+
+extension BelongsTo: SchemaEntry {
+  /// The association.
+  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
+}
+
+extension HasMany: SchemaEntry {
+  /// The association.
+  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
+}
+
+extension HasOne: SchemaEntry {
+  /// The association.
+  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
+}
+
+extension ManyToMany: SchemaEntry {
+  /// The association.
+  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
 }

@@ -57,6 +57,56 @@ extension ValidationRule where Value: IndexableField & TextField {
   }
 }
 
+// MARK: Not available
+
+// What the compiler says of a field that cannot be unique. Key paths of any value, so that it has
+// nothing to infer and finds no other fault.
+extension ValidationRule {
+  /// Not available: a type that is no key.
+  @available(
+    *, unavailable,
+    message:
+      "the field, or one of the scope, has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; see `IndexKey` for other types"
+  )
+  @_disfavoredOverload
+  public static var uniqueness: ValidationRule { notUnique }
+
+  /// Not available: a type that is no key.
+  @available(
+    *, unavailable,
+    message:
+      "the field, or one of the scope, has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; see `IndexKey` for other types"
+  )
+  @_disfavoredOverload
+  public static func uniqueness(name: String) -> ValidationRule { notUnique }
+
+  /// Not available: a type that is no key.
+  @available(
+    *, unavailable,
+    message:
+      "the field, or one of the scope, has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; see `IndexKey` for other types"
+  )
+  @_disfavoredOverload
+  public static func uniqueness(
+    scope: PartialKeyPath<R>..., name: String? = nil
+  ) -> ValidationRule { notUnique }
+
+  /// Not available: a field that is no text, or a scope of a type that is no key.
+  @available(
+    *, unavailable,
+    message:
+      "only texts can be compared without case, and the fields of a scope are types that an index can order: add the word `IndexKey` to an enum with raw values"
+  )
+  @_disfavoredOverload
+  public static func uniqueness(
+    _ option: TextIndexOption, scope: PartialKeyPath<R>..., name: String? = nil
+  ) -> ValidationRule { notUnique }
+
+  private static var notUnique: ValidationRule {
+    ValidationRule(.unusable("The values of the field cannot be keys of an index."))
+  }
+}
+
 /// A rule of uniqueness before its field is known.
 struct UniqueRule<R: Record, Value>: Sendable {
   let scope: [FieldDeclaration<R>]

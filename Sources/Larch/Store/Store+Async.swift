@@ -123,4 +123,23 @@ extension Store {
   public nonisolated(nonsending) func erase<R: Record>(_ type: R.Type) async throws -> Int {
     try await writeSuspending { tx in try tx.erase(type) }
   }
+
+  /// The record whose field has this value, or a new one that is inserted, without blocking the
+  /// task's thread.
+  ///
+  /// ```swift
+  /// let tag = try await store.findOrCreate(by: \.name, "swift") { Tag(name: "swift") }
+  /// ```
+  ///
+  /// - Returns: the record that was found, the first by id if there are several; else the new one
+  ///   with its id.
+  /// - Throws: `CancellationError` as ``write(durability:file:line:_:)``, and as the synchronous
+  ///   form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) func findOrCreate<R: Record, Value: IndexKey & Sendable>(
+    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value,
+    create: @escaping @Sendable () throws -> R
+  ) async throws -> R {
+    try await write { tx in try tx.findOrCreate(R.self, by: keyPath, value, create: create) }
+  }
 }

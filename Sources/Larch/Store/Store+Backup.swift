@@ -19,7 +19,11 @@ extension Store {
   ///   store; `.nestedWrite` inside a write of the store; `.diskFull`,
   ///   `.accessDenied`, `.ioFailure`, `.closed`; what `progress` throws.
   /// - Complexity: O(live pages), about as long as copying the file.
-  @available(*, noasync)
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func backup(
     to target: String, replacing: Bool = false,
     progress: ((SpaceProgress) throws -> Void)? = nil

@@ -28,7 +28,11 @@ extension Store {
   ///   `.nestedWrite` inside a write of the store; `.readOnly`, `.diskFull`, `.accessDenied`,
   ///   `.ioFailure`, `.closed`; what `progress` throws.
   /// - Complexity: O(live pages), and room on the disk for a second file meanwhile.
-  @available(*, noasync)
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func compact(progress: ((SpaceProgress) throws -> Void)? = nil) throws -> Compaction {
     try compactFile(progress)

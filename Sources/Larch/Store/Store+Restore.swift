@@ -18,7 +18,11 @@ extension Store {
   ///   `path` and `replacing` is false; `.busy` when the backup is open as a store, or when what is
   ///   at `path` is; `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(file): it is copied once and read once more.
-  @available(*, noasync)
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public static func restore(
     from backup: String, to path: String, replacing: Bool = false,
     progress: ((SpaceProgress) throws -> Void)? = nil

@@ -9,7 +9,11 @@ extension Store {
   ///
   /// - Throws: `.ioFailure` or `.diskFull` when the disk refuses, `.closed`.
   /// - Complexity: one flush of the file, which may have much to write.
-  @available(*, noasync, message: "It would block a thread that all tasks share; use `try await`.")
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func sync() throws { try syncFile() }
 
   /// Brings every commit to the disk, without blocking the task's thread.

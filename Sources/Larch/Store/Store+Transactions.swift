@@ -44,7 +44,11 @@ extension Store {
   ///   inside a read, and as `write(_:)`.
   /// - Complexity: as `write(_:)`; inside another one, as
   ///   ``WriteTransaction/savepoint(_:)``.
-  @available(*, noasync, message: "It would block a thread that all tasks share; use `try await`.")
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public static func transaction<T>(
     durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,

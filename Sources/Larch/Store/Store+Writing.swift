@@ -20,7 +20,11 @@ extension Store {
   ///   `.schemaChanged`.
   /// - Complexity: two flushes of the disk with `.durable`, none when nothing was changed, beside
   ///   what `body` does.
-  @available(*, noasync, message: "It would block a thread that all tasks share; use `try await`.")
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func write<T>(
     durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,

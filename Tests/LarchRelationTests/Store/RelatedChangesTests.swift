@@ -37,6 +37,40 @@ struct RelatedChangesTests {
     }
   }
 
+  // In an asynchronous function these compiled without `await`, and blocked a thread of all tasks.
+  @Test("Tasks change lists, and find or create, without blocking")
+  func tasks() async throws {
+    let store = try Store.checked(for: Node.self)
+    let nodes = try await store.write { tx in
+      try (0..<4).map { _ in
+        var node = Node()
+        try tx.save(&node)
+        return node
+      }
+    }
+    try await store.add(nodes[1].id, to: nodes[0].follows)
+    try await store.add(nodes[2], to: nodes[0].follows)
+    try await store.add(contentsOf: nodes.prefix(1).map(\.id), to: nodes[0].follows)
+    #expect(try store.ids(nodes[0].follows) == nodes.prefix(3).map(\.id))
+    try await store.remove(nodes[1].id, from: nodes[0].follows)
+    try await store.remove(nodes[2], from: nodes[0].follows)
+    #expect(try store.ids(nodes[0].follows) == [nodes[0].id])
+    try await store.replace(nodes[0].follows, with: [nodes[3].id])
+    #expect(try store.ids(nodes[0].follows) == [nodes[3].id])
+    try await store.removeAll(from: nodes[0].follows)
+    #expect(try store.ids(nodes[0].follows) == [])
+
+    var child = Node()
+    try await store.add(&child, to: nodes[0].children)
+    #expect(child.id.isAssigned && child.parentID == nodes[0].id)
+    let parent = nodes[0].id
+    let found = try await store.findOrCreate(by: \.parentID, parent) { Node(parentID: parent) }
+    #expect(found == child)
+    let other = nodes[1].id
+    let made = try await store.findOrCreate(by: \.parentID, other) { Node(parentID: other) }
+    #expect(made.id.isAssigned && made != child)
+  }
+
   // MARK: Records of one type
 
   @Test("Lists between records of one type have two directions")

@@ -1,0 +1,79 @@
+import Larch
+
+// A write without `await` in an asynchronous function would block a thread that all tasks share.
+
+struct Tag: Record {
+  var id = RecordID<Tag>()
+  var name: String
+
+  static let others = ManyToMany<Tag, Tag>(named: "others")
+}
+
+func ofStores(_ store: Store, _ tag: Tag) async throws {
+  var one = tag
+  let others = tag.related(Tag.others)
+  try store.write { tx in try tx.erase(Tag.self) }  // error: 'async' but is not marked
+  try store.save(&one)  // error: 'async' but is not marked
+  try store.insert(&one)  // error: 'async' but is not marked
+  try store.update(tag)  // error: 'async' but is not marked
+  try store.update(&one)  // error: 'async' but is not marked
+  try store.delete(tag)  // error: 'async' but is not marked
+  try store.delete(Tag.self, tag.id)  // error: 'async' but is not marked
+  try store.delete(Tag.all)  // error: 'async' but is not marked
+  try store.update(Tag.all) { $0.name = "b" }  // error: 'async' but is not marked
+  try store.erase(Tag.self)  // error: 'async' but is not marked
+  _ = try store.findOrCreate(by: \.name, "a") { Tag(name: "a") }  // error: not marked
+  try store.add(tag.id, to: others)  // error: 'async' but is not marked
+  try store.add(tag, to: others)  // error: 'async' but is not marked
+  try store.add(&one, to: others)  // error: 'async' but is not marked
+  try store.add(contentsOf: [tag.id], to: others)  // error: 'async' but is not marked
+  try store.remove(tag.id, from: others)  // error: 'async' but is not marked
+  try store.remove(tag, from: others)  // error: 'async' but is not marked
+  try store.removeAll(from: others)  // error: 'async' but is not marked
+  try store.replace(others, with: [tag.id])  // error: 'async' but is not marked
+  _ = try store.importJSON(Tag.self, from: .text("[]"))  // error: 'async' but is not marked
+  try store.sync()  // error: 'async' but is not marked
+  try store.backup(to: "copy.larch")  // error: 'async' but is not marked
+  _ = try store.compact()  // error: 'async' but is not marked
+}
+
+func ofRecords(_ tag: Tag) async throws {
+  var one = tag
+  try Store.transaction { try Tag.erase() }  // error: 'async' but is not marked
+  try one.save()  // error: 'async' but is not marked
+  try one.insert()  // error: 'async' but is not marked
+  try one.update()  // error: 'async' but is not marked
+  try tag.delete()  // error: 'async' but is not marked
+  _ = try tag.saved()  // error: 'async' but is not marked
+  _ = try tag.inserted()  // error: 'async' but is not marked
+  _ = try tag.updated()  // error: 'async' but is not marked
+  try Tag.delete(tag.id)  // error: 'async' but is not marked
+  try Tag.deleteAll()  // error: 'async' but is not marked
+  try Tag.erase()  // error: 'async' but is not marked
+  _ = try Tag.findOrCreate(by: \.name, "a") { Tag(name: "a") }  // error: not marked
+  try Tag.all.delete()  // error: 'async' but is not marked
+  try Tag.all.update { $0.name = "b" }  // error: 'async' but is not marked
+}
+
+// Without an `await` in it, the closure of a task counts as a synchronous one.
+func inTasks(_ store: Store) {
+  Task { try store.write { try $0.erase(Tag.self) } }  // error: use `try await`
+  Task { try await store.write { try $0.erase(Tag.self) } }
+}
+
+// The right way is open, and in the closure of a write all are the synchronous ones.
+func asItShouldBe(_ store: Store, _ tag: Tag) async throws {
+  var one = try await store.findOrCreate(by: \.name, "a") { Tag(name: "a") }
+  try await store.add(&one, to: tag.related(Tag.others))
+  try await store.replace(tag.related(Tag.others), with: [one.id])
+  try await store.write { tx in
+    var other = try tx.findOrCreate(by: \.name, "b") { Tag(name: "b") }
+    try tx.add(&other, to: tag.related(Tag.others))
+  }
+}
+
+func synchronous(_ store: Store, _ tag: Tag) throws {
+  var one = try store.findOrCreate(by: \.name, "a") { Tag(name: "a") }
+  try store.add(&one, to: tag.related(Tag.others))
+  try store.removeAll(from: tag.related(Tag.others))
+}
