@@ -29,11 +29,14 @@ public struct _DeclaredHook<R: Record>: Sendable {
 }
 
 /// A line of a schema that is a hook. You never need to conform to it.
-public protocol _HookLine<R>: Sendable {
-  /// The type of the records.
-  associatedtype R: Record
+public protocol _HookLine: SchemaEntry {
   /// Met by Larch.
   var _declared: _DeclaredHook<R> { get }
+}
+
+extension _HookLine {
+  /// The hook.
+  public var _element: SchemaElement<R> { SchemaElement(kind: .hook(_declared)) }
 }
 
 /// The hooks of a record type, those of each place in the order of their lines.

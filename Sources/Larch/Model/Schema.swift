@@ -62,7 +62,8 @@ public struct Schema<R: Record>: Sendable {
 }
 
 /// What can stand in a schema: ``Index``, ``Unique``, ``Default``, ``Renamed``, ``Validate``,
-/// ``Versioned``, ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. Only these conform.
+/// ``Versioned``, ``BelongsTo``, ``HasMany``, ``HasOne``, ``ManyToMany`` or a hook such as
+/// ``WillSave``. Only these conform.
 public protocol SchemaEntry<R>: Sendable {
   /// The type whose schema it stands in.
   associatedtype R: Record
@@ -96,11 +97,6 @@ public enum SchemaBuilder<R: Record> {
   /// knows the type of the record, twenty times as many steps.
   public static func buildExpression(_ entry: any SchemaEntry<R>) -> [SchemaElement<R>] {
     [entry._element]
-  }
-
-  /// A line that declares a hook.
-  public static func buildExpression<Line: _HookLine<R>>(_ hook: Line) -> [SchemaElement<R>] {
-    [SchemaElement(kind: .hook(hook._declared))]
   }
 
   /// All lines together.

@@ -44,8 +44,6 @@ extension Related: CustomStringConvertible {
 extension Selection: CustomStringConvertible {
   /// As that of a query, with the names of the fields.
   public var description: String {
-    var names: [String] = []
-    for field in repeat each fields { names.append(field.name) }
     let selected = (isDistinct ? "select distinct " : "select ") + names.joined(separator: ", ")
     return (query.lines + [selected]).joined(separator: "\n  ")
   }
