@@ -141,6 +141,26 @@ extension QueryGuide {
       try expect(queries, expected, all, store)
     }
 
+    @Test("Arithmetic")
+    func arithmetic() throws {
+      let (store, all) = try filled()
+      // snippet: query-arithmetic
+      let queries = [
+        Person.where { $0.age % 2 == 0 },
+        Person.where { $0.age * 2 > 70 && 100 - $0.age > 60 },
+        Person.where { (3..<4).contains($0.age / 10) },
+      ]
+      // end snippet
+      try expect(
+        queries,
+        [
+          { $0.age % 2 == 0 }, { $0.age * 2 > 70 && 100 - $0.age > 60 },
+          { (3..<4).contains($0.age / 10) },
+        ], all, store)
+      #expect(try store.fetch(Person.select(\.age)).contains(36))
+      #expect(try store.first(Person.select(\.age)) ?? 0 == all.first?.age)
+    }
+
     @Test("Texts")
     func texts() throws {
       let (store, all) = try filled()

@@ -43,7 +43,7 @@ func wrongType(person: Person, text: String) {
   _ = Person.where { $0.age.isIn(["a"]) }  // error: 'String' to expected element type 'Int'
   _ = Person.where { $0.tags.contains(5) }  // error: cannot convert value of type 'Int'
   _ = Person.where { $0.age.hasPrefix("1") }  // error: has no dynamic member 'hasPrefix'
-  _ = Person.where { $0.age < nil }  // error: '<' cannot be applied
+  _ = Person.where { $0.age < nil }  // error: 'NilHasNoOrder'-isolated operator function '<'
   _ = Person.where { $0.address == person.address }  // error: 'Address' conform to 'Equatable'
 }
 
@@ -57,5 +57,5 @@ func noOrder() {
   _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
   _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
   _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextField'
-  _ = Person.all.select(\.address).distinct()  // error: 'Address' conform to 'Hashable'
+  _ = Person.all.select(\.address).distinct()  // error: each field must be Hashable
 }

@@ -7,12 +7,13 @@ final class FilterProgram {
   typealias Outcome = ValueTest.Outcome
 
   private enum Operation: UInt8 {
-    case all, any, not, leaf, pair, related, unknown
+    case all, any, not, leaf, pair, calculation, related, unknown
   }
 
   private struct Node {
     var operation: Operation
-    /// The first child, or the place of the leaf, the pair or the test of related records.
+    /// The first child, or the place of the leaf, the pair, the calculation or the test of related
+    /// records.
     var first: Int
     var count: Int
   }
@@ -36,6 +37,7 @@ final class FilterProgram {
   @exclusivity(unchecked) private var leaves: UnsafeMutablePointer<Leaf>
   private var leafCount = 0
   @exclusivity(unchecked) private var pairs: [PairTest] = []
+  @exclusivity(unchecked) private var calculations: [CalculationTest] = []
   @exclusivity(unchecked) private var related: [RelatedTest] = []
   /// Bytes that are not verified are no reason to look at related records.
   @exclusivity(unchecked) private var isUnverified = false
@@ -67,7 +69,9 @@ final class FilterProgram {
     for condition in conditions where FilterProgram.mayBeDecided(condition) {
       roots.append(try compile(condition, context))
     }
-    for condition in undecidable { try FilterProgram.check(condition) }
+    for condition in undecidable {
+      if let error = condition.error { throw error }
+    }
   }
 
   deinit { leaves.deallocate() }
@@ -139,6 +143,7 @@ final class FilterProgram {
     switch node.operation {
     case .leaf: return try evaluate(leaves + node.first, record, id)
     case .pair: return try pairs[node.first].test(record, shapes)
+    case .calculation: return try calculations[node.first].test(record, id, shapes)
     case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
     case .not:
@@ -239,24 +244,13 @@ extension FilterProgram {
     }
   }
 
-  /// A closure that cannot be asked, such as a pattern that is none, ends the query.
-  static func check(_ node: FilterNode) throws {
-    switch node {
-    case .all(let parts), .any(let parts): for part in parts { try check(part) }
-    case .not(let part): try check(part)
-    case .record(let filter): if let error = filter.error { throw error }
-    case .related(let filter): try check(filter.filter)
-    case .field, .pair: break
-    }
-  }
-
   /// Whether no part of the condition needs the decoded record.
   private static func isDecidable(_ node: FilterNode) -> Bool {
     switch node {
     case .all(let parts), .any(let parts): parts.allSatisfy(isDecidable)
     case .not(let part): isDecidable(part)
     case .field(let filter): isDecidable(filter.field)
-    case .pair(let pair): PairTest.isDecidable(pair)
+    case .pair(let pair): PairTest.isDecidable(pair) || CalculationTest.isDecidable(pair)
     case .related: true
     case .record: false
     }
@@ -273,6 +267,7 @@ extension FilterProgram {
   }
 
   private static func isDecidable(_ field: FieldReference) -> Bool {
+    if field.calculation != nil { return CalculationTest.isDecidable(field) }
     guard field.form.simple != nil else { return false }
     return field.identity == .id || field.storedPath != nil
   }
@@ -290,11 +285,15 @@ extension FilterProgram {
     case .all(let parts): try fill(place, .all, parts, context)
     case .any(let parts): try fill(place, .any, parts, context)
     case .not(let part): try fill(place, .not, [part], context)
+    case .field(let filter) where filter.field.calculation != nil:
+      add(CalculationTest(filter, context, typed.reading), place)
     case .field(let filter):
       guard let leaf = makeLeaf(filter, context) else { return }
       nodes[place] = Node(operation: .leaf, first: leafCount, count: 0)
       (leaves + leafCount).initialize(to: leaf)
       leafCount += 1
+    case .pair(let pair) where pair.left.calculation != nil || pair.right.calculation != nil:
+      add(CalculationTest(pair, context, typed.reading), place)
     case .pair(let pair):
       guard let test = PairTest(pair, context, typed.reading) else { return }
       nodes[place] = Node(operation: .pair, first: pairs.count, count: 0)
@@ -304,6 +303,12 @@ extension FilterProgram {
       related.append(try typed.test(filter))
     case .record: break
     }
+  }
+
+  private func add(_ test: CalculationTest?, _ place: Int) {
+    guard let test else { return }
+    nodes[place] = Node(operation: .calculation, first: calculations.count, count: 0)
+    calculations.append(test)
   }
 
   private func fill(

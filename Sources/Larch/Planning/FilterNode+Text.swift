@@ -10,7 +10,7 @@ extension FilterNode {
     case .not(.field(let filter)): filter.text(isNegated: true)
     case .not(.pair(let filter)):
       if case .equal = filter.comparison {
-        "\(filter.left.name) != \(filter.right.name)"
+        "\(filter.left.text) != \(filter.right.text)"
       } else {
         "!(\(filter.text))"
       }
@@ -37,11 +37,16 @@ extension FilterNode {
 extension PairFilter {
   fileprivate var text: String {
     switch comparison {
-    case .equal: "\(left.name) == \(right.name)"
-    case .less: "\(left.name) < \(right.name)"
-    case .lessOrEqual: "\(left.name) <= \(right.name)"
+    case .equal: "\(left.text) == \(right.text)"
+    case .less: "\(left.text) < \(right.text)"
+    case .lessOrEqual: "\(left.text) <= \(right.text)"
     }
   }
+}
+
+extension FieldReference {
+  /// Its name, or what is calculated.
+  fileprivate var text: String { calculation?.text { PlanText.value($0) } ?? name }
 }
 
 extension RelatedFilter {
@@ -56,7 +61,7 @@ extension FieldFilter {
   fileprivate func text(isNegated: Bool) -> String {
     let not = isNegated ? "!" : ""
     if field.isMultiple { return not + elementText }
-    let name = field.name
+    let name = field.text
     switch test {
     case .equal(let values):
       if case .bool(let value)? = values.first, field.form == .primitive(.bool),

@@ -41,7 +41,7 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
     let element = FieldNode<Value.Element, Value.Element>.itself()
     let node = condition(Field<Value.Element, Value.Element>(node: element))._filter.node
     let whole = filter(
-      "contains where …", decoded: { $0.hasElement { node.matches($0) } }
+      "contains where …", error: node.error, decoded: { $0.hasElement { node.matches($0) } }
     ).node
     guard let key = self.node.elementKey else { return Filter(whole) }
     let parts = Self.split(node, element.key?.field, key)

@@ -15,7 +15,7 @@ extension Field {
     return Filter(
       .record(
         RecordTest<Root>(
-          text: node.name + " " + operation.description, error: error,
+          text: node.name + " " + operation.description, error: error ?? node.error,
           matches: { matches(read($0)) })))
   }
 
@@ -47,7 +47,7 @@ extension Field {
     return Filter(
       .record(
         RecordTest<Root>(
-          text: node.name + operation + other.node.name,
+          text: node.name + operation + other.node.name, error: node.error ?? other.node.error,
           matches: { matches(left($0), right($0)) })))
   }
 }

@@ -35,6 +35,11 @@ extension FieldNode {
         related: related.map { $0[keyPath: member] }, name: "\(name).<\(Member.self)>",
         identity: .computed(member), field: nil, elementField: nil)
     }
+    if error != nil || key?.field.calculation != nil {
+      let read = read
+      return FieldNode<Root, Member>(
+        refused: error ?? calculationError, name: name, read: { read($0)[keyPath: member] })
+    }
     return FieldNodes.find(base: self, member: member) {
       let read = read
       guard let keyPath = keyPath?.appending(path: member) else {
@@ -48,6 +53,13 @@ extension FieldNode {
         keyPath: keyPath, name: name,
         identity: FieldIdentity(keyPath, resolution), read: { read($0)[keyPath: member] })
     }
+  }
+
+  private var calculationError: LarchError {
+    LarchError(
+      .invalidQuery,
+      "A filter asks for a property of a number that it calculates; compare the number itself, or use `satisfies`."
+    ) { $0.field = name }
   }
 
   /// A property of the value in an optional.

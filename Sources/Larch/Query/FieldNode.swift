@@ -19,6 +19,8 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   private let anyElementKey: AnyObject?
   /// Of a field of another record: how a test of it becomes one of the root.
   let related: RelatedReading<Value>?
+  /// Why it cannot be asked; thrown when the query runs.
+  let error: LarchError?
 
   init(
     keyPath: KeyPath<Root, Value>?, name: String, identity: FieldIdentity,
@@ -29,6 +31,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     self.identity = identity
     self.read = read
     related = nil
+    error = nil
     key = keyType(Value.self).map { FieldKey($0, name: name, identity: identity, read: read) }
     anyElementKey = (Value.self as? any ElementSequence.Type).flatMap {
       Self.elementKey($0, name: name, identity: identity, read: read)
@@ -50,6 +53,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     // The root does not hold the value: `related` says how it is told.
     read = { _ in related.valueOfNone() }
     self.related = related
+    error = nil
     key = field.flatMap { field in
       keyType(Value.self).map { FieldKey($0, field, related.wrap) }
     }
@@ -58,6 +62,31 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
         Self.elementKey($0, field, related.wrap)
       }
     }
+  }
+
+  /// A number that is calculated from fields.
+  init(calculated key: FieldKey<Root, Value>) where Value: FieldNumber {
+    keyPath = nil
+    name = key.field.name
+    identity = key.field.identity
+    // Asked by its key only; a property of it is refused.
+    read = { _ in 0 }
+    self.key = key
+    anyElementKey = nil
+    related = nil
+    error = nil
+  }
+
+  /// A field that cannot be asked.
+  init(refused error: LarchError, name: String, read: @escaping @Sendable (Root) -> Value) {
+    keyPath = nil
+    self.name = name
+    identity = .computed(\Value.self)
+    self.read = read
+    key = nil
+    anyElementKey = nil
+    related = nil
+    self.error = error
   }
 
   private static func elementKey<Elements: ElementSequence>(

@@ -15,9 +15,12 @@ class FieldReference: @unchecked Sendable {
   let identity: FieldIdentity
   /// Of the identity, so that most of those that differ need not be compared.
   let identityHash: Int
+  /// Of a number that a filter calculates.
+  let calculation: Calculation?
 
   init(
-    form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity
+    form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity,
+    calculation: Calculation? = nil
   ) {
     self.form = form
     self.isMultiple = isMultiple
@@ -25,6 +28,7 @@ class FieldReference: @unchecked Sendable {
     self.name = name
     self.identity = identity
     identityHash = identity.hashValue
+    self.calculation = calculation
   }
 
   /// The coding names of a field that can be tested on stored bytes; nil for all others. The id
@@ -42,10 +46,12 @@ final class TypedField<R>: FieldReference, @unchecked Sendable {
 
   init(
     form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity,
+    calculation: Calculation? = nil,
     forEachValue: @escaping @Sendable (R, (KeyValues) -> Bool) -> Void
   ) {
     self.forEachValue = forEachValue
     super.init(
-      form: form, isMultiple: isMultiple, isStandard: isStandard, name: name, identity: identity)
+      form: form, isMultiple: isMultiple, isStandard: isStandard, name: name, identity: identity,
+      calculation: calculation)
   }
 }

@@ -38,6 +38,21 @@ extension FilterNode {
   }
 }
 
+extension FilterNode {
+  /// Why a part of it cannot be asked, such as a pattern that is none: the query ends with it.
+  var error: LarchError? {
+    switch self {
+    case .all(let nodes), .any(let nodes):
+      for node in nodes { if let error = node.error { return error } }
+      return nil
+    case .not(let node): return node.error
+    case .record(let filter): return filter.error
+    case .related(let filter): return filter.filter.error
+    case .field, .pair: return nil
+    }
+  }
+}
+
 extension PairFilter {
   /// Whether the values of two fields compare so.
   func matches(_ left: [KeyValue], _ right: [KeyValue]) -> Bool {

@@ -49,10 +49,17 @@ extension Related {
   /// The related records behind a place in the order: the next page.
   public func after(_ token: PageToken) -> Query<Target> { query.after(token) }
 
-  /// The values of these fields instead of the related records.
-  public func select<each Value: Sendable>(
-    _ fields: repeat any KeyPath<Target, each Value> & Sendable
-  ) -> Selection<Target, repeat each Value> {
-    query.select(repeat each fields)
+  /// The values of this field instead of the related records.
+  public func select<Value: Sendable>(
+    _ field: any KeyPath<Target, Value> & Sendable
+  ) -> Selection<Target, Value> { query.select(field) }
+
+  /// The values of these fields instead of the related records, as tuples.
+  public func select<First: Sendable, Second: Sendable, each Rest: Sendable>(
+    _ first: any KeyPath<Target, First> & Sendable,
+    _ second: any KeyPath<Target, Second> & Sendable,
+    _ rest: repeat any KeyPath<Target, each Rest> & Sendable
+  ) -> Selection<Target, (First, Second, repeat each Rest)> {
+    query.select(first, second, repeat each rest)
   }
 }

@@ -6,39 +6,59 @@
 ///
 /// Running it gives a value for one field, and tuples for several. Where an index holds all that
 /// is asked for, no record is read.
-public struct Selection<R: Record, each Value: Sendable>: Sendable {
+public struct Selection<R: Record, Row>: Sendable {
   let query: Query<R>
-  let fields: (repeat SelectedField<R, each Value>)
+  /// The selected fields as the planner takes them; nil if a value can be read from the decoded
+  /// record only.
+  let references: [FieldReference]?
+  /// Adds a row. Values go straight into the array.
+  let append: @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
   /// Equal results come once.
   var isDistinct = false
 
-  init(query: Query<R>, fields: repeat SelectedField<R, each Value>) {
+  fileprivate init(
+    _ query: Query<R>, _ references: [FieldReference?],
+    append: @escaping @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
+  ) {
     self.query = query
-    self.fields = (repeat each fields)
+    let known = references.compactMap { $0 }
+    self.references = known.count == references.count ? known : nil
+    self.append = append
   }
 
-  /// The selected fields as the planner takes them; nil if a value can be read from the decoded
-  /// record only.
-  var references: [FieldReference]? {
-    var list: [FieldReference] = []
-    for field in repeat each fields {
-      guard let key = field.key else { return nil }
-      list.append(key.field)
-    }
-    return list
-  }
-}
-
-extension Selection where repeat each Value: Hashable {
-  /// Each combination of values once, at the place of its first record; every NaN is a value of
-  /// its own, as in a Swift set.
-  ///
-  /// Running it keeps each different result in memory.
-  public func distinct() -> Selection {
+  private var distinctRows: Selection {
     var selection = self
     selection.isDistinct = true
     return selection
   }
+}
+
+extension Selection where Row: Hashable {
+  /// Each value once, at the place of its first record; every NaN is a value of its own, as in a
+  /// Swift set.
+  ///
+  /// Running it keeps each different result in memory.
+  public func distinct() -> Selection { distinctRows }
+}
+
+extension Selection {
+  /// Each combination of values once, at the place of its first record; every NaN is a value of
+  /// its own, as in a Swift set.
+  ///
+  /// Running it keeps each different result in memory.
+  public func distinct<First: Hashable, Second: Hashable, each Rest: Hashable>() -> Selection
+  where Row == (First, Second, repeat each Rest) { distinctRows }
+
+  /// Refused: what is no `Hashable` cannot be told apart.
+  @available(*, unavailable, message: "each field must be Hashable, to be told apart")
+  @_disfavoredOverload
+  public func distinct() -> Selection { distinctRows }
+}
+
+/// The values of one row, asked for in the order of the fields.
+protocol SelectedValues<R> {
+  associatedtype R: Record
+  func value<Value>(of field: SelectedField<R, Value>) throws -> Value
 }
 
 /// A field of a result, and how it is read.
@@ -55,21 +75,47 @@ struct SelectedField<R: Record, Value: Sendable>: Sendable {
 }
 
 extension Query {
-  /// The values of these fields instead of the records.
-  ///
-  /// A selection of one field gives values, one of several gives tuples.
-  public func select<each Value: Sendable>(
-    _ fields: repeat any KeyPath<R, each Value> & Sendable
-  ) -> Selection<R, repeat each Value> {
-    Selection(query: self, fields: repeat SelectedField(each fields))
+  /// The values of this field instead of the records.
+  public func select<Value: Sendable>(
+    _ field: any KeyPath<R, Value> & Sendable
+  ) -> Selection<R, Value> {
+    let field = SelectedField(field)
+    return Selection(self, [field.key?.field]) { $1.append(try $0.value(of: field)) }
+  }
+
+  /// The values of these fields instead of the records, as tuples.
+  public func select<First: Sendable, Second: Sendable, each Rest: Sendable>(
+    _ first: any KeyPath<R, First> & Sendable, _ second: any KeyPath<R, Second> & Sendable,
+    _ rest: repeat any KeyPath<R, each Rest> & Sendable
+  ) -> Selection<R, (First, Second, repeat each Rest)> {
+    let first = SelectedField(first)
+    let second = SelectedField(second)
+    let rest = (repeat SelectedField(each rest))
+    var references = [first.key?.field, second.key?.field]
+    for field in repeat each rest { references.append(field.key?.field) }
+    return Selection(self, references) { values, rows in
+      rows.append(
+        (
+          try values.value(of: first), try values.value(of: second),
+          repeat try values.value(of: each rest)
+        ))
+    }
   }
 }
 
 extension Record {
-  /// The values of these fields of all records.
-  public static func select<each Value: Sendable>(
-    _ fields: repeat any KeyPath<Self, each Value> & Sendable
-  ) -> Selection<Self, repeat each Value> {
-    Query().select(repeat each fields)
+  /// The values of this field of all records.
+  public static func select<Value: Sendable>(
+    _ field: any KeyPath<Self, Value> & Sendable
+  ) -> Selection<Self, Value> {
+    Query().select(field)
+  }
+
+  /// The values of these fields of all records, as tuples.
+  public static func select<First: Sendable, Second: Sendable, each Rest: Sendable>(
+    _ first: any KeyPath<Self, First> & Sendable, _ second: any KeyPath<Self, Second> & Sendable,
+    _ rest: repeat any KeyPath<Self, each Rest> & Sendable
+  ) -> Selection<Self, (First, Second, repeat each Rest)> {
+    Query().select(first, second, repeat each rest)
   }
 }

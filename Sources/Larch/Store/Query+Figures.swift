@@ -108,9 +108,7 @@ extension Selection {
   ///
   /// - Throws: as ``Query/fetch(in:)``.
   /// - Complexity: that of the query; no record is read where an index holds all the fields.
-  public func fetch(
-    in reader: some RecordReading = AmbientStore()
-  ) throws -> [(repeat each Value)] {
+  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Row] {
     try reader.fetch(self)
   }
 
@@ -118,7 +116,7 @@ extension Selection {
   ///
   /// - Throws: as ``Query/fetch(in:)``.
   /// - Complexity: stops at the first record, where no sort is needed.
-  public func first(in reader: some RecordReading = AmbientStore()) throws -> (repeat each Value)? {
+  public func first(in reader: some RecordReading = AmbientStore()) throws -> Row? {
     try reader.first(self)
   }
 

@@ -161,8 +161,8 @@ extension RecordReading {
   ///
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: as ``explain(_:running:)-(Query<R>,_)``.
-  public func explain<R: Record, each Value: Sendable>(
-    _ selection: Selection<R, repeat each Value>, running: Bool = false
+  public func explain<R: Record, Row>(
+    _ selection: Selection<R, Row>, running: Bool = false
   ) throws -> String {
     let fields = selection.references
     return try explain(

@@ -9,9 +9,9 @@ extension RecordReading {
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: that of the query; no record is decoded for standard types, and none is read
   ///   where an index holds all the fields.
-  public func fetch<R: Record, each Value: Sendable>(
-    _ selection: Selection<R, repeat each Value>
-  ) throws -> [(repeat each Value)] {
+  public func fetch<R: Record, Row>(
+    _ selection: Selection<R, Row>
+  ) throws -> [Row] {
     try rows(of: selection, details: selection.query.details)
   }
 
@@ -19,9 +19,9 @@ extension RecordReading {
   ///
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: stops at the first record, where no sort is needed.
-  public func first<R: Record, each Value: Sendable>(
-    _ selection: Selection<R, repeat each Value>
-  ) throws -> (repeat each Value)? {
+  public func first<R: Record, Row>(
+    _ selection: Selection<R, Row>
+  ) throws -> Row? {
     try rows(of: selection, details: selection.query.details.limitedToOne).first
   }
 
@@ -29,16 +29,16 @@ extension RecordReading {
   ///
   /// - Throws: as ``fetch(_:)-(Query<R>)``.
   /// - Complexity: that of the query.
-  public func count<R: Record, each Value: Sendable>(
-    _ selection: Selection<R, repeat each Value>
+  public func count<R: Record, Row>(
+    _ selection: Selection<R, Row>
   ) throws -> Int {
     if !selection.isDistinct { return try count(selection.query) }
     return try rows(of: selection, details: selection.query.details).count
   }
 
-  private func rows<R: Record, each Value: Sendable>(
-    of selection: Selection<R, repeat each Value>, details: QueryDescription
-  ) throws -> [(repeat each Value)] {
+  private func rows<R: Record, Row>(
+    of selection: Selection<R, Row>, details: QueryDescription
+  ) throws -> [Row] {
     let references = selection.references
     // Offset and limit count what is distinct, so they are not the plan's then.
     var planned = details
@@ -57,22 +57,21 @@ extension RecordReading {
   }
 }
 
-/// The rows of a selection. Values go straight into the array: the compiler (6.3) has no local
-/// variables for packs.
-private func collect<R: Record, each Value: Sendable>(
-  _ selection: Selection<R, repeat each Value>, _ details: QueryDescription, _ run: PlanRun,
+/// The rows of a selection.
+private func collect<R: Record, Row>(
+  _ selection: Selection<R, Row>, _ details: QueryDescription, _ run: PlanRun,
   _ access: RecordAccess<R>
-) throws -> [(repeat each Value)] {
+) throws -> [Row] {
   let isKeyed = selection.references != nil
   let isDistinct = selection.isDistinct
   let limit = details.limit ?? .max
   var skipped = isDistinct ? details.offset : 0
   var seen: Set<[AnyHashable]> = []
-  var result: [(repeat each Value)] = []
+  var result: [Row] = []
   while result.count < limit, let row = try run.next() {
     let reader = SelectedRow(
       row: row, run: run, access: access, isKeyed: isKeyed, isDistinct: isDistinct)
-    result.append((repeat try reader.value(of: each selection.fields)))
+    try selection.append(reader, &result)
     guard isDistinct else { continue }
     if !seen.insert(reader.hashed).inserted {
       result.removeLast()
@@ -85,7 +84,7 @@ private func collect<R: Record, each Value: Sendable>(
 }
 
 /// The values of one row, one field after the other.
-private final class SelectedRow<R: Record> {
+private final class SelectedRow<R: Record>: SelectedValues {
   private let row: QueryRow
   private let run: PlanRun
   private let access: RecordAccess<R>
