@@ -80,6 +80,11 @@ struct RelatedBinder {
 
   private mutating func bind(_ related: RelatedFilter, _ asked: RowsAsked) throws -> FilterNode {
     let route = try RelatedRoute(related, answers.context)
+    if related.least > 1 {
+      // A look at a few entries for each row, whatever it is.
+      uses.append(RelatedUse(related: related, filter: related, inner: []))
+      return .related(related)
+    }
     var inner = RelatedBinder(answers)
     // What lies inside costs at most what the rows outside are worth.
     let bound = try inner.bind(

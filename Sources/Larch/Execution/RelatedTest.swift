@@ -11,6 +11,8 @@ final class RelatedTest {
   /// records.
   @exclusivity(unchecked) private var passing: IDList?
   @exclusivity(unchecked) private var probe: RelatedProbe?
+  /// Where more than one is asked for; made for the first row.
+  private var counter: RelatedCounter?
   /// Rows whose related records were looked at.
   private(set) var rowsAsked = 0
   private lazy var held = HeldIDs(route, answers.context)
@@ -26,6 +28,7 @@ final class RelatedTest {
 
   /// Whether a stored record of the owning type has such a related record.
   func hasRelated(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Bool {
+    if filter.least > 1 { return try isReached(record, id) }
     if passing == nil {
       if let answer = try probed(record, id) { return answer }
       passing = try collect(try plan())
@@ -38,6 +41,15 @@ final class RelatedTest {
       return !isFound
     }
     return isFound
+  }
+
+  private func isReached(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    let counter = try self.counter ?? RelatedCounter(filter, route, answers)
+    self.counter = counter
+    rowsAsked &+= 1
+    return try counter.isReached(record, id: id)
   }
 
   @inline(__always)

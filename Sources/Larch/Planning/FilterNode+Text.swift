@@ -51,6 +51,7 @@ extension FieldReference {
 
 extension RelatedFilter {
   fileprivate func text(isNegated: Bool) -> String {
+    if least > 1 { return name + ".count \(isNegated ? "<" : ">=") \(least)" }
     if filter.isAlways { return (isNegated ? "" : "!") + name + ".isEmpty" }
     return (isNegated ? "!" : "") + name + (isToOne ? ".matches" : ".contains")
       + " { \(filter.text) }"

@@ -76,6 +76,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     // Asked by its key only; a property of it is refused.
     read = { _ in 0 }
     self.key = key
+    orderedKey = key
     anyElementKey = nil
     related = nil
     error = nil
@@ -88,6 +89,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     identity = .computed(\Value.self)
     self.read = read
     key = nil
+    orderedKey = nil
     anyElementKey = nil
     related = nil
     self.error = error

@@ -30,8 +30,18 @@ public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
   /// There is none.
   public var isEmpty: Filter<Root> { !filter(.always) }
 
-  private func filter(_ node: FilterNode) -> Filter<Root> {
-    let related = FilterNode.related(RelatedFilter(route, AssociatedType(Target.self), node))
+  /// How many there are.
+  ///
+  /// ```swift
+  /// Company.where { $0.people.count > 2 }
+  /// ```
+  public var count: RelatedCount<Root> {
+    RelatedCount { filter(.always, least: $0).node }
+  }
+
+  private func filter(_ node: FilterNode, least: Int = 1) -> Filter<Root> {
+    let related = FilterNode.related(
+      RelatedFilter(route, AssociatedType(Target.self), node, least: least))
     return Filter(origin?.wrap(related, false) ?? related)
   }
 }
@@ -70,6 +80,16 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
 
   /// There is such a record.
   public var isNotNil: Filter<Root> { Filter(wrap(.always, false)) }
+
+  /// There is no such record, as ``isNil`` says.
+  public static func == (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
+    record.isNil
+  }
+
+  /// There is such a record, as ``isNotNil`` says.
+  public static func != (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
+    record.isNotNil
+  }
 
   /// The id of the record; nil where there is none.
   public var id: Field<Root, Target.ID?> {

@@ -8,10 +8,15 @@ final class RelatedFilter: Sendable {
   let target: AssociatedType
   /// What is asked of them; `.always` to ask only whether there is one.
   let filter: FilterNode
+  /// So many pass, at the least. With more than one, what is asked is only whether they are there.
+  let least: Int
 
   /// A route through join records is made of its two halves: a join record refers to the owner,
   /// and the record that it refers to passes.
-  init(_ route: AssociationRoute.Kind, _ target: AssociatedType, _ filter: FilterNode) {
+  init(
+    _ route: AssociationRoute.Kind, _ target: AssociatedType, _ filter: FilterNode, least: Int = 1
+  ) {
+    self.least = least
     guard case .through(let near, let far) = route else {
       self.route = route
       self.target = target

@@ -86,7 +86,8 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
           filter: Fields().size == size, matches: { $0.size == size }, text: "size == \(size)")
       }
     } related: { maker, depth in
-      switch maker.below(6) {
+      switch maker.below(8) {
+      case 6, 7: return maker.companyCount()
       case 0, 1:
         let inner = maker.person(depth)
         return RelatedSample(
@@ -156,8 +157,9 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
 
   private mutating func relatedPerson(_ depth: Int) -> RelatedSample<Graph.Person> {
     let world = world
-    switch below(13) {
+    switch below(15) {
     case 9, 10, 11, 12: return companyField()
+    case 13, 14: return personCount()
     case 0, 1:
       let inner = company(depth)
       return RelatedSample(
@@ -205,7 +207,7 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
         matches: { world.members[id]?.contains($0.id) ?? false }, text: "projects[\(id)]")
     case 7:
       return RelatedSample(
-        filter: Fields().company.isNil,
+        filter: below(2) == 0 ? Fields().company.isNil : Fields().company == nil,
         matches: { person in !world.companies.contains { $0.id == person.companyID } },
         text: "company == nil")
     default:
@@ -240,6 +242,7 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
           filter: Fields().title == name, matches: { $0.title == name }, text: "title == \(name)")
       }
     } related: { maker, depth in
+      if maker.below(4) == 0 { return maker.projectCount() }
       if maker.below(4) == 0 {
         return RelatedSample(
           filter: Fields().members.isEmpty, matches: { world.members[$0.id]?.isEmpty ?? true },
@@ -275,6 +278,7 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
           text: "id.hasPrefix(é)")
       }
     } related: { maker, depth in
+      if maker.below(4) == 0 { return maker.tagCount() }
       if maker.below(4) == 0 {
         return RelatedSample(
           filter: Fields().people.isEmpty,
@@ -309,7 +313,8 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
           filter: Fields().id > id, matches: { $0.id > id }, text: "id > \(id)")
       }
     } related: { maker, depth in
-      switch maker.below(5) {
+      switch maker.below(7) {
+      case 5, 6: return maker.categoryCount()
       case 0:
         let inner = maker.person(depth)
         return RelatedSample(
