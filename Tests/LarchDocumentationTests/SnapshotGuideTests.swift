@@ -51,7 +51,7 @@ struct SnapshotGuideTests {
       var sale = Sale(amount: 5, region: "north")
       try tx.save(&sale)
       let count = try store.count(Sale.self)  // counts it, as tx.count does
-      precondition(try tx.count(Sale.self) == count)
+      try print(count == tx.count(Sale.self))  // true
     }
     // end snippet
     #expect(try store.count(Sale.self) == 101)

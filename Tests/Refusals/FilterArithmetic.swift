@@ -18,17 +18,17 @@ struct Person: Record {
 
 func noArithmetic(limit: Int?) {
   _ = Person.where {
-    $0.rank + 1 == 3  // error: 'ArithmeticTakesNumbersOfOneType'-isolated operator function '+'
+    $0.rank + 1 == 3  // error: isolated operator function '+'
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.age + $0.weeks == 3  // error: 'ArithmeticTakesNumbersOfOneType'-isolated operator function '+'
+    $0.age + $0.weeks == 3  // error: isolated operator function '+'
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.price * 2 > 3  // error: 'ArithmeticTakesNumbersOfOneType'-isolated operator function '*'
+    $0.price * 2 > 3  // error: isolated operator function '*'
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }

@@ -37,14 +37,16 @@
 /// A hook may read and write in the transaction, through 64 hooks inside each other. What it throws
 /// undoes the save or the deletion and whatever its hooks did, and nothing else; the record in
 /// memory is as it was before the call. A hook must not change the id. A write closure may run more
-/// than once (see `Store.write(_:)`), and its hooks with it: what must
-/// happen once belongs into `DidCommit`.
+/// than once (see `Store.write(_:)`), and its hooks with it: what must happen once belongs into
+/// ``DidCommit``.
 ///
 /// Hooks run wherever records are saved or deleted one by one or by a query, and for records that
 /// a rule of an association changes or deletes. ``WriteTransaction/erase(_:)`` runs none for the
 /// records of the type that it erases, but those of others that rules delete or change with them.
-/// Records with hooks that are deleted are held in memory until the end of the transaction. A type
-/// without hooks pays nothing; one with hooks pays a savepoint for each save.
+/// Records with hooks that are deleted are held in memory until the end of the transaction. A stored
+/// record that its type cannot decode any more is no value to call a hook on: it is deleted without
+/// ``WillDelete``, ``DidDelete`` and ``DidCommit``, and replaced without ``WillUpdate`` and
+/// ``DidUpdate``. A type without hooks pays nothing; one with hooks pays a savepoint for each save.
 public struct WillSave<R: Record>: _HookLine {
   /// Met by Larch.
   public let _declared: _DeclaredHook<R>

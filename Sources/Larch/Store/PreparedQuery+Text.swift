@@ -10,7 +10,9 @@ extension PreparedQuery {
 extension RelatedUse {
   /// How the filter is answered, and behind it the plan of the inner query.
   fileprivate func lines(in outer: Plan?, _ answers: RelatedAnswers?) -> [String] {
-    let name = related.filter.isAlways && related.least == 1 ? related.name : FilterNode.related(related).text
+    let name =
+      related.filter.isAlways && related.least == 1
+      ? related.name : FilterNode.related(related).text
     var lines = [name + ": " + manner(in: outer, answers)]
     if let plan, let schema {
       for line in plan.text(in: schema).split(separator: "\n") { lines.append("  " + line) }

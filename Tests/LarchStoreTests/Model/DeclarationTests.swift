@@ -29,15 +29,6 @@ private enum Wrong {
     var initial: String { String(city.prefix(1)) }
     static let schema = Schema<Self> { Index(\.initial) }
   }
-  struct NoField: Record {
-    var id = RecordID<Self>()
-    static let schema = Schema<Self> { Index<Self>() }
-  }
-  struct FoldedNumber: Record {
-    var id = RecordID<Self>()
-    var age = 0
-    static let schema = Schema<Self> { Index(\.age, .caseInsensitive) }
-  }
   struct EmptyIndexName: Record {
     var id = RecordID<Self>()
     var age = 0
@@ -162,8 +153,7 @@ struct DeclarationTests {
     "A wrong declaration is refused with the collection and a sentence that says what to change",
     arguments: [
       (Wrong.TwoOfOneName.self, "name:"), (Wrong.TwoGivenNames.self, "name:"),
-      (Wrong.ComputedWithoutName.self, "needs a name"), (Wrong.NoField.self, "name one"),
-      (Wrong.FoldedNumber.self, "leave the option out"),
+      (Wrong.ComputedWithoutName.self, "needs a name"),
       (Wrong.EmptyIndexName.self, "name"), (Wrong.LineInIndexName.self, "name"),
       (Wrong.EmptyCollectionName.self, "collectionName"),
       (Wrong.LongCollectionName.self, "collectionName"),

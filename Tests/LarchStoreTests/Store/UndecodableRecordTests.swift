@@ -64,7 +64,7 @@ struct UndecodableRecordTests {
   }
 
   /// The enum alone in its index, and with rules, hooks and times.
-  struct GuardedTask: Record, RecordHooks, Timestamped {
+  struct GuardedTask: Record, Timestamped {
     var id = RecordID<GuardedTask>()
     var name: String
     var kind: Kind
@@ -76,6 +76,11 @@ struct UndecodableRecordTests {
       Unique(\.name)
       Index(\.kind, \.number)
       Validate(\.name, .presence)
+      WillSave { _, _ in }
+      WillUpdate { _, _, _ in }
+      DidUpdate { _, _, _ in }
+      WillDelete { _, _ in }
+      DidDelete { _, _ in }
     }
   }
 
