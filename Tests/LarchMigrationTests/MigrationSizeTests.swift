@@ -78,7 +78,7 @@ struct MigrationSizeTests {
         runs.add("run")
         var extra = Note(text: "extra", number: -1)
         try tx.save(&extra)
-        #expect(extra.id == 2001)
+        #expect(extra.id > 2000)
         try tx.rewrite(Note.self) { fields in
           fields["text"] = .string(String(repeating: "long", count: 1000))
         }
@@ -105,7 +105,7 @@ struct MigrationSizeTests {
       let options = Store.Options.quick.with { $0.runsWritesTwice = true }
       try Store.using(path, Note.self, migrations: [migration], options: options) { store throws in
         #expect(try store.everything(Note.self).map(\.number) == Array(100..<110) + [-1])
-        #expect(try store.everything(Note.self).last?.id == 11)
+        #expect(try store.everything(Note.self).last?.text == "extra")
         #expect(try store.faults == [])
       }
     }

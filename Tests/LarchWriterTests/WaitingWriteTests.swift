@@ -173,7 +173,7 @@ struct WaitingWriteTests {
     #expect(try await store.verify().isClean)
   }
 
-  @Test("a closure that runs twice in a group gives the same ids")
+  @Test("a closure that runs twice in a group gives each record an id of its own")
   func rehearsed() async throws {
     var options = Store.Options()
     options.runsWritesTwice = true
@@ -184,6 +184,7 @@ struct WaitingWriteTests {
     held.end()
     for task in tasks { try await task.value }
     let ids = try store.read { tx throws in try tx.all(Entry.self).map { $0.id.rawValue } }
-    #expect(ids == Array(1...20))
+    // Those of the runs that were undone are left out.
+    #expect(ids.count == 20 && ids == ids.sorted() && Set(ids).count == 20)
   }
 }

@@ -152,7 +152,7 @@ func misspelt() {
     Person.compny  // error: type 'Person' has no member 'compny'
   }
   _ = Schema<Person> {
-    Versioned(\.versoin)  // error: cannot convert value of type 'KeyPath<Person, Value>' to e
+    Versioned(\.versoin)  // error: value of type 'Person' has no member 'versoin'
   }
 }
 
@@ -269,7 +269,7 @@ func optional() {
     Renamed(\.home.city, from: "town")  // error: value of optional type 'Address?' must be unwrappe
   }
   _ = Schema<Person> {
-    Versioned(\.maybeAge)  // error: initializer 'init(_
+    Versioned(\.maybeAge)  // error: 'init(_:)' is unavailable: a version
   }
 }
 
@@ -362,7 +362,7 @@ func wrongType() {
     Company.boss  // error: cannot convert value of type 'Company' to expected argumen
   }
   _ = Schema<Person> {
-    Versioned(\.name)  // error: initializer 'init(_
+    Versioned(\.name)  // error: 'init(_:)' is unavailable: a version
   }
 }
 

@@ -5,7 +5,7 @@ struct OptionalVersion: Record {
   var version: Int?
 
   static let schema = Schema<OptionalVersion> {
-    Versioned(\.version)  // error: 'Optional<Int>' conform to 'FixedWidthInteger'
+    Versioned(\.version)  // error: a version is a property
   }
 }
 
@@ -14,7 +14,7 @@ struct TextVersion: Record {
   var version = ""
 
   static let schema = Schema<TextVersion> {
-    Versioned(\.version)  // error: 'String' conform to 'FixedWidthInteger'
+    Versioned(\.version)  // error: a version is a property
   }
 }
 
@@ -23,6 +23,15 @@ struct ConstantVersion: Record {
   let version: Int
 
   static let schema = Schema<ConstantVersion> {
-    Versioned(\.version)  // error: WritableKeyPath
+    Versioned(\.version)  // error: a version is a property
+  }
+}
+
+struct MisspeltVersion: Record {
+  var id = RecordID<MisspeltVersion>()
+  var version = 0
+
+  static let schema = Schema<MisspeltVersion> {
+    Versioned(\.versoin)  // error: has no member 'versoin'
   }
 }

@@ -40,6 +40,17 @@ public struct Versioned<R: Record>: Sendable {
         return value < 0 || value == .max ? 1 : Int128(truncatingIfNeeded: value + 1)
       })
   }
+
+  /// Not available: a property that cannot count.
+  @available(
+    *, unavailable,
+    message: "a version is a property of the record of an integer type, a `var` and no optional"
+  )
+  @_disfavoredOverload
+  public init(_ field: PartialKeyPath<R>) {
+    declaration = VersionDeclaration(
+      resolve: { .computed(printableName: nil) }, number: { _ in 0 }, set: { _, _ in }, next: { $0 })
+  }
 }
 
 /// The version of a record, whatever its type of integer. Numbers are those of the type, with their

@@ -70,9 +70,16 @@ struct AmbientTransactionTests {
       }
       #expect(result == nil)
       #expect(try Person.count() == 0)
-      // Of a write that is not one of these it is an error as any other.
+      // It ends a write of a store in the same way.
+      try Ambient.store().write { tx throws in
+        var eve = Person(name: "Eve")
+        try tx.save(&eve)
+        throw Rollback()
+      }
+      #expect(try Person.count() == 0)
+      // A write that owes a result has none to give: there it is an error as any other.
       #expect(throws: Rollback.self) {
-        try Ambient.store().write { _ in throw Rollback() }
+        let _: Int = try Ambient.store().write { _ in throw Rollback() }
       }
     }
   }
