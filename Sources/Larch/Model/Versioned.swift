@@ -49,7 +49,8 @@ public struct Versioned<R: Record>: Sendable {
   @_disfavoredOverload
   public init(_ field: PartialKeyPath<R>) {
     declaration = VersionDeclaration(
-      resolve: { .computed(printableName: nil) }, number: { _ in 0 }, set: { _, _ in }, next: { $0 })
+      resolve: { .computed(printableName: nil) }, number: { _ in 0 }, set: { _, _ in }, next: { $0 }
+    )
   }
 }
 
