@@ -18,7 +18,8 @@ public struct Index<R: Record>: Sendable {
   /// Declares an index over the fields.
   ///
   /// - Parameters:
-  ///   - fields: what is compared, first to last.
+  ///   - first: what is compared first.
+  ///   - rest: what is compared where the fields before are equal.
   ///   - name: needed for a computed property; such an index is taken from the decoded record.
   ///     The name tells the file which index it is: give another one when the computation changes.
   ///   - condition: which records are in the index; give another `name` when it changes.

@@ -120,7 +120,7 @@ extension Selection {
     try reader.first(self)
   }
 
-  /// How many rows there are; with ``distinct()``, how many different ones.
+  /// How many rows there are; with `distinct()`, how many different ones.
   ///
   /// - Throws: as ``Query/fetch(in:)``.
   /// - Complexity: that of the query.

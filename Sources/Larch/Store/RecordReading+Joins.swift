@@ -26,7 +26,7 @@ extension RecordReading {
 
   /// The first row in the order of the join, or nil.
   ///
-  /// - Throws: as ``fetch(_:)->[Row]``.
+  /// - Throws: as ``fetch(_:)-(Join<Left,Right,Row>)``.
   /// - Complexity: stops at the first row, where no sort is needed.
   public func first<Left: Record, Right: Record, Row>(
     _ join: Join<Left, Right, Row>
@@ -36,11 +36,11 @@ extension RecordReading {
     }
   }
 
-  /// How many rows ``fetch(_:)->[Row]`` would return. Nothing is decoded for it that filters
+  /// How many rows ``fetch(_:)-(Join<Left,Right,Row>)`` would return. Nothing is decoded for it that filters
   /// need not decode.
   ///
-  /// - Throws: as ``fetch(_:)->[Row]``.
-  /// - Complexity: as ``fetch(_:)->[Row]``, without any sort.
+  /// - Throws: as ``fetch(_:)-(Join<Left,Right,Row>)``.
+  /// - Complexity: as ``fetch(_:)-(Join<Left,Right,Row>)``, without any sort.
   public func count<Left: Record, Right: Record, Row>(
     _ join: Join<Left, Right, Row>
   ) throws -> Int {
@@ -49,9 +49,9 @@ extension RecordReading {
     }
   }
 
-  /// Whether ``fetch(_:)->[Row]`` would return any row.
+  /// Whether ``fetch(_:)-(Join<Left,Right,Row>)`` would return any row.
   ///
-  /// - Throws: as ``fetch(_:)->[Row]``.
+  /// - Throws: as ``fetch(_:)-(Join<Left,Right,Row>)``.
   /// - Complexity: stops at the first row.
   public func exists<Left: Record, Right: Record, Row>(
     _ join: Join<Left, Right, Row>
@@ -66,7 +66,7 @@ extension RecordReading {
   /// In a write transaction, whose records the closure may change, all rows are read before the
   /// first call.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)->[Row]``.
+  /// - Throws: what `body` throws, and as ``fetch(_:)-(Join<Left,Right,Row>)``.
   /// - Complexity: in a read, constant memory where rows come in order and the inner side is looked
   ///   up by id or index; a table of the inner side is in memory. A sort that is larger than 64 MiB
   ///   goes through a temporary file.
@@ -96,7 +96,7 @@ extension RecordReading {
   ///   - join: what is asked.
   ///   - running: runs the join, and tells how many index entries and records were looked at on
   ///     either side, and how many rows returned.
-  /// - Throws: as ``fetch(_:)->[Row]``.
+  /// - Throws: as ``fetch(_:)-(Join<Left,Right,Row>)``.
   /// - Complexity: a few searches in the indexes, without running.
   public func explain<Left: Record, Right: Record, Row>(
     _ join: Join<Left, Right, Row>, running: Bool = false
@@ -115,7 +115,7 @@ extension RecordReading {
 }
 
 extension Join {
-  /// The rows, in the order of the join. See ``RecordReading/fetch(_:)->[Row]``.
+  /// The rows, in the order of the join. See ``RecordReading/fetch(_:)-(Join<Left,Right,Row>)``.
   ///
   /// - Throws: `.invalidQuery`, `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: what the plan of the join says.

@@ -133,7 +133,7 @@ extension Store {
   ///
   /// - Returns: the record that was found, the first by id if there are several; else the new one
   ///   with its id.
-  /// - Throws: `CancellationError` as ``write(durability:file:line:_:)``, and as the synchronous
+  /// - Throws: `CancellationError` as `write`, and as the synchronous
   ///   form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   public nonisolated(nonsending) func findOrCreate<R: Record, Value: IndexKey & Sendable>(

@@ -36,7 +36,7 @@ extension Store {
   /// Saves a record, which may be new, and relates it to the owner, without blocking the task's
   /// thread.
   ///
-  /// - Throws: `CancellationError` as ``save(_:)``; as ``RecordWriting/add(_:to:)-(Target,_)``.
+  /// - Throws: `CancellationError` as ``save(_:)``; as the synchronous form.
   /// - Complexity: as the synchronous form, beside a change of threads.
   public nonisolated(nonsending) func add<Owner: Record, Target: Record>(
     _ record: inout Target, to related: Related<Owner, Target>

@@ -4,7 +4,7 @@ extension Store {
   /// A long read keeps the space of everything that is deleted meanwhile; end it soon. The place of
   /// the call is noted, so that ``openReads()`` and the log can name it.
   ///
-  /// Inside a ``write(durability:file:line:_:)-(_,_,_,(WriteTransaction)->T)`` of this store, on its
+  /// Inside a `write` of this store, on its
   /// thread, there is no other snapshot: `body` gets the running transaction and sees its changes. So
   /// does everything that reads through the store there.
   ///

@@ -44,7 +44,7 @@ extension Store {
   /// Each record is proved by its checksum. Indexes are not copied: they are built when the new
   /// store is opened. A link of a list of ids is copied where either of its two directions still
   /// reads and the records at both ends were copied; references stay as they are in the records,
-  /// and ``verify()`` tells which of them lead nowhere. The new store appears when it is complete.
+  /// and `verify()` tells which of them lead nowhere. The new store appears when it is complete.
   ///
   /// - Parameters:
   ///   - path: the damaged file.

@@ -122,7 +122,7 @@ extension Store {
   ///
   /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
   ///   `.uniqueConflict` when two records share a unique value, and what `write(_:)` throws.
-  /// - Complexity: O(n log n) for each index, as ``verify()`` for lists.
+  /// - Complexity: O(n log n) for each index, as `verify()` for lists.
   public func rebuild() throws {
     try environment.withSteadyHandles { try rebuildOnce(withIndexes: true, $0) }
     try buildIndexes()

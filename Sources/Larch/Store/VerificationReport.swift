@@ -1,4 +1,4 @@
-/// What ``Store/verify()`` found.
+/// What `Store.verify()` found.
 public struct VerificationReport: Sendable {
   /// One thing that is not as it must be.
   public struct Fault: Sendable, Hashable, CustomStringConvertible {
@@ -30,7 +30,7 @@ public struct VerificationReport: Sendable {
     public let collection: String?
     /// The index it was found in.
     public let index: String?
-    /// The association it was found in, as ``Store/verify()`` and the catalog name it.
+    /// The association it was found in, as `Store.verify()` and the catalog name it.
     public let association: String?
     /// The id of the record it is about.
     public let id: String?
