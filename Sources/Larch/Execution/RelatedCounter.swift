@@ -39,7 +39,7 @@ final class RelatedCounter {
     return (all[[UInt8](id)]?.count ?? 0) >= least
   }
 
-  /// Nil where related records are not listed, or shall not be found so.
+  /// Nil where related records are not listed, or are to be found in another way.
   private func list(of id: UnsafeRawBufferPointer) throws -> AssociationList? {
     switch route.kind {
     case .held: return nil

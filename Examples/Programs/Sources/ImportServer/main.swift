@@ -127,7 +127,7 @@ func run(_ lines: Int) async throws {
   let again = try await store.importJSON(
     Article.self, from: .file(list), matching: \.sku, onError: .skip)
   try check(again.unchanged == report.inserted && again.inserted == 0, "once more is no change")
-  try check(try store.verify().isClean, "the store is sound")
+  try check(try await store.verify().isClean, "the store is sound")
   print("import server: fine")
 }
 
