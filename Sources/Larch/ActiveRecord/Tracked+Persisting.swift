@@ -90,7 +90,7 @@ private struct PersistTask<R: Record>: Sendable {
 
   let action: Action
   let record: R
-  /// What the changes are told from.
+  /// The record before the changes.
   let base: R
   /// The id of what is stored.
   let id: R.ID

@@ -82,7 +82,7 @@ final class GivenIDs: @unchecked Sendable {
     isNoting = false
   }
 
-  /// The file is told now of all that was given, if the transaction is committed.
+  /// The running transaction notes all ids that were given; the note counts once it is committed.
   func noteNoting() { isNoting = true }
 
   // MARK: Giving

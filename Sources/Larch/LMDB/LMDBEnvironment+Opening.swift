@@ -269,8 +269,8 @@ extension LMDBEnvironment {
     throw last
   }
 
-  /// Makes the lock file where it is missing, tells which one it is, and makes sure that it has its
-  /// blocks on the disk. A failure is told where the store can be read without a lock file.
+  /// Makes the lock file where it is missing, returns which one it is, and makes sure that it has its
+  /// blocks on the disk. Returns the error where the store can be read without a lock file.
   ///
   /// LMDB makes it as one large hole and writes to it through a map: on a full disk the first
   /// touch of a page ends the process with SIGBUS. Must come before LMDB opens the file, since

@@ -32,7 +32,7 @@ extension Plan {
     return PlanFigures(rows: read, results: results, work: work)
   }
 
-  /// Whether rows come as they are wanted, so that behind the last one nothing is looked at.
+  /// Whether rows come in the wanted order, so that nothing is read after the last one.
   var isInOrder: Bool {
     switch (order, source) {
     case (.sorted, _), (_, .intersection): false

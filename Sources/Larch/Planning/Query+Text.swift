@@ -9,8 +9,8 @@ extension Query: CustomStringConvertible {
   ///   limit 20
   /// ```
   ///
-  /// The values that it asks for are in it, long ones shortened. How a store answers it is told by
-  /// `RecordReading.explain(_:running:)`.
+  /// The text holds the values of the filter, long ones shortened. To see how a store answers the
+  /// query, use `RecordReading.explain(_:running:)`.
   public var description: String { lines.joined(separator: "\n  ") }
 
   fileprivate var lines: [String] {

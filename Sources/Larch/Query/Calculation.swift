@@ -67,7 +67,7 @@ extension Calculation: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Gives a calculation the form of a key path, by which computed properties are told apart.
+/// Gives a calculation a key path of its own, since computed properties are identified by theirs.
 struct Calculations {
   subscript(calculation: Calculation) -> Calculation { calculation }
 }

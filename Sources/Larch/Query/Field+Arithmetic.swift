@@ -1,7 +1,7 @@
 // Numbers that filters calculate: `$0.price * $0.amount > 100`.
 //
 // The operators that refuse do compile, but belong to an actor that nobody is on. So the type checker
-// finds a solution at once, and the error comes from the check behind it. Were they unavailable, or
+// finds a solution at once, and the error comes from the check after it. Were they unavailable, or
 // not there, it would try all combinations first: many seconds in a long filter.
 
 /// A number that filters calculate with: an integer or a floating-point number of the standard

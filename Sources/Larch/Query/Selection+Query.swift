@@ -51,7 +51,7 @@ extension Selection {
   /// Without the first so many records; replaces an earlier offset. See ``Query/offset(_:)``.
   public func offset(_ count: Int) -> Selection { with { $0.offset(count) } }
 
-  /// Only of the records behind a place in the order. See ``Query/after(_:)``.
+  /// Only of the records after a place in the order. See ``Query/after(_:)``.
   public func after(_ token: PageToken) -> Selection { with { $0.after(token) } }
 
   private func with(_ change: (Query<R>) -> Query<R>) -> Selection {
