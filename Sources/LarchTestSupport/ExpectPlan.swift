@@ -115,7 +115,7 @@ extension RecordReading {
 }
 
 extension Store {
-  /// A fresh store whose every query is also answered by a look at all records, in the same
+  /// A fresh store that also answers every query by a full scan, in the same
   /// snapshot: where the answers differ, it throws `.wrongAnswer` with both plans.
   ///
   /// - Throws: as `Store.temporary(for:migrations:options:)`.

@@ -1,7 +1,7 @@
 /// Which lines of two texts are in one of them only, found without a table of all pairs.
 ///
 /// Lines that both texts have once are taken for the same, as many of them as stand in one order;
-/// between these the search begins anew. Where no such line is left, short stretches are compared in
+/// between these the search starts again. If no such line is left, short stretches are compared in
 /// full, and long ones are halved.
 struct LineDifference {
   private(set) var isRemoved: [Bool]

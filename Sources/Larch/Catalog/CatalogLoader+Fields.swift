@@ -1,6 +1,6 @@
 /// The fields of one declared type against those of the stored records.
 struct FieldComparison {
-  /// What the file shall know of the collection from now on; nil where it knows it.
+  /// What the file must know of the collection from now on; nil where it knows it.
   var history: FieldHistory?
   /// Whether that is a change of the file by itself; else it is noted with the next one.
   var mustBeNoted = false

@@ -21,7 +21,7 @@ extension CatalogLoader {
     return try catalog(storage, try renames(storage, in: transaction), in: transaction)
   }
 
-  /// Has unfinished indexes begun anew: what changes now is not noted in them.
+  /// Has unfinished indexes begun again: what changes now is not noted in them.
   func restartBuilds(in transaction: LMDBTransaction) throws {
     for collection in try openStorage(in: transaction).collections(in: transaction)
     where collection.indexes.contains(where: { $0.state == .building }) {
@@ -40,7 +40,7 @@ extension CatalogLoader {
     return (stored, try existing(CatalogStorage.recordsName(stored.id), in: transaction))
   }
 
-  /// Empties the indexes of a collection and marks them as unfinished, so that they are built anew.
+  /// Empties the indexes of a collection and marks them as unfinished, so that they are rebuilt.
   func resetIndexes(
     of name: String, where isWanted: (StoredIndex) -> Bool = { _ in true },
     in transaction: LMDBTransaction

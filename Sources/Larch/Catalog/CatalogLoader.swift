@@ -112,7 +112,7 @@ struct CatalogLoader {
     }
   }
 
-  /// Empties every declared index and marks it as unfinished, so that it is built anew.
+  /// Empties every declared index and marks it as unfinished, so that it is built again.
   func resetIndexes(in transaction: LMDBTransaction) throws {
     let storage = try openStorage(in: transaction)
     for var entry in try storage.collections(in: transaction)

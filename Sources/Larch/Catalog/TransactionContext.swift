@@ -22,7 +22,7 @@ final class TransactionContext {
   /// The indexes that look-ups by a field go through.
   let points = PointIndexes()
 
-  /// Set while a record is taken in: code of the record type may run then, and must not use the
+  /// Set while a record is indexed: code of the record type may run then, and must not use the
   /// transaction that is in the middle of it.
   @exclusivity(unchecked) var isTakingIn = false
 
@@ -45,7 +45,7 @@ final class TransactionContext {
   /// Where the log wants to know of slow operations, what times the one that runs.
   @exclusivity(unchecked) var timer: OperationTimer?
 
-  /// Each query is compared with a look at every record.
+  /// Each query is compared with a full scan.
   let checksQueries: Bool
 
   /// The first storage error of the transaction: LMDB may have left it half-done.

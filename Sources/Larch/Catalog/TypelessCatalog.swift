@@ -2,7 +2,7 @@ extension CatalogLoader {
   /// Handles of every collection of the file and of the references between them, for a program that
   /// knows none of the types. Lists are those of `StoredLists`.
   ///
-  /// Records can be read, taken in and indexed through them as through typed ones, as long as no
+  /// Records can be read, imported and indexed through them as through typed ones, as long as no
   /// index asks for the type: see `IndexNeedsType`.
   ///
   /// - Parameter isForBuilding: see `StoreSchema`.

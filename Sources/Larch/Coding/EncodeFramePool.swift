@@ -30,7 +30,7 @@ enum EncodeFramePool {
 
   static func give(back state: UnsafeMutablePointer<EncodeState>) {
     state.pointee.coder = nil
-    // One huge record should not hold its memory for ever.
+    // One huge record should not hold its memory permanently.
     if state.pointee.capacity > 1 << 20 {
       state.pointee.base.deallocate()
       state.pointee.base = .allocate(byteCount: 4096, alignment: 16)

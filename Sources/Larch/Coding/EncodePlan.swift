@@ -87,7 +87,7 @@ final class EncodePlan {
   /// Values of the type use containers that only the tree can write.
   func needsTree() { hot.pointee.strategy = .tree }
 
-  /// Takes in the fields of a value in the order in which they were written, and gives the shape
+  /// Records the fields of a value in the order in which they were written, and gives the shape
   /// for it; nil when the type has too many shapes, so that its values become maps.
   func learn(
     _ seen: [(name: String, kind: FieldKind?)], keyType: ObjectIdentifier?, shapes: ShapeTable

@@ -1,7 +1,7 @@
 /// Conditions of a query, made ready to be asked of stored records without decoding them.
 ///
 /// Made once for a run. Each condition is true, false or unknown on the bytes; what is unknown
-/// there (a field that an older record lacks, a closure of the user's) is asked of the decoded
+/// there (a field missing in an older record, a closure of the user's) is asked of the decoded
 /// record. The cheap conditions come first, and no record is decoded that one of them refuses.
 final class FilterProgram {
   typealias Outcome = ValueTest.Outcome

@@ -11,7 +11,7 @@ final class RelatedAnswers {
     case eachRow
     /// Inner queries are run when the first row asks.
     case once
-    /// As `once`, with a look at every record: what other answers are checked by.
+    /// As `once`, with a full scan: the reference for checking other answers.
     case control
   }
 

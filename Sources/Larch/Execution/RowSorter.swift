@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Puts rows in order: the best few in a heap, or all of them, in memory or through a file.
 ///
-/// A row is its sort key, which ends with the id, and what shall come out with it.
+/// A row is its sort key, which ends with the id, and the data that comes out with it.
 final class RowSorter {
   struct Row {
     var key: UnsafeRawBufferPointer

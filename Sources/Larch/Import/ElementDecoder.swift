@@ -42,7 +42,7 @@ final class ElementDecoder<R: Record> {
   ///
   /// - Parameters:
   ///   - stored: the record that the element stands for, which has the id.
-  ///   - merges: whether it also has what else the element lacks.
+  ///   - merges: whether it keeps the fields that the element does not have.
   func record(
     _ bytes: UnsafeRawBufferPointer, over stored: R? = nil, merges: Bool = false
   ) throws -> R {

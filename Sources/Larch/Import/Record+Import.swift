@@ -10,8 +10,8 @@ extension Record {
   /// let report = try Person.importJSON(from: .file("people.json"), onError: .skip)
   /// ```
   ///
-  /// - Throws: as there.
-  /// - Complexity: as there.
+  /// - Throws: the same errors.
+  /// - Complexity: the same.
   @discardableResult
   public static func importJSON(
     from source: JSONSource, existing: ImportExisting = .replace,
@@ -27,8 +27,8 @@ extension Record {
   /// Takes the elements of a JSON text in as records of this type, by a unique field. See
   /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
   ///
-  /// - Throws: as there.
-  /// - Complexity: as there.
+  /// - Throws: the same errors.
+  /// - Complexity: the same.
   @discardableResult
   public static func importJSON<Value: IndexKey & Decodable>(
     from source: JSONSource, matching field: any KeyPath<Self, Value> & Sendable,
@@ -46,8 +46,8 @@ extension Record {
   /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   ///
   /// - Returns: how many records were written.
-  /// - Throws: as there.
-  /// - Complexity: as there.
+  /// - Throws: the same errors.
+  /// - Complexity: the same.
   @discardableResult
   public static func exportJSON(
     to destination: JSONDestination, options: ExportOptions = ExportOptions(),
@@ -62,8 +62,8 @@ extension Query {
   /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   ///
   /// - Returns: how many records were written.
-  /// - Throws: as there.
-  /// - Complexity: as there.
+  /// - Throws: the same errors.
+  /// - Complexity: the same.
   @discardableResult
   public func exportJSON(
     to destination: JSONDestination, options: ExportOptions = ExportOptions(),
@@ -74,8 +74,8 @@ extension Query {
 
   /// The records as a text of JSON. See ``RecordReading/json(of:options:)``.
   ///
-  /// - Throws: as there.
-  /// - Complexity: as there.
+  /// - Throws: the same errors.
+  /// - Complexity: the same.
   public func json(
     options: ExportOptions = ExportOptions(), in reader: some RecordReading = AmbientStore()
   ) throws -> Data {

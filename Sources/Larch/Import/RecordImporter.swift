@@ -47,7 +47,7 @@ final class RecordImporter<R: Record> {
 
   // MARK: All or nothing
 
-  /// Takes in everything, as a part of a transaction.
+  /// Imports everything, as a part of a transaction.
   ///
   /// - Throws: `.importStopped` for the first element that cannot go in.
   func importAll(in tx: WriteTransaction, isWhole: Bool) throws -> ImportReport {
@@ -98,7 +98,7 @@ final class RecordImporter<R: Record> {
 
   // MARK: One batch after the other
 
-  /// Takes in what can be, each batch by itself.
+  /// Imports all valid elements, each batch by itself.
   func importBatches(in writer: some RecordWriting, isWhole: Bool) throws -> ImportReport {
     try writer._reading { tx in try begin(tx) }
     var later: [ElementPlace] = []

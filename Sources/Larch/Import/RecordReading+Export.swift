@@ -36,7 +36,7 @@ extension RecordReading {
   ///
   /// - Returns: how many records were written.
   /// - Throws: as ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
-  /// - Complexity: as there.
+  /// - Complexity: the same.
   @discardableResult
   public func exportJSON<R: Record>(
     _ type: R.Type, to destination: JSONDestination, options: ExportOptions = ExportOptions(),
@@ -56,7 +56,7 @@ extension RecordReading {
   /// - Returns: how many records were written.
   /// - Throws: what `write` throws, and as
   ///   ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
-  /// - Complexity: as there.
+  /// - Complexity: the same.
   @discardableResult
   public func exportJSON<R: Record>(
     _ query: Query<R>, options: ExportOptions = ExportOptions(),
@@ -73,7 +73,7 @@ extension RecordReading {
   /// The records of a query as a text of JSON.
   ///
   /// - Throws: as ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
-  /// - Complexity: as there, and memory for the whole text.
+  /// - Complexity: the same, and memory for the whole text.
   public func json<R: Record>(
     of query: Query<R>, options: ExportOptions = ExportOptions()
   ) throws -> Data {

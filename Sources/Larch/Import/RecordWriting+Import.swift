@@ -67,7 +67,7 @@ extension RecordWriting {
   /// - Throws: `.unsuitableMatch` for another field, and as
   ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, where more is said of
   ///   the other parameters.
-  /// - Complexity: as there, and a search for each element.
+  /// - Complexity: the same, and a search for each element.
   @discardableResult
   public func importJSON<R: Record, Value: IndexKey & Decodable>(
     _ type: R.Type = R.self, from source: JSONSource,

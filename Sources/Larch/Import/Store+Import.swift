@@ -7,8 +7,8 @@ extension Store {
   /// When the task is cancelled, it ends before the next batch: with `.skip` the batches before
   /// stay, with `.stop` nothing goes in.
   ///
-  /// - Throws: as there, and `CancellationError`.
-  /// - Complexity: as there, on a thread of its own.
+  /// - Throws: the same errors, and `CancellationError`.
+  /// - Complexity: the same, on a separate thread.
   @discardableResult
   public func importJSON<R: Record>(
     _ type: R.Type = R.self, from source: JSONSource, existing: ImportExisting = .replace,
@@ -29,8 +29,8 @@ extension Store {
   /// task's thread. See
   /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
   ///
-  /// - Throws: as there, and `CancellationError`.
-  /// - Complexity: as there, on a thread of its own.
+  /// - Throws: the same errors, and `CancellationError`.
+  /// - Complexity: the same, on a separate thread.
   @discardableResult
   public func importJSON<R: Record, Value: IndexKey & Decodable>(
     _ type: R.Type = R.self, from source: JSONSource,
@@ -52,8 +52,8 @@ extension Store {
   /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   ///
   /// - Returns: how many records were written.
-  /// - Throws: as there, and `CancellationError`: the file is as it was then.
-  /// - Complexity: as there, on a thread of its own.
+  /// - Throws: the same errors, and `CancellationError`: the file is as it was then.
+  /// - Complexity: the same, on a separate thread.
   @discardableResult
   public func exportJSON<R: Record>(
     _ query: Query<R>, to destination: JSONDestination, options: ExportOptions = ExportOptions(),

@@ -72,7 +72,7 @@ struct EntryList: ~Copyable {
     arena = larger
   }
 
-  /// Visits the entries of `old` that `new` lacks, and those of `new` that `old` lacks.
+  /// Visits the entries of `old` missing in `new`, and those of `new` missing in `old`.
   static func difference(
     old: borrowing EntryList, new: borrowing EntryList,
     removed: (Item) throws -> Void, added: (Item) throws -> Void

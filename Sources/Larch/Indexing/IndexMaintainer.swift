@@ -10,7 +10,7 @@ final class IndexMaintainer {
 
   private let context: TransactionContext
   // One thread at a time writes, and a record's own code cannot come back here: the context says
-  // that a record is being taken in.
+  // that a record is being indexed.
   @exclusivity(unchecked) private var keys = IndexKeys()
   @exclusivity(unchecked) private var old = EntryList()
   @exclusivity(unchecked) private var new = EntryList()
@@ -28,11 +28,11 @@ final class IndexMaintainer {
     references = ReferenceCheck(context)
   }
 
-  /// Takes in one change, or throws and takes in nothing.
+  /// Applies one change, or throws and applies nothing.
   ///
   /// - Parameters:
   ///   - before: the record that is stored now; its bytes are read before this returns.
-  ///   - after: the record as it shall be.
+  ///   - after: the record after the change.
   ///   - prove: looks at the new entries before anything is done with them.
   ///   - write: stores the record; called after every check, before entries are gathered.
   func update(
@@ -145,7 +145,7 @@ final class IndexMaintainer {
   }
 
   func mark() throws -> Mark {
-    // What comes after it shall not reach the limit.
+    // What comes after it must not reach the limit.
     if gathered > IndexMaintainer.gatherLimit / 2 { try flush() }
     return Mark(entries: pending.map { $0?.mark }, gathered: gathered, writes: writes)
   }

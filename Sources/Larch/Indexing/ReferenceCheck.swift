@@ -1,6 +1,6 @@
 /// Proves that what records refer to is there.
 ///
-/// A save looks up what it refers to anew. What is not there yet may still come in the same
+/// A save looks up its new references. What is not there yet may still come in the same
 /// transaction, so it is looked up once more before the commit.
 final class ReferenceCheck {
   /// A record that referred to something that was not there.

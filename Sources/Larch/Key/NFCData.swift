@@ -1,5 +1,5 @@
 /// The tables of `NFCTables` unpacked for look-up: made once, when the first string arrives that
-/// is not plainly in normal form, and kept for ever.
+/// is not plainly in normal form, and kept permanently.
 ///
 /// `@unchecked Sendable` holds because nothing is written after the initializer.
 final class NFCData: @unchecked Sendable {

@@ -5,7 +5,7 @@ internal import Foundation
 extension LMDBEnvironment {
   /// Makes a new store under a temporary name and moves it to its place when it is complete.
   ///
-  /// A crash between LMDB's first writes leaves a file that LMDB refuses for ever. When another
+  /// A crash between LMDB's first writes leaves a file that LMDB can never open. When another
   /// process was faster, its file stays and this one is dropped.
   static func create(
     at location: StoreLocation, options: Options,

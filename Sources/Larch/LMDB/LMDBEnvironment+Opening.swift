@@ -92,7 +92,7 @@ extension LMDBEnvironment {
     return [36, 34, 32, 30, 28, 26].map { 1 << $0 }.filter { $0 > 0 }
   }
 
-  /// Checks the file and maps it; used for opening and for opening anew.
+  /// Checks the file and maps it; used for the first opening and for each later one.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
     try options.beforeMapping?(path)
     var options = options

@@ -1,7 +1,7 @@
 internal import CLMDB
 
 extension LMDBEnvironment {
-  /// Handles were opened before the environment was opened anew, and are void.
+  /// Handles were opened before the environment was opened again, and are void.
   struct HandlesVoid: Error {}
 
   /// Throws when handles that were opened in another generation would be used. Inside of a
@@ -11,7 +11,7 @@ extension LMDBEnvironment {
   }
 
   /// Runs a body that opens handles and then uses them in transactions of its own, in which it
-  /// calls `check` first; again, when the environment was opened anew in between.
+  /// calls `check` first; again, when the environment was opened again in between.
   func withSteadyHandles<T>(_ body: (_ check: () throws -> Void) throws -> T) throws -> T {
     while true {
       let generation = self.generation
@@ -19,7 +19,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens an environment anew that LMDB has given up, from a thread that wants to read.
+  /// Opens an environment again that LMDB has given up, from a thread that wants to read.
   ///
   /// The stopped one is told by its generation: a new one may well lie at the same address.
   func recover(_ thread: UInt, poisoning stopped: Int? = nil) throws {
@@ -37,7 +37,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Closes the LMDB environment and opens it anew, with the turn held and no write open.
+  /// Closes the LMDB environment and opens it again, with the turn held and no write open.
   ///
   /// After a failed write of the header LMDB answers every call with MDB_PANIC until then. All
   /// readers and database handles are void afterwards, which the generation tells.

@@ -37,7 +37,7 @@ extension LMDBEnvironment {
 
   /// Runs a body when it is this thread's turn to write; turns are in the order of asking.
   ///
-  /// LMDB's own lock is unfair, and a second write on one thread would wait for itself for ever.
+  /// LMDB's own lock is unfair, and a second write on one thread would wait for itself without end.
   func withTurn<T>(_ body: () throws -> T) throws -> T {
     guard try takeTurn() else { return try body() }
     defer {

@@ -153,7 +153,7 @@ extension LMDBEnvironment {
     watchReads(lastPage: page)
   }
 
-  /// Sees whether a failed commit has made LMDB give the environment up, and opens it anew then.
+  /// Sees whether a failed commit has made LMDB give the environment up, and opens it again then.
   private func afterFailedCommit(_ error: LMDBError, id: UInt64) -> any Error {
     let failure = translated(error)
     guard let current = handle else { return failure }

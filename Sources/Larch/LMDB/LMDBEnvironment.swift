@@ -64,7 +64,7 @@ final class LMDBEnvironment: @unchecked Sendable {
     static let closed = Self(rawValue: 1)
     /// The map is about to move: no read may live.
     static let exclusive = Self(rawValue: 2)
-    /// LMDB has given the environment up; it must be opened anew.
+    /// LMDB has given the environment up; it must be opened again.
     static let poisoned = Self(rawValue: 4)
   }
 
@@ -131,7 +131,7 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// How many have it open; guarded by the registry.
   var owners = 1
 
-  /// Rises when the environment had to be opened anew: all handles and readers are void then.
+  /// Rises when the environment had to be opened again: all handles and readers are void then.
   var generation: Int { generations.load(ordering: .acquiring) }
 
   init(path: String, file: FileIdentity, options: Options) throws {

@@ -12,7 +12,7 @@ final class LMDBHeldRead: @unchecked Sendable {
     case tooOld
     /// The map had to move, which no read may live through.
     case mapMoved
-    /// The environment was opened anew after a failure of the disk.
+    /// The environment was opened again after a disk failure.
     case reopened
     /// The file was exchanged for another one.
     case replaced

@@ -18,7 +18,7 @@ struct AssociationCompiler {
     var isJoin = false
   }
 
-  /// Takes in what the types declare.
+  /// Collects the declarations of the types.
   ///
   /// - Throws: `.invalidSchema` for declarations that cannot be used, or that contradict others.
   init(_ types: [any Record.Type]) throws {

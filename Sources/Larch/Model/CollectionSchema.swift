@@ -100,7 +100,7 @@ final class CollectionSchema: Sendable {
   let decodedKeys: DecodedKeys
   /// The same for references, whose keys in an index may be cut.
   let referencedIDs: ReferencedIDs
-  /// Tells a coder which values stand for fields that older records lack; nil when none do.
+  /// Tells a coder which values stand for fields missing in older records; nil if there are none.
   let declareDefaults: (@Sendable (RecordCoder) throws -> Void)?
   /// Whether code of the type runs with saves and deletions of its records.
   let hasHooks: Bool

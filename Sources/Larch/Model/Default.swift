@@ -1,7 +1,7 @@
 /// The value of a field that older records do not have.
 ///
 /// A property that is added to a type later is missing in the records that are stored already.
-/// An optional one is nil then; for another one declare what it shall be:
+/// An optional one is nil then; for another one declare its value:
 ///
 /// ```swift
 /// Default(\.role, .member)

@@ -22,7 +22,7 @@ package struct IndexDefinition: Sendable {
   /// `where` where it also picks the records.
   package let origin: String
   package let fields: [Field]
-  /// Whether a default of the program may stand in for a field that a record lacks, or for its nil.
+  /// Whether a default of the program may stand in for a field missing in a record, or for its nil.
   let hasDefault: Bool
   /// Whether records may have a field under an older name, which the program knows.
   let hasRename: Bool

@@ -3,7 +3,7 @@
 /// Without the type, which lives on in closures that are given the address of a record: a save
 /// goes through those of every index, and generic structures would cost more than the keys.
 final class RecordKeys: Sendable {
-  /// One field. A structure, since a closure that lies in an array by itself is wrapped anew for
+  /// One field. A structure, since a closure that lies in an array by itself is wrapped again for
   /// each call.
   struct Field: Sendable {
     /// Appends each key of the field in turn, and calls the closure behind it.

@@ -96,7 +96,7 @@ struct ReferenceForm: Sendable {
     switch primitive {
     case .uint8, .uint16, .uint32: break
     default:
-      // The sign bit of the narrow number is turned, that of the wide one shall be.
+      // The sign bit of the narrow number is turned, that of the wide one must be.
       let shift = UInt64(max(0, 64 - part.count * 8))
       let value = Int64(bitPattern: (number ^ 1 << (63 - shift)) << shift) >> Int64(shift)
       number = UInt64(bitPattern: value) ^ 1 << 63

@@ -10,7 +10,7 @@
 /// ```
 ///
 /// Declarations take effect when a store is opened: a new index is built then, one that is no
-/// longer declared is removed, and a changed one is built anew.
+/// longer declared is removed, and a changed one is built again.
 public struct Schema<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
   let defaults: [DefaultDeclaration<R>]

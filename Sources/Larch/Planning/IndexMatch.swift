@@ -28,7 +28,7 @@ struct IndexMatch {
 
   /// nil where the index cannot answer: some records have no entry in it.
   ///
-  /// - Parameter unused: conjuncts that shall not be bounds, by bit.
+  /// - Parameter unused: conjuncts that must not be bounds, by bit.
   init?(
     _ number: Int, _ index: IndexSchema, _ conjuncts: [Conjunct], _ order: WantedOrder,
     without unused: UInt64 = 0

@@ -30,7 +30,7 @@ extension PlanTask {
   }
 
   /// Whether a scan that looks good is so whatever the values are: a value that many records have
-  /// is found sooner by a look at all records. The figure costs one search.
+  /// is found sooner by a full scan. The statistic costs one search.
   private func isSmall(
     _ scan: Candidate, _ match: IndexMatch, _ statistics: some PlanStatistics
   ) throws -> Bool {

@@ -52,7 +52,7 @@ struct Planner {
     return PlanTask(self, conjuncts, query, need)
   }
 
-  /// A look at every record with the filter as it was written: what other plans are checked by.
+  /// A full scan with the filter as it was written: the reference for checking other plans.
   ///
   /// - Throws: `.invalidQuery` for a negative limit or offset.
   func fullScan(_ query: QueryDescription, for need: QueryNeed) throws -> Plan {

@@ -152,14 +152,14 @@ private enum FieldNodes {
     let isFlattened: Bool
   }
 
-  /// Finds the key paths that generic code makes anew each time.
+  /// Finds the key paths that generic code makes again each time.
   private struct ValueKey: Hashable {
     let base: ObjectIdentifier?
     let member: AnyKeyPath
     let isFlattened: Bool
   }
 
-  /// What every type has one of, found without a key path: in generic code those are made anew
+  /// What every type has one of, found without a key path: in generic code those are made again
   /// each time.
   enum OfType { case id, itself }
 

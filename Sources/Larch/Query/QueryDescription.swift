@@ -3,7 +3,7 @@ struct QueryDescription: Sendable {
   var filter: FilterNode = .always
   /// Records that are the same in all of these come in the order of their ids.
   var order: [OrderTerm] = []
-  /// Ids descend. The directions of `order` are as they shall be, nothing turns them again.
+  /// Ids descend. The directions of `order` are final, nothing reverses them again.
   var idsDescend = false
   /// Applied last, behind filter and order, whatever came first in the program.
   var limit: Int?

@@ -46,7 +46,7 @@ final class DoomedRecords {
     return UnsafeRawBufferPointer(start: current, count: count)
   }
 
-  /// Begins anew with the first, in the order of ids; none may be added after it.
+  /// Begins again with the first, in the order of ids; none may be added after it.
   func sort() {
     list.finish()
     place = 0

@@ -86,7 +86,7 @@ extension Store {
   public static var `default`: Store? {
     get { shared.withLock { $0 } }
     set {
-      // The old one may close itself, which shall not happen under the lock.
+      // The old one may close itself, which must not happen under the lock.
       let old = shared.withLock { store in
         defer { store = newValue }
         return store

@@ -84,7 +84,7 @@ struct MigrationRunner {
         AppliedMigration(
           name: migration.name, number: (applied.last?.number ?? 0) + 1,
           date: date.timeIntervalSinceReferenceDate), in: lmdb)
-      // Whoever has the store open must look at it anew: indexes may be unfinished.
+      // Whoever has the store open must look at it again: indexes may be unfinished.
       try storage.setGeneration(try storage.generation(in: lmdb) + 1, in: lmdb)
       return work
     }

@@ -91,7 +91,7 @@ extension MigrationTransaction {
     }
   }
 
-  /// Tells the coder what stands for fields that records of an older type lack, and what they were
+  /// Tells the coder what stands for fields missing in records of an older type, and what they were
   /// called before.
   func declareDefaults(of type: any Decodable.Type) throws {
     guard let type = type as? any Record.Type,

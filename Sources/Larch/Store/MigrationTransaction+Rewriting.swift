@@ -17,7 +17,7 @@ extension MigrationTransaction {
   ///   read, `.idExists` for one that comes back with another id, `.invalidSchema` inside of a
   ///   savepoint. Every error undoes the migration, if it is not caught.
   /// - Complexity: O(n); a batch of records is in memory at a time. The indexes of the collection
-  ///   are built anew after the last migration.
+  ///   are built after the last migration.
   public func rewrite<R: Record, Old: Decodable>(
     _ type: R.Type, from old: Old.Type, _ change: (Old) throws -> R?
   ) throws {

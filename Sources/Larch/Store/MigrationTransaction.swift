@@ -108,7 +108,7 @@ public final class MigrationTransaction: WriteTransaction {
   /// - Throws: `.uniqueConflict` when records share a unique value, `.decodingFailed` for one that
   ///   the type cannot read, `.unknownCollection` for a type that the store does not have,
   ///   `.invalidSchema` inside of a savepoint.
-  /// - Complexity: O(n log n). Unlike the build after the last migration it begins anew when the
+  /// - Complexity: O(n log n). Unlike the build after the last migration it begins again when the
   ///   process is killed.
   public func buildIndexes<R: Record>(of type: R.Type) throws {
     try storage { transaction in

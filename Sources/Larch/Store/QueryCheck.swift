@@ -1,4 +1,4 @@
-/// Runs a query both as planned and as a look at every record, in one snapshot, and compares: the
+/// Runs a query both as planned and as a full scan, in one snapshot, and compares: the
 /// proof of a planner, for tests. See ``Store/Options/checksQueries``.
 enum QueryCheck {
   static func check<R: Record>(

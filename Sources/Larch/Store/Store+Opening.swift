@@ -193,7 +193,7 @@ extension Store {
   /// Builds unfinished indexes and takes the new state of the catalog into use.
   func buildIndexes() throws {
     var options = options
-    // An open store was found to be as declared; an index that is made anew is no change of that.
+    // An open store was found to be as declared; an index that is rebuilt is no change of that.
     if options.evolution == .check { options.evolution = .automatic }
     replaceCatalog(try Store.openCatalog(environment, schema, options))
   }

@@ -70,7 +70,7 @@ extension Store {
       let open = try currentCatalog()
       let reader = try environment.beginRead(at: place)
       do {
-        // The environment may have been opened anew between the two.
+        // The environment may have been opened again between the two.
         if reader.generation == open.environmentGeneration,
           try isCurrent(open, reader.transaction, snapshot: reader.transaction.id)
         {

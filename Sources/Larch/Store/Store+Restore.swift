@@ -9,7 +9,7 @@ extension Store {
   /// - Parameters:
   ///   - backup: a file that `backup(to:replacing:progress:)` made,
   ///     or a copy of a store that nobody had open.
-  ///   - path: where the store shall be.
+  ///   - path: where the store goes.
   ///   - replacing: whether a store may be there, which is lost then.
   ///   - progress: called after each piece that was copied; what it throws stops it, and nothing is
   ///     changed then.
@@ -36,7 +36,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - backup: a file that is a backup of a store.
-  ///   - path: where the store shall be.
+  ///   - path: where the store goes.
   ///   - replacing: whether a store may be there, which is lost then.
   ///   - progress: called after each piece that was copied, on another thread; what it throws stops
   ///     it.

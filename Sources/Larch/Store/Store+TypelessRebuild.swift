@@ -1,4 +1,4 @@
-/// What was made anew without the types of the program.
+/// What was rebuilt without the types of the program.
 package struct TypelessRebuild: Sendable {
   package struct Index: Sendable {
     package let collection: String
@@ -7,14 +7,14 @@ package struct TypelessRebuild: Sendable {
     package let entriesAfter: Int
   }
 
-  /// The indexes that were made anew.
+  /// The indexes that were rebuilt.
   package fileprivate(set) var rebuilt: [Index] = []
   /// Those that were left as they are, since only the program can tell all their keys.
   package fileprivate(set) var left: [(collection: String, index: String)] = []
 }
 
 extension Store {
-  /// Makes each index whose keys the records tell anew from them, and both directions of lists
+  /// Rebuilds each index whose keys the records tell, and both directions of lists
   /// agree, as ``rebuild()`` does for types.
   ///
   /// An index is one transaction: either all its entries are new, or nothing of it has changed.

@@ -6,7 +6,7 @@ extension Store {
   ///
   /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as
   ///   `init(at:for:migrations:options:)` with a path.
-  /// - Complexity: as there.
+  /// - Complexity: the same.
   public convenience init(
     at url: URL, for types: any Record.Type..., migrations: [Migration] = [],
     options: Options = Options()
@@ -31,7 +31,7 @@ extension Store {
   ///
   /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as
   ///   `backup(to:replacing:progress:)` with a path.
-  /// - Complexity: as there.
+  /// - Complexity: the same.
   @available(*, noasync)
   public func backup(
     to url: URL, replacing: Bool = false, progress: ((SpaceProgress) throws -> Void)? = nil
@@ -54,7 +54,7 @@ extension Store {
   ///
   /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as
   ///   `restore(from:to:replacing:progress:)` with paths.
-  /// - Complexity: as there.
+  /// - Complexity: the same.
   @available(*, noasync)
   public static func restore(
     from backup: URL, to url: URL, replacing: Bool = false,

@@ -111,12 +111,12 @@ extension Store {
     return report
   }
 
-  /// Makes every index anew from the records, proves unique ones unique, and makes both
+  /// Rebuilds every index from the records, checks that unique ones are unique, and makes both
   /// directions of every list of ids agree.
   ///
   /// A link between two records stays, or comes back, where one direction has it and both records
-  /// are there; links with records that are not there go. References stay as they are: what one
-  /// that leads nowhere shall be, only you can tell.
+  /// exist; links with records that do not exist are removed. References do not change: only you
+  /// know the right value of one that leads nowhere.
   ///
   /// Indexes are made in batches: when the process is killed, the next opening goes on.
   ///

@@ -104,7 +104,7 @@ extension Store {
   }
 
   /// Whether the handles are those of the file as the write finds it: the environment may have been
-  /// opened anew in between, or the schema changed.
+  /// opened again in between, or the schema changed.
   func isCurrent(_ open: OpenCatalog, forWriting transaction: LMDBTransaction) throws -> Bool {
     guard environment.generation == open.environmentGeneration else { return false }
     // A write changes the snapshot before it.

@@ -39,7 +39,7 @@ public final class Store: Sendable {
   let asyncWriter: AsyncWriter
 
   private struct State {
-    /// Replaced when the environment had to be opened anew.
+    /// Replaced when the environment had to be opened again.
     var catalog: OpenCatalog
     var isClosed = false
   }
@@ -137,7 +137,7 @@ extension Store {
     return true
   }
 
-  /// Opens the handles anew: the environment was opened again after an I/O error, or another
+  /// Opens the handles again: the environment was opened again after an I/O error, or another
   /// program or store changed the schema of the file.
   func renewCatalog() throws {
     let generation = environment.generation

@@ -179,7 +179,7 @@ extension StoreInspector.Association {
 }
 
 extension Store {
-  /// Runs `body` with a look at everything in the store, whatever its types.
+  /// Runs `body` with a view of everything in the store, whatever its types.
   package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
     try environment.withSteadyHandles { check in
       let handles = try InspectorHandles(environment)

@@ -37,7 +37,7 @@ extension Store {
     /// takes one of the ``maximumReaders``, of which they get one half at most.
     public var maximumSnapshots = 64
     /// How old a snapshot may grow; nil for any age. An older one is ended by the next use or commit,
-    /// so that a forgotten one does not keep the space of what is deleted for ever.
+    /// so that a forgotten one does not keep the space of deleted records permanently.
     public var maximumSnapshotAge: Duration? = .seconds(600)
     /// How long a read or a snapshot may keep space before the ``log`` is told
     /// (``LogMessage/Event/oldRead``). One that keeps much is told sooner: more than 1 MiB and
@@ -51,7 +51,7 @@ extension Store {
     /// Runs every write closure twice, undoing the first run: shows side effects of a closure
     /// that must not be there, since a write may have to run again when the map grows.
     public var runsWritesTwice = false
-    /// Runs every query a second time as a look at every record, and throws `.wrongAnswer` with
+    /// Runs every query a second time as a full scan, and throws `.wrongAnswer` with
     /// both plans where the answers differ: for tests. Each query then costs a scan.
     public var checksQueries = false
     /// Tells the time that ``WriteTransaction/now`` and ``Timestamped`` records get; the system's

@@ -2,7 +2,7 @@
 ///
 /// Two versions of one store are equal exactly when nothing was committed between them, and the
 /// later one is the greater one, also when the file was compacted meanwhile. A store that was
-/// removed and made anew, or restored from a backup, begins its count anew.
+/// removed and created again, or restored from a backup, begins its count again.
 public struct StoreVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The number of the transaction that made the state.
   let transaction: UInt64

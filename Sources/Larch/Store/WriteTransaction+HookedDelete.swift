@@ -4,7 +4,7 @@
 /// hooks before run first, with a new plan after each round that changed anything. When they leave
 /// a plan as it is, it is done without a hook in between, and the hooks after it run last.
 extension WriteTransaction {
-  /// How often a plan is made anew for one deletion.
+  /// How often a plan is made again for one deletion.
   private static var planLimit: Int { 64 }
 
   /// Deletes what `request` asks for, with all hooks, or nothing.

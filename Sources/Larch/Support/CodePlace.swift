@@ -1,6 +1,6 @@
 /// A place in the code of a program: where it called what a message or an error is about.
 public struct CodePlace: Sendable, Hashable, CustomStringConvertible {
-  // The text of a literal, which stays where it is for ever: making a place allocates nothing.
+  // The text of a literal, which never moves: making a place allocates nothing.
   private let text: StaticString
   /// The line in the file.
   public let line: UInt

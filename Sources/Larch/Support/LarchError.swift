@@ -216,7 +216,7 @@ extension LarchError.Code {
   // Queries
   /// A query cannot be run as it was written.
   public static let invalidQuery = Self(rawValue: "invalid_query")
-  /// An index gave another answer than a look at every record; only told where queries are checked.
+  /// An index gave another answer than a full scan; only reported where queries are checked.
   public static let wrongAnswer = Self(rawValue: "wrong_answer")
   /// A sum is greater than its type can hold.
   public static let overflow = Self(rawValue: "overflow")

@@ -18,7 +18,7 @@ extension LogMessage.Event {
   public static let writerWait = Self(rawValue: "writer_wait")
   /// The disk refused a commit: nothing of it is in the file, unless the error says so.
   public static let commitFailed = Self(rawValue: "commit_failed")
-  /// The file was opened anew after a failure of the disk, and is in use again.
+  /// The file was opened again after a disk failure, and is in use.
   public static let recovered = Self(rawValue: "recovered")
 
   // Readers

@@ -101,7 +101,7 @@ extension Duration {
   /// In milliseconds with one decimal: the unit in which operations are slow.
   var logText: String {
     let (seconds, attoseconds) = components
-    // In units of 0.1 ms; more than fits is as good as for ever.
+    // In units of 0.1 ms; more than fits means without end.
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 10_000)
     let tenths = overflow ? Int64.max : whole &+ attoseconds / 100_000_000_000_000
     return "\(tenths / 10).\(abs(tenths % 10)) ms"

@@ -123,7 +123,7 @@ package struct TypelessQuery {
     return try body(run)
   }
 
-  /// A look at every record with the filter as it was written: what tests compare plans with.
+  /// A full scan with the filter as it was written: tests compare plans with it.
   func forEachByFullScan(_ body: (String) throws -> Void) throws {
     let planner = Planner(
       schema: collection.handle.schema, usable: collection.handle.answering)

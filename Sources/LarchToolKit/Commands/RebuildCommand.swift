@@ -1,6 +1,6 @@
 internal import Larch
 
-/// `larch rebuild`: indexes and links made anew.
+/// `larch rebuild`: indexes and links made again from the records.
 struct RebuildCommand: Command {
   static let name = "rebuild"
   static let summary =

@@ -117,7 +117,7 @@ private struct Proof {
     return "since only the program can make \(whose)"
   }
 
-  /// What to do: what is derived can be made anew, the rest comes from a backup.
+  /// What to do: derived data can be rebuilt, the rest comes from a backup.
   private var advice: String {
     let kinds = Set(found?.report.faults.map(\.kind) ?? [])
     let derived: Set<VerificationReport.Fault.Kind> = [

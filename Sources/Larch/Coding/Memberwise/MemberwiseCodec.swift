@@ -28,7 +28,7 @@ final class MemberwiseCodec {
   @exclusivity(unchecked) private var programs: [MemberwiseProgram] = []
   @exclusivity(unchecked) private var readers: [UInt16: MemberwiseProgram] = [:]
   @exclusivity(unchecked) private var misfits: Set<UInt16> = []
-  /// Values that teach nothing must not cost a lesson each for ever.
+  /// Values that teach nothing must not cost a lesson each time.
   @exclusivity(unchecked) private var lessonsLeft = 64
   /// Memory for one value of the type, where reading puts it together.
   let scratch: UnsafeMutableRawPointer

@@ -122,7 +122,7 @@ struct NewStoreImport {
   private mutating func buildIndexes(
     _ environment: LMDBEnvironment, _ header: ExportHeader
   ) throws {
-    // What was not complete where it came from is left to the next typed opening, as there.
+    // What was not complete where it came from is left to the next typed opening, in the same way.
     let catalog = try CatalogLoader.typelessCatalog(of: environment)
     let builder = IndexBuilder(
       environment: environment, catalog: catalog, batchSize: Self.indexBatchSize

@@ -79,7 +79,7 @@ struct RecordsImport {
           return result
         }
       } catch is LMDBEnvironment.HandlesVoid {
-        // Another program changed the schema, or the file was opened anew: once more.
+        // Another program changed the schema, or the file was opened again: once more.
         continue
       }
     }
