@@ -308,6 +308,9 @@ extension WriteTransaction {
         if context.catalog.hasHooks { continue }
         throw missing(key, collection)
       }
+      if !heldChanges.isEmpty {
+        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
+      }
       for (reference, target) in references {
         _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }
       }
