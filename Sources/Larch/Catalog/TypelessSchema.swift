@@ -193,18 +193,17 @@ extension AssociationSchema {
 /// A reference that the catalog tells of.
 final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
   private let path: [String]
-  private let targetKind: RecordIDKind
 
   init(_ stored: StoredAssociation, form: KeyForm, targetKind: RecordIDKind) {
     path = stored.path
-    self.targetKind = targetKind
     super.init(
       holder: AssociatedType(
         collection: stored.first, typeName: stored.first, standIn: RecordStandIn.self),
       target: AssociatedType(
         collection: stored.second, typeName: stored.second, standIn: RecordStandIn.self),
       keyPath: \RecordStandIn.id, isOptional: stored.traits.contains(.optional),
-      isList: stored.traits.contains(.list), isWritable: false, form: form, isStandard: true,
+      targetKind: targetKind, isList: stored.traits.contains(.list), isWritable: false, form: form,
+      isStandard: true,
       resolution: { [path = stored.path] in
         .stored(codingNames: path, propertyNames: path)
       })
@@ -215,32 +214,7 @@ final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
     in record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
     _ emit: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
-    let field = try FieldPath(path).read(in: record, shapes: shapes)
-    guard case .value(let kind, let bytes) = field else { return }
-    guard kind == .list else { return try id(kind, bytes, &writer, emit) }
-    var elements = try RawList(kind, bytes)
-    while let element = try elements.next() {
-      guard case .value(let kind, let bytes) = element else { continue }
-      try id(kind, bytes, &writer, emit)
-    }
-  }
-
-  private func id(
-    _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ writer: inout KeyWriter,
-    _ emit: (UnsafeRawBufferPointer) throws -> Void
-  ) throws {
-    writer.clear()
-    switch (targetKind, try FieldValue(.value(kind, bytes), shapes: ShapeTable())) {
-    case (.assigned, .int(let number)), (.integer, .int(let number)):
-      writer.append(int64: number)
-    case (.unsigned, .int(let number)): writer.append(uint64: UInt64(truncatingIfNeeded: number))
-    case (.unsigned, .bigInt(let number)):
-      writer.append(uint64: UInt64(truncatingIfNeeded: number))
-    case (.uuid, .uuid(let uuid)): withUnsafeBytes(of: uuid.uuid) { writer.append(uuid: $0) }
-    case (.string, .string(let text)):
-      guard writer.append(idString: text) else { return }
-    default: return
-    }
-    try emit(writer.bytes)
+    _ = try StoredReference(path: FieldPath(path), kind: targetKind)
+      .forEachID(in: record, shapes, &writer, emit)
   }
 }

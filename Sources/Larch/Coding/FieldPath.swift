@@ -24,7 +24,7 @@ final class FieldPath {
   let names: [String]
   private let isSingle: Bool
   /// For each name those that older records may have instead; empty where none has any.
-  private let older: [[String]]
+  let older: [[String]]
   /// What a record has whose own field is nil: `missing` where a default stands in for nil, which
   /// only decoding puts there.
   private let nilField: RawField
@@ -112,7 +112,8 @@ final class FieldPath {
     return found
   }
 
-  private func slot(_ index: Int, in shape: Shape) -> Int? {
+  /// The field of a shape that the name at this place of the path leads to.
+  func slot(_ index: Int, in shape: Shape) -> Int? {
     if let slot = shape.slot(of: names[index]) { return slot }
     return older.isEmpty ? nil : older[index].lazy.compactMap { shape.slot(of: $0) }.first
   }

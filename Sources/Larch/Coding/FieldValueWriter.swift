@@ -58,9 +58,61 @@ struct FieldValueWriter {
     return writer.bytes
   }
 
+  /// A record of shape 0 of one value.
+  static func tagged(_ value: RawField) -> [UInt8] {
+    var writer = FieldValueWriter()
+    writer.append(UInt16(0))
+    writer.appendTagged(value)
+    return writer.bytes
+  }
+
+  /// The slot form of a field of the kind `tagged`.
+  static func taggedSlot(_ value: RawField) -> [UInt8] {
+    var writer = FieldValueWriter()
+    writer.appendTagged(value)
+    return writer.bytes
+  }
+
+  /// The slot form of a map with these entries, whose keys rise.
+  static func mapSlot(_ entries: [(key: [UInt8], value: RawField)]) -> [UInt8] {
+    var writer = FieldValueWriter()
+    let kind = commonKind(entries.map(\.value))
+    writer.bytes.append(entries.isEmpty ? 0 : kind.rawValue)
+    writer.append(varint: entries.count)
+    for (key, value) in entries {
+      writer.append(counted: key)
+      writer.append(value, of: kind)
+    }
+    return writer.bytes
+  }
+
+  /// The slot form of a list of these elements.
+  static func listSlot(_ elements: [RawField]) -> [UInt8] {
+    var writer = FieldValueWriter()
+    let kind = commonKind(elements)
+    writer.bytes.append(elements.isEmpty ? 0 : kind.rawValue)
+    writer.append(varint: elements.count)
+    for element in elements { writer.append(element, of: kind) }
+    return writer.bytes
+  }
+
+  /// The kind of all these values, `tagged` when there are several or a nil.
+  private static func commonKind(_ values: [RawField]) -> FieldKind {
+    guard case .value(let first, _) = values.first else { return .tagged }
+    let isCommon = values.allSatisfy {
+      if case .value(first, _) = $0 { true } else { false }
+    }
+    return isCommon ? first : .tagged
+  }
+
   private mutating func appendTagged(_ field: RawField) {
-    guard case .value(let kind, let value) = field else { return bytes.append(0) }
+    guard case .value(let kind, _) = field else { return bytes.append(0) }
     bytes.append(kind.rawValue)
+    append(field, of: kind)
+  }
+
+  private mutating func append(_ field: RawField, of kind: FieldKind) {
+    guard kind != .tagged, case .value(_, let value) = field else { return appendTagged(field) }
     if kind.hasShortLength { append(varint: value.count) }
     if kind.hasLongLength { append(UInt32(truncatingIfNeeded: value.count)) }
     bytes.append(contentsOf: value)

@@ -123,6 +123,14 @@ enum FieldKind: UInt8, Sendable, CaseIterable {
   @inline(__always)
   var isFixed: Bool { rawValue < 32 }
 
+  /// A whole number of any width.
+  var isInteger: Bool {
+    switch self {
+    case .int8, .int16, .int32, .int64, .int128, .uint8, .uint16, .uint32, .uint64, .uint128: true
+    default: false
+    }
+  }
+
   /// The element form starts with a varint length.
   @inline(__always)
   var hasShortLength: Bool { rawValue >= 32 && rawValue <= 34 }

@@ -10,7 +10,19 @@ struct IndexBuilder {
   /// That of the environment when the handles of the catalog were opened; nil inside of a
   /// transaction that is running.
   var generation: Int?
+  /// Told of each record that its type cannot decode, though the index needs that. The index stays
+  /// unfinished then: the records that can be read are in it, no query uses it, and the next build
+  /// goes on at the first that could not. Where it is nil, such a record is an error.
+  var passOver: ((_ error: LarchError, _ index: StoredIndex) -> Void)?
   let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
+
+  /// What one transaction of a build did.
+  private struct Batch {
+    var count = 0
+    /// Where the next one begins.
+    var next: BuildPosition
+    var passedOver: [LarchError] = []
+  }
 
   /// Builds what is unfinished; returns whether there was anything.
   func buildAll() throws -> Bool {
@@ -28,9 +40,13 @@ struct IndexBuilder {
   func build(_ number: Int, in collection: CollectionHandle) throws {
     let index = collection.indexes[number]
     var isFinished = false
+    // Known here alone, once a record was passed over: the file keeps the place before that.
+    var resumed: BuildPosition?
+    var passedOver = 0
     while !isFinished {
       var total = 0
       var done = 0
+      var ended: Batch?
       isFinished = try environment.write { transaction in
         if let generation { try environment.checkGeneration(generation) }
         total = try collection.records.statistics(in: transaction).entries
@@ -40,14 +56,28 @@ struct IndexBuilder {
         // Another program may build the same index, and have finished.
         if try storedState(of: index, in: collection, transaction) == .ready {
           done = total
+          ended = nil
           return true
         }
-        let position = try BuildPosition(of: index, catalog.storage, transaction)
-        let batch = try addBatch(number, in: collection, after: position, context, transaction)
-        done = position.done &+ batch
-        if batch == batchSize { return false }
-        try finish(index, in: collection, context, transaction)
+        let position = try resumed ?? BuildPosition(of: index, catalog.storage, transaction)
+        let batch = try addBatch(
+          number, in: collection, after: position, isNoted: resumed == nil, context, transaction)
+        ended = batch
+        done = batch.next.done
+        if batch.count == batchSize { return false }
+        if resumed == nil, batch.passedOver.isEmpty {
+          try finish(index, in: collection, context, transaction)
+        } else if index.schema.isUnique {
+          try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
+            .check(transaction)
+        }
         return true
+      }
+      if let ended {
+        for error in ended.passedOver { passOver?(error, index.stored) }
+        passedOver += ended.passedOver.count
+        if passedOver > 0 { resumed = ended.next }
+        done -= passedOver
       }
       progress(collection.stored.name, index.stored.name, min(done, total), total)
     }
@@ -73,47 +103,57 @@ struct IndexBuilder {
     var batch = batchSize
     while batch == batchSize {
       let position = try BuildPosition(of: index, catalog.storage, transaction)
-      batch = try addBatch(number, in: collection, after: position, context, transaction)
+      batch = try addBatch(
+        number, in: collection, after: position, isNoted: true, context, transaction
+      ).count
     }
     try finish(index, in: collection, context, transaction)
   }
 
-  /// Adds the entries of the records behind the position; returns how many records it read.
+  /// Adds the entries of the records behind the position.
+  ///
+  /// - Parameter isNoted: whether the file keeps how far it came.
   private func addBatch(
-    _ number: Int, in collection: CollectionHandle, after position: BuildPosition,
+    _ number: Int, in collection: CollectionHandle, after position: BuildPosition, isNoted: Bool,
     _ context: TransactionContext, _ transaction: LMDBTransaction
-  ) throws -> Int {
+  ) throws -> Batch {
     let index = collection.indexes[number]
     let storage = catalog.storage
     let pending = PendingIndex(index.database, isUnique: index.schema.isUnique)
     var keys = IndexKeys()
     var entries = EntryList()
-    var lastID: [UInt8] = []
-    var count = 0
+    var batch = Batch(next: position)
+    // The place before the first record that was passed over, where one was.
+    var noted: BuildPosition?
     do {
       var cursor = try LMDBCursor(collection.records, in: transaction)
       var record = try start(&cursor, after: position.lastID)
-      while let here = record, count < batchSize {
+      while let here = record, batch.count < batchSize {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
         do {
           try keys.collect(
             of: bytes, in: collection, with: context.coder, only: number, into: &entries)
         } catch let error as LarchError {
-          throw RecordEnvelope.naming(error, here.key, collection.stored)
+          let error = RecordEnvelope.naming(error, here.key, collection.stored)
+          guard error.code == .decodingFailed, passOver != nil else { throw error }
+          entries.removeAll()
+          batch.passedOver.append(error)
+          if noted == nil { noted = batch.next }
         }
         for item in entries.items { pending.add(entries.key(item), id: here.key) }
-        count += 1
-        if count == batchSize { lastID = [UInt8](here.key) }
+        batch.count += 1
+        batch.next.done = position.done &+ batch.count
+        if passOver != nil || batch.count == batchSize { batch.next.lastID = [UInt8](here.key) }
         record = try cursor.next()
       }
     }
     try pending.flush(in: transaction)
-    if count == batchSize {
-      let next = BuildPosition(done: position.done &+ count, lastID: lastID)
+    if isNoted, batch.count == batchSize || noted != nil {
+      let next = noted ?? batch.next
       try storage.set(.buildProgress(index.stored.id), to: next.encoded(), in: transaction)
     }
-    return count
+    return batch
   }
 
   private func start(
@@ -172,11 +212,6 @@ private struct BuildPosition {
   var done = 0
   /// The id of the last one; nil before the first.
   var lastID: [UInt8]?
-
-  init(done: Int, lastID: [UInt8]) {
-    self.done = done
-    self.lastID = lastID
-  }
 
   init(
     of index: IndexHandle, _ storage: CatalogStorage, _ transaction: LMDBTransaction

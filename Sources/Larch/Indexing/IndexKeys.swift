@@ -10,9 +10,11 @@ struct IndexKeys: ~Copyable {
   private var plan: KeyPlan?
   private var planOwner: ObjectIdentifier?
   private var plans: [ObjectIdentifier: KeyPlan] = [:]
-  /// The indexes whose keys the bytes of the last record did not tell, by number: all of them where
-  /// decoding it failed.
+  /// The indexes whose keys the bytes of the last record did not tell, by number: where decoding it
+  /// failed, those of which nothing is known.
   private(set) var undecided: UInt64 = 0
+  /// Whether the type could not decode the last record, where it had to.
+  private(set) var isUndecodable = false
 
   /// With `whole`, not keys but everything that goes into them, of any length.
   init(whole: Bool = false) {
@@ -38,6 +40,7 @@ struct IndexKeys: ~Copyable {
     let plan = self.plan(for: collection)
     let shapes = coder.shapes
     undecided = 0
+    isUndecodable = false
     for number in 0..<plan.count {
       if let only, only != number { continue }
       let entry = plan.entries[number]
@@ -48,7 +51,7 @@ struct IndexKeys: ~Copyable {
       if !isDecided { undecided |= 1 << UInt64(number) }
     }
     if undecided != 0 {
-      try collectDecoded(undecided, of: record, in: collection, with: coder, into: &list)
+      try collectUndecided(of: record, in: collection, with: coder, into: &list)
     }
   }
 
@@ -110,6 +113,46 @@ struct IndexKeys: ~Copyable {
       }
       return true
     }
+  }
+
+  @inline(never)
+  private mutating func collectUndecided(
+    of record: UnsafeRawBufferPointer, in collection: CollectionHandle, with coder: RecordCoder,
+    into list: inout EntryList
+  ) throws {
+    do {
+      try collectDecoded(undecided, of: record, in: collection, with: coder, into: &list)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      isUndecodable = true
+      for reference in collection.references where undecided & 1 << UInt64(reference.number) != 0 {
+        try collectReference(reference, of: record, in: collection, coder.shapes, into: &list)
+      }
+      if undecided != 0 { throw error }
+    }
+  }
+
+  /// The keys of a reference are ids, which the bytes tell where their type has a raw value.
+  private mutating func collectReference(
+    _ reference: SavedReference, of record: UnsafeRawBufferPointer,
+    in collection: CollectionHandle, _ shapes: ShapeTable, into list: inout EntryList
+  ) throws {
+    guard let stored = reference.schema.declaration.stored(collection.reading) else { return }
+    var ids: [[UInt8]] = []
+    var id = KeyWriter()
+    guard try stored.forEachID(in: record, shapes, &id, { ids.append([UInt8]($0)) }) else { return }
+    let isWhole = isWhole
+    for id in ids {
+      guard id.withUnsafeBytes({ reference.schema.form.writeKey(of: $0, to: &writer) }) else {
+        return
+      }
+      IndexKeys.insert(writer, index: reference.number, isWhole: isWhole, into: &list)
+    }
+    if ids.isEmpty, !reference.schema.declaration.isList {
+      writer.clear()
+      writer.appendNil()
+      IndexKeys.insert(writer, index: reference.number, isWhole: isWhole, into: &list)
+    }
+    undecided &= ~(1 << UInt64(reference.number))
   }
 
   private mutating func collectDecoded(

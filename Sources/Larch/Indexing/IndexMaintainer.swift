@@ -66,6 +66,49 @@ final class IndexMaintainer {
     if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
+  /// Takes in a change of some fields of a record that its type cannot decode, or throws and takes
+  /// in nothing. The new values are in conflict with nobody's.
+  ///
+  /// Entries that only the decoded record tells stay as they are: those of the time when it could be
+  /// read.
+  ///
+  /// - Parameter changed: the fields.
+  /// - Throws: `.decodingFailed` where such entries have a changed field in them.
+  func updateUndecodable(
+    id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer,
+    changed: [FieldIdentity], in collection: CollectionHandle, write: () throws -> Void
+  ) throws {
+    context.isTakingIn = true
+    defer { context.isTakingIn = false }
+    old.removeAll()
+    new.removeAll()
+    var undecided: UInt64 = 0
+    do {
+      try keys.collect(of: before, in: collection, with: context.coder, into: &old)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      undecided |= keys.undecided
+    }
+    do {
+      try keys.collect(of: after, in: collection, with: context.coder, into: &new)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      undecided |= keys.undecided
+    }
+    for (number, index) in collection.indexes.enumerated() where undecided & 1 << number != 0 {
+      guard index.schema.fields.contains(where: { changed.contains($0.identity) }) else { continue }
+      throw LarchError(
+        .decodingFailed,
+        "The record cannot be decoded, and an index whose entries only the decoded record tells has the reference in it that has to be removed; delete the record by its id first, or save another in its place."
+      ) {
+        $0.collection = collection.stored.name
+        $0.index = index.stored.name
+        $0.id = collection.stored.idKind.text(of: id)
+      }
+    }
+    try write()
+    addDifference(id: id, in: collection, besides: undecided)
+    if gathered > IndexMaintainer.gatherLimit { try flush() }
+  }
+
   /// The entries of the stored record.
   ///
   /// What its type cannot decode any more must still be replaced and deleted: entries that only the
@@ -101,14 +144,19 @@ final class IndexMaintainer {
     }
   }
 
-  private func addDifference(id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
+  /// - Parameter besides: indexes that are left as they are, by number.
+  private func addDifference(
+    id: UnsafeRawBufferPointer, in collection: CollectionHandle, besides: UInt64 = 0
+  ) {
     EntryList.difference(
       old: old, new: new,
       removed: { item in
+        if besides & 1 << item.index != 0 { return }
         pendingIndex(collection.indexes[item.index]).remove(old.key(item), id: id)
         gathered += item.length + id.count
       },
       added: { item in
+        if besides & 1 << item.index != 0 { return }
         pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
         gathered += item.length + id.count
       })

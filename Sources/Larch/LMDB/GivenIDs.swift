@@ -34,9 +34,13 @@ final class GivenIDs: @unchecked Sendable {
     var step: Int64 = 1
     /// The highest id that the file knows of.
     var known: Int64 = 0
+    /// When an id was given last, as `UndoneIDs` counts.
+    var epoch = 0
   }
 
   private var sequences: [UInt32: Sequence] = [:]
+  /// Those of them that belong to no record.
+  let undone: UndoneIDs
   /// The file whose bytes are locked.
   private var file: FileIdentity?
   private var descriptor: Int32 = -1
@@ -51,6 +55,8 @@ final class GivenIDs: @unchecked Sendable {
   /// The running transaction notes all of them.
   private var isNoting = false
 
+  init(undone: UndoneIDs = UndoneIDs()) { self.undone = undone }
+
   deinit { closeDescriptor() }
 
   private func closeDescriptor() {
@@ -64,7 +70,11 @@ final class GivenIDs: @unchecked Sendable {
   /// Before a transaction begins. What was given and not committed was undone.
   @inline(__always)
   func begin() {
-    if isPending { noteUndone() }
+    if isPending {
+      undone.undo(from: 1, given: highest)
+      noteUndone()
+    }
+    undone.begin()
     isNoting = false
   }
 
@@ -72,6 +82,7 @@ final class GivenIDs: @unchecked Sendable {
   @inline(__always)
   func commit() {
     isPending = false
+    undone.commit()
     if isNoting { hasUndone = false }
   }
 
@@ -81,6 +92,15 @@ final class GivenIDs: @unchecked Sendable {
     hasUndone = true
     isNoting = false
   }
+
+  /// What was given since the beginning of the running write was undone.
+  func undoWrite() {
+    undone.undo(from: UndoneIDs.write, given: highest)
+    noteUndone()
+  }
+
+  /// What was given since the beginning of the innermost savepoint was undone.
+  func undoSavepoint() { undone.undoSavepoint(given: highest) }
 
   /// The running transaction notes all ids that were given; the note counts once it is committed.
   func noteNoting() { isNoting = true }
@@ -107,6 +127,10 @@ final class GivenIDs: @unchecked Sendable {
       guard try claim(&sequence, of: collection) else { return nil }
     }
     let id = sequence.next
+    if sequence.epoch != undone.epoch {
+      undone.noteGiven(id, collection)
+      sequence.epoch = undone.epoch
+    }
     sequence.given = id
     sequence.next = id + 1
     sequences[collection] = sequence
@@ -119,6 +143,7 @@ final class GivenIDs: @unchecked Sendable {
 
   /// Takes note of an id that the program brought along.
   func noteUsed(_ id: Int64, _ collection: UInt32) {
+    undone.noteSaved(id, collection)
     guard id < Self.limit, id >= sequences[collection]?.next ?? 1 else { return }
     sequences[collection, default: Sequence()].next = id + 1
   }
@@ -145,6 +170,7 @@ final class GivenIDs: @unchecked Sendable {
           // Another piece: of the old ones only that matters which the file does not know of.
           unlock(1..<max(1, min(sequence.known + 1, first)), of: collection)
         }
+        undone.noteSkipped(sequence.next..<first, collection)
         sequence.next = first
         sequence.end = end
         sequence.step = min(sequence.step * 2, 1 << 16)
@@ -222,15 +248,23 @@ final class GivenIDs: @unchecked Sendable {
 
   /// What is known of a file that is opened.
   static func of(_ file: FileIdentity) -> GivenIDs {
-    kept.withLock { $0.removeValue(forKey: file) } ?? GivenIDs()
+    kept.withLock { $0.removeValue(forKey: file) } ?? GivenIDs(undone: UndoneIDs.of(file))
   }
 
   /// Keeps what is needed when the environment is closed. With its descriptor the file stays what
   /// it is, so that no other one gets its identity.
   func closeEnvironment() {
-    if isPending { noteUndone() }
+    if isPending {
+      undone.undo(from: 1, given: highest)
+      noteUndone()
+    }
     let file = file
-    if let file, hasUndone { Self.kept.withLock { $0[file] = self } } else { closeDescriptor() }
+    if let file, hasUndone {
+      Self.kept.withLock { $0[file] = self }
+    } else {
+      if let file { undone.keep(for: file) }
+      closeDescriptor()
+    }
     Self.forgetGone()
   }
 

@@ -41,6 +41,8 @@ class ReferenceDeclaration: @unchecked Sendable {
   let target: AssociatedType
   /// Immutable, and only compared.
   let keyPath: AnyKeyPath
+  /// How the ids are stored as those of their records.
+  let targetKind: RecordIDKind
   let isOptional: Bool
   let isList: Bool
   /// Whether the property can be set.
@@ -53,13 +55,14 @@ class ReferenceDeclaration: @unchecked Sendable {
 
   init(
     holder: AssociatedType, target: AssociatedType, keyPath: AnyKeyPath, isOptional: Bool,
-    isList: Bool, isWritable: Bool, form: KeyForm, isStandard: Bool,
+    targetKind: RecordIDKind, isList: Bool, isWritable: Bool, form: KeyForm, isStandard: Bool,
     resolution: @escaping @Sendable () -> FieldNaming.Resolution
   ) {
     self.holder = holder
     self.target = target
     self.keyPath = keyPath
     self.isOptional = isOptional
+    self.targetKind = targetKind
     self.isList = isList
     self.isWritable = isWritable
     self.form = form
@@ -71,6 +74,12 @@ class ReferenceDeclaration: @unchecked Sendable {
   func resolve() -> FieldNaming.Resolution { resolution() }
 
   var identity: FieldIdentity { FieldIdentity(keyPath, resolve()) }
+
+  /// The same, as it stands in the bytes of records; nil for a property that is not stored.
+  func stored(_ reading: FieldReading?) -> StoredReference? {
+    guard case .stored(let names, _) = resolve() else { return nil }
+    return StoredReference(path: reading?.path(names) ?? FieldPath(names), kind: targetKind)
+  }
 }
 
 /// A reference of a known holder, and what can be done with its property.
@@ -168,7 +177,8 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     }
     super.init(
       holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
-      isOptional: Value._isOptionalReference, isList: Value._isListReference,
+      isOptional: Value._isOptionalReference, targetKind: Target.ID._idKind,
+      isList: Value._isListReference,
       isWritable: writable != nil, form: Value._fieldForm, isStandard: Value._isStandardField,
       resolution: { FieldNaming.storedPath(of: keyPath) })
   }

@@ -54,7 +54,16 @@ enum SchemaCompiler {
         }
       },
       referencedIDs: { bytes, coder, reference, writer, emit in
-        let record = try coder.decode(R.self, from: bytes)
+        let record: R
+        do {
+          record = try coder.decode(R.self, from: bytes)
+        } catch let error as LarchError where error.code == .decodingFailed {
+          // What the type cannot decode any more refers to others all the same.
+          guard let stored = reference.stored(reading),
+            try stored.forEachID(in: bytes, coder.shapes, &writer, emit)
+          else { throw error }
+          return
+        }
         // Asked only for references that this type holds.
         try unsafeDowncast(reference, to: TypedReference<R>.self)
           .forEachID(record, &writer, emit)

@@ -86,11 +86,10 @@ extension WriteTransaction {
   /// Throws `.conflict` for a record that was not made of the stored one, and gives the others the
   /// version of that, so that it is no change by itself.
   func checkVersion<R: Record>(
-    of record: inout R, _ stored: R, in collection: CollectionHandle,
+    of record: inout R, _ current: Int128, in collection: CollectionHandle,
     _ version: VersionDeclaration<R>
   ) throws {
     let number = version.number(record)
-    let current = version.number(stored)
     let key = try versionKey(record, in: collection)
     guard versions.isCurrent(number, stored: current, key) else {
       throw LarchError(
@@ -107,29 +106,35 @@ extension WriteTransaction {
 
   /// Gives the record the version after the stored one.
   func raiseVersion<R: Record>(
-    of record: inout R, _ stored: R?, in collection: CollectionHandle,
+    of record: inout R, _ stored: Int128?, in collection: CollectionHandle,
     _ version: VersionDeclaration<R>
   ) throws {
     let taken = versions.taken(try versionKey(record, in: collection))
-    version.set(&record, version.next(after: version.number(stored ?? record), besides: taken))
+    version.set(&record, version.next(after: stored ?? version.number(record), besides: taken))
   }
 
   /// Takes note of the version of a record that was written.
   func noteVersion<R: Record>(
-    of record: R, _ stored: R?, in collection: CollectionHandle, _ version: VersionDeclaration<R>
+    of record: R, _ stored: Int128?, in collection: CollectionHandle,
+    _ version: VersionDeclaration<R>
   ) throws {
     versions.note(
-      version.number(record), try versionKey(record, in: collection),
-      base: stored.map(version.number), outcome)
+      version.number(record), try versionKey(record, in: collection), base: stored, outcome)
   }
 
   /// Gives a record that replaces what is stored, whatever that is, the version of it.
   func takeStoredVersion<R: Record>(into record: inout R) throws {
     let collection = try context.collection(of: R.self)
-    guard let version = declarations(of: R.self, in: collection).version,
-      let stored = try find(R.self, record.id)
-    else { return }
-    version.set(&record, version.number(stored))
+    guard let version = declarations(of: R.self, in: collection).version else { return }
+    let number: Int128? = try storage { transaction in
+      let key = try context.key(of: record.id)
+      guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+      let bytes = try RecordEnvelope.open(stored, id: key, in: collection)
+      return try storedVersion(version, in: bytes, of: collection)
+    }
+    // A record that was stored before its type had a version.
+    guard let number = try number ?? find(R.self, record.id).map(version.number) else { return }
+    version.set(&record, number)
   }
 
   private func versionKey<R: Record>(

@@ -54,6 +54,9 @@ public class ReadTransaction {
   /// Whether entries of indexes may be gathered that are not written yet.
   var gathersEntries: Bool { false }
 
+  /// Throws for a record that is older than what was changed of it in the running write.
+  func proveCurrent<R: Record>(_ record: R) throws {}
+
   /// Writes what is still gathered for an index or a list that is about to be read; a read gathers
   /// nothing.
   func writeGathered(for database: LMDBDatabase) throws {}

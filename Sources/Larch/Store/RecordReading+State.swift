@@ -14,7 +14,8 @@ extension RecordReading {
   /// How a record stands to what is stored under its id.
   ///
   /// A record with an id that the store assigns is new until it has one, and deleted when nothing
-  /// is stored under it any more. An id of the program's own does not tell whether there ever was
+  /// is stored under it any more. A record whose first save was undone keeps its id and is new, as
+  /// long as the process lives that saved it. An id of the program's own does not tell whether there ever was
   /// a record, so where nothing is stored such a record is new.
   ///
   /// Records are the same when the same bytes would be stored of them: NaN equals NaN, two
@@ -71,7 +72,7 @@ extension ReadTransaction {
       guard
         let found = try collection.records.get(try context.key(of: record.id), in: transaction)
       else {
-        let state: RecordState = collection.stored.idKind == .assigned ? .deleted : .new
+        let state: RecordState = try wasStored(record.id, in: collection) ? .deleted : .new
         return StoredComparison(state: state, record: record, stored: nil)
       }
       if isSame(found, bytes) {
@@ -85,6 +86,16 @@ extension ReadTransaction {
       return StoredComparison(
         state: isSame ? .unchanged : .changed, record: record, stored: stored)
     }
+  }
+
+  /// Whether there was a record with an id under which nothing is stored, as far as an id tells it.
+  private func wasStored<ID: RecordIdentifier>(
+    _ id: ID, in collection: CollectionHandle
+  ) throws -> Bool {
+    guard collection.stored.idKind == .assigned else { return false }
+    let number = WriteContext.number(of: try context.key(of: id))
+    return !context.environment.ids.undone.contains(
+      number, of: collection.number, isWriting: gathersEntries)
   }
 
   /// The bytes that the record would be stored as.

@@ -125,3 +125,85 @@ extension RecordWriting {
     try _writing { tx in try tx.replace(related, with: ids) }
   }
 }
+
+// MARK: - The owner in hand
+
+extension RecordWriting {
+  /// Relates the record with this id to the owner, and changes the owner in your hand too where it
+  /// holds the id itself.
+  ///
+  /// ```swift
+  /// try store.add(john, to: &group, Group.users)    // `group.userIDs` has the id
+  /// ```
+  ///
+  /// What else was changed in the one in your hand is neither saved nor lost. With ``Versioned`` it
+  /// gets the new version, if it had the stored one before.
+  ///
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)``. The owner is then as it was.
+  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``, and reading the owner again.
+  public func add<A: Association>(
+    _ id: A.Target.ID, to owner: inout A.Owner, _ association: A
+  ) throws {
+    try changingOwner(&owner, association) { tx, related in try tx.addOne(id, to: related) }
+  }
+
+  /// Relates a saved record to the owner, as its id does, and changes the owner in your hand too.
+  ///
+  /// - Throws: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  public func add<A: Association>(
+    _ record: A.Target, to owner: inout A.Owner, _ association: A
+  ) throws {
+    try add(record.id, to: &owner, association)
+  }
+
+  /// Takes the record with this id away from the related ones, and changes the owner in your hand
+  /// too where it holds the id itself.
+  ///
+  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``. The owner is then as it was.
+  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  public func remove<A: Association>(
+    _ id: A.Target.ID, from owner: inout A.Owner, _ association: A
+  ) throws {
+    try changingOwner(&owner, association) { tx, related in try tx.remove(id, from: related) }
+  }
+
+  /// Takes a record away from the related ones, and changes the owner in your hand too.
+  ///
+  /// - Throws: as ``remove(_:from:_:)-(A.Target.ID,_,_)``.
+  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  public func remove<A: Association>(
+    _ record: A.Target, from owner: inout A.Owner, _ association: A
+  ) throws {
+    try remove(record.id, from: &owner, association)
+  }
+
+  /// Makes the records with these ids, and no others, the related ones, and changes the owner in
+  /// your hand too where it holds the ids itself.
+  ///
+  /// - Throws: as ``replace(_:with:)``. The owner is then as it was.
+  /// - Complexity: as ``replace(_:with:)``, and reading the owner again.
+  public func replace<A: Association, IDs: Sequence>(
+    _ association: A, of owner: inout A.Owner, with ids: IDs
+  ) throws where IDs.Element == A.Target.ID {
+    let ids = Array(ids)
+    try changingOwner(&owner, association) { tx, related in try tx.replace(related, with: ids) }
+  }
+
+  private func changingOwner<A: Association>(
+    _ owner: inout A.Owner, _ association: A,
+    _ change: (WriteTransaction, Related<A.Owner, A.Target>) throws -> Void
+  ) throws {
+    // A write may run twice: what it does to the record begins with the same one.
+    let before = owner
+    do {
+      try _writing { tx in
+        owner = before
+        try tx.changeHeld(&owner, association) { try change(tx, $0) }
+      }
+    } catch {
+      owner = before
+      throw error
+    }
+  }
+}

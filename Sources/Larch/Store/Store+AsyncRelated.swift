@@ -91,3 +91,76 @@ extension Store {
     try await write { tx in try tx.replace(related, with: ids) }
   }
 }
+
+extension Store {
+  /// Relates the record with this id to the owner, and changes the owner in your hand too, without
+  /// blocking the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save(_:)``; as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) func add<A: Association>(
+    _ id: A.Target.ID, to owner: inout A.Owner, _ association: A
+  ) async throws {
+    let before = owner
+    owner = try await write { tx in
+      var owner = before
+      try tx.add(id, to: &owner, association)
+      return owner
+    }
+  }
+
+  /// Relates a saved record to the owner, and changes the owner in your hand too, without blocking
+  /// the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save(_:)``; as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) func add<A: Association>(
+    _ record: A.Target, to owner: inout A.Owner, _ association: A
+  ) async throws {
+    try await add(record.id, to: &owner, association)
+  }
+
+  /// Takes the record with this id away from the related ones, and changes the owner in your hand
+  /// too, without blocking the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save(_:)``; as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) func remove<A: Association>(
+    _ id: A.Target.ID, from owner: inout A.Owner, _ association: A
+  ) async throws {
+    let before = owner
+    owner = try await write { tx in
+      var owner = before
+      try tx.remove(id, from: &owner, association)
+      return owner
+    }
+  }
+
+  /// Takes a record away from the related ones, and changes the owner in your hand too, without
+  /// blocking the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save(_:)``; as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) func remove<A: Association>(
+    _ record: A.Target, from owner: inout A.Owner, _ association: A
+  ) async throws {
+    try await remove(record.id, from: &owner, association)
+  }
+
+  /// Makes the records with these ids, and no others, the related ones, and changes the owner in
+  /// your hand too, without blocking the task's thread.
+  ///
+  /// - Throws: `CancellationError` as ``save(_:)``; as the synchronous form.
+  /// - Complexity: as the synchronous form, beside a change of threads.
+  public nonisolated(nonsending) func replace<A: Association, IDs: Sequence>(
+    _ association: A, of owner: inout A.Owner, with ids: IDs
+  ) async throws where IDs.Element == A.Target.ID {
+    let ids = Array(ids)
+    let before = owner
+    owner = try await write { tx in
+      var owner = before
+      try tx.replace(association, of: &owner, with: ids)
+      return owner
+    }
+  }
+}

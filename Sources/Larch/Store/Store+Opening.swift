@@ -121,10 +121,18 @@ extension Store {
   private static func openCatalog(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
+    var unindexed = RebuildReport()
+    return try openCatalog(environment, schema, options, &unindexed)
+  }
+
+  private static func openCatalog(
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
+    _ unindexed: inout RebuildReport
+  ) throws -> OpenCatalog {
     while true {
       // Another process may compact the file while indexes are built.
       do {
-        return try openCatalogOnce(environment, schema, options)
+        return try openCatalogOnce(environment, schema, options, &unindexed)
       } catch is LMDBEnvironment.HandlesVoid {
         continue
       }
@@ -132,7 +140,8 @@ extension Store {
   }
 
   private static func openCatalogOnce(
-    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
+    _ unindexed: inout RebuildReport
   ) throws -> OpenCatalog {
     let loader = CatalogLoader(environment, schema, evolution: options.evolution)
     let generation = environment.generation
@@ -155,7 +164,8 @@ extension Store {
     }
     guard var catalog else { throw changed(environment) }
     let report = options.indexProgress
-    let builder = IndexBuilder(
+    var found = RebuildReport()
+    var builder = IndexBuilder(
       environment: environment, catalog: catalog, batchSize: options.indexBatchSize,
       generation: generation
     ) { collection, index, done, total in
@@ -169,7 +179,23 @@ extension Store {
           $0.detail = "\(total) records"
         })
     }
-    if try builder.buildAll() {
+    builder.passOver = { error, index in found.add(error, index.name) }
+    let isBuilt = try builder.buildAll()
+    unindexed = found
+    if !unindexed.isComplete {
+      options.log?(
+        LogMessage(
+          .warning, .indexUnfinished,
+          "Indexes could not be finished, since records cannot be decoded: delete or replace these."
+        ) {
+          $0.path = environment.path
+          $0.collection = unindexed.records.first?.collection
+          $0.index = unindexed.records.first?.index
+          $0.detail =
+            "\(unindexed.count) records, the first has the id \(unindexed.records.first?.id ?? "")"
+        })
+    }
+    if isBuilt {
       guard let built = try loader.load() else { throw changed(environment) }
       catalog = built
     }
@@ -191,11 +217,13 @@ extension Store {
   }
 
   /// Builds unfinished indexes and takes the new state of the catalog into use.
-  func buildIndexes() throws {
+  func buildIndexes() throws -> RebuildReport {
     var options = options
     // An open store was found to be as declared; an index that is rebuilt is no change of that.
     if options.evolution == .check { options.evolution = .automatic }
-    replaceCatalog(try Store.openCatalog(environment, schema, options))
+    var unindexed = RebuildReport()
+    replaceCatalog(try Store.openCatalog(environment, schema, options, &unindexed))
+    return unindexed
   }
 }
 

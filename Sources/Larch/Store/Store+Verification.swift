@@ -120,12 +120,18 @@ extension Store {
   ///
   /// Indexes are made in batches: when the process is killed, the next opening goes on.
   ///
+  /// A record that its type cannot decode any more is passed over in indexes that need that: the
+  /// report names it. Such an index stays unfinished, and no query uses it, until the records are
+  /// deleted or replaced and this is called again, or the store is opened again.
+  ///
+  /// - Returns: the records that are missing in indexes.
   /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
   ///   `.uniqueConflict` when two records share a unique value, and what `write(_:)` throws.
   /// - Complexity: O(n log n) for each index, as `verify()` for lists.
-  public func rebuild() throws {
+  @discardableResult
+  public func rebuild() throws -> RebuildReport {
     try environment.withSteadyHandles { try rebuildOnce(withIndexes: true, $0) }
-    try buildIndexes()
+    return try buildIndexes()
   }
 
   /// Makes both directions of every list of ids agree.

@@ -36,6 +36,7 @@ final class WriteContext {
   func begin(_ transaction: LMDBTransaction) throws {
     context.begin(transaction)
     forgetChanges()
+    ids.undone.beginWrite()
     storedShapeCount = try context.catalog.storage.shapeCount(in: transaction)
     context.shapes.setCount(storedShapeCount)
   }
@@ -53,7 +54,7 @@ final class WriteContext {
   /// Forgets everything that a commit would have kept.
   func rollBack() {
     if !checkedCollections.isEmpty {
-      ids.noteUndone()
+      ids.undoWrite()
       releaseIDs()
     }
     forgetChanges()
@@ -100,6 +101,7 @@ final class WriteContext {
     let savepoint = Savepoint(
       transaction: parent, shapeCount: storedShapeCount, references: maintainer.references.mark)
     context.current = try parent.beginChild()
+    ids.undone.beginSavepoint()
     return savepoint
   }
 
@@ -109,10 +111,12 @@ final class WriteContext {
     let child = try context.transaction()
     context.current = savepoint.transaction
     try child.commit()
+    ids.undone.keep()
   }
 
   func rollBack(_ savepoint: Savepoint) {
     maintainer.discard()
+    ids.undoSavepoint()
     maintainer.references.rewind(to: savepoint.references)
     context.current?.abort()
     context.current = savepoint.transaction
@@ -161,7 +165,7 @@ final class WriteContext {
     return id
   }
 
-  /// Takes note of an assigned id that the program brought along.
+  /// Takes note of an assigned id that the program brought along, with the record that is saved.
   func noteUsed(_ id: Int64, in collection: CollectionHandle) {
     ids.noteUsed(id, collection.stored.id)
   }

@@ -293,14 +293,23 @@ extension WriteTransaction {
     var bytes = KeyWriter()
     for place in 0..<records.count {
       let key = records[place]
-      let found: R? = try storage { transaction in
-        guard let stored = try collection.records.get(key, in: transaction) else { return nil }
-        return try context.decode(type, stored, id: key, in: collection)
+      let found: R?
+      do {
+        found = try storage { transaction in
+          guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+          return try context.decode(type, stored, id: key, in: collection)
+        }
+      } catch let error as LarchError where error.code == .decodingFailed {
+        try nullifyStored(key, references, in: collection, planner, because: error)
+        continue
       }
       guard var record = found else {
         // The hook of another record may have deleted it.
         if context.catalog.hasHooks { continue }
         throw missing(key, collection)
+      }
+      if !heldChanges.isEmpty {
+        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
       }
       for (reference, target) in references {
         _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }

@@ -18,8 +18,9 @@ extension WriteTransaction {
   /// What a save has to do.
   private enum SaveStep<R: Record> {
     case insert
-    /// Without the record that is replaced where its type cannot decode it any more.
-    case update(from: R?)
+    /// Without the record that is replaced where its type cannot decode it any more; with its
+    /// version.
+    case update(from: R?, version: Int128?)
     case nothing
   }
 
@@ -27,8 +28,8 @@ extension WriteTransaction {
   private enum StoredState<R: Record> {
     case nothing
     case record(R)
-    /// What the type cannot decode any more.
-    case unreadable
+    /// What the type cannot decode any more, and its version as far as its bytes tell it.
+    case unreadable(version: Int128?)
   }
 
   func storeGuarded<R: Record>(
@@ -112,7 +113,7 @@ extension WriteTransaction {
       try write(&record, step, isLast: false, in: collection, declarations)
       if hooks.hasCommits { afterCommit { [record] in hooks.didCommit(record, .inserted) } }
       try hooks.run(.didInsert, &record, nil, self)
-    case .update(let stored):
+    case .update(let stored, _):
       try write(&record, step, isLast: false, in: collection, declarations)
       if hooks.hasCommits { afterCommit { [record] in hooks.didCommit(record, .updated) } }
       if let stored { try hooks.run(.didUpdate, &record, stored, self) }
@@ -148,7 +149,7 @@ extension WriteTransaction {
       case .insert where !hasInserted:
         hasInserted = true
         try run(.willInsert, nil)
-      case .update(let stored) where !hasUpdated:
+      case .update(let stored, _) where !hasUpdated:
         hasUpdated = true
         if let stored { try run(.willUpdate, stored) }
       default: return step
@@ -159,16 +160,26 @@ extension WriteTransaction {
 
   /// What there is to do, by what is stored; gives the record the times and the version of that.
   private func step<R: Record>(
-    of record: inout R, _ stored: StoredState<R>, in collection: CollectionHandle,
+    of record: inout R, _ found: StoredState<R>, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws -> SaveStep<R> {
-    if case .unreadable = stored { return .update(from: nil) }
-    guard case .record(let stored) = stored else { return .insert }
-    if let version = declarations.version {
-      try checkVersion(of: &record, stored, in: collection, version)
+    let stored: R
+    switch found {
+    case .nothing: return .insert
+    case .record(let record): stored = record
+    case .unreadable(let number):
+      if let version = declarations.version, let number {
+        try checkVersion(of: &record, number, in: collection, version)
+      }
+      return .update(from: nil, version: number)
+    }
+    let number = declarations.version.map { $0.number(stored) }
+    if let version = declarations.version, let number {
+      try checkVersion(of: &record, number, in: collection, version)
     }
     declarations.timestamped?.keepTimes(of: stored, in: &record)
-    return try isSame(record, as: stored, in: collection) ? .nothing : .update(from: stored)
+    return try isSame(record, as: stored, in: collection)
+      ? .nothing : .update(from: stored, version: number)
   }
 
   /// Stamps, counts, checks and writes the record.
@@ -176,15 +187,15 @@ extension WriteTransaction {
     _ record: inout R, _ step: SaveStep<R>, isLast: Bool, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    var stored: R?
+    var number: Int128?
     var isInsert = true
-    if case .update(let found) = step {
-      stored = found
+    if case .update(_, let version) = step {
+      number = version
       isInsert = false
     }
     declarations.timestamped?.stamp(&record, now, isNew: isInsert)
     if let version = declarations.version {
-      try raiseVersion(of: &record, stored, in: collection, version)
+      try raiseVersion(of: &record, number, in: collection, version)
     }
     let changes = changeCount
     if !declarations.validations.isEmpty {
@@ -194,7 +205,7 @@ extension WriteTransaction {
     let isNew = isLast && changeCount == changes
     try put(record, in: collection, isNew: isNew, .save, try live())
     if let version = declarations.version {
-      try noteVersion(of: record, stored, in: collection, version)
+      try noteVersion(of: record, number, in: collection, version)
     }
   }
 
@@ -211,7 +222,12 @@ extension WriteTransaction {
       return .nothing
     }
     if mode == .insert { throw idError(.idExists, key, collection) }
-    return try readable(R.self, bytes, id: key, in: collection).map { .record($0) } ?? .unreadable
+    if let record = try readable(R.self, bytes, id: key, in: collection) { return .record(record) }
+    let version = try declarations(of: R.self, in: collection).version.flatMap {
+      try storedVersion(
+        $0, in: try RecordEnvelope.open(bytes, id: key, in: collection), of: collection)
+    }
+    return .unreadable(version: version)
   }
 
   /// Throws where the mode forbids what is stored, before a hook runs in vain.

@@ -110,11 +110,12 @@ extension WriteTransaction {
   ) throws where IDs.Element == Target.ID {
     if related.owner.id._isUnassigned { throw related.unsavedOwner }
     for id in ids {
-      guard var child = try find(Target.self, id) else { throw notFound(Target.self, id) }
+      guard let stored = try find(Target.self, id) else { throw notFound(Target.self, id) }
+      var child = stored
       guard reference.add(&child, related.owner.id) else {
         throw related.cannotBeSet(reference)
       }
-      try update(child)
+      try saveHeld(child, before: stored, reference)
     }
   }
 
@@ -122,12 +123,13 @@ extension WriteTransaction {
     _ id: Target.ID, _ reference: TypedReference<Target>, _ related: Related<Owner, Target>
   ) throws {
     let owner = [UInt8](try context.savedKey(of: related))
-    guard var child = try find(Target.self, id) else { return }
+    guard let stored = try find(Target.self, id) else { return }
+    var child = stored
     let isDone = try owner.withUnsafeBytes {
       try reference.remove(&child, $0, &context.listWriter)
     }
     guard isDone else { throw related.cannotBeSet(reference) }
-    try update(child)
+    try saveHeld(child, before: stored, reference)
   }
 
   /// Changes the ids that the stored record of the owner holds.
@@ -137,11 +139,12 @@ extension WriteTransaction {
   ) throws {
     let reference = try related.reference(reference, of: Owner.self)
     if related.owner.id._isUnassigned { throw related.unsavedOwner }
-    guard var owner = try find(Owner.self, related.owner.id) else {
+    guard let stored = try find(Owner.self, related.owner.id) else {
       throw notFound(Owner.self, related.owner.id)
     }
+    var owner = stored
     guard try change(reference, &owner) else { throw related.cannotBeSet(reference) }
-    try update(owner)
+    try saveHeld(owner, before: stored, reference)
   }
 
   private func notFound<R: Record>(_ type: R.Type, _ id: R.ID) -> LarchError {
@@ -217,7 +220,7 @@ extension Related {
   fileprivate func cannotBeSet(_ reference: ReferenceDeclaration) -> LarchError {
     let fill: (inout LarchError.Context) -> Void = {
       $0.collection = reference.holder.collection
-      $0.field = reference.field
+      $0.field = reference.fieldText
     }
     guard reference.isWritable else {
       return LarchError(
@@ -234,7 +237,7 @@ extension Related {
 
 extension ReferenceDeclaration {
   /// What errors call the property.
-  fileprivate var field: String {
+  var fieldText: String {
     guard case .stored(let path, _) = resolve() else { return String(describing: keyPath) }
     return "\(holder.collection).\(path.joined(separator: "."))"
   }

@@ -11,6 +11,8 @@ public class WriteTransaction: ReadTransaction {
   final var hookDepth = 0
   /// The records of the running deletions whose hooks before it ran: each runs once.
   final var beingDeleted: Set<DeletionHooks.Doomed> = []
+  /// What associations changed in stored records.
+  final var heldChanges = HeldChanges()
   /// The time of the transaction, once it was asked for.
   final var time: Date?
   /// The versions that were given to records.
@@ -40,6 +42,12 @@ public class WriteTransaction: ReadTransaction {
     for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer
   ) throws {
     try writer.maintainer.flush(index, beforeAdding: key)
+  }
+
+  final override func proveCurrent<R: Record>(_ record: R) throws {
+    if heldChanges.isEmpty { return }
+    try checkHeld(
+      record, try context.key(of: record.id), in: try context.collection(of: R.self))
   }
 
   final func takeAfterCommitWork() -> [() -> Void] {
@@ -85,6 +93,7 @@ public class WriteTransaction: ReadTransaction {
     }
     let workCount = afterCommitWork.count
     let outer = startedOutcome
+    let held = heldChanges
     startedOutcome = nil
     do {
       let result = try body()
@@ -99,6 +108,7 @@ public class WriteTransaction: ReadTransaction {
       closeCursors()
       writer.rollBack(savepoint)
       changeCount &+= 1
+      heldChanges = held
       afterCommitWork.removeSubrange(workCount...)
       endOutcome(isKept: false, outer: outer)
       throw error
@@ -250,6 +260,13 @@ extension WriteTransaction {
       }
     } else if mode == .update {
       throw idError(.recordNotFound, key, collection)
+    }
+    if !heldChanges.isEmpty {
+      if before != nil {
+        try checkHeld(record, key, in: collection)
+      } else {
+        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
+      }
     }
     let old = try before.map { try RecordEnvelope.open($0, id: key, in: collection) }
     try take(

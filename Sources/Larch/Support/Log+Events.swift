@@ -8,6 +8,8 @@ extension LogMessage.Event {
   public static let schemaChanged = Self(rawValue: "schema_changed")
   /// An index was built.
   public static let indexBuilt = Self(rawValue: "index_built")
+  /// An index could not be finished, since records cannot be decoded.
+  public static let indexUnfinished = Self(rawValue: "index_unfinished")
   /// A migration was run.
   public static let migrated = Self(rawValue: "migrated")
 

@@ -1,0 +1,144 @@
+internal import Foundation
+
+/// Changes of records that their type cannot decode any more: a case of an enum is gone, say. What
+/// has to change is changed in their bytes; code of the type does not run, as there is no value to
+/// run it on.
+extension WriteTransaction {
+  /// Takes the references to records that go out of a stored record.
+  ///
+  /// - Throws: `.decodingFailed` where the bytes do not tell the references, or not all entries that
+  ///   the record has of them.
+  func nullifyStored<R: Record>(
+    _ key: UnsafeRawBufferPointer,
+    _ references: [(reference: TypedReference<R>, target: CollectionHandle)],
+    in collection: CollectionHandle, _ planner: DeletionPlanner, because error: LarchError
+  ) throws {
+    try storage { transaction in
+      guard let stored = try collection.records.get(key, in: transaction) else { return }
+      let before = [UInt8](try RecordEnvelope.open(stored, id: key, in: collection))
+      var after = before
+      var changed: [FieldIdentity] = []
+      var ids = KeyWriter()
+      for (reference, target) in references {
+        guard let stored = reference.stored(collection.reading) else { continue }
+        let rest = try after.withUnsafeBytes { bytes in
+          if case .missing = try stored.path.read(in: bytes, shapes: context.shapes) {
+            return after
+          }
+          return try stored.removing(from: bytes, context.shapes, &ids) {
+            planner.contains($0, in: target)
+          } ?? []
+        }
+        if rest == after { continue }
+        if rest.isEmpty { throw untold(error) }
+        after = rest
+        changed.append(reference.identity)
+      }
+      // An index led here.
+      if changed.isEmpty { throw untold(error) }
+      try replaceStored(R.self, key, before, after, changed, in: collection, transaction)
+    }
+  }
+
+  private func untold(_ error: LarchError) -> LarchError {
+    LarchError(
+      .decodingFailed,
+      "The record cannot be decoded, and its bytes do not tell the reference that has to be removed; delete it by its id first, or save another in its place."
+    ) { $0 = error.context }
+  }
+
+  /// Stores other bytes of a record, with a new version and time where its type has these.
+  private func replaceStored<R: Record>(
+    _ type: R.Type, _ key: UnsafeRawBufferPointer, _ before: [UInt8], _ after: [UInt8],
+    _ changed: [FieldIdentity], in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws {
+    var after = after
+    let declarations = declarations(of: type, in: collection)
+    if declarations.timestamped != nil { try stamp(&after, as: type, in: collection) }
+    var raised: (number: Int128, base: Int128)?
+    let versionKey = GivenVersions.Key(collection: collection.stored.id, id: [UInt8](key))
+    if let version = declarations.version,
+      let number = try before.withUnsafeBytes({
+        try storedVersion(version, in: $0, of: collection)
+      })
+    {
+      let next = version.next(after: number, besides: versions.taken(versionKey))
+      try set(version, next, in: &after, of: collection)
+      raised = (next, number)
+    }
+    try before.withUnsafeBytes { before in
+      try after.withUnsafeBytes { after in
+        try writer.maintainer.updateUndecodable(
+          id: key, before: before, after: after, changed: changed, in: collection
+        ) {
+          try RecordEnvelope.put(
+            after, id: key, collection: collection.number, into: collection.records,
+            in: transaction)
+        }
+      }
+    }
+    changeCount &+= 1
+    if let raised { versions.note(raised.number, versionKey, base: raised.base, outcome) }
+  }
+
+  // MARK: Versions
+
+  /// The version of a stored record, from its bytes; nil where they do not tell it.
+  func storedVersion<R: Record>(
+    _ version: VersionDeclaration<R>, in record: UnsafeRawBufferPointer,
+    of collection: CollectionHandle
+  ) throws -> Int128? {
+    guard case .stored(let names, _) = version.resolve() else { return nil }
+    let field = try context.path(names, collection.reading)
+      .read(in: record, shapes: context.shapes)
+    guard case .value(let kind, _) = field, kind.isInteger else { return nil }
+    switch try FieldValue(field, shapes: context.shapes) {
+    case .int(let number): return Int128(number)
+    case .bigInt(let number): return number
+    case .bigUInt(let number): return Int128(truncatingIfNeeded: number)
+    default: return nil
+    }
+  }
+
+  private func set<R: Record>(
+    _ version: VersionDeclaration<R>, _ number: Int128, in record: inout [UInt8],
+    of collection: CollectionHandle
+  ) throws {
+    guard case .stored(let names, _) = version.resolve() else { return }
+    try rewrite(names, in: &record, of: collection) { field in
+      guard case .value(let kind, _) = field, kind.isInteger else { return .same }
+      let bytes = withUnsafeBytes(of: number.littleEndian) { [UInt8]($0.prefix(kind.width)) }
+      return .value(kind, bytes)
+    }
+  }
+
+  // MARK: Times
+
+  private func stamp<R: Record>(
+    _ record: inout [UInt8], as type: R.Type, in collection: CollectionHandle
+  ) throws {
+    guard let name = CodingKeysProbe.keys(of: type)?.codingName(ofProperty: "updatedAt") else {
+      return
+    }
+    let seconds = now.timeIntervalSinceReferenceDate.bitPattern.littleEndian
+    try rewrite([name], in: &record, of: collection) { field in
+      switch field {
+      case .absent, .value(.date, _):
+        .value(.date, withUnsafeBytes(of: seconds) { [UInt8]($0) })
+      case .missing, .value: .same
+      }
+    }
+  }
+
+  /// Leaves the record as it is where its bytes have no room for the value.
+  private func rewrite(
+    _ names: [String], in record: inout [UInt8], of collection: CollectionHandle,
+    _ change: (RawField) throws -> FieldReplacement
+  ) throws {
+    let path = context.path(names, collection.reading)
+    let new = try record.withUnsafeBytes {
+      try path.rewritten($0, shapes: context.shapes, change)
+    }
+    if let new { record = new }
+  }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// `add` to a list that the owner holds itself changed the stored owner, and not the one in hand:
+/// counting through that one gave 0, and saving it took the new member out again without a word.
+@Suite("A record in hand whose association was changed")
+struct StaleHolderTests {
+  struct User: Record {
+    var id = RecordID<User>()
+    var name: String
+    var bossID: User.ID?
+    static let boss = BelongsTo<User, User>(\.bossID)
+    static let reports = HasMany<User, User>(\.bossID)
+    static let schema = Schema<User> { boss }
+  }
+  struct Group: Record {
+    var id = RecordID<Group>()
+    var name: String
+    var userIDs: [User.ID] = []
+    var version = 0
+    static let users = HasMany<Group, User>(in: \.userIDs)
+    static let schema = Schema<Group> {
+      users
+      Versioned(\.version)
+    }
+  }
+  struct Circle: Record {
+    var id = RecordID<Circle>()
+    var name: String
+    var userIDs: Set<User.ID> = []
+    static let users = HasMany<Circle, User>(in: \.userIDs)
+    static let schema = Schema<Circle> { users }
+  }
+
+  private static func store() throws -> (Store, [User]) {
+    let store = try Store.temporary(for: User.self, Group.self, Circle.self)
+    var users = (0..<4).map { User(name: "\($0)") }
+    try store.write { tx throws in for place in users.indices { try tx.save(&users[place]) } }
+    return (store, users)
+  }
+
+  @Test("The owner passed with & is changed too, and can be counted and saved")
+  func inHand() throws {
+    let (store, users) = try StaleHolderTests.store()
+    var group = Group(name: "a")
+    try store.save(&group)
+    group.name = "b"
+    try store.add(users[0], to: &group, Group.users)
+    #expect(group.userIDs == [users[0].id] && group.name == "b")
+    #expect(try store.count(group.related(Group.users)) == 1)
+    // With its version, which the stored one has too.
+    try store.save(&group)
+    #expect(try store.find(Group.self, group.id)?.userIDs == [users[0].id])
+    #expect(try store.find(Group.self, group.id)?.name == "b")
+    try store.replace(Group.users, of: &group, with: [users[2].id, users[1].id])
+    #expect(group.userIDs == [users[2].id, users[1].id])
+    try store.remove(users[2], from: &group, Group.users)
+    #expect(group.userIDs == [users[1].id])
+    try store.save(&group)
+    var user = users[3]
+    try store.add(users[0], to: &user, User.boss)
+    #expect(user.bossID == users[0].id)
+    try store.remove(users[0].id, from: &user, User.boss)
+    #expect(user.bossID == nil)
+    // An owner that somebody else changed meanwhile keeps its old version.
+    var other = group
+    other.name = "c"
+    try store.save(&other)
+    try store.add(users[3], to: &group, Group.users)
+    #expect(caught { try store.save(&group) }?.code == .conflict)
+    // A failure changes nothing.
+    let before = group.userIDs
+    let error = caught { try store.add(User.ID(99), to: &group, Group.users) }
+    #expect(error?.code == .danglingReference)
+    #expect(group.userIDs == before)
+  }
+
+  @Test("Without blocking the thread")
+  func asynchronous() async throws {
+    let (store, users) = try StaleHolderTests.store()
+    var circle = Circle(name: "a")
+    try await store.save(&circle)
+    try await store.add(users[0], to: &circle, Circle.users)
+    try await store.add(users[1].id, to: &circle, Circle.users)
+    #expect(circle.userIDs == [users[0].id, users[1].id])
+    try await store.remove(users[0], from: &circle, Circle.users)
+    #expect(circle.userIDs == [users[1].id])
+    try await store.replace(Circle.users, of: &circle, with: [users[2].id])
+    #expect(circle.userIDs == [users[2].id])
+    try await store.save(&circle)
+    let count = try store.count(circle.related(Circle.users))
+    #expect(count == 1)
+  }
+
+  @Test("In the same transaction the older one can be neither read through nor saved")
+  func stale() throws {
+    let (store, users) = try StaleHolderTests.store()
+    var circle = Circle(name: "a")
+    try store.save(&circle)
+    try store.write { tx throws in
+      try tx.add(users[0], to: circle.related(Circle.users))
+      #expect(caught { _ = try tx.count(circle.related(Circle.users)) }?.code == .conflict)
+      circle.name = "b"
+      let error = caught { try tx.save(&circle) }
+      #expect(error?.code == .conflict && error?.context.id == "1")
+      #expect(error?.context.field == "Circle.userIDs")
+      var fresh = try #require(try tx.find(Circle.self, circle.id))
+      fresh.name = "c"
+      try tx.save(&fresh)
+      #expect(try tx.count(fresh.related(Circle.users)) == 1)
+      // Taken away by its association, it may be saved without.
+      try tx.remove(users[0], from: fresh.related(Circle.users))
+      try tx.save(&circle)
+      #expect(try tx.count(circle.related(Circle.users)) == 0)
+    }
+    // The record with the property is the other end here.
+    var worker = users[1]
+    try store.write { tx throws in
+      try tx.add(worker.id, to: users[0].related(User.reports))
+      worker.name = "x"
+      #expect(caught { try tx.save(&worker) }?.code == .conflict)
+    }
+    #expect(try store.count(users[0].related(User.reports)) == 1)
+  }
+
+  @Test("What was undone, deleted or taken out by a rule is not asked for")
+  func forgotten() throws {
+    struct Undone: Error {}
+    let (store, users) = try StaleHolderTests.store()
+    var circle = Circle(name: "a")
+    try store.save(&circle)
+    try store.write { tx throws in
+      try? tx.savepoint { () throws -> Void in
+        try tx.add(users[0], to: circle.related(Circle.users))
+        throw Undone()
+      }
+      circle.name = "b"
+      try tx.save(&circle)
+      try tx.add(users[0], to: circle.related(Circle.users))
+      try tx.delete(users[0])
+      circle.name = "c"
+      try tx.save(&circle)
+      try tx.add(users[1], to: circle.related(Circle.users))
+      try tx.delete(circle)
+      try tx.save(&circle)
+      circle.name = "d"
+      try tx.save(&circle)
+    }
+    #expect(try store.find(Circle.self, circle.id)?.userIDs == [])
+  }
+
+  @Test("Random changes: what was added stays until it is removed", arguments: 1...15)
+  func random(seed: UInt64) throws {
+    let (store, users) = try StaleHolderTests.store()
+    var generator = SeededGenerator(seed: seed)
+    var circle = Circle(name: "a")
+    try store.save(&circle)
+    for _ in 0..<40 {
+      // One that was read before, and is saved somewhere in the middle.
+      var hand = try #require(try store.find(Circle.self, circle.id))
+      var model = hand.userIDs
+      try store.write { tx throws in
+        for _ in 0..<5 {
+          let user = users[Int.random(in: 0..<4, using: &generator)]
+          switch Int.random(in: 0..<5, using: &generator) {
+          case 0:
+            try tx.add(user, to: hand.related(Circle.users))
+            model.insert(user.id)
+          case 1:
+            try tx.remove(user, from: hand.related(Circle.users))
+            model.remove(user.id)
+          case 2:
+            try tx.add(user, to: &hand, Circle.users)
+            model.insert(user.id)
+            #expect(hand.userIDs == model)
+          case 3:
+            hand = try #require(try tx.find(Circle.self, circle.id))
+          default:
+            hand.name += "x"
+            if let error = caught({ try tx.save(&hand) }) {
+              #expect(error.code == .conflict)
+              #expect(hand.userIDs != model)
+            }
+          }
+          let stored = try tx.find(Circle.self, circle.id)?.userIDs
+          #expect(stored == model)
+        }
+      }
+    }
+  }
+}
