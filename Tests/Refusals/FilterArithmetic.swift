@@ -11,6 +11,7 @@ struct Person: Record {
   var age: Int
   var weeks: Int8
   var rank: Int?
+  var maybeRank: Int?
   var height: Double
   var price: Decimal
   var isActive: Bool
@@ -18,34 +19,40 @@ struct Person: Record {
 
 func noArithmetic(limit: Int?) {
   _ = Person.where {
-    $0.rank + 1 == 3  // error: isolated operator function '+'
+    $0.rank + 1 == 3  // error: calculate with two numbers of one type
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.age + $0.weeks == 3  // error: isolated operator function '+'
+    $0.age + $0.weeks == 3  // error: calculate with two numbers of one type
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.price * 2 > 3  // error: isolated operator function '*'
+    $0.price * 2 > 3  // error: calculate with two numbers of one type
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.age < nil  // error: 'NilHasNoOrder'-isolated operator function '<'
+    $0.age < nil  // error: order a field by a value of its own type
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.age >= limit  // error: 'NilHasNoOrder'-isolated operator function '>='
+    $0.age >= limit  // error: order a field by a value of its own type
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
-  _ = Person.where { $0.name + "b" == "ab" }  // error: 'ArithmeticTakesNumbersOfOneType'
-  _ = Person.where { $0.age + 1.5 == 3 }  // error: 'ArithmeticTakesNumbersOfOneType'
-  _ = Person.where { $0.height % 2 == 1 }  // error: 'ArithmeticTakesNumbersOfOneType'
-  _ = Person.where { $0.age - limit == 3 }  // error: 'ArithmeticTakesNumbersOfOneType'
-  _ = Person.where { $0.age / $0.rank == 3 }  // error: 'ArithmeticTakesNumbersOfOneType'
-  _ = Person.where { nil > $0.age }  // error: 'NilHasNoOrder'
+  _ = Person.where { $0.name + "b" == "ab" }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.age + 1.5 == 3 }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.height % 2 == 1 }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.age - limit == 3 }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.age / $0.rank == 3 }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.rank < limit }  // error: order a field by a value of its own type
+  _ = Person.where { limit <= $0.rank }  // error: order a field by a value of its own type
+  _ = Person.where { $0.rank > $0.maybeRank }  // error: order a field by a value of its own type
+  _ = Person.where { $0.rank >= nil }  // error: order a field by a value of its own type
+  _ = Person.where { $0.name * 2 == "x" }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.height * $0.age > 2 }  // error: calculate with two numbers of one type
+  _ = Person.where { nil > $0.age }  // error: order a field by a value of its own type
 }

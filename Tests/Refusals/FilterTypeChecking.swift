@@ -65,4 +65,8 @@ func tenTerms(today: Date, limit: Int) {
       && $0.age < $0.age && $0.weight >= $0.height && $0.name.like("a%") && $0.name.contains(/b+/)
       && $0.isActive == $0.isHidden && $0.role == $0.maybeRole
   }
+  _ = Person.where {
+    5 == $0.age && 6 != $0.rank && "a" == $0.name && "b" != $0.email && 1.5 == $0.height
+      && $0.name == "c" && today != $0.born && 7 <= $0.rank && $0.isActive && limit == $0.age
+  }
 }

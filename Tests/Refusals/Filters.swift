@@ -33,18 +33,20 @@ func misspelt() {
 }
 
 func wrongType(person: Person, text: String) {
-  _ = Person.where { $0.age == "x" }  // error: of type 'Field<Person, Int>' and 'String'
-  _ = Person.where { $0.age >= text }  // error: of type 'Field<Person, Int>' and 'String'
-  _ = Person.where { $0.isActive && $0.age > "x" }  // error: 'Field<Person, Int>' and 'String'
-  _ = Person.where { $0.rank > text }  // error: of type 'Field<Person, Int?>' and 'String'
-  _ = Person.where { 18 < $0.name }  // error: of type 'Int' and 'Field<Person, String>'
-  _ = Person.where { $0.name == $0.age }  // error: 'Field<Person, String>' and 'Field<Person, Int>'
-  _ = Person.where { $0.companyID == person.id }  // error: expected argument type 'Company.ID'
+  _ = Person.where { $0.age == "x" }  // error: compare a field with a value of its own type
+  _ = Person.where { $0.age >= text }  // error: order a field by a value of its own type
+  _ = Person.where { $0.isActive && $0.age > "x" }  // error: order a field by a value of its own ty
+  _ = Person.where { $0.rank > text }  // error: order a field by a value of its own type
+  _ = Person.where { 18 < $0.name }  // error: order a field by a value of its own type
+  _ = Person.where { $0.name == $0.age }  // error: compare a field with a value of its own type
+  _ = Person.where { $0.companyID == person.id }  // error: compare a field with a value of its own
   _ = Person.where { $0.age.isIn(["a"]) }  // error: 'String' to expected element type 'Int'
   _ = Person.where { $0.tags.contains(5) }  // error: cannot convert value of type 'Int'
   _ = Person.where { $0.age.hasPrefix("1") }  // error: has no dynamic member 'hasPrefix'
-  _ = Person.where { $0.age < nil }  // error: 'NilHasNoOrder'-isolated operator function '<'
-  _ = Person.where { $0.address == person.address }  // error: 'Address' conform to 'Equatable'
+  _ = Person.where { $0.age < nil }  // error: order a field by a value of its own type
+  _ = Person.where { $0.age != 1.5 }  // error: compare a field with a value of its own type
+  _ = Person.where { $0.isActive == 1 }  // error: compare a field with a value of its own type
+  _ = Person.where { $0.address == person.address }  // error: compare a field with a value of its o
 }
 
 func noCondition() {

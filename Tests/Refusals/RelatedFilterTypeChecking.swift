@@ -76,4 +76,8 @@ func related(project: Project, person: Person) {
     $0.related(\Person.companyID).contains { $0.age > 30 }
       && !$0.related(HasMany(\Person.companyID)).isEmpty
   }
+  _ = Person.where {
+    $0.company == nil && $0.profile == nil && $0.company.parent != nil && $0.company != nil
+      && $0.company.parent == nil && $0.companyID == nil && $0.age == 3 && $0.name != "Ada"
+  }
 }

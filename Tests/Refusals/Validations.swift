@@ -20,8 +20,8 @@ let presenceOfANumber = Validate<Person>(
 let formatOfANumber = Validate<Person>(
   \.age, .format(/a/))  // error: requires that 'Int' conform to 'TextField'
 let rangeOfAnotherType = Validate<Person>(
-  \.name, .range(1...2))  // error: cannot convert value of type 'Int' to expected
+  \.name, .range(1...2))  // error: the range is not of the type of the field
 let listOfAnotherType = Validate<Person>(
-  \.name, .inclusion([1, 2]))  // error: cannot convert value of type 'Int' to expected
+  \.name, .inclusion([1, 2]))  // error: the values are not of the type of the field
 let caseOfANumber = Validate<Person>(
   \.age, .uniqueness(.caseInsensitive))  // error: only texts can be compared without case

@@ -26,6 +26,13 @@ extension ValidationRule where Value: Sendable {
     }
   }
 
+  /// Not available: a range of another type than the field.
+  @available(*, unavailable, message: "the range is not of the type of the field")
+  @_disfavoredOverload
+  public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule {
+    ValidationRule(.unusable("The range of a rule is not of the type of its field."))
+  }
+
   private static func between<Bound>(
     _ bounds: FieldBounds<Bound>, _ verdict: @escaping @Sendable (UnsafePointer<Value>) -> Verdict
   ) -> ValidationRule {
@@ -88,6 +95,20 @@ extension ValidationRule where Value: Hashable & Sendable {
       .value { [reserved] in reserved.contains($0.pointee) ? .first : .kept },
       RuleFailure(.reserved, "must not be one of the reserved values"),
       runsCode: !StandardValues.contain(Value.self))
+  }
+
+  /// Not available: values of another type than the field.
+  @available(*, unavailable, message: "the values are not of the type of the field")
+  @_disfavoredOverload
+  public static func inclusion<Other>(_ values: [Other]) -> ValidationRule {
+    ValidationRule(.unusable("The values of a rule are not of the type of its field."))
+  }
+
+  /// Not available: values of another type than the field.
+  @available(*, unavailable, message: "the values are not of the type of the field")
+  @_disfavoredOverload
+  public static func exclusion<Other>(_ values: [Other]) -> ValidationRule {
+    ValidationRule(.unusable("The values of a rule are not of the type of its field."))
   }
 
   /// Nil, where the value may be nil.

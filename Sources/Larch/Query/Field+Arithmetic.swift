@@ -151,69 +151,59 @@ extension FieldNode where Value: FieldNumber {
 /// What the operators belong to that refuse two types, an optional, and what is no number: there
 /// Swift has no arithmetic. Nobody is on it.
 @globalActor
-public actor ArithmeticTakesNumbersOfOneType {
+public actor `calculate with two numbers of one type, none optional` {
   /// Met by Swift.
-  public static let shared = ArithmeticTakesNumbersOfOneType()
+  public static let shared = `calculate with two numbers of one type, none optional`()
 }
 
 extension Field {
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func + <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func + <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func - <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func - <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func * <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func * <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func / <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func / <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func % <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
-  @ArithmeticTakesNumbersOfOneType
-  @available(*, deprecated, message: "take two numbers of one type, none of them optional")
+  @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func % <Other>(left: Other, right: Self) -> Self { right.refused }
 

@@ -8,12 +8,6 @@ extension Field where Value: Equatable & Sendable {
   /// The field does not equal a value; true for nil, unless the value is nil.
   public static func != (field: Self, value: Value) -> Filter<Root> { !field.equals(value) }
 
-  /// The field equals a value: nil equals nil, NaN equals nothing.
-  public static func == (value: Value, field: Self) -> Filter<Root> { field.equals(value) }
-
-  /// The field does not equal a value; true for nil, unless the value is nil.
-  public static func != (value: Value, field: Self) -> Filter<Root> { !field.equals(value) }
-
   /// Two fields of a record are equal: nil equals nil, NaN equals nothing.
   public static func == (left: Self, right: Self) -> Filter<Root> {
     left.isEqual(to: right) { $0 == $1 }

@@ -8,6 +8,30 @@ public struct Fields<Root: Record>: Sendable {
   /// The id, which records are stored under and found by first of all.
   public var id: Field<Root, Root.ID> { Field(node: .id()) }
 
+  // Associations are static properties of the record type: `static let people = HasMany<…>(…)`. They
+  // come before properties, since Swift tries the members in this order, and takes an association for
+  // a property at first, of which it then tries all operators.
+
+  /// The records at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  /// The records at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  /// The record at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, BelongsTo<Root, Target>> & Sendable
+  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  /// The record at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
+  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+
   /// The property that a key path reads.
   public subscript<Value>(
     dynamicMember keyPath: any KeyPath<Root, Value> & Sendable

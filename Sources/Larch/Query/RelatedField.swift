@@ -96,20 +96,7 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     Field(node: .ofTarget(.value(FieldNode<Target, Target.ID>.id()), wrap, path))
   }
 
-  /// A property of the record; nil where there is none.
-  @_disfavoredOverload
-  public subscript<Value>(
-    dynamicMember keyPath: any KeyPath<Target, Value> & Sendable
-  ) -> Field<Root, Value?> {
-    Field(node: .ofTarget(.value(FieldNode<Target, Value>.of(keyPath)), wrap, path))
-  }
-
-  /// An optional property of the record; nil where there is none.
-  public subscript<Value>(
-    dynamicMember keyPath: any KeyPath<Target, Value?> & Sendable
-  ) -> Field<Root, Value?> {
-    Field(node: .ofTarget(.optional(FieldNode<Target, Value?>.of(keyPath)), wrap, path))
-  }
+  // Associations before properties, as in `Fields`.
 
   /// The records at the other end of an association of that record; none where it is not there.
   public subscript<Next>(
@@ -137,6 +124,21 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     dynamicMember keyPath: any KeyPath<Target.Type, HasOne<Target, Next>> & Sendable
   ) -> RelatedRecord<Root, Next> {
     RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+  }
+
+  /// A property of the record; nil where there is none.
+  @_disfavoredOverload
+  public subscript<Value>(
+    dynamicMember keyPath: any KeyPath<Target, Value> & Sendable
+  ) -> Field<Root, Value?> {
+    Field(node: .ofTarget(.value(FieldNode<Target, Value>.of(keyPath)), wrap, path))
+  }
+
+  /// An optional property of the record; nil where there is none.
+  public subscript<Value>(
+    dynamicMember keyPath: any KeyPath<Target, Value?> & Sendable
+  ) -> Field<Root, Value?> {
+    Field(node: .ofTarget(.optional(FieldNode<Target, Value?>.of(keyPath)), wrap, path))
   }
 
   private var origin: RelatedRecordOrigin { RelatedRecordOrigin(wrap: wrap, path: path) }
@@ -178,29 +180,7 @@ extension HasOne: FilteredAssociation {
   public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
 }
 
-// Found by static properties of the record type: `static let people = HasMany<Company, Person>(…)`.
-
 extension Fields {
-  /// The records at the other end of an association.
-  public subscript<Target>(
-    dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
-
-  /// The records at the other end of an association.
-  public subscript<Target>(
-    dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
-
-  /// The record at the other end of an association.
-  public subscript<Target>(
-    dynamicMember keyPath: any KeyPath<Root.Type, BelongsTo<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
-
-  /// The record at the other end of an association.
-  public subscript<Target>(
-    dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
-
   /// The records that refer to this one by a property.
   ///
   /// ```swift
