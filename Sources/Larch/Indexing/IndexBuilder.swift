@@ -10,7 +10,7 @@ struct IndexBuilder {
   /// That of the environment when the handles of the catalog were opened; nil inside of a
   /// transaction that is running.
   var generation: Int?
-  let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
+  let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) throws -> Void
 
   /// Builds what is unfinished; returns whether there was anything.
   func buildAll() throws -> Bool {
@@ -49,7 +49,7 @@ struct IndexBuilder {
         try finish(index, in: collection, context, transaction)
         return true
       }
-      progress(collection.stored.name, index.stored.name, min(done, total), total)
+      try progress(collection.stored.name, index.stored.name, min(done, total), total)
     }
   }
 
@@ -58,7 +58,7 @@ struct IndexBuilder {
     let total = try collection.records.statistics(in: transaction).entries
     for (number, index) in collection.indexes.enumerated() where !index.isReady {
       try build(number, in: collection, in: transaction)
-      progress(collection.stored.name, index.stored.name, total, total)
+      try progress(collection.stored.name, index.stored.name, total, total)
     }
   }
 

@@ -119,12 +119,13 @@ extension Store {
   }
 
   private static func openCatalog(
-    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
+    _ progress: ((IndexProgress) throws -> Void)? = nil
   ) throws -> OpenCatalog {
     while true {
       // Another process may compact the file while indexes are built.
       do {
-        return try openCatalogOnce(environment, schema, options)
+        return try openCatalogOnce(environment, schema, options, progress)
       } catch is LMDBEnvironment.HandlesVoid {
         continue
       }
@@ -132,7 +133,8 @@ extension Store {
   }
 
   private static func openCatalogOnce(
-    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
+    _ progress: ((IndexProgress) throws -> Void)?
   ) throws -> OpenCatalog {
     let loader = CatalogLoader(environment, schema, evolution: options.evolution)
     let generation = environment.generation
@@ -159,15 +161,18 @@ extension Store {
       environment: environment, catalog: catalog, batchSize: options.indexBatchSize,
       generation: generation
     ) { collection, index, done, total in
-      report?(IndexProgress(collection: collection, index: index, done: done, total: total))
-      guard done == total, let log = options.log else { return }
-      log(
-        LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
-          $0.path = environment.path
-          $0.collection = collection
-          $0.index = index
-          $0.detail = "\(total) records"
-        })
+      let step = IndexProgress(collection: collection, index: index, done: done, total: total)
+      report?(step)
+      if done == total, let log = options.log {
+        log(
+          LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
+            $0.path = environment.path
+            $0.collection = collection
+            $0.index = index
+            $0.detail = "\(total) records"
+          })
+      }
+      try progress?(step)
     }
     if try builder.buildAll() {
       guard let built = try loader.load() else { throw changed(environment) }
@@ -191,11 +196,11 @@ extension Store {
   }
 
   /// Builds unfinished indexes and takes the new state of the catalog into use.
-  func buildIndexes() throws {
+  func buildIndexes(_ progress: ((IndexProgress) throws -> Void)? = nil) throws {
     var options = options
     // An open store was found to be as declared; an index that is made anew is no change of that.
     if options.evolution == .check { options.evolution = .automatic }
-    replaceCatalog(try Store.openCatalog(environment, schema, options))
+    replaceCatalog(try Store.openCatalog(environment, schema, options, progress))
   }
 }
 

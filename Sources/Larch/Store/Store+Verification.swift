@@ -118,14 +118,45 @@ extension Store {
   /// are there; links with records that are not there go. References stay as they are: what one
   /// that leads nowhere shall be, only you can tell.
   ///
-  /// Indexes are made in batches: when the process is killed, the next opening goes on.
+  /// Indexes are made in batches: when the process is killed, or this is stopped, queries do without
+  /// the indexes that are not complete, and the next opening, or the next call, makes them.
   ///
+  /// - Parameter progress: called after each batch of an index; what it throws stops it.
   /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
-  ///   `.uniqueConflict` when two records share a unique value, and what `write(_:)` throws.
+  ///   `.uniqueConflict` when two records share a unique value, and what `write(_:)` throws; what
+  ///   `progress` throws.
   /// - Complexity: O(n log n) for each index, as `verify()` for lists.
-  public func rebuild() throws {
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
+  public func rebuild(progress: ((IndexProgress) throws -> Void)? = nil) throws {
+    try rebuildAll(progress)
+  }
+
+  /// Makes every index anew from the records, and both directions of every list of ids agree, without
+  /// blocking the task's thread.
+  ///
+  /// A task that is cancelled stops it, between two batches. All else is as in the synchronous form.
+  ///
+  /// ```swift
+  /// try await store.rebuild { print($0.collection, $0.index, $0.done, $0.total) }
+  /// ```
+  ///
+  /// - Parameter progress: called after each batch of an index, on another thread; what it throws
+  ///   stops it.
+  /// - Throws: `CancellationError`; as the synchronous form.
+  /// - Complexity: as the synchronous form.
+  public nonisolated(nonsending) func rebuild(
+    progress: (@Sendable (IndexProgress) throws -> Void)? = nil
+  ) async throws {
+    try await SpaceWorker().run(progress) { try self.rebuildAll($0) }
+  }
+
+  private func rebuildAll(_ progress: ((IndexProgress) throws -> Void)?) throws {
     try environment.withSteadyHandles { try rebuildOnce(withIndexes: true, $0) }
-    try buildIndexes()
+    try buildIndexes(progress)
   }
 
   /// Makes both directions of every list of ids agree.
