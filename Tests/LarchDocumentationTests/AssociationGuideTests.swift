@@ -244,6 +244,18 @@ struct AssociationGuideTests {
     #expect(orphaned.isEmpty)
   }
 
+  @Test("Orders across associations")
+  func orders() throws {
+    let store = try AssociationGuide.library()
+    // snippet: association-orders
+    let byAuthor = Book.all.sorted(by: \.author.name).then(by: \.year, .descending)
+    let page = try store.page(byAuthor.limit(3))
+    // end snippet
+    #expect(page.records.map(\.year) == [1875, 1865, 1826])
+    let rest = try store.fetch(byAuthor.after(try #require(page.next)))
+    #expect(rest.map(\.year) == [1818])
+  }
+
   @Test("Records with their related ones")
   func together() throws {
     let store = try AssociationGuide.library()

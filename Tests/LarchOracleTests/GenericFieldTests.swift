@@ -57,4 +57,82 @@ struct GenericFieldTests {
       #expect(try store.fetch(query).map(\.years) == [0, 1, 2])
     }
   }
+
+  /// Which field a key path of a protocol's requirement leads to is not known, so a program lost its
+  /// indexes by being generic, and nothing said so.
+  @Test("The plan, the query and the log say why no index is used for a field of a protocol")
+  func reasons() throws {
+    let messages = Locked<[LogMessage]>([])
+    var options = Store.Options()
+    options.log = { message in
+      if message.event == .fieldUnnamed { messages.withLock { $0.append(message) } }
+    }
+    let store = try Store.temporary(for: Person.self, Dog.self, options: options)
+    try store.write { tx throws in
+      for age in 0..<100 {
+        var person = Person(age: age)
+        try tx.insert(&person)
+      }
+    }
+    let query = GenericFieldTests.young(Person.self)
+    #expect(
+      try store.explain(query) == """
+        all records
+          filter <Int> < 21
+          no index is used for <Int>: it was named through a protocol's requirement, or is a computed \
+        property, so its stored name is not known; see docs/limits.md
+        """)
+    #expect(
+      "\(query)" == """
+        Person
+          filter <Int> < 21
+          <Int> was named through a protocol's requirement, or is a computed property: its stored name \
+        is not known, so only an index over the same key path is used; see docs/limits.md
+        """)
+    for _ in 0..<3 {
+      _ = try store.fetch(query)
+      _ = try store.fetch(GenericFieldTests.young(Person.self))
+    }
+    let told = messages.withLock { $0 }
+    #expect(told.count == 1)
+    #expect(told.first?.context.collection == "Person")
+    #expect(told.first?.context.field == "<Int>")
+    #expect(told.first?.level == .notice)
+    _ = try store.fetch(GenericFieldTests.young(Dog.self))
+    _ = try store.fetch(GenericFieldTests.young(Dog.self))
+    #expect(messages.withLock { $0.map(\.context.collection) } == ["Person", "Dog"])
+  }
+
+  @Test("Where no index could be meant, or one is used, nothing is said")
+  func silence() throws {
+    let messages = Locked<[LogMessage]>([])
+    var options = Store.Options()
+    options.log = { message in
+      if message.event == .fieldUnnamed { messages.withLock { $0.append(message) } }
+    }
+    let store = try Store.temporary(for: Person.self, Word.self, options: options)
+    let queries = [
+      Word.where { $0.length > 3 }, Word.where { $0.initial == "A" }, Word.where { $0.text > "a" },
+    ]
+    for query in queries {
+      #expect(try !store.explain(query).contains("no index is used"))
+      _ = try store.fetch(query)
+    }
+    let concrete = Person.where { $0.age < 21 }
+    #expect(try !store.explain(concrete).contains("no index is used"))
+    #expect(!"\(concrete)".contains("protocol"))
+    #expect(messages.withLock { $0.isEmpty })
+  }
+
+  /// A computed property that has an index of its own, and one of another type than any index.
+  struct Word: Record {
+    var id = RecordID<Word>()
+    var text = ""
+    var length: Int { text.count }
+    var initial: String { String(text.prefix(1)) }
+    static let schema = Schema<Word> {
+      Index(\.text)
+      Index(\.initial, name: "initial")
+    }
+  }
 }

@@ -35,6 +35,10 @@ func ofStores(_ store: Store, _ tag: Tag) async throws {
   try store.sync()  // error: 'async' but is not marked
   try store.backup(to: "copy.larch")  // error: 'async' but is not marked
   _ = try store.compact()  // error: 'async' but is not marked
+  try store.rebuild()  // error: 'async' but is not marked
+  try store.rebuild { _ in }  // error: 'async' but is not marked
+  try Tag.all.delete(in: store)  // error: store.delete(query)
+  try others.add(tag.id, in: store)  // error: store.add(
 }
 
 func ofRecords(_ tag: Tag) async throws {
@@ -59,6 +63,15 @@ func ofRecords(_ tag: Tag) async throws {
 func inTasks(_ store: Store) {
   Task { try store.write { try $0.erase(Tag.self) } }  // error: use `try await`
   Task { try await store.write { try $0.erase(Tag.self) } }
+  Task { try store.erase(Tag.self) }  // error: use `try await`
+  Task {
+    var tag = Tag(name: "a")
+    try store.save(&tag)  // error: use `try await`
+    try tag.save()  // error: use `try await`
+    try store.rebuild()  // error: use `try await`
+  }
+  Task { try await store.erase(Tag.self) }
+  Task { try await store.rebuild { print($0.done) } }
 }
 
 // The right way is open, and in the closure of a write all are the synchronous ones.

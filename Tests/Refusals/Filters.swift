@@ -3,6 +3,8 @@ import Larch
 
 struct Company: Record {
   var id = RecordID<Company>()
+  var name: String
+  var address: Address
 }
 
 struct Address: Codable, Sendable {
@@ -21,6 +23,9 @@ struct Person: Record {
   var address: Address
   var tags: [String]
   var companyID: Company.ID?
+
+  static let company = BelongsTo<Person, Company>(\.companyID)
+  static let friends = ManyToMany<Person, Person>(named: "friends")
 }
 
 func misspelt() {
@@ -59,5 +64,9 @@ func noOrder() {
   _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
   _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
   _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextField'
+  _ = Person.all.sorted(by: \.company)  // error: static member 'company' cannot be used
+  _ = Person.all.sorted(by: \.company.nmae)  // error: has no dynamic member 'nmae'
+  _ = Person.all.sorted(by: \.company.address)  // error: that 'Address' conform to 'IndexKey'
+  _ = Person.all.sorted(by: \.friends.name)  // error: has no member 'name'
   _ = Person.all.select(\.address).distinct()  // error: each field must be Hashable
 }

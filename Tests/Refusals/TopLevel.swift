@@ -12,6 +12,8 @@ let store = try Store(at: "tags.larch", for: Tag.self)
 try await store.write { try $0.erase(Tag.self) }  // error: put the call into an async function
 try store.write { try $0.erase(Tag.self) }  // error: put the call into an async function
 try await Store.transaction { try Tag.erase() }  // error: put the call into an async function
+try await store.erase(Tag.self)  // error: put the call into an async function
+try store.rebuild()  // error: put the call into an async function
 
 // The right way is open.
 func run() async throws {

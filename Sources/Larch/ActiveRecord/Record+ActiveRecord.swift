@@ -17,6 +17,11 @@ extension Record {
   /// - Throws: `.noDefaultStore` when no store is set, `.readOnly` inside a read; as
   ///   ``WriteTransaction/save(_:)``. The record is as it was then, its id too.
   /// - Complexity: O(log n) for the record and each index entry that changes.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public mutating func save() throws { try AmbientStore().save(&self) }
 
   /// Saves the record where what is stored under its id still equals `original`. See
@@ -24,6 +29,11 @@ extension Record {
   ///
   /// - Throws: `.conflict` where something else is stored, or nothing; else as `save()`.
   /// - Complexity: as ``WriteTransaction/save(_:ifUnchanged:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public mutating func save(ifUnchanged original: Self) throws {
     try AmbientStore().save(&self, ifUnchanged: original)
   }
@@ -32,6 +42,11 @@ extension Record {
   ///
   /// - Throws: `.idExists` when a record has its id; else as `save()`.
   /// - Complexity: as `save()`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public mutating func insert() throws { try AmbientStore().insert(&self) }
 
   /// Replaces the stored record that has the id of this one, and brings this one up to date with
@@ -40,6 +55,11 @@ extension Record {
   /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
   ///   saved; else as `save()`.
   /// - Complexity: as `save()`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public mutating func update() throws { try AmbientStore().update(&self) }
 
   /// Deletes the record with the id of this one, by the rules of its associations. See
@@ -50,6 +70,11 @@ extension Record {
   /// - Returns: whether there was one.
   /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``WriteTransaction/delete(_:_:)``.
   /// - Complexity: as ``WriteTransaction/delete(_:_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func delete() throws -> Bool { try AmbientStore().delete(Self.self, id) }
 
@@ -82,6 +107,11 @@ extension Record {
   ///
   /// - Throws: as `save()`.
   /// - Complexity: as `save()`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func saved() throws -> Self {
     var record = self
     try record.save()
@@ -92,6 +122,11 @@ extension Record {
   ///
   /// - Throws: as `insert()`.
   /// - Complexity: as `save()`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func inserted() throws -> Self {
     var record = self
     try record.insert()
@@ -102,6 +137,11 @@ extension Record {
   ///
   /// - Throws: as `update()`.
   /// - Complexity: as `save()`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func updated() throws -> Self {
     var record = self
     try record.update()

@@ -45,6 +45,11 @@ extension Record {
   /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as
   ///   ``RecordWriting/findOrCreate(_:by:_:create:)``.
   /// - Complexity: as ``find(by:_:)``, and an insert.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public static func findOrCreate<Value: IndexKey>(
     by keyPath: any KeyPath<Self, Value> & Sendable, _ value: Value, create: () throws -> Self
   ) throws -> Self {
@@ -75,6 +80,11 @@ extension Record {
   /// - Returns: whether there was one.
   /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``WriteTransaction/delete(_:_:)``.
   /// - Complexity: as ``WriteTransaction/delete(_:_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public static func delete(_ id: ID) throws -> Bool { try AmbientStore().delete(Self.self, id) }
 
@@ -84,6 +94,11 @@ extension Record {
   /// - Returns: how many there were.
   /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as `RecordWriting.delete(_:)`.
   /// - Complexity: O(log n) for each record, index entry and associated record.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public static func deleteAll() throws -> Int { try AmbientStore().delete(all) }
 
@@ -93,6 +108,11 @@ extension Record {
   /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``WriteTransaction/erase(_:)``.
   /// - Complexity: O(pages), far less than `deleteAll()`; where rules of associations act on
   ///   other records, as that.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public static func erase() throws -> Int { try AmbientStore().erase(Self.self) }
 }

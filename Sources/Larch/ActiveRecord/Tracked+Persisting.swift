@@ -19,6 +19,11 @@ extension Tracked {
   ///   ``WriteTransaction/delete(_:_:)``. The record is then as it was before.
   /// - Complexity: as ``state``; where something is done, as ``WriteTransaction/save(_:)`` or
   ///   ``WriteTransaction/delete(_:_:)``, and for an update also a read of the stored record.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public mutating func persist(
     in writer: some RecordWriting = AmbientStore()

@@ -39,6 +39,10 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   override func test(_ filter: RelatedFilter) throws -> RelatedTest { try related.test(filter) }
 
+  override func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
+    try related.order(value, ignoresCase: ignoresCase)
+  }
+
   override func matches(
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> Bool {
@@ -57,6 +61,7 @@ final class RecordAccess<R: Record>: TypedAccess {
   override func values(
     of field: FieldReference, in record: UnsafeRawBufferPointer
   ) throws -> [[KeyValue]] {
+    if let error = field.error { throw error }
     let value = try decode(record)
     var list: [[KeyValue]] = []
     // Plans are made from queries of this type, whose fields are its own.

@@ -18,6 +18,7 @@ final class RelatedAnswers {
   let context: TransactionContext
   let strategy: Strategy
   private var tests: [ObjectIdentifier: RelatedTest] = [:]
+  private var orders: [OrderKey: RelatedOrder] = [:]
   /// What was read for the answers.
   private(set) var counters = ExecutionCounters()
 
@@ -32,6 +33,20 @@ final class RelatedAnswers {
     let test = RelatedTest(filter, try RelatedRoute(filter, context), self)
     tests[key] = test
     return test
+  }
+
+  private struct OrderKey: Hashable {
+    let value: ObjectIdentifier
+    let ignoresCase: Bool
+  }
+
+  /// What rows are sorted by.
+  func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
+    let key = OrderKey(value: ObjectIdentifier(value), ignoresCase: ignoresCase)
+    if let known = orders[key] { return known }
+    let order = try RelatedOrder(value, ignoresCase: ignoresCase, self)
+    orders[key] = order
+    return order
   }
 
   /// The test of a filter, if it was asked.

@@ -16,6 +16,27 @@ final class SortKey {
     /// The component of the keys of the index that holds it.
     let component: Int?
     let isFoldedComponent: Bool
+    /// Where the value is that of a related record.
+    let related: RelatedTerm?
+  }
+
+  /// What tells the values of a term is made for its first row.
+  private final class RelatedTerm {
+    private let value: RelatedValue
+    private let ignoresCase: Bool
+    private var order: RelatedOrder?
+
+    init(_ value: RelatedValue, ignoresCase: Bool) {
+      self.value = value
+      self.ignoresCase = ignoresCase
+    }
+
+    func order(_ typed: TypedAccess) throws -> RelatedOrder {
+      if let order { return order }
+      let made = try typed.order(value, ignoresCase: ignoresCase)
+      order = made
+      return made
+    }
   }
 
   private let terms: [Term]
@@ -78,11 +99,12 @@ final class SortKey {
       isID: isID, primitive: simple?.primitive ?? .bool, isSimple: simple != nil,
       isOptional: simple?.isOptional ?? false, descends: term.descends,
       foldsCase: term.ignoresCase && simple?.primitive == .string, component: component,
-      isFoldedComponent: component.map { index?.fields[$0].isFolded ?? false } ?? false)
+      isFoldedComponent: component.map { index?.fields[$0].isFolded ?? false } ?? false,
+      related: field.related.map { RelatedTerm($0, ignoresCase: term.ignoresCase) })
   }
 
   private static func fitsNumber(_ term: Term) -> Bool {
-    guard term.isSimple, term.primitive.isNumber else { return false }
+    guard term.isSimple, term.primitive.isNumber, term.related == nil else { return false }
     // Nil needs a number of its own, which integers of eight bytes leave no room for.
     return !term.isOptional || (term.primitive != .int64 && term.primitive != .uint64)
   }
@@ -166,6 +188,8 @@ final class SortKey {
           append(stored: kind, bytes, term)
         default: try append(decoded: record, term)
         }
+      } else if let related = term.related {
+        try related.order(typed).append(for: record, id: id, to: &buffer)
       } else {
         try append(decoded: record, term)
       }

@@ -13,6 +13,21 @@ class TypedAccess {
   /// What answers a filter about related records for all of the run.
   func test(_ filter: RelatedFilter) throws -> RelatedTest { throw TypedAccess.unknown }
 
+  /// What tells a value of a related record for all of the run.
+  func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
+    throw TypedAccess.unknown
+  }
+
+  /// The value of a field of an order, of the record or of a related one.
+  final func orderValue(
+    of field: FieldReference, in record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+  ) throws -> [KeyValue] {
+    if let related = field.related {
+      return try order(related, ignoresCase: false).values(for: record, id: id)
+    }
+    return try values(of: field, in: record).first ?? [.null]
+  }
+
   /// The values of a field, or of each of its elements, of the decoded record.
   func values(
     of field: FieldReference, in record: UnsafeRawBufferPointer

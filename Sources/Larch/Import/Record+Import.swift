@@ -12,6 +12,11 @@ extension Record {
   ///
   /// - Throws: the same errors.
   /// - Complexity: the same.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public static func importJSON(
     from source: JSONSource, existing: ImportExisting = .replace,
@@ -29,6 +34,11 @@ extension Record {
   ///
   /// - Throws: the same errors.
   /// - Complexity: the same.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public static func importJSON<Value: IndexKey & Decodable>(
     from source: JSONSource, matching field: any KeyPath<Self, Value> & Sendable,

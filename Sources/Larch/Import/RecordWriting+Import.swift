@@ -32,6 +32,11 @@ extension RecordWriting {
   ///   `.accessDenied`; what a transaction throws. Batches that went in before stay.
   /// - Complexity: as ``save(_:)`` for each element. Memory for a batch, and about 40 bytes for
   ///   each element that refers to a later one; with `.stop`, what a transaction holds.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func importJSON<R: Record>(
     _ type: R.Type = R.self, from source: JSONSource, existing: ImportExisting = .replace,
@@ -68,6 +73,11 @@ extension RecordWriting {
   ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, where more is said of
   ///   the other parameters.
   /// - Complexity: the same, and a search for each element.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func importJSON<R: Record, Value: IndexKey & Decodable>(
     _ type: R.Type = R.self, from source: JSONSource,

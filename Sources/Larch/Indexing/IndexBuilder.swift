@@ -14,7 +14,7 @@ struct IndexBuilder {
   /// unfinished then: the records that can be read are in it, no query uses it, and the next build
   /// goes on at the first that could not. Where it is nil, such a record is an error.
   var passOver: ((_ error: LarchError, _ index: StoredIndex) -> Void)?
-  let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
+  let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) throws -> Void
 
   /// What one transaction of a build did.
   private struct Batch {
@@ -79,7 +79,7 @@ struct IndexBuilder {
         if passedOver > 0 { resumed = ended.next }
         done -= passedOver
       }
-      progress(collection.stored.name, index.stored.name, min(done, total), total)
+      try progress(collection.stored.name, index.stored.name, min(done, total), total)
     }
   }
 
@@ -88,7 +88,7 @@ struct IndexBuilder {
     let total = try collection.records.statistics(in: transaction).entries
     for (number, index) in collection.indexes.enumerated() where !index.isReady {
       try build(number, in: collection, in: transaction)
-      progress(collection.stored.name, index.stored.name, total, total)
+      try progress(collection.stored.name, index.stored.name, total, total)
     }
   }
 

@@ -33,6 +33,7 @@ extension LMDBEnvironment {
     if isForked { return }
     mdb_txn_reset(reader.transaction.pointer)
     park(reader)
+    deliverMessages()
   }
 
   private func park(_ reader: LMDBReader) {

@@ -65,6 +65,16 @@ final class LogPost: Sendable {
 }
 
 extension LMDBEnvironment {
+  /// Leaves a message for the log, unless it has one about the same thing.
+  func log(once key: AnyHashable, _ message: () -> LogMessage) {
+    guard let post else { return }
+    let isNew = toldOnce.withLock { told in
+      // Key paths with run-time arguments must not fill the memory.
+      told.count < 4096 && told.insert(key).inserted
+    }
+    if isNew { post.add(message()) }
+  }
+
   /// Delivers what this thread has to tell the log, unless its turn to write lasts on.
   @inline(__always)
   func deliverMessages() {

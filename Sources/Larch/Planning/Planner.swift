@@ -71,5 +71,6 @@ struct Planner {
       throw LarchError(
         .invalidQuery, "A limit or an offset is negative; give 0 or more.")
     }
+    for term in query.order { if let error = term.field.error { throw error } }
   }
 }

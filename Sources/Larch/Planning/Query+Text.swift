@@ -20,6 +20,9 @@ extension Query: CustomStringConvertible {
     if let after = details.after { lines.append("after " + text(of: after)) }
     if details.offset != 0 { lines.append("offset \(details.offset)") }
     if let limit = details.limit { lines.append("limit \(limit)") }
+    for field in [FieldReference](unnamedIn: [details.filter], details.order) {
+      lines.append(field.reasonUnlessIndexed)
+    }
     return lines
   }
 

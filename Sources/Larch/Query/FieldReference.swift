@@ -17,11 +17,17 @@ class FieldReference: @unchecked Sendable {
   let identityHash: Int
   /// Of a number that a filter calculates.
   let calculation: Calculation?
+  /// Of a field of a related record, in an order.
+  let related: RelatedValue?
+  /// Why it cannot be asked; thrown when the query runs.
+  let error: LarchError?
 
   init(
     form: KeyForm, isMultiple: Bool, isStandard: Bool, name: String, identity: FieldIdentity,
-    calculation: Calculation? = nil
+    calculation: Calculation? = nil, related: RelatedValue? = nil, error: LarchError? = nil
   ) {
+    self.related = related
+    self.error = error
     self.form = form
     self.isMultiple = isMultiple
     self.isStandard = isStandard

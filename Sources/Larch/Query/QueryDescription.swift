@@ -12,6 +12,13 @@ struct QueryDescription: Sendable {
   var after: PageToken?
 }
 
+extension QueryDescription {
+  /// Whether its filter or its order is about related records.
+  var asksRelated: Bool {
+    filter.asksRelated || order.contains { $0.field.related != nil }
+  }
+}
+
 /// One field of an order.
 struct OrderTerm: Sendable {
   let field: FieldReference

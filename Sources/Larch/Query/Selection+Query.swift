@@ -54,7 +54,7 @@ extension Selection {
   /// Only of the records after a place in the order. See ``Query/after(_:)``.
   public func after(_ token: PageToken) -> Selection { with { $0.after(token) } }
 
-  private func with(_ change: (Query<R>) -> Query<R>) -> Selection {
+  func with(_ change: (Query<R>) -> Query<R>) -> Selection {
     var selection = self
     selection.query = change(query)
     return selection

@@ -10,8 +10,7 @@ extension PageToken {
       if let known = try run.values(of: place) {
         values.append(known)
       } else {
-        let found = try access.values(of: term.field, in: try run.record())
-        values.append(found.first ?? [.null])
+        values.append(try access.orderValue(of: term.field, in: try run.record(), id: row.id))
       }
     }
   }

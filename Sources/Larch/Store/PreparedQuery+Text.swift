@@ -2,8 +2,10 @@ extension PreparedQuery {
   /// The plan, and those of the inner queries; behind a run, also what became of these.
   var text: String {
     let text = plan.text(in: collection.schema)
-    if relatedUses.isEmpty { return text }
-    return ([text] + relatedUses.flatMap { $0.lines(in: plan, answers) }).joined(separator: "\n")
+    let reasons = plan.unnamedFields(in: collection.schema).map { "  " + $0.reasonWithoutIndex }
+    if relatedUses.isEmpty, reasons.isEmpty { return text }
+    let lines = [text] + reasons + relatedUses.flatMap { $0.lines(in: plan, answers) }
+    return lines.joined(separator: "\n")
   }
 }
 

@@ -81,6 +81,11 @@ extension Query {
   /// - Returns: how many there were.
   /// - Throws: as ``fetch(in:)``.
   /// - Complexity: as `RecordWriting.delete(_:)`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.delete(query)` or `update(query)`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func delete(in writer: some RecordWriting = AmbientStore()) throws -> Int {
     try writer.delete(self)
@@ -91,6 +96,11 @@ extension Query {
   /// - Returns: how many records were given to the closure.
   /// - Throws: as ``RecordWriting/update(_:_:)``.
   /// - Complexity: as ``RecordWriting/update(_:_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.delete(query)` or `update(query)`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func update(
     in writer: some RecordWriting = AmbientStore(), _ change: (inout R) throws -> Void

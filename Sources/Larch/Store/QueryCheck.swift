@@ -54,8 +54,9 @@ enum QueryCheck {
       for (place, field) in fields.enumerated() {
         // Where only one of the plans has an index that tells the value, the record tells it.
         let values =
-          try run.values(of: place) ?? access.values(of: field, in: try run.record()).first
-        answer.values.append(values?.map(\.description))
+          try run.values(of: place)
+          ?? access.orderValue(of: field, in: try run.record(), id: row.id)
+        answer.values.append(values.map(\.description))
       }
       rows.append(answer)
     }

@@ -70,8 +70,9 @@ extension ReadTransaction {
       var answers: RelatedAnswers?
       var uses: [RelatedUse] = []
       var bound = query
-      if query.filter.asksRelated {
+      if query.asksRelated {
         if gathersEntries { try writeGathered(for: query.filter) }
+        try prepareOrder(query.order)
         let made = RelatedAnswers(context, strategy)
         var binder = RelatedBinder(made)
         bound = try guarded { try binder.bind(query, for: need, in: collection) }
@@ -79,6 +80,7 @@ extension ReadTransaction {
         uses = binder.uses
       }
       let plan = try planner.plan(bound, for: need, statistics: statistics)
+      tellUnnamedFields(of: plan, in: collection)
       if gathersEntries {
         try writeGathered(for: plan.source, in: collection)
         if let other = plan.otherwise { try writeGathered(for: other.source, in: collection) }
@@ -89,6 +91,24 @@ extension ReadTransaction {
     } catch var error as LarchError {
       if error.context.collection == nil { error.context.collection = collection.stored.name }
       throw error
+    }
+  }
+
+  /// Tells the log of fields that an index may have been declared for, but is not used for.
+  @inline(__always)
+  private func tellUnnamedFields(of plan: Plan, in collection: CollectionHandle) {
+    guard context.environment.post != nil else { return }
+    for field in plan.unnamedFields(in: collection.schema) {
+      context.environment.log(once: UnnamedField(collection.stored.name, field.identity)) {
+        LogMessage(
+          .notice, .fieldUnnamed,
+          "No index is used for a field: it was named through a protocol's requirement, or is a computed property, so its stored name is not known."
+        ) {
+          $0.path = context.environment.path
+          $0.collection = collection.stored.name
+          $0.field = field.name
+        }
+      }
     }
   }
 
@@ -118,6 +138,18 @@ extension ReadTransaction {
 }
 
 extension ReadTransaction {
+  /// Sees that the types are open whose records rows are sorted by, and writes what is gathered of
+  /// the indexes by which these are found.
+  private func prepareOrder(_ order: [OrderTerm]) throws {
+    for term in order {
+      for related in term.field.related?.route ?? [] {
+        let route = try RelatedRoute(related, context)
+        guard gathersEntries else { continue }
+        for database in route.databases { try writeGathered(for: database) }
+      }
+    }
+  }
+
   /// Which indexes inner queries go through is known only when they are asked, while records are
   /// being read: so whatever they may read is written before.
   private func writeGathered(for filter: FilterNode) throws {
@@ -142,5 +174,16 @@ extension CollectionHandle {
       return indexes[position].isReady ? indexes[position] : nil
     }
     return indexes.first { $0.position == position && $0.isReady }
+  }
+}
+
+/// What the log was told of.
+private struct UnnamedField: Hashable {
+  let collection: String
+  let identity: FieldIdentity
+
+  init(_ collection: String, _ identity: FieldIdentity) {
+    self.collection = collection
+    self.identity = identity
   }
 }

@@ -37,6 +37,11 @@ extension RecordWriting {
   ///
   /// - Throws: as ``WriteTransaction/save(_:)``, and on a store as its `write`.
   /// - Complexity: O(log n) for the record and each index entry that changes.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   public func save<R: Record>(_ record: inout R) throws {
     let original = record
@@ -58,6 +63,11 @@ extension RecordWriting {
   ///
   /// - Throws: as ``WriteTransaction/save(_:ifUnchanged:)``, and on a store as its `write`.
   /// - Complexity: as ``WriteTransaction/save(_:ifUnchanged:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   public func save<R: Record>(_ record: inout R, ifUnchanged original: R) throws {
     let before = record
@@ -76,6 +86,11 @@ extension RecordWriting {
   ///
   /// - Throws: as ``WriteTransaction/insert(_:)``, and on a store as its `write`.
   /// - Complexity: as ``save(_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   public func insert<R: Record>(_ record: inout R) throws {
     let original = record
@@ -95,6 +110,11 @@ extension RecordWriting {
   ///
   /// - Throws: as `WriteTransaction.update(_:)`, and on a store as its `write`.
   /// - Complexity: as ``save(_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   public func update<R: Record>(_ record: R) throws { try _writing { try $0.update(record) } }
 
@@ -103,6 +123,11 @@ extension RecordWriting {
   ///
   /// - Throws: as `WriteTransaction.update(_:)`, and on a store as its `write`.
   /// - Complexity: as ``save(_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   public func update<R: Record>(_ record: inout R) throws {
     let original = record
@@ -123,6 +148,11 @@ extension RecordWriting {
   /// - Returns: whether there was one.
   /// - Throws: as ``WriteTransaction/delete(_:_:)``, and on a store as its `write`.
   /// - Complexity: as ``WriteTransaction/delete(_:_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   @discardableResult
   public func delete<R: Record>(_ record: R) throws -> Bool {
@@ -135,6 +165,11 @@ extension RecordWriting {
   /// - Returns: whether there was one.
   /// - Throws: as ``WriteTransaction/delete(_:_:)``, and on a store as its `write`.
   /// - Complexity: as ``WriteTransaction/delete(_:_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   @discardableResult
   public func delete<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
@@ -146,6 +181,11 @@ extension RecordWriting {
   /// - Returns: how many there were.
   /// - Throws: as ``WriteTransaction/erase(_:)``, and on a store as its `write`.
   /// - Complexity: as ``WriteTransaction/erase(_:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @_disfavoredOverload  // As above.
   @discardableResult
   public func erase<R: Record>(_ type: R.Type) throws -> Int {

@@ -20,6 +20,11 @@ extension RecordWriting {
   ///   `WriteTransaction.update(_:)` throws. Nothing is changed then.
   /// - Complexity: two searches and two entries for ``ManyToMany``; else reading and saving one
   ///   record.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add<Owner: Record, Target: Record>(
     _ id: Target.ID, to related: Related<Owner, Target>
   ) throws {
@@ -31,6 +36,11 @@ extension RecordWriting {
   ///
   /// - Throws: as ``add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add<Owner: Record, Target: Record>(
     _ record: Target, to related: Related<Owner, Target>
   ) throws {
@@ -43,6 +53,11 @@ extension RecordWriting {
   ///   for several where the property holds one id.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record is
   ///   saved once.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add<Owner: Record, Target: Record, IDs: Sequence>(
     contentsOf ids: IDs, to related: Related<Owner, Target>
   ) throws where IDs.Element == Target.ID {
@@ -59,6 +74,11 @@ extension RecordWriting {
   /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``WriteTransaction/save(_:)``; nothing is changed
   ///   then.
   /// - Complexity: a save, and as ``add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add<Owner: Record, Target: Record>(
     _ record: inout Target, to related: Related<Owner, Target>
   ) throws {
@@ -85,6 +105,11 @@ extension RecordWriting {
   ///   `WriteTransaction.update(_:)` and, of join records, ``WriteTransaction/delete(_:_:)``
   ///   throws. Nothing is changed then.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func remove<Owner: Record, Target: Record>(
     _ id: Target.ID, from related: Related<Owner, Target>
   ) throws {
@@ -96,6 +121,11 @@ extension RecordWriting {
   ///
   /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``remove(_:from:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func remove<Owner: Record, Target: Record>(
     _ record: Target, from related: Related<Owner, Target>
   ) throws {
@@ -106,6 +136,11 @@ extension RecordWriting {
   ///
   /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a record.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func removeAll<Owner: Record, Target: Record>(
     from related: Related<Owner, Target>
   ) throws {
@@ -119,6 +154,11 @@ extension RecordWriting {
   /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``; nothing is
   ///   changed then.
   /// - Complexity: as adding those that are new, and removing those that are left out.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func replace<Owner: Record, Target: Record, IDs: Sequence>(
     _ related: Related<Owner, Target>, with ids: IDs
   ) throws where IDs.Element == Target.ID {

@@ -103,6 +103,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add(_ id: Target.ID, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(id, to: self)
   }
@@ -111,6 +116,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add(_ record: Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(record.id, to: self)
   }
@@ -119,6 +129,11 @@ extension Related {
   ///
   /// - Throws: as `RecordWriting.add(_:to:)`.
   /// - Complexity: as `RecordWriting.add(_:to:)`.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add(_ record: inout Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(&record, to: self)
   }
@@ -127,6 +142,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/add(contentsOf:to:)``.
   /// - Complexity: as ``RecordWriting/add(contentsOf:to:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func add<IDs: Sequence>(
     contentsOf ids: IDs, in writer: some RecordWriting = AmbientStore()
   ) throws
@@ -138,6 +158,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func remove(_ id: Target.ID, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.remove(id, from: self)
   }
@@ -146,6 +171,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func remove(_ record: Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.remove(record.id, from: self)
   }
@@ -154,6 +184,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/removeAll(from:)``.
   /// - Complexity: as ``RecordWriting/removeAll(from:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func removeAll(in writer: some RecordWriting = AmbientStore()) throws {
     try writer.removeAll(from: self)
   }
@@ -162,6 +197,11 @@ extension Related {
   ///
   /// - Throws: as ``RecordWriting/replace(_:with:)``.
   /// - Complexity: as ``RecordWriting/replace(_:with:)``.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func replace<IDs: Sequence>(with ids: IDs, in writer: some RecordWriting = AmbientStore())
     throws
   where IDs.Element == Target.ID {

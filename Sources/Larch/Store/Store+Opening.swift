@@ -122,17 +122,17 @@ extension Store {
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
     var unindexed = RebuildReport()
-    return try openCatalog(environment, schema, options, &unindexed)
+    return try openCatalog(environment, schema, options, &unindexed, nil)
   }
 
   private static func openCatalog(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
-    _ unindexed: inout RebuildReport
+    _ unindexed: inout RebuildReport, _ progress: ((IndexProgress) throws -> Void)?
   ) throws -> OpenCatalog {
     while true {
       // Another process may compact the file while indexes are built.
       do {
-        return try openCatalogOnce(environment, schema, options, &unindexed)
+        return try openCatalogOnce(environment, schema, options, &unindexed, progress)
       } catch is LMDBEnvironment.HandlesVoid {
         continue
       }
@@ -141,7 +141,7 @@ extension Store {
 
   private static func openCatalogOnce(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
-    _ unindexed: inout RebuildReport
+    _ unindexed: inout RebuildReport, _ progress: ((IndexProgress) throws -> Void)?
   ) throws -> OpenCatalog {
     let loader = CatalogLoader(environment, schema, evolution: options.evolution)
     let generation = environment.generation
@@ -169,15 +169,18 @@ extension Store {
       environment: environment, catalog: catalog, batchSize: options.indexBatchSize,
       generation: generation
     ) { collection, index, done, total in
-      report?(IndexProgress(collection: collection, index: index, done: done, total: total))
-      guard done == total, let log = options.log else { return }
-      log(
-        LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
-          $0.path = environment.path
-          $0.collection = collection
-          $0.index = index
-          $0.detail = "\(total) records"
-        })
+      let step = IndexProgress(collection: collection, index: index, done: done, total: total)
+      report?(step)
+      if done == total, let log = options.log {
+        log(
+          LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
+            $0.path = environment.path
+            $0.collection = collection
+            $0.index = index
+            $0.detail = "\(total) records"
+          })
+      }
+      try progress?(step)
     }
     builder.passOver = { error, index in found.add(error, index.name) }
     let isBuilt = try builder.buildAll()
@@ -217,12 +220,12 @@ extension Store {
   }
 
   /// Builds unfinished indexes and takes the new state of the catalog into use.
-  func buildIndexes() throws -> RebuildReport {
+  func buildIndexes(_ progress: ((IndexProgress) throws -> Void)? = nil) throws -> RebuildReport {
     var options = options
     // An open store was found to be as declared; an index that is rebuilt is no change of that.
     if options.evolution == .check { options.evolution = .automatic }
     var unindexed = RebuildReport()
-    replaceCatalog(try Store.openCatalog(environment, schema, options, &unindexed))
+    replaceCatalog(try Store.openCatalog(environment, schema, options, &unindexed, progress))
     return unindexed
   }
 }

@@ -11,6 +11,11 @@ extension RecordWriting {
   ///   ``RecordReading/fetch(_:)-(Query<R>)`` throws; nothing is deleted then.
   /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8
   ///   to 16 bytes of memory a record, four times that where rules act.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func delete<R: Record>(_ query: Query<R>) throws -> Int {
     try _writing { tx in
@@ -32,6 +37,11 @@ extension RecordWriting {
   ///   throws, `.invalidQuery` for a changed id; nothing is changed then.
   /// - Complexity: the query, and for each record reading, saving and the index entries that
   ///   differ.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   @discardableResult
   public func update<R: Record>(
     _ query: Query<R>, _ change: (inout R) throws -> Void
@@ -53,6 +63,11 @@ extension RecordWriting {
   /// - Throws: what `create` throws; `.invalidQuery` when the new record does not have the value;
   ///   what ``WriteTransaction/insert(_:)`` throws.
   /// - Complexity: as ``RecordReading/find(_:by:_:)``, and an insert.
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+  )
   public func findOrCreate<R: Record, Value: IndexKey>(
     _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value,
     create: () throws -> R

@@ -26,6 +26,9 @@ extension LogMessage.Event {
   // Readers
   /// A read or a query took longer than ``Store/Options/slowRead``.
   public static let slowRead = Self(rawValue: "slow_read")
+  /// A query named a field in a way that does not tell which stored property it is, so an index that
+  /// may have been meant is not used. Told once for each field of a type.
+  public static let fieldUnnamed = Self(rawValue: "field_unnamed")
   /// A snapshot is old, and keeps the space of what was deleted since.
   public static let oldRead = Self(rawValue: "old_read")
   /// A read waited for a free slot.

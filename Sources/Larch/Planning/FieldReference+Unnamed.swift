@@ -1,0 +1,71 @@
+// Of the key path of a protocol's property, and of a computed one, Swift tells no stored property.
+
+extension FieldReference {
+  /// Whether it may be a stored property that was named in a way that does not tell which.
+  var isUnnamed: Bool {
+    guard case .computed = identity, calculation == nil, related == nil else { return false }
+    return name.hasPrefix("<")
+  }
+
+  /// Why no index is used for it, in words.
+  var reasonWithoutIndex: String {
+    "no index is used for \(name): it was named through a protocol's requirement, or is a computed"
+      + " property, so its stored name is not known; see docs/limits.md"
+  }
+}
+
+extension FieldReference {
+  /// The same of a query, which knows no indexes: a computed property may have one.
+  var reasonUnlessIndexed: String {
+    "\(name) was named through a protocol's requirement, or is a computed property: its stored name"
+      + " is not known, so only an index over the same key path is used; see docs/limits.md"
+  }
+}
+
+extension FilterNode {
+  /// The fields in it whose stored names are not known.
+  func collectUnnamed(into fields: inout [FieldReference]) {
+    switch self {
+    case .all(let nodes), .any(let nodes):
+      for node in nodes { node.collectUnnamed(into: &fields) }
+    case .not(let node): node.collectUnnamed(into: &fields)
+    case .field(let filter): filter.field.addUnnamed(to: &fields)
+    case .pair(let filter):
+      filter.left.addUnnamed(to: &fields)
+      filter.right.addUnnamed(to: &fields)
+    case .record, .related: break
+    }
+  }
+}
+
+extension FieldReference {
+  fileprivate func addUnnamed(to fields: inout [FieldReference]) {
+    if isUnnamed, !fields.contains(where: { $0.identity == identity }) { fields.append(self) }
+  }
+}
+
+extension [FieldReference] {
+  /// The fields of a filter and of an order whose stored names are not known.
+  init(unnamedIn filters: [FilterNode], _ order: [OrderTerm]) {
+    self.init()
+    for filter in filters { filter.collectUnnamed(into: &self) }
+    for term in order { term.field.addUnnamed(to: &self) }
+  }
+}
+
+extension Plan {
+  /// The fields that rows are checked or sorted by, while an index over a stored property of their
+  /// type is there that may have been meant.
+  func unnamedFields(in schema: CollectionSchema) -> [FieldReference] {
+    var order: [OrderTerm] = []
+    if case .sorted(let terms, _) = self.order { order = terms }
+    if residue.isEmpty, order.isEmpty { return [] }
+    return [FieldReference](unnamedIn: residue, order).filter { field in
+      schema.indexes.contains { index in
+        index.fields.contains {
+          if case .stored = $0.identity { $0.form.unwrapped == field.form.unwrapped } else { false }
+        }
+      }
+    }
+  }
+}
