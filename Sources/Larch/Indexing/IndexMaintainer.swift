@@ -66,7 +66,7 @@ final class IndexMaintainer {
     if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
-  /// Takes in a change of some fields of a record that its type cannot decode, or throws and takes
+  /// Applies a change of some fields of a record that its type cannot decode, or throws and takes
   /// in nothing. The new values are in conflict with nobody's.
   ///
   /// Entries that only the decoded record tells stay as they are: those of the time when it could be
