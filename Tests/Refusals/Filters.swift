@@ -56,6 +56,6 @@ func noCondition() {
 func noOrder() {
   _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
   _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
-  _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextField'
+  _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextValue'
   _ = Person.all.select(\.address).distinct()  // error: each field must be Hashable
 }

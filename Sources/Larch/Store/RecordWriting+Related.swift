@@ -17,9 +17,13 @@ extension RecordWriting {
   ///   end of the transaction for a record that is not there, `.recordNotFound` for the record whose
   ///   property is to be set, `.unsuitableAssociation` through a join record, which has to be saved
   ///   itself, and for a property that cannot be set; `.unknownAssociation`, what
-  ///   `WriteTransaction.update(_:)` throws. Nothing is changed then.
+  ///   `RecordWriting.update(_:)` throws. Nothing is changed then.
   /// - Complexity: two searches and two entries for ``ManyToMany``; else reading and saving one
   ///   record.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func add<Owner: Record, Target: Record>(
     _ id: Target.ID, to related: Related<Owner, Target>
   ) throws {
@@ -31,6 +35,10 @@ extension RecordWriting {
   ///
   /// - Throws: as ``add(_:to:)-(Target.ID,_)``.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func add<Owner: Record, Target: Record>(
     _ record: Target, to related: Related<Owner, Target>
   ) throws {
@@ -43,6 +51,10 @@ extension RecordWriting {
   ///   for several where the property holds one id.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record is
   ///   saved once.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func add<Owner: Record, Target: Record, IDs: Sequence>(
     contentsOf ids: IDs, to related: Related<Owner, Target>
   ) throws where IDs.Element == Target.ID {
@@ -56,9 +68,13 @@ extension RecordWriting {
   /// try store.add(&ada, to: acme.people)    // `ada.companyID` is set too
   /// ```
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``WriteTransaction/save(_:)``; nothing is changed
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``RecordWriting/save(_:)``; nothing is changed
   ///   then.
   /// - Complexity: a save, and as ``add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func add<Owner: Record, Target: Record>(
     _ record: inout Target, to related: Related<Owner, Target>
   ) throws {
@@ -82,9 +98,13 @@ extension RecordWriting {
   ///
   /// - Throws: `.unsuitableAssociation` where the property must hold an id, or cannot be set;
   ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, what
-  ///   `WriteTransaction.update(_:)` and, of join records, ``WriteTransaction/delete(_:_:)``
+  ///   `RecordWriting.update(_:)` and, of join records, ``RecordWriting/delete(_:_:)``
   ///   throws. Nothing is changed then.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func remove<Owner: Record, Target: Record>(
     _ id: Target.ID, from related: Related<Owner, Target>
   ) throws {
@@ -96,6 +116,10 @@ extension RecordWriting {
   ///
   /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``remove(_:from:)-(Target.ID,_)``.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func remove<Owner: Record, Target: Record>(
     _ record: Target, from related: Related<Owner, Target>
   ) throws {
@@ -106,6 +130,10 @@ extension RecordWriting {
   ///
   /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: as ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a record.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func removeAll<Owner: Record, Target: Record>(
     from related: Related<Owner, Target>
   ) throws {
@@ -119,6 +147,10 @@ extension RecordWriting {
   /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``; nothing is
   ///   changed then.
   /// - Complexity: as adding those that are new, and removing those that are left out.
+  @available(
+    *, noasync,
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
+  )
   public func replace<Owner: Record, Target: Record, IDs: Sequence>(
     _ related: Related<Owner, Target>, with ids: IDs
   ) throws where IDs.Element == Target.ID {
