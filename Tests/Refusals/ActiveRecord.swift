@@ -33,7 +33,9 @@ func asynchronous() async throws {
   try blocking(&count)
 }
 
-func blocking(_ count: inout Int) throws { try Store.transaction { count = try Person.all.count() } }
+func blocking(_ count: inout Int) throws {
+  try Store.transaction { count = try Person.all.count() }
+}
 
 actor Desk {
   var person = Person(name: "Ada")

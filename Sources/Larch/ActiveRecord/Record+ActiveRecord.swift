@@ -72,7 +72,7 @@ extension Record {
   /// and not saved is lost.
   ///
   /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
-  ///   saved; the record is as it was then. Else as ``RecordReading/find(_:_:)``.
+  ///   saved; the record is as it was then. Else as ``RecordReading/find(_:_:)->R?``.
   /// - Complexity: one search in the tree of the collection, O(log n).
   public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
     self = try reloaded(in: reader)

@@ -2,13 +2,13 @@
 // `Person.all.count()`, `Person.where { … }.first()`.
 
 extension Record {
-  /// The record with this id, or nil. See ``RecordReading/find(_:_:)``.
+  /// The record with this id, or nil. See ``RecordReading/find(_:_:)->R?``.
   ///
   /// ```swift
   /// let ada = try Person.find(id)
   /// ```
   ///
-  /// - Throws: `.noDefaultStore` when no store is set; as ``RecordReading/find(_:_:)``.
+  /// - Throws: `.noDefaultStore` when no store is set; as ``RecordReading/find(_:_:)->R?``.
   /// - Complexity: one search in the tree of the collection, O(log n).
   @inlinable  // As the verbs of readers, see `RecordWriting+Records`.
   public static func find(

@@ -20,8 +20,8 @@ extension Record {
   /// The record, to be edited, reverted and persisted, compared with what is stored under
   /// its id. See ``Tracked``.
   ///
-  /// - Throws: `.noDefaultStore`; as ``RecordReading/find(_:_:)``.
-  /// - Complexity: as ``RecordReading/find(_:_:)``.
+  /// - Throws: `.noDefaultStore`; as ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
   public func tracked(in reader: some RecordReading = AmbientStore()) throws -> Tracked<Self> {
     try Tracked(self, in: reader)
   }

@@ -56,8 +56,8 @@ extension Tracked {
   /// Makes the record what is stored under its id now, and takes ``markDeleted()`` back.
   ///
   /// - Throws: `.recordNotFound` when nothing is stored; `.idUnassigned` for a record that never
-  ///   was; as ``RecordReading/find(_:_:)``. The record is then as it was before.
-  /// - Complexity: as ``RecordReading/find(_:_:)``.
+  ///   was; as ``RecordReading/find(_:_:)->R?``. The record is then as it was before.
+  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
   public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
     settle()
     let id = known.standing == .stored ? known.record.id : current.id

@@ -83,7 +83,7 @@ extension ReadTransaction: Sendable {}
 // MARK: - Reading records
 
 extension ReadTransaction {
-  /// See ``RecordReading/find(_:_:)``.
+  /// See ``RecordReading/find(_:_:)->R?``.
   @usableFromInline
   final func findRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> R? {
     // Written out, since a closure that returns the record would copy it once more.
