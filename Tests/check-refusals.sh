@@ -38,6 +38,14 @@ if [ "$(uname)" = Darwin ]; then
   flags+=(-sdk "$(xcrun --show-sdk-path)" -target "$(uname -m)-apple-macosx15.0")
 fi
 
+# Modules that stand for those of other platforms.
+for module in Tests/Refusals/Modules/*.swift; do
+  name=$(basename "$module" .swift)
+  swiftc -emit-module -parse-as-library -swift-version 6 -module-name "$name" \
+    -o "$scratch/$name.swiftmodule" "$module"
+done
+flags+=(-I "$scratch")
+
 case ${1:-} in
   --record) recording=1 ;;
   '') recording=0 ;;
@@ -88,7 +96,7 @@ while IFS= read -r file; do
     }' "$file" "$scratch/log" >&2; then
     failures=$((failures + 1))
   fi
-done < <(find Tests/Refusals -name '*.swift' | LC_ALL=C sort)
+done < <(find Tests/Refusals -maxdepth 1 -name '*.swift' | LC_ALL=C sort)
 
 if [ "$recording" = 1 ]; then
   cp "$scratch/messages" "$golden"

@@ -139,7 +139,7 @@ struct Demo {
     narrator.title("Closed and opened again")
     let store = try narrator.step("Opened") { try Store(at: path, for: Contact.self) }
     defer { store.close() }
-    let count = try store.read { tx in try tx.count(Contact.self) }
+    let count = try store.read { tx in try tx.count(Contact.all) }
     guard count == 10_003 else { throw Surprise("\(count) contacts instead of 10,003") }
     let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
     narrator.say("→ \(count) contacts, \(size / count) bytes each with all indexes")

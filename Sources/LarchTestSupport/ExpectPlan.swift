@@ -62,7 +62,7 @@ extension RecordReading {
   public func expectPlan<R: Record>(
     counting query: Query<R>, _ expected: String, running: Bool = true
   ) throws {
-    try PlanDifference.check(expected, try explain(counting: query, running: running))
+    try PlanDifference.check(expected, try explain(query, counting: true, running: running))
   }
 
   /// Makes sure that a query is answered as a file says that a run before has written, and looks at
@@ -103,7 +103,7 @@ extension RecordReading {
     file: String = #filePath, line: Int = #line
   ) throws {
     try PlanDifference.check(
-      name, try explain(counting: query, running: running), isRecording: nil, file, line)
+      name, try explain(query, counting: true, running: running), isRecording: nil, file, line)
   }
 
   package func expectPlan<R: Record>(

@@ -42,7 +42,7 @@ final class CompactionFaults: FaultScenario {
       if try check(error) == .reached { expected += 1 }
     }
     do {
-      let found = try store.read { try $0.count(Entry.self) }
+      let found = try store.read { try $0.count(Entry.all) }
       guard found == expected else { throw Mismatch("\(found) records, not \(expected)") }
     } catch let error as LarchError {
       // The file could not be opened anew; it can when the disk works again.
@@ -69,7 +69,7 @@ final class CompactionFaults: FaultScenario {
   }
 
   private func prove(_ store: Store) throws {
-    let found = try store.read { try $0.count(Entry.self) }
+    let found = try store.read { try $0.count(Entry.all) }
     guard found == expected else { throw Mismatch("\(found) records, not \(expected)") }
     let report = try store.verify()
     guard report.isClean else { throw Mismatch("not clean: \(report)") }

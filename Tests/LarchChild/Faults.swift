@@ -171,7 +171,7 @@ private final class CreationFaults: FaultScenario {
   func finish(_ path: String) throws {
     let store = try Store.forCrashes(at: path) { $0.isVerified = true }
     defer { store.close() }
-    guard try store.read({ try $0.count(Entry.self) }) == (isAcknowledged ? 1 : 0) else {
+    guard try store.read({ try $0.count(Entry.all) }) == (isAcknowledged ? 1 : 0) else {
       throw Mismatch("acknowledged \(isAcknowledged), and it is not so")
     }
     try store.write { tx throws in

@@ -49,7 +49,7 @@ final class BackupFaults: FaultScenario {
       _ = try check(error)
     }
     // Whatever became of its copies, the store itself is read as before.
-    guard try store.read({ try $0.count(Entry.self) }) == Self.counts.new else {
+    guard try store.read({ try $0.count(Entry.all) }) == Self.counts.new else {
       throw Mismatch("the store was changed")
     }
   }
@@ -79,6 +79,6 @@ final class BackupFaults: FaultScenario {
     let store = try Store.forCrashes(at: path) { $0.isVerified = true }
     defer { store.close() }
     guard try store.verify().isClean else { throw Mismatch("\(path) is not sound") }
-    return try store.read { try $0.count(Entry.self) }
+    return try store.read { try $0.count(Entry.all) }
   }
 }

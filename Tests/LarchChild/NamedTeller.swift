@@ -58,7 +58,7 @@ func readAs(_ arguments: [String]) throws {
   }
   let store = try SharedBank.open(at: arguments[1]) { $0.isReadOnly = true }
   while true {
-    let count = try store.read { try $0.count(Account.self) }
+    let count = try store.read { try $0.count(Account.all) }
     guard count == SharedBank.accountCount else { throw Mismatch("\(count) accounts") }
     beacon[.acknowledged(0)] += 1
     usleep(500)

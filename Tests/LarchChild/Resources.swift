@@ -29,7 +29,7 @@ func resources(_ arguments: [String]) throws {
     switch arguments[1] {
     case "open":
       let store = try Store.forCrashes(at: path)
-      _ = try store.read { try $0.count(Item.self) }
+      _ = try store.read { try $0.count(Item.all) }
       store.close()
     case "write":
       let store = try Store.forCrashes(at: path)
@@ -42,7 +42,7 @@ func resources(_ arguments: [String]) throws {
     case "forgotten":
       // Given up without closing.
       let store = try Store.forCrashes(at: path)
-      _ = try store.read { try $0.count(Item.self) }
+      _ = try store.read { try $0.count(Item.all) }
     case "temporary":
       let store = try Store.temporary(for: Item.self, Entry.self)
       try store.write { tx throws in

@@ -69,7 +69,7 @@ func dieInRead(_ arguments: [String]) throws {
   limitLifetime()
   let store = try SharedBank.open(at: arguments[0])
   try store.read { tx throws in
-    _ = try tx.count(Account.self)
+    _ = try tx.count(Account.all)
     kill(getpid(), SIGKILL)
   }
 }

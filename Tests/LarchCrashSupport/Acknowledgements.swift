@@ -137,7 +137,7 @@ package enum NumberedWrites {
       checked.count += 1
     }
     let tally = try tx.find(WriteTally.self, 0)?.count ?? 0
-    let stored = try tx.count(NumberedWrite.self)
+    let stored = try tx.count(NumberedWrite.all)
     guard tally == checked.count, stored == checked.count else {
       throw Mismatch("\(stored) writes are there, \(tally) were counted, not \(checked.count)")
     }

@@ -141,7 +141,7 @@ package struct SharedBank: Sendable {
     }
     let done = try tx.all(Teller.self).map(\.done)
     guard done.count == Self.tellerCount else { throw Mismatch("\(done.count) tellers") }
-    let kept = try tx.count(Transfer.self)
+    let kept = try tx.count(Transfer.all)
     let expected = done.reduce(0) { $0 + min($1, Self.window) }
     guard kept == expected else { throw Mismatch("\(kept) transfers of \(expected)") }
     return done

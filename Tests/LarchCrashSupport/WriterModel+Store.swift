@@ -35,7 +35,8 @@ extension WriterModel {
   /// Makes the next transaction in the store. `ids` are those of the items by serial; `more` goes
   /// into the same transaction.
   package mutating func write(
-    to store: Store, ids: inout [Int: RecordID<Item>], durability: Store.WriteDurability = .ofStore,
+    to store: Store, ids: inout [Int: RecordID<Item>],
+    durability: Store.WriteDurability = .storeDefault,
     and more: (WriteTransaction) throws -> Void = { _ in }
   ) throws {
     let steps = next()

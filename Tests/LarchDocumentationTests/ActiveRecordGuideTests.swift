@@ -144,11 +144,11 @@ struct ActiveRecordGuideTests {
       let id = ola.id
       // snippet: active-find
       let known = try Artist.find(id)  // Artist?
-      let same = try Artist.find(by: \.email, "ola@music.example")
-      let first = try Artist.first  // by id
+      let same = try Artist.find(by: \.email, equals: "ola@music.example")
+      let first = try Artist.all.first()  // by id
       let everyone = try Artist.all.fetch()
       let swedes = try Artist.where { $0.country == "SE" }.sorted(by: \.name).limit(10).fetch()
-      let howMany = try Artist.count()
+      let howMany = try Artist.all.count()
       let names = try Artist.all.sorted(by: \.name).select(\.name).fetch()
       // end snippet
       #expect(known?.country == "SE" && same?.id == id && first?.id == id)
@@ -157,10 +157,10 @@ struct ActiveRecordGuideTests {
       // snippet: active-delete
       try ola.delete()  // and its albums, as the rule of the association says
       try Artist.where { $0.country == "DK" }.delete()
-      try Artist.deleteAll()  // one by one, by all rules, with hooks
+      try Artist.all.delete()  // one by one, by all rules, with hooks
       try Album.erase()  // at once, without looking at the records
       // end snippet
-      #expect(try Artist.count() == 0)
+      #expect(try Artist.all.count() == 0)
     }
   }
 
@@ -173,7 +173,7 @@ struct ActiveRecordGuideTests {
       try await ola.save()  // into the archive, without blocking the thread of the task
     }
     // end snippet
-    #expect(try archive.count(Artist.self) == 1)
+    #expect(try archive.count(Artist.all) == 1)
     // snippet: active-explicit
     let people = try Artist.all.fetch(in: archive)
     let count = try archive.count(Artist.where { $0.country == "NO" })
@@ -194,11 +194,11 @@ struct ActiveRecordGuideTests {
       }
 
       try Store.transaction {
-        try Artist.deleteAll()
+        try Artist.all.delete()
         throw Rollback()  // undone, and no error
       }
       // end snippet
-      #expect(try Artist.count() == 1 && Album.count() == 1)
+      #expect(try Artist.all.count() == 1 && Album.all.count() == 1)
     }
     // snippet: active-joined
     try store.write { tx in
@@ -210,7 +210,7 @@ struct ActiveRecordGuideTests {
       }
     }
     // end snippet
-    #expect(try store.count(Artist.self) == 2)
+    #expect(try store.count(Artist.all) == 2)
   }
 
   @Test("Records know their state")
@@ -218,11 +218,11 @@ struct ActiveRecordGuideTests {
     try Store.with(store()) {
       // snippet: active-state
       var eva = Artist(name: "Eva")
-      #expect(try eva.state == .new)
+      #expect(try eva.state() == .new)
       try eva.save()
-      #expect(try eva.state == .unchanged)
+      #expect(try eva.state() == .unchanged)
       eva.name = "Eva Berg"
-      #expect(try eva.state == .changed)
+      #expect(try eva.state() == .changed)
       for change in try eva.changes() { print(change) }  // name: "Eva" -> "Eva Berg"
       try eva.reload()  // as it is stored
       // end snippet
@@ -238,7 +238,7 @@ struct ActiveRecordGuideTests {
       form.markDeleted()
       try form.persist()
       // end snippet
-      #expect(try Artist.count() == 0)
+      #expect(try Artist.all.count() == 0)
     }
   }
 
@@ -291,7 +291,7 @@ struct ActiveRecordGuideTests {
       // end snippet
       let keywords = try nobody.validationErrors.map(\.keyword.rawValue)
       #expect(keywords == ["cant_be_blank", "invalid_format", "not_included"])
-      #expect(try Artist.count() == 0)
+      #expect(try Artist.all.count() == 0)
     }
   }
 

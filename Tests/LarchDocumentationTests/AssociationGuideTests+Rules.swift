@@ -92,8 +92,8 @@ struct AssociationRuleGuideTests {
     #expect(lessons.map(\.title) == ["Logic"])
     #expect(best.map(\.name) == ["Ada"])
     try store.write { tx in try tx.delete(ada) }
-    #expect(try store.read { try $0.count(Enrolment.self) } == 0)
-    #expect(try store.read { try $0.count(Lesson.self) } == 1)
+    #expect(try store.read { try $0.count(Enrolment.all) } == 0)
+    #expect(try store.read { try $0.count(Lesson.all) } == 1)
   }
 
   private func companies() throws -> (Store, Company, Person) {
@@ -124,7 +124,7 @@ struct AssociationRuleGuideTests {
     #expect(plan.isAllowed)
     #expect(plan.ids(Company.self) == [acme.id])
     #expect(try store.read { try $0.find(Person.self, ada.id) }?.companyID == nil)
-    #expect(try store.read { try $0.count(Address.self) } == 0)
+    #expect(try store.read { try $0.count(Address.all) } == 0)
     #expect(try store.verify().isClean)
   }
 
@@ -140,8 +140,8 @@ struct AssociationRuleGuideTests {
       print(error.context.field ?? "", error.context.otherID ?? "")  // Invoice.companyID 1
     }
     // end snippet
-    #expect(try store.read { try $0.count(Company.self) } == 1)
-    #expect(try store.read { try $0.count(Address.self) } == 1)
+    #expect(try store.read { try $0.count(Company.all) } == 1)
+    #expect(try store.read { try $0.count(Address.all) } == 1)
     #expect(throws: LarchError.self) { try store.write { tx throws in try tx.delete(acme) } }
   }
 
@@ -156,6 +156,6 @@ struct AssociationRuleGuideTests {
       print(error.context.field ?? "")  // Person.companyID
     }
     // end snippet
-    #expect(try store.read { try $0.count(Person.self) } == 1)
+    #expect(try store.read { try $0.count(Person.all) } == 1)
   }
 }

@@ -133,15 +133,15 @@ struct AssociationGuideTests {
     // end snippet
     #expect(books.map(\.title) == ["Frankenstein"])
     // snippet: association-one
-    let author = try store.fetch(books[0].related(Book.author).one)  // Author?
+    let author = try store.first(books[0].related(Book.author))  // Author?
     // end snippet
     #expect(author?.name == "Mary")
-    #expect(try books[0].related(Book.author).one.fetch(in: store)?.id == mary.id)
+    #expect(try books[0].related(Book.author).first(in: store)?.id == mary.id)
     try store.write { tx in
-      #expect(try tx.fetch(mary.related(Author.books).one)?.title == "Frankenstein")
+      #expect(try tx.first(mary.related(Author.books))?.title == "Frankenstein")
       _ = try tx.delete(Author.self, mary.id)
     }
-    #expect(try store.fetch(books[0].related(Book.author).one) == nil)
+    #expect(try store.first(books[0].related(Book.author)) == nil)
     #expect(early.count == 1)
     #expect(count == 1)
   }
@@ -198,7 +198,7 @@ struct AssociationGuideTests {
     #expect(below.map(\.name) == ["Birds"])
     #expect(roots.map(\.name) == ["Animals"])
     #expect(leaves.map(\.name) == ["Owls"])
-    #expect(try store.read { try $0.count(Category.self) } == 0)
+    #expect(try store.read { try $0.count(Category.all) } == 0)
   }
 
   @Test("Tags in a list of ids")
@@ -260,14 +260,14 @@ struct AssociationGuideTests {
   func together() throws {
     let store = try AssociationGuide.library()
     // snippet: association-with
-    for (author, books) in try store.fetch(Author.all, with: Author.books) {
+    for (author, books) in try store.fetch(Author.all.with(Author.books)) {
       print(author.name, books.map(\.title))
     }
-    for (book, author) in try store.fetch(Book.where { $0.year < 1850 }, with: Book.author) {
+    for (book, author) in try store.fetch(Book.where { $0.year < 1850 }.with(Book.author)) {
       print(book.title, author?.name ?? "nobody")
     }
     // end snippet
-    #expect(try store.fetch(Author.all, with: Author.books).map(\.1.count) == [2, 2, 0])
+    #expect(try store.fetch(Author.all.with(Author.books)).map(\.1.count) == [2, 2, 0])
   }
 
   @Test("Joins")

@@ -29,8 +29,8 @@ struct ConcurrencyGuideTests {
     let store = try Store.temporary(for: Account.self)
     var ada = Account(owner: "Ada", balance: 100)
     var ben = Account(owner: "Ben")
-    try await store.save(&ada)
-    try await store.save(&ben)
+    try await ada.save(in: store)
+    try await ben.save(in: store)
     let (from, to) = (ada.id, ben.id)
     // snippet: concurrent-transfer
     let left = try await store.write { tx in
@@ -77,6 +77,6 @@ struct ConcurrencyGuideTests {
     }
     try await store.sync()
     // end snippet
-    #expect(try store.count(Reading.self) == 2)
+    #expect(try store.count(Reading.all) == 2)
   }
 }

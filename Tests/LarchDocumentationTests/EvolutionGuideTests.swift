@@ -118,7 +118,7 @@ struct EvolutionGuideTests {
     let path = path
     // snippet: evolution-open
     let store = try Store(at: path, for: Person.self)
-    let berg = try store.find(Person.self, by: \.surname, "Berg 2")
+    let berg = try store.find(Person.self, by: \.surname, equals: "Berg 2")
     // end snippet
     #expect(berg?.age == 20 && berg?.level == 1 && berg?.email == nil && berg?.role == .member)
     #expect(try store.verify().isClean)
@@ -138,7 +138,7 @@ struct EvolutionGuideTests {
     }
     #expect(error?.code == .schemaMismatch)
     #expect(error?.context.collection == "Person")
-    #expect(try Store(at: path, for: FirstDay.Person.self).count(FirstDay.Person.self) == 3)
+    #expect(try Store(at: path, for: FirstDay.Person.self).count(FirstDay.Person.all) == 3)
   }
 
   @Test("A type with another name keeps its data")
@@ -197,7 +197,7 @@ struct EvolutionGuideTests {
     #expect(try store.fetch(Person.all).map(\.name.last) == ["Berg 1", "Berg 2", "Berg 3"])
     store.close()
     let again = try Store(at: path, for: Person.self, Tag.self, migrations: migrations)
-    #expect(try again.count(Tag.self) == 2)
+    #expect(try again.count(Tag.all) == 2)
     again.close()
   }
 

@@ -92,7 +92,7 @@ struct FileGuideTests {
     }
     // end snippet
     let copy = try Store(at: copyPath, for: Book.self)
-    let count = try copy.read { tx in try tx.count(Book.self) }
+    let count = try copy.read { tx in try tx.count(Book.all) }
     #expect(count > 1500 && count < 2000)
     #expect(try copy.verify().isClean)
   }

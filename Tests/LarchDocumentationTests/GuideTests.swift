@@ -228,7 +228,7 @@ struct QueriesGuideTests {
     // snippet: guide-queries
     let members = try store.fetch(
       Member.where { $0.address.city == "London" && $0.role != .guest }.sorted(by: \.name))
-    let ada = try store.find(Member.self, by: \.initial, "A")
+    let ada = try store.find(Member.self, by: \.initial, equals: "A")
     let left = try store.count(Member.where { $0.left != nil })
     // end snippet
     #expect(members.map(\.name) == ["Ada", "Alan", "Bo"])
@@ -259,7 +259,7 @@ struct TransactionGuideTests {
     let (count, long) = try store.read { tx in
       var long: [String] = []
       for book in try tx.all(Book.self) where book.pages > 200 { long.append(book.title) }
-      return (try tx.count(Book.self), long)
+      return (try tx.count(Book.all), long)
     }
     // end snippet
     #expect(count == 1)
@@ -272,7 +272,7 @@ struct TransactionGuideTests {
       try tx.erase(Book.self)  // all of them, without looking at any
     }
     // end snippet
-    #expect(try store.read { tx in try tx.count(Book.self) } == 0)
+    #expect(try store.read { tx in try tx.count(Book.all) } == 0)
   }
 
   @Test("A thrown error undoes the transaction, or the savepoint around it")
@@ -288,7 +288,7 @@ struct TransactionGuideTests {
       }
       // end snippet
     }
-    #expect(try store.read { tx in try tx.count(Book.self) } == 0)
+    #expect(try store.read { tx in try tx.count(Book.all) } == 0)
 
     let titles = ["Trees", "", "Roots"]
     // snippet: guide-savepoint
@@ -324,6 +324,6 @@ struct TransactionGuideTests {
     }
     // end snippet
     #expect(sent == 1)
-    #expect(try store.read { tx in try tx.count(Book.self) } == 1)
+    #expect(try store.read { tx in try tx.count(Book.all) } == 1)
   }
 }

@@ -92,7 +92,7 @@ struct MigrationGuideTests {
       at: path, for: Person.self, Company.self, Invoice.self, migrations: migrations)
     // end snippet
     #expect(try store.fetch(Person.where { $0.last == "Hopper" }).map(\.companyID) == [1])
-    #expect(try store.count(Company.self) == 1)
+    #expect(try store.count(Company.all) == 1)
     #expect(try store.find(Invoice.self, 1)?.cents == 1999)
     #expect(try store.verify().isClean)
     store.close()

@@ -33,7 +33,7 @@ struct LogGuideTests {
     // end snippet
     options.slowRead = .zero
     let store = try Store.temporary(for: Person.self, options: options)
-    _ = try store.count(Person.self)
+    _ = try store.count(Person.all)
     #expect(monitor.counts.withLock { $0 } == ["slow_read": 1])
   }
 

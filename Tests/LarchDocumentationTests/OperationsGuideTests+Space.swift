@@ -31,10 +31,10 @@ struct SpaceGuideTests {
     show("\(result.bytesBefore) bytes before, \(result.bytesAfter) after")
     // end snippet
     #expect(result.bytesAfter < result.bytesBefore)
-    #expect(try store.read { try $0.count(ReadmeTests.Person.self) } == 0)
+    #expect(try store.read { try $0.count(ReadmeTests.Person.all) } == 0)
     // snippet: operations-restore
     try Store.restore(from: backupPath, to: path, replacing: true)
     // end snippet
-    #expect(try store.read { try $0.count(ReadmeTests.Person.self) } == 300)
+    #expect(try store.read { try $0.count(ReadmeTests.Person.all) } == 300)
   }
 }

@@ -75,15 +75,15 @@ extension QueryGuide {
     func findBy() throws {
       let (store, _) = try filled()
       // snippet: query-find-by
-      let ada = try store.find(Person.self, by: \.email, "ada@acme.example")
+      let ada = try store.find(Person.self, by: \.email, equals: "ada@acme.example")
 
-      let carl = try store.findOrCreate(by: \.email, "carl@acme.example") {
+      let carl = try store.findOrCreate(by: \.email, equals: "carl@acme.example") {
         Person(name: "Carl", email: "carl@acme.example", age: 20, city: "Graz")
       }
       // end snippet
       #expect(ada?.name == "Ada")
       #expect(carl.id == 7)
-      let again: Person = try store.findOrCreate(by: \.email, "carl@acme.example") {
+      let again: Person = try store.findOrCreate(by: \.email, equals: "carl@acme.example") {
         Issue.record("it is there")
         return carl
       }

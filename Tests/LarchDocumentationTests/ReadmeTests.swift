@@ -119,7 +119,7 @@ struct ReadmeTests {
     let howMany = try store.count(query)
     let cities = try store.counts(by: \.city, of: Person.all)
     let grown = try store.update(Person.where { $0.tags.contains("birthday") }) { $0.age += 1 }
-    let known = try store.find(Person.self, by: \.email, "ada@acme.example")
+    let known = try store.find(Person.self, by: \.email, equals: "ada@acme.example")
 
     print(try store.explain(query))
     // end snippet
@@ -151,7 +151,7 @@ struct ReadmeTests {
     let theirs = try store.fetch(acme.related(Company.people).where { $0.age >= 18 })
     let colleagues = try store.fetch(Person.where { $0.company.name == "Acme" })
     let idle = try store.count(Company.where { $0.people.isEmpty })
-    let pairs = try store.fetch(Company.all, with: Company.people)  // [(Company, [Person])]
+    let pairs = try store.fetch(Company.all.with(Company.people))  // [(Company, [Person])]
 
     print(try store.deletionPlan(for: acme))  // what would be deleted, changed or refused
     try store.write { tx in try tx.delete(acme) }  // nobody's companyID is left behind

@@ -40,7 +40,7 @@ struct SnapshotGuideTests {
     let south = try Sale.where { $0.region == "south" }.sum(\.amount, in: snapshot)
     // end snippet
     #expect(total == 5050 && north + south == total)
-    #expect(try store.count(Sale.self) == 0)
+    #expect(try store.count(Sale.all) == 0)
   }
 
   @Test("what is read through the store inside a write")
@@ -50,11 +50,11 @@ struct SnapshotGuideTests {
     try store.write { tx in
       var sale = Sale(amount: 5, region: "north")
       try tx.save(&sale)
-      let count = try store.count(Sale.self)  // counts it, as tx.count does
-      try print(count == tx.count(Sale.self))  // true
+      let count = try store.count(Sale.all)  // counts it, as tx.count does
+      try print(count == tx.count(Sale.all))  // true
     }
     // end snippet
-    #expect(try store.count(Sale.self) == 101)
+    #expect(try store.count(Sale.all) == 101)
   }
 
   @Test("one snapshot in several calls that belong together")
@@ -63,7 +63,7 @@ struct SnapshotGuideTests {
     let snapshot = try store.snapshot()
     // snippet: snapshot-read
     let (count, first) = try snapshot.read { tx in
-      (try tx.count(Sale.self), try tx.first(Sale.all.sorted(by: \.amount)))
+      (try tx.count(Sale.all), try tx.first(Sale.all.sorted(by: \.amount)))
     }
     // end snippet
     #expect(count == 100 && first?.amount == 1)

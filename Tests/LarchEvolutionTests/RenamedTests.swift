@@ -51,7 +51,7 @@ import Testing
         #expect(try tx.fetch(New.where { $0.title.contains("a") }) == [all[0]])
         #expect(try tx.fetch(New.where { $0.width > 4 }) == [all[0], all[2]])
         #expect(try tx.fetch(New.all.sorted(by: \.width)) == [all[1], all[0], all[2]])
-        #expect(try tx.find(New.self, by: \.title, "a") == all[0])
+        #expect(try tx.find(New.self, by: \.title, equals: "a") == all[0])
         #expect(try tx.sum(\.width, of: New.where { $0.other == nil }) == 5_000_000_003)
         #expect(try tx.fetch(New.all.select(\.title)) == ["a", "b", "c"])
       }

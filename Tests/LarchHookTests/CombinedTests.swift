@@ -83,7 +83,7 @@ struct CombinedTests {
     var shout: String {
       if let codes = Sneaky.codes {
         var other = Plain(name: "sneaked in")
-        do { try AmbientStore().save(&other) } catch let error as LarchError {
+        do { try other.save() } catch let error as LarchError {
           codes.withLock { $0.append(error.code) }
         } catch {}
       }
@@ -111,7 +111,7 @@ struct CombinedTests {
     }
     let found = codes.withLock { $0 }
     #expect(!found.isEmpty && found.allSatisfy { $0 == .nestedWrite })
-    #expect(try store.count(Plain.self) == 0)
+    #expect(try store.count(Plain.all) == 0)
     #expect(try store.verify().isClean)
   }
 
@@ -128,7 +128,7 @@ struct CombinedTests {
     static let schema = Schema<Chair> {
       BelongsTo(\.room, to: Room.self)
       Validate("alone") { chair in
-        if chair.room == nil { try AmbientStore().delete(Chair.where { $0.id > chair.id }) }
+        if chair.room == nil { try Chair.where { $0.id > chair.id }.delete() }
         return true
       }
     }

@@ -85,11 +85,11 @@ struct CommitHookTests {
 
     func didCommit(_ change: RecordChange) {
       Journal.notes.withLock { notes in
-        let count = (try? AmbientStore().count(Order.self)) ?? -1
+        let count = (try? Order.all.count()) ?? -1
         notes.append("\(change) \(total), \(count) stored")
       }
       var entry = Entry(text: "\(change) \(total)")
-      do { try AmbientStore().save(&entry) } catch {
+      do { try entry.save() } catch {
         Journal.notes.withLock { $0.append("\(error)") }
       }
     }

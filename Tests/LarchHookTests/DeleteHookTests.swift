@@ -45,8 +45,8 @@ struct DeleteHookTests {
     let sample = try Sample()
     let store = sample.store
     try Script.run({ step, record, tx throws in
-      if step == .willDelete { #expect(try tx.count(Person.self) == 2) }
-      if step == .didDelete { #expect(try tx.count(Person.self) == 0) }
+      if step == .willDelete { #expect(try tx.count(Person.all) == 2) }
+      if step == .didDelete { #expect(try tx.count(Person.all) == 0) }
     }) { script throws in
       #expect(try store.delete(sample.acme))
       #expect(
@@ -59,7 +59,7 @@ struct DeleteHookTests {
           "didCommit Person ada deleted", "didCommit Person bob deleted",
         ])
     }
-    #expect(try store.count(Note.self) == 0)
+    #expect(try store.count(Note.all) == 0)
     #expect(try store.find(Visit.self, sample.visit.id)?.company == nil)
     #expect(try store.verify().isClean)
   }
@@ -210,9 +210,9 @@ struct DeleteHookTests {
         #expect(Set(deletions).count == deletions.count, "\(target): \(deletions)")
         #expect(deletions.count == (target == "visit" ? 8 : 6), "\(target): \(deletions)")
       }
-      #expect(try store.count(Person.self) == 0)
-      #expect(try store.count(Company.self) == 0)
-      #expect(try store.count(Visit.self) == (target == "visit" ? 0 : 1))
+      #expect(try store.count(Person.all) == 0)
+      #expect(try store.count(Company.all) == 0)
+      #expect(try store.count(Visit.all) == (target == "visit" ? 0 : 1))
       #expect(try store.verify().isClean)
     }
   }
@@ -233,7 +233,7 @@ struct DeleteHookTests {
       try tx.delete(sample.bob)
     }) { _ throws in #expect(try store.delete(sample.acme)) }
     #expect(try store.fetch(Visit.all).map(\.company) == [nil])
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
     #expect(try store.verify().isClean)
   }
 
@@ -255,10 +255,10 @@ struct DeleteHookTests {
       #expect(try store.delete(sample.acme))
       #expect(script.events.filter { $0 == "didDelete Person late" }.count == 2)
     }
-    #expect(try store.count(Person.self) == 0)
-    #expect(try store.count(Note.self) == 0)
+    #expect(try store.count(Person.all) == 0)
+    #expect(try store.count(Note.all) == 0)
     #expect(try store.fetch(Visit.all).allSatisfy { $0.company == nil })
-    #expect(try store.count(Visit.self) == 3)
+    #expect(try store.count(Visit.all) == 3)
     #expect(try store.verify().isClean)
   }
 

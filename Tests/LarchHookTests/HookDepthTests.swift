@@ -46,7 +46,7 @@ struct HookDepthTests {
       }) { _ throws in
         var first = Person(name: "0")
         try store.save(&first)
-        #expect(try store.count(Person.self) == 64)
+        #expect(try store.count(Person.all) == 64)
         try store.erase(Person.self)
         depth.withLock { $0 = 0 }
         limit.withLock { $0 = 65 }
@@ -58,7 +58,7 @@ struct HookDepthTests {
         #expect(other.id == RecordID())
       }
     }
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
     #expect(try store.verify().isClean)
   }
 
@@ -77,11 +77,11 @@ struct HookDepthTests {
         try tx.delete(Person.self, RecordID(person.id.rawValue + 1))
       }) { _ throws in
         #expect(throws: LarchError.self) { try store.delete(Person.self, 1) }
-        #expect(try store.count(Person.self) == 100)
+        #expect(try store.count(Person.all) == 100)
         try store.delete(Person.self, 37)
       }
     }
-    #expect(try store.count(Person.self) == 36)
+    #expect(try store.count(Person.all) == 36)
     #expect(try store.verify().isClean)
   }
 

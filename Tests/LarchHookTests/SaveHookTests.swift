@@ -123,7 +123,9 @@ struct SaveHookTests {
     #expect(try events { try store.replace(acme.related(\Person.company), with: [id]) } == updated)
     #expect(
       try events {
-        _ = try store.findOrCreate(by: \Person.email, "new") { Person(name: "new", email: "new") }
+        _ = try store.findOrCreate(by: \Person.email, equals: "new") {
+          Person(name: "new", email: "new")
+        }
       } == ["didInsert Person new", "didCommit Person new inserted"])
     #expect(
       try events {
@@ -195,7 +197,7 @@ struct SaveHookTests {
       #expect(throws: LarchError.self) { try store.save(&ada) }
       #expect(ada == Person(name: "ada", email: "a@b"))
     }
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
   }
 
   @Test("A hook must not change the id", arguments: [Script.Step.willSave, .willInsert])
@@ -212,7 +214,7 @@ struct SaveHookTests {
         Issue.record("the id was changed")
       } catch let error as LarchError { #expect(error.code == .idChanged) }
     }
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
   }
 
   @Test("The mode of a save is refused before a hook runs")
@@ -329,7 +331,7 @@ struct SaveHookTests {
       #expect(try store.find(Company.self, company)?.peopleCount == 17)
       #expect(try store.delete(Company.self, company))
     }
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
     #expect(try store.verify().isClean)
   }
 

@@ -51,7 +51,7 @@ struct ImportTests {
       let text = #"[{"name":"a"},{"id":"x","name":"b"}]"#
       let error = caught { try store.importJSON(Named.self, from: .text(text)) }
       #expect(failure(error)?.index == 0 && failure(error)?.field == "id")
-      #expect(try store.count(Named.self) == 0)
+      #expect(try store.count(Named.all) == 0)
       // A record that is matched has its id already.
       try store.insertAll([Named(id: "k", name: "a")])
       let report = try store.importJSON(Named.self, from: .text(text), matching: \.name)
@@ -93,7 +93,7 @@ struct ImportTests {
         }
         #expect(error?.code == .unsuitableMatch && error?.context.field == "age")
       }
-      #expect(try store.count(Guest.self) == 0)
+      #expect(try store.count(Guest.all) == 0)
     }
   }
 
@@ -158,7 +158,7 @@ struct ImportTests {
       let error = caught { try store.importJSON(Guest.self, from: .text(text)) }
       #expect(error?.code == .importStopped)
       #expect(failure(error)?.index == 1 && failure(error)?.keyword == "unique_conflict")
-      #expect(try store.count(Guest.self) == 0)
+      #expect(try store.count(Guest.all) == 0)
     }
   }
 
@@ -189,7 +189,7 @@ struct ImportTests {
         Checked.self, from: .text(text), onError: .skip, batchSize: 7)
       #expect(report.failures.map(\.index) == [3, 13, 23, 33])
       #expect(report.failures.allSatisfy { $0.reason is Checked.Refused })
-      #expect(try store.count(Guest.self) == 0)
+      #expect(try store.count(Guest.all) == 0)
       #expect(try store.find(Checked.self, 5)?.value == 6)
     }
   }
@@ -242,7 +242,7 @@ struct ImportTests {
     #expect(report.inserted == 45 && report.failures.map(\.index) == [9, 19, 29, 39, 49])
     let good = text.replacingOccurrences(of: "{}\n", with: "")
     #expect(try store.importJSON(Guest.self, from: .text(good)).inserted == 45)
-    #expect(try store.count(Guest.self) == 90)
+    #expect(try store.count(Guest.all) == 90)
   }
 
   @Test("In a transaction an import is a part of it")
@@ -253,10 +253,10 @@ struct ImportTests {
       let bad = JSONSource.text(#"[{"name":"b","age":1},{}]"#)
       try? store.write { tx throws in
         try tx.importJSON(Guest.self, from: good)
-        #expect(try tx.count(Guest.self) == 1)
+        #expect(try tx.count(Guest.all) == 1)
         throw Stop()
       }
-      #expect(try store.count(Guest.self) == 0)
+      #expect(try store.count(Guest.all) == 0)
       try store.write { tx throws in
         try tx.importJSON(Guest.self, from: good)
         #expect(caught { try tx.importJSON(Guest.self, from: bad) }?.code == .importStopped)
@@ -366,7 +366,7 @@ struct ImportTests {
     let report = try await store.importJSON(Guest.self, from: .text(text), onError: .skip)
     #expect(report.inserted == 5000)
     for policy in [ImportErrorPolicy.skip, .stop] {
-      let count = try await store.write { try $0.count(Guest.self) }
+      let count = try await store.write { try $0.count(Guest.all) }
       let started = DispatchSemaphore(value: 0)
       let goOn = DispatchSemaphore(value: 0)
       let task = Task {
@@ -388,7 +388,7 @@ struct ImportTests {
       goOn.signal()
       let result = await task.result
       #expect(throws: CancellationError.self) { try result.get() }
-      let after = try await store.write { try $0.count(Guest.self) }
+      let after = try await store.write { try $0.count(Guest.all) }
       #expect(after == count + (policy == .skip ? 20 : 0))
     }
   }

@@ -21,7 +21,7 @@ struct ReferenceImportTests {
         let report = try store.importJSON(
           Branch.self, from: .text(chain), onError: policy, batchSize: 7)
         #expect(report.inserted == 100 && report.skipped == 0)
-        #expect(try store.count(Branch.self) == 100)
+        #expect(try store.count(Branch.all) == 100)
         #expect(try store.verify().isClean)
       }
     }
@@ -43,7 +43,7 @@ struct ReferenceImportTests {
     try Store.scratch(Branch.self, Tree.self) { store throws in
       let error = caught { try store.importJSON(Branch.self, from: .text(text)) }
       #expect((error?.underlying as? ImportFailure)?.index == 1)
-      #expect(try store.count(Branch.self) == 0)
+      #expect(try store.count(Branch.all) == 0)
       // In a transaction the missing one may still come.
       try store.write { tx throws in
         let report = try tx.importJSON(Branch.self, from: .text(line(3, parent: 2)), onError: .skip)

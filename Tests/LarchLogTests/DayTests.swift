@@ -80,7 +80,7 @@ struct DayTests {
       expect([.writerWait, .slowWrite])
       // Night: the disk fails once, and LMDB gives the environment up.
       watched.environment.poison()
-      _ = try watched.count(IndexedPlace.self)
+      _ = try watched.count(IndexedPlace.all)
       expect([.recovered, .slowRead])
       // Another process makes the file larger.
       try watched.environment.adoptMapSize(ThreadIdentity.current)

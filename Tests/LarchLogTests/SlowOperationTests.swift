@@ -83,7 +83,7 @@ struct SlowOperationTests {
     #expect(try store.verify().isClean)
     // Before it, which lists there are is read.
     #expect(messages.take().last?.message == "A verification took long.")
-    _ = try store.count(Person.self)
+    _ = try store.count(Person.all)
     #expect(messages.take().map(\.message) == ["A read took long."])
   }
 
@@ -126,7 +126,7 @@ struct SlowOperationTests {
     let several = try #require(messages.take().first)
     #expect(several.context.detail?.hasPrefix("3 queries, the slowest for ") == true)
     #expect(several.details.plan?.isEmpty == false)
-    _ = try store.read { tx throws in try tx.count(Person.self) }
+    _ = try store.read { tx throws in try tx.count(Person.all) }
     let none = try #require(messages.take().first)
     #expect(none.details.plan == nil && none.context.detail == nil && none.details.ran != nil)
   }

@@ -159,7 +159,7 @@ struct MigrationPropertyTests {
           == expected.count { $0.decade == age / 10 }, note)
     }
     for record in expected.prefix(20) {
-      #expect(try store.find(New.self, by: \.label, record.label)?.id == record.id, note)
+      #expect(try store.find(New.self, by: \.label, equals: record.label)?.id == record.id, note)
     }
   }
 }

@@ -59,7 +59,7 @@ struct MigrationSizeTests {
         let seconds = Date().timeIntervalSince(start)
         #expect(try store.count(Note.where { $0.number == count }) == 1)
         #expect(try store.count(Note.where { $0.number == 0 }) == 0)
-        #expect(try store.count(Note.self) == count)
+        #expect(try store.count(Note.all) == count)
         let grown = highest.withLock { $0 } - before
         print("\(count) records: \(seconds) s, \(grown) MiB more memory")
         // LMDB keeps 131,071 changed pages in memory before it writes the first ones out.
@@ -85,7 +85,7 @@ struct MigrationSizeTests {
       }
       let options = Store.Options.quick.with { $0.initialMapSize = 1 << 20 }
       try Store.using(path, Note.self, migrations: [migration], options: options) { store throws in
-        #expect(try store.count(Note.self) == 2001)
+        #expect(try store.count(Note.all) == 2001)
         #expect(try store.count(Note.where { $0.number == -1 }) == 1)
         #expect(try store.faults == [])
       }

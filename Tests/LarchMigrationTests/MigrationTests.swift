@@ -49,7 +49,7 @@ struct MigrationTests {
         #expect(try store.migrationNames == ["b", "a", "c", "d"])
         #expect(try store.everything(Item.self).map(\.text) == ["b", "a", "c", "d"])
       }
-      try Store.using(path, Item.self) { store throws in #expect(try store.count(Item.self) == 4) }
+      try Store.using(path, Item.self) { store throws in #expect(try store.count(Item.all) == 4) }
     }
   }
 
@@ -170,15 +170,15 @@ struct MigrationTests {
         #expect(error?.context.path == path)
         try Store.using(path, Item.self, migrations: [saving("a")], options: options) {
           store throws in
-          #expect(try store.count(Item.self) == 1)
+          #expect(try store.count(Item.all) == 1)
         }
       }
       let off = Store.Options.quick.with { $0.evolution = .off }
       try Store.using(path, Item.self, migrations: list, options: off) { store throws in
-        #expect(try store.count(Item.self) == 1)
+        #expect(try store.count(Item.all) == 1)
       }
       try Store.using(path, Item.self, migrations: list) { store throws in
-        #expect(try store.count(Item.self) == 2)
+        #expect(try store.count(Item.all) == 2)
       }
     }
   }
@@ -208,7 +208,7 @@ struct MigrationTests {
       let migration = Migration("ambient") { tx throws in
         var item = Item(text: "x")
         try tx.save(&item)
-        #expect(try AmbientStore().count(Item.self) == 1)
+        #expect(try Item.all.count() == 1)
         #expect(try Item.where { $0.text == "x" }.fetch().count == 1)
       }
       try Store.using(path, Item.self, migrations: [migration])

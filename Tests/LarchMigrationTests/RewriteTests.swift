@@ -216,7 +216,7 @@ struct RewriteTests {
         ])
       // The name is free again.
       try Store.using(path, V1.Customer.self) { store throws in
-        #expect(try store.count(V1.Customer.self) == 0)
+        #expect(try store.count(V1.Customer.all) == 0)
         try store.saveAll([V1.Customer(id: "z", fullName: "Zed")])
         #expect(try store.faults == [])
       }
@@ -261,7 +261,7 @@ struct RewriteTests {
       try Store.using(path, V1.Person.self, V1.Company.self, migrations: [whole]) { store throws in
         #expect(try store.count(V1.Person.where { $0.age == 1000 }) == 1)
         #expect(try store.count(V1.Person.where { $0.age == 6 }) == 24)
-        #expect(try store.count(V1.Person.self) == 2000 + 2 - 23)
+        #expect(try store.count(V1.Person.all) == 2000 + 2 - 23)
         #expect(try store.faults == [])
       }
     }

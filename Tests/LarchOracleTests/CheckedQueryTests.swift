@@ -128,16 +128,16 @@ struct CheckedQueryTests {
     let store = try Self.filled(checks: false)
     try Self.breakIndex(store, .missing)
     #expect(try store.count(Item.where { $0.size >= 4 && $0.size < 10 }) == 5)
-    #expect(try store.find(Item.self, by: \.size, 5) == nil)
+    #expect(try store.find(Item.self, by: \.size, equals: 5) == nil)
   }
 
   @Test("A look-up by a field is checked too")
   func find() throws {
     let store = try Self.filled(checks: true)
     try Self.breakIndex(store, .missing)
-    #expect(try store.find(Item.self, by: \.size, 4)?.id == 5)
+    #expect(try store.find(Item.self, by: \.size, equals: 4)?.id == 5)
     do {
-      _ = try store.find(Item.self, by: \.size, 5)
+      _ = try store.find(Item.self, by: \.size, equals: 5)
       Issue.record("not found out")
     } catch let error as LarchError { #expect(error.code == .wrongAnswer) }
     do {

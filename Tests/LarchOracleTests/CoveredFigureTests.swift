@@ -51,7 +51,7 @@ struct CoveredFigureTests {
     let store = try store()
     let query = Sale.where { $0.city == "Oslo" && $0.amount >= 20_010 && $0.amount < 20_015 }
     #expect(try store.count(query) == 5)
-    let text = try store.explain(counting: query, running: true)
+    let text = try store.explain(query, counting: true, running: true)
     #expect(text.hasSuffix("examined 5 index entries, 0 records; returned 0"), "\(text)")
     try store.expectPlan(counting: query, text)
     #expect(throws: PlanDifference.self) {
@@ -79,7 +79,7 @@ struct CoveredFigureTests {
   func findOrCreate() throws {
     let store = try store()
     for _ in 0..<2 {
-      let sale = try store.findOrCreate(Sale.self, by: \.note, "gift") {
+      let sale = try store.findOrCreate(Sale.self, by: \.note, equals: "gift") {
         let city = "Paris"
         return Sale(city: city, amount: 1, note: "gift")
       }

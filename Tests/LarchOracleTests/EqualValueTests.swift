@@ -143,18 +143,19 @@ struct EqualValueTests {
     var other = Account(login: "bo", mail: nil)
     try store.save(&other)
     for login in ["Ada", "ADA", "ada"] {
-      #expect(try store.find(Account.self, by: \.login, login)?.id == ada.id)
-      let found = try store.findOrCreate(by: \.login, login) { Account(login: login) }
+      #expect(try store.find(Account.self, by: \.login, equals: login)?.id == ada.id)
+      let found = try store.findOrCreate(by: \.login, equals: login) { Account(login: login) }
       #expect(found.id == ada.id)
     }
-    #expect(try store.find(Account.self, by: \.mail, "aDA@X")?.id == ada.id)
-    #expect(try store.find(Account.self, by: \.mail, nil)?.id == other.id)
+    #expect(try store.find(Account.self, by: \.mail, equals: "aDA@X")?.id == ada.id)
+    #expect(try store.find(Account.self, by: \.mail, equals: nil)?.id == other.id)
     // Not unique: the field itself is asked for.
-    #expect(try store.find(Account.self, by: \.name, "ADA") == nil)
-    let new = try store.findOrCreate(by: \.login, "CY") { Account(login: "cy") }
+    #expect(try store.find(Account.self, by: \.name, equals: "ADA") == nil)
+    let new = try store.findOrCreate(by: \.login, equals: "CY") { Account(login: "cy") }
     #expect(new.login == "cy")
     #expect(
-      caught { _ = try store.findOrCreate(by: \.login, "di") { Account(login: "eve") } }?.code
+      caught { _ = try store.findOrCreate(by: \.login, equals: "di") { Account(login: "eve") } }?
+        .code
         == .invalidQuery)
     let report = try store.importJSON(
       Account.self, from: .data(Data(#"[{"login":"ADA","mail":"new@x","name":"A"}]"#.utf8)),

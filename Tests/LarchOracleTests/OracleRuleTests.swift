@@ -54,8 +54,8 @@ struct OracleRuleTests {
       ])
     let sorted = try store.ids(Member.all.sorted(by: \.score))
     #expect(sorted == [ids[0], ids[2], ids[4], ids[6], ids[1], ids[3], ids[5]])
-    #expect(try store.find(Member.self, by: \.email, nil)?.id == ids[0])
-    #expect(try store.find(Member.self, by: \.score, .nan) == nil)
+    #expect(try store.find(Member.self, by: \.email, equals: nil)?.id == ids[0])
+    #expect(try store.find(Member.self, by: \.score, equals: .nan) == nil)
     #expect(try store.counts(by: \.email, of: Member.all).map(\.count) == [6, 1])
   }
 
@@ -94,7 +94,7 @@ struct OracleRuleTests {
       #expect(try tx.ids(Member.where { $0.name >= "n1" }) == [saved[1].id, saved[3].id])
     }
     #expect(try store.ids(Member.all) == [saved[0].id, saved[1].id, saved[3].id])
-    #expect(try store.find(Member.self, by: \.email, "1") == saved[1])
+    #expect(try store.find(Member.self, by: \.email, equals: "1") == saved[1])
     #expect(try store.delete(Member.all) == 3)
     #expect(try store.delete(Member.all) == 0)
     #expect(try store.exists(Member.all) == false)
@@ -225,11 +225,11 @@ struct OracleRuleTests {
     #expect(try store.fetch(Member.all) == saved)
     #expect(
       Self.code {
-        _ = try store.findOrCreate(by: \.email, "new") { Member(email: "other", name: "x") }
+        _ = try store.findOrCreate(by: \.email, equals: "new") { Member(email: "other", name: "x") }
       } == .invalidQuery)
     #expect(
       Self.code {
-        _ = try store.findOrCreate(by: \.score, .nan) { Member(score: .nan, name: "x") }
+        _ = try store.findOrCreate(by: \.score, equals: .nan) { Member(score: .nan, name: "x") }
       } == .invalidQuery)
     #expect(try store.fetch(Member.all) == saved)
   }
@@ -241,6 +241,6 @@ struct OracleRuleTests {
     #expect(Self.code { _ = try store.fetch(Other.all) } == .unknownCollection)
     #expect(Self.code { try store.delete(Other.where { $0.flag }) } == .unknownCollection)
     #expect(
-      Self.code { _ = try store.find(Other.self, by: \.number, 1) } == .unknownCollection)
+      Self.code { _ = try store.find(Other.self, by: \.number, equals: 1) } == .unknownCollection)
   }
 }

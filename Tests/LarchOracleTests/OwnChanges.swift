@@ -92,7 +92,7 @@ struct OwnChanges<K: OracleIndexes> {
       #expect(try tx.exists(query) == !expected.isEmpty, "\(text)")
     }
     let text = random.pick(OracleValues.texts)
-    let found = try tx.find(Thing.self, by: \.text, text)?.id
+    let found = try tx.find(Thing.self, by: \.text, equals: text)?.id
     #expect(found == things.first { $0.text == text }?.id, "seed \(seed): \(text)")
   }
 }

@@ -46,7 +46,7 @@ struct PlanWorkTests {
       text += "? \(question)\n" + (try store.explain(query, running: true)) + "\n"
       // The rows are those of the full scan, or the figures mean nothing.
       try PlanWorkTests.compare(query, in: store, question)
-      text += "# " + (try store.explain(counting: query, running: true)) + "\n\n"
+      text += "# " + (try store.explain(query, counting: true, running: true)) + "\n\n"
     }
     #expect(PlanWorkTests.queries.count >= 60)
     if ProcessInfo.processInfo.environment["LARCH_WRITE_PLANS"] == "1" {

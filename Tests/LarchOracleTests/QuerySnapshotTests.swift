@@ -53,27 +53,32 @@ struct QuerySnapshotTests {
       #expect(
         found?.fingerprint == things.first(where: matches)?.fingerprint, "\(name), \(text)")
     }
-    same(try reading.find(by: \.text, wanted), { $0.text == wanted }, "text")
-    same(try reading.find(by: \.note, wanted), { $0.note == wanted }, "note")
-    same(try reading.find(by: \.note, nil), { $0.note == nil }, "note nil")
-    same(try reading.find(by: \.number, number), { $0.number == number }, "number")
-    same(try reading.find(by: \.maybe, number), { $0.maybe == number }, "maybe")
-    same(try reading.find(by: \.maybe, nil), { $0.maybe == nil }, "maybe nil")
-    same(try reading.find(by: \.real, real), { $0.real == real }, "real \(real)")
-    same(try reading.find(by: \.maybeReal, real), { $0.maybeReal == real }, "maybeReal \(real)")
-    same(try reading.find(by: \.maybeReal, nil), { $0.maybeReal == nil }, "maybeReal nil")
-    same(try reading.find(by: \.flag, true), { $0.flag }, "flag")
-    same(try reading.find(by: \.day, day), { $0.day == day }, "day")
-    same(try reading.find(by: \.blob, V.blobs[7]), { $0.blob == V.blobs[7] }, "blob")
-    same(try reading.find(by: \.key, V.keys[2]), { $0.key == V.keys[2] }, "key")
-    same(try reading.find(by: \.grade, .silver), { $0.grade == .silver }, "grade")
-    same(try reading.find(by: \.version, version), { $0.version == version }, "version")
-    same(try reading.find(by: \.length, 1), { $0.length == 1 }, "length")
-    same(try reading.find(by: \.place.city, "Oslo"), { $0.place.city == "Oslo" }, "city")
-    same(try reading.find(by: \.place.city, "Malm\u{F6}"), { $0.place.city == "Malm\u{F6}" }, "ö")
-    same(try reading.find(by: \.extra?.zip, number), { $0.extra?.zip == number }, "extra.zip")
-    same(try reading.find(by: \.extra?.zip, nil), { $0.extra?.zip == nil }, "extra.zip nil")
-    same(try reading.find(by: \.id, id), { $0.id == id }, "id")
+    same(try reading.find(by: \.text, equals: wanted), { $0.text == wanted }, "text")
+    same(try reading.find(by: \.note, equals: wanted), { $0.note == wanted }, "note")
+    same(try reading.find(by: \.note, equals: nil), { $0.note == nil }, "note nil")
+    same(try reading.find(by: \.number, equals: number), { $0.number == number }, "number")
+    same(try reading.find(by: \.maybe, equals: number), { $0.maybe == number }, "maybe")
+    same(try reading.find(by: \.maybe, equals: nil), { $0.maybe == nil }, "maybe nil")
+    same(try reading.find(by: \.real, equals: real), { $0.real == real }, "real \(real)")
+    same(
+      try reading.find(by: \.maybeReal, equals: real), { $0.maybeReal == real }, "maybeReal \(real)"
+    )
+    same(try reading.find(by: \.maybeReal, equals: nil), { $0.maybeReal == nil }, "maybeReal nil")
+    same(try reading.find(by: \.flag, equals: true), { $0.flag }, "flag")
+    same(try reading.find(by: \.day, equals: day), { $0.day == day }, "day")
+    same(try reading.find(by: \.blob, equals: V.blobs[7]), { $0.blob == V.blobs[7] }, "blob")
+    same(try reading.find(by: \.key, equals: V.keys[2]), { $0.key == V.keys[2] }, "key")
+    same(try reading.find(by: \.grade, equals: .silver), { $0.grade == .silver }, "grade")
+    same(try reading.find(by: \.version, equals: version), { $0.version == version }, "version")
+    same(try reading.find(by: \.length, equals: 1), { $0.length == 1 }, "length")
+    same(try reading.find(by: \.place.city, equals: "Oslo"), { $0.place.city == "Oslo" }, "city")
+    same(
+      try reading.find(by: \.place.city, equals: "Malm\u{F6}"), { $0.place.city == "Malm\u{F6}" },
+      "ö")
+    same(
+      try reading.find(by: \.extra?.zip, equals: number), { $0.extra?.zip == number }, "extra.zip")
+    same(try reading.find(by: \.extra?.zip, equals: nil), { $0.extra?.zip == nil }, "extra.zip nil")
+    same(try reading.find(by: \.id, equals: id), { $0.id == id }, "id")
   }
 
   @Test("find(by:) over a unique index sees what a write did to it")
@@ -88,20 +93,20 @@ struct QuerySnapshotTests {
         try tx.insert(&member)
         ids.append(member.id)
       }
-      #expect(try tx.find(Member.self, by: \.email, "a")?.id == ids[0])
-      #expect(try tx.find(Member.self, by: \.email, nil)?.id == ids[1])
-      #expect(try tx.find(Member.self, by: \.email, long)?.id == ids[2])
-      #expect(try tx.find(Member.self, by: \.email, long + "x") == nil)
-      #expect(try tx.find(Member.self, by: \.email, "\u{E9}")?.id == ids[4])
-      #expect(try tx.find(Member.self, by: \.id, ids[3])?.id == ids[3])
+      #expect(try tx.find(Member.self, by: \.email, equals: "a")?.id == ids[0])
+      #expect(try tx.find(Member.self, by: \.email, equals: nil)?.id == ids[1])
+      #expect(try tx.find(Member.self, by: \.email, equals: long)?.id == ids[2])
+      #expect(try tx.find(Member.self, by: \.email, equals: long + "x") == nil)
+      #expect(try tx.find(Member.self, by: \.email, equals: "\u{E9}")?.id == ids[4])
+      #expect(try tx.find(Member.self, by: \.id, equals: ids[3])?.id == ids[3])
       try tx.delete(Member.self, ids[0])
-      #expect(try tx.find(Member.self, by: \.email, "a") == nil)
+      #expect(try tx.find(Member.self, by: \.email, equals: "a") == nil)
       try tx.update(Member.where { $0.email == long }) { $0.email = "a" }
-      #expect(try tx.find(Member.self, by: \.email, "a")?.id == ids[2])
-      #expect(try tx.find(Member.self, by: \.email, long) == nil)
+      #expect(try tx.find(Member.self, by: \.email, equals: "a")?.id == ids[2])
+      #expect(try tx.find(Member.self, by: \.email, equals: long) == nil)
       try tx.erase(Member.self)
-      #expect(try tx.find(Member.self, by: \.email, "a") == nil)
-      #expect(try tx.find(Member.self, by: \.email, nil) == nil)
+      #expect(try tx.find(Member.self, by: \.email, equals: "a") == nil)
+      #expect(try tx.find(Member.self, by: \.email, equals: nil) == nil)
     }
   }
 
@@ -140,7 +145,7 @@ struct QuerySnapshotTests {
       nonisolated(unsafe) let open = tx
       let uses: [(String, @Sendable () throws -> Void)] = [
         ("find", { _ = try open.find(Thing.self, 1) }),
-        ("find by", { _ = try open.find(Thing.self, by: \.text, "t1") }),
+        ("find by", { _ = try open.find(Thing.self, by: \.text, equals: "t1") }),
         ("exists", { _ = try open.exists(Thing.self, 1) }),
         ("delete", { try open.delete(first) }),
         ("save", { try open.update(first) }),
@@ -189,7 +194,7 @@ struct QuerySnapshotTests {
       nonisolated(unsafe) let open = tx
       let query = Thing.where { $0.number > 2 || $0.text == "x1" }.filter { thing in
         let twin = (try? open.ids(Thing.where { $0.text == thing.text })) ?? []
-        let found = try? open.find(Thing.self, by: \.number, thing.number + 1)
+        let found = try? open.find(Thing.self, by: \.number, equals: thing.number + 1)
         return twin.contains(thing.id) && found?.number == thing.number + 1
       }.sorted(by: \.number, .descending)
       let wanted = clause.things.filter {
@@ -225,8 +230,8 @@ struct QuerySnapshotTests {
         #expect(try old.fetch(query).map(\.fingerprint) == before)
         #expect(try new.count(query) == 7)
         #expect(try old.count(query) == 10)
-        #expect(try new.find(Thing.self, by: \.number, 7) == nil)
-        #expect(try old.find(Thing.self, by: \.number, 7) != nil)
+        #expect(try new.find(Thing.self, by: \.number, equals: 7) == nil)
+        #expect(try old.find(Thing.self, by: \.number, equals: 7) != nil)
         #expect(try old.max(\.number, of: Thing.all) == 9)
         #expect(try new.max(\.number, of: Thing.all) == 50)
       }
@@ -263,8 +268,8 @@ struct QuerySnapshotTests {
     let names = try store.fetch(IndexedPoint.where { $0.x == 3 }.select(\.name))
     #expect(names == ["n3", "n13", "n23"], "\(text)")
     #expect(try store.ids(IndexedPoint.where { $0.name == "n7" }) == [8], "\(text)")
-    #expect(try store.find(IndexedPoint.self, by: \.name, "n7")?.id == 8, "\(text)")
-    #expect(try store.find(IndexedPoint.self, by: \.x, 2)?.id == 3, "\(text)")
+    #expect(try store.find(IndexedPoint.self, by: \.name, equals: "n7")?.id == 8, "\(text)")
+    #expect(try store.find(IndexedPoint.self, by: \.x, equals: 2)?.id == 3, "\(text)")
     #expect(try store.count(IndexedPoint.where { $0.x > 4 && $0.name > "n2" }) == 10, "\(text)")
     #expect(try store.max(\.x, of: IndexedPoint.all) == 9, "\(text)")
     let counts = try store.counts(by: \.x, of: IndexedPoint.all)
@@ -324,7 +329,7 @@ struct QuerySnapshotTests {
     #expect(try !store.explain(IndexedPoint.where { $0.x == 3 }).contains("index"))
     try store.write { tx throws in
       try tx.update(IndexedPoint.where { $0.name == "n7" }) { $0.name = "changed" }
-      #expect(try tx.find(IndexedPoint.self, by: \.name, "changed")?.id == 8)
+      #expect(try tx.find(IndexedPoint.self, by: \.name, equals: "changed")?.id == 8)
       #expect(try tx.update(IndexedPoint.where { $0.name == "changed" }) { $0.name = "n7" } == 1)
     }
     try Self.expectPoints(store, "unfinished, changed")

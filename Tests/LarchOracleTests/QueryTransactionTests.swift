@@ -194,7 +194,7 @@ struct QueryTransactionTests {
           guard let thing = try cursor.next() else { continue }
           isDone = false
           seen[place].append(thing.id)
-          #expect(try tx.find(Thing.self, by: \.text, thing.text)?.text == thing.text)
+          #expect(try tx.find(Thing.self, by: \.text, equals: thing.text)?.text == thing.text)
         }
       }
       #expect(seen == wanted)
@@ -272,7 +272,7 @@ struct QueryTransactionTests {
       } catch let error as LarchError { #expect(error.code == .uniqueConflict) }
       #expect(try tx.fetch(Member.all) == before)
       #expect(try tx.count(Member.where { $0.name == "changed" }) == 0)
-      #expect(try tx.find(Member.self, by: \.email, "2")?.score == 2)
+      #expect(try tx.find(Member.self, by: \.email, equals: "2")?.score == 2)
       // Values that move on by one go through each other's place.
       #expect(throws: LarchError.self) {
         try tx.update(Member.all) { $0.score = ($0.score ?? 0) + 1 }
@@ -312,7 +312,7 @@ struct QueryTransactionTests {
     }
     var created = 0
     func get(_ text: String, _ writer: some RecordWriting) throws -> Thing {
-      try writer.findOrCreate(by: \.text, text) {
+      try writer.findOrCreate(by: \.text, equals: text) {
         created += 1
         return thing(text)
       }

@@ -234,7 +234,7 @@ struct RawEnumTests {
     }
     let query = Item<Single>.where { $0.kind == .gamma }
     #expect(try store.count(query) == matches)
-    let text = try store.explain(counting: query, running: true)
+    let text = try store.explain(query, counting: true, running: true)
     #expect(text.hasPrefix("index kind [\"Gamma\"]"), "\(text)")
     #expect(text.hasSuffix("examined 1 index entry, 0 records; returned 0"), "\(text)")
     let counts = try store.counts(by: \Item<Single>.kind)

@@ -149,7 +149,7 @@ struct PlanSamples {
     }
   }
 
-  private mutating func textLeaf<R, V: TextField & Equatable>(_ field: Field<R, V>) -> Filter<R> {
+  private mutating func textLeaf<R, V: TextValue & Equatable>(_ field: Field<R, V>) -> Filter<R> {
     let option: TextIndexOption? = chance(50) ? .caseInsensitive : nil
     var wanted = text()
     if chance(40) { wanted = String(wanted.prefix(1 + number(3))) }

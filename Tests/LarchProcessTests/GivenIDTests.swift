@@ -147,7 +147,7 @@ struct GivenIDTests {
       }
       #expect(outer.id.rawValue == 1)
       #expect(inner.id.rawValue == 2)
-      #expect(try store.read { try $0.count(Owned.self) } == 2)
+      #expect(try store.read { try $0.count(Owned.all) } == 2)
     }
   }
 
@@ -167,7 +167,7 @@ struct GivenIDTests {
         }
       }
       #expect(runs > 1)
-      #expect(try store.read { try $0.count(Owned.self) } == 4001)
+      #expect(try store.read { try $0.count(Owned.all) } == 4001)
       #expect(try store.read { try $0.find(Owned.self, outer.id)?.owner } == "outer")
     }
   }

@@ -147,7 +147,7 @@ struct ActiveRecordTests {
           try tx.save(&cy)
           throw Rollback()
         }
-        #expect(try tx.count(Person.self) == 1)
+        #expect(try tx.count(Person.all) == 1)
       }
     }
   }

@@ -18,9 +18,9 @@ struct MagicalRecordTests {
     try Store.with(named) {
       var ada = Person(name: "Ada", number: 1)
       try ada.save()
-      #expect(try Person.count() == 1)
+      #expect(try Person.all.count() == 1)
     }
-    try Store.with(memory) { () throws in #expect(try Person.count() == 0) }
+    try Store.with(memory) { () throws in #expect(try Person.all.count() == 0) }
     let place = memory.path
     #expect(FileManager.default.fileExists(atPath: place))
     memory.close()
@@ -60,15 +60,15 @@ struct MagicalRecordTests {
     try store.read { tx in
       var bo = Person(name: "Bo", number: 2)
       try store.save(&bo)
-      #expect(try tx.count(Person.self) == 1)
+      #expect(try tx.count(Person.all) == 1)
     }
-    #expect(try store.count(Person.self) == 2)
+    #expect(try store.count(Person.all) == 2)
     try await Store.with(store) {
       var cy = Person(name: "Cy", number: 3)
       try await cy.save()
       #expect(cy.id.isAssigned)
     }
-    #expect(try store.count(Person.self) == 3)
+    #expect(try store.count(Person.all) == 3)
   }
 
   @Test("Truncate, and delete what matches")
@@ -77,10 +77,10 @@ struct MagicalRecordTests {
     _ = try Product.people(in: store)
     try Store.with(store) { () throws in
       #expect(try Person.where { $0.age > 36 }.delete() == 1)
-      #expect(try Person.deleteAll() == 4)
+      #expect(try Person.all.delete() == 4)
       _ = try Product.people(in: store)
       #expect(try Person.erase() == 5)
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
     }
   }
 

@@ -15,9 +15,9 @@ struct PersistableTests {
     #expect(Set(people.map(\.id)).count == 5)
     try Store.with(store) { () throws in
       #expect(try Person.find(people[1].id)?.name == "Bo")
-      #expect(try Person.find(by: \.number, 3)?.name == "Cy")
-      #expect(try Person.find(by: \.email, "di@acme.example")?.name == "Di")
-      #expect(try Person.find(by: \.email, "nobody@acme.example") == nil)
+      #expect(try Person.find(by: \.number, equals: 3)?.name == "Cy")
+      #expect(try Person.find(by: \.email, equals: "di@acme.example")?.name == "Di")
+      #expect(try Person.find(by: \.email, equals: "nobody@acme.example") == nil)
     }
   }
 
@@ -29,7 +29,7 @@ struct PersistableTests {
       #expect(person.state == .new)
       try person.persist()
       #expect(person.state == .unchanged)
-      #expect(try Person.find(by: \.number, 6)?.name == "Flo")
+      #expect(try Person.find(by: \.number, equals: 6)?.name == "Flo")
 
       person.name = "Florence"
       #expect(person.state == .changed)
@@ -40,7 +40,7 @@ struct PersistableTests {
       person.markDeleted()
       #expect(person.state == .deleted)
       try person.persist()
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
       #expect(try store.state(of: person.value) == .deleted)
     }
   }

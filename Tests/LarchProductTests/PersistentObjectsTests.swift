@@ -18,7 +18,7 @@ struct PersistentObjectsTests {
     #expect(try store.explain(maths).hasPrefix("index tags"))
     var acme = Company(name: "Acme")
     try store.save(&acme)
-    var ada = try #require(try store.find(Person.self, by: \.number, 1))
+    var ada = try #require(try store.find(Person.self, by: \.number, equals: 1))
     ada.companyID = acme.id
     try store.save(&ada)
     let company = try #require(try store.find(Person.self, ada.id)?.companyID)
@@ -41,9 +41,9 @@ struct PersistentObjectsTests {
     let store = try Product.store()
     _ = try Product.people(in: store)
     try Store.with(store) { () throws in
-      #expect(try Person.find(by: \.name, "Di")?.number == 4)
+      #expect(try Person.find(by: \.name, equals: "Di")?.number == 4)
       #expect(try Person.where { $0.age > 30 }.sorted(by: \.age, .descending).first()?.name == "Bo")
-      #expect(try Person.first?.name == "Ada")
+      #expect(try Person.all.first()?.name == "Ada")
     }
   }
 

@@ -77,7 +77,7 @@ struct OldReadTests {
       try store.read { tx throws in
         isReading.signal()
         mayEnd.wait()
-        try #require(try tx.count(Note.self) == 40)
+        try #require(try tx.count(Note.all) == 40)
       }
     }
     isReading.wait()

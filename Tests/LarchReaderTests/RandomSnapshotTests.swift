@@ -27,7 +27,7 @@ struct RandomSnapshotTests {
           try #require(all.count == model.count)
           for note in all { try #require(model[note.number] == note.text) }
         case 1:
-          try #require(try snapshot.count(Note.self) == model.count)
+          try #require(try snapshot.count(Note.all) == model.count)
         case 2:
           let limit = random.below(200)
           let below = try snapshot.ids(Note.where { $0.number < limit }).count

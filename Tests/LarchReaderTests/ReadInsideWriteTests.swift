@@ -28,7 +28,7 @@ struct ReadInsideWriteTests {
       try tx.save(&fourth)
       try tx.delete(Note.self, 1)
       let query = Note.where { $0.number >= 2 }
-      #expect(try store.count(Note.self) == 3)
+      #expect(try store.count(Note.all) == 3)
       #expect(try store.count(query) == 3)
       #expect(try query.count(in: store) == 3)
       #expect(try query.count(in: tx) == 3)
@@ -38,7 +38,7 @@ struct ReadInsideWriteTests {
       #expect(try store.exists(Note.self, fourth.id))
       #expect(try store.fetch(query).map(\.number) == [2, 3, 4])
       #expect(try store.first(Note.where { $0.number == 4 }) == fourth)
-      #expect(try store.find(Note.self, by: \.number, 4) == fourth)
+      #expect(try store.find(Note.self, by: \.number, equals: 4) == fourth)
       #expect(try store.ids(query) == tx.ids(query))
       #expect(try store.sum(\.number, of: query) == 9)
       #expect(try store.explain(query).description == tx.explain(query).description)
@@ -47,13 +47,13 @@ struct ReadInsideWriteTests {
       #expect(seen == 3)
       try store.read { inner throws in
         #expect(inner === tx)
-        #expect(try inner.count(Note.self) == 3)
+        #expect(try inner.count(Note.all) == 3)
         // Without a store it is the same transaction.
         #expect(try query.count() == 3)
       }
-      try Store.with(store) { () throws in #expect(try store.count(Note.self) == 3) }
+      try Store.with(store) { () throws in #expect(try store.count(Note.all) == 3) }
     }
-    #expect(try store.count(Note.self) == 3)
+    #expect(try store.count(Note.all) == 3)
   }
 
   @Test("An undone part is not seen, and a part is while it runs")
@@ -63,10 +63,10 @@ struct ReadInsideWriteTests {
       try? tx.savepoint {
         var fourth = Note(4)
         try tx.save(&fourth)
-        #expect(try store.count(Note.self) == 4)
+        #expect(try store.count(Note.all) == 4)
         throw Undone()
       }
-      #expect(try store.count(Note.self) == 3)
+      #expect(try store.count(Note.all) == 3)
     }
   }
 
@@ -77,9 +77,9 @@ struct ReadInsideWriteTests {
       var fourth = Note(4)
       try tx.save(&fourth)
       #expect(throws: Undone.self) { () throws in try store.read { _ in throw Undone() } }
-      #expect(try store.count(Note.self) == 4)
+      #expect(try store.count(Note.all) == 4)
     }
-    #expect(try store.count(Note.self) == 4)
+    #expect(try store.count(Note.all) == 4)
   }
 
   @Test("A write of another store in between does not matter, nor does a read of it")
@@ -89,15 +89,15 @@ struct ReadInsideWriteTests {
       var fourth = Note(4)
       try tx.save(&fourth)
       try other.write { _ throws in
-        #expect(try store.count(Note.self) == 4)
-        #expect(try other.count(Note.self) == 3)
+        #expect(try store.count(Note.all) == 4)
+        #expect(try other.count(Note.all) == 3)
         try store.read { inner throws in
           #expect(inner === tx)
           #expect(try Note.all.count() == 4)
         }
         #expect(try Note.all.count() == 3)
       }
-      try other.read { _ throws in #expect(try store.count(Note.self) == 4) }
+      try other.read { _ throws in #expect(try store.count(Note.all) == 4) }
     }
   }
 
@@ -114,12 +114,12 @@ struct ReadInsideWriteTests {
         try tx.save(&fourth)
         let snapshot = try store.snapshot()
         defer { snapshot.end() }
-        #expect(try snapshot.count(Note.self) == 3)
-        #expect(try other.count(Note.self) == 3)
+        #expect(try snapshot.count(Note.all) == 3)
+        #expect(try other.count(Note.all) == 3)
         #expect(try store.version == version)
         #expect(try tx.version == version)
         // Inside of a use of the snapshot, too, the store means its write.
-        try snapshot.read { _ throws in #expect(try store.count(Note.self) == 4) }
+        try snapshot.read { _ throws in #expect(try store.count(Note.all) == 4) }
       }
     }
   }
@@ -130,13 +130,13 @@ struct ReadInsideWriteTests {
     let task = try store.writeBlocking { tx throws in
       var fourth = Note(4)
       try tx.save(&fourth)
-      let inside = try store.count(Note.self)
+      let inside = try store.count(Note.all)
       #expect(inside == 4)
-      return Task.detached { try store.count(Note.self) }
+      return Task.detached { try store.count(Note.all) }
     }
     let count = try await task.value
     #expect(count == 3 || count == 4)
-    #expect(try store.count(Note.self) == 4)
+    #expect(try store.count(Note.all) == 4)
   }
 
   @Test("An asynchronous write sees its own changes through the store as well")
@@ -145,7 +145,7 @@ struct ReadInsideWriteTests {
     try await store.write { tx throws in
       var fourth = Note(4)
       try tx.save(&fourth)
-      #expect(try store.count(Note.self) == 4)
+      #expect(try store.count(Note.all) == 4)
     }
   }
 }

@@ -75,7 +75,7 @@ struct ReaderSlotTests {
     let capacity = try store.environment.info().maxReaders
     let held = try (0..<capacity).map { _ in try store.environment.beginRead(at: CodePlace()) }
     let waiting = Worker {
-      let count = try store.count(Note.self)
+      let count = try store.count(Note.all)
       try #require(count == 0)
     }
     while store.environment.slotsAwaited == 0 { usleep(200) }
@@ -153,13 +153,13 @@ struct ReaderSlotTests {
     let held = try (0..<capacity).map { _ in try environment.beginRead() }
     let second = try Store(at: directory.store, for: Note.self, options: options)
     try second.add(10..<20)
-    let inWrite = try second.write { try $0.count(Note.self) }
+    let inWrite = try second.write { try $0.count(Note.all) }
     #expect(inWrite == 20)
     // The reads are listed; only what they keep cannot be found out.
     let reads = try second.openReads()
     #expect(reads.count == capacity && reads.allSatisfy { $0.pinnedBytes == nil })
     held.forEach(environment.endRead)
-    #expect(try second.count(Note.self) == 20)
+    #expect(try second.count(Note.all) == 20)
     #expect(try store.openReads().isEmpty)
   }
 
@@ -177,7 +177,7 @@ struct ReaderSlotTests {
       kill(getpid(), SIGKILL)
     }
     // Nobody gives a slot back while this waits: it would throw.
-    #expect(try store.count(Note.self) == 0)
+    #expect(try store.count(Note.all) == 0)
   }
 }
 

@@ -24,7 +24,7 @@ struct SnapshotLimitTests {
     #expect(detail.hasSuffix(" ms ago"), "\(detail)")
     oldest.end()
     let next = try store.snapshot()
-    #expect(try next.count(Note.self) == 0 && others.count == 2)
+    #expect(try next.count(Note.all) == 0 && others.count == 2)
   }
 
   @Test("Snapshots leave half of the slots to reads")
@@ -34,7 +34,7 @@ struct SnapshotLimitTests {
     let store = try Store.temporary(for: Note.self, options: options)
     let held = try (0..<4).map { _ in try store.snapshot() }
     #expect(larchError { try store.snapshot() }?.code == .tooManySnapshots)
-    #expect(try store.count(Note.self) == 0)
+    #expect(try store.count(Note.all) == 0)
     #expect(held.allSatisfy { $0.isOpen })
   }
 
@@ -48,7 +48,7 @@ struct SnapshotLimitTests {
     let line = UInt(#line - 1)
     usleep(50_000)
     #expect(!snapshot.isOpen)
-    let error = larchError { try snapshot.count(Note.self) }
+    let error = larchError { try snapshot.count(Note.all) }
     #expect(error?.code == .snapshotEnded)
     #expect(error?.message.contains("maximumSnapshotAge") == true)
     #expect(try store.openReads().isEmpty)
@@ -70,7 +70,7 @@ struct SnapshotLimitTests {
     usleep(100_000)
     try store.add([1])
     #expect(try store.openReads().isEmpty)
-    #expect(larchError { try first.count(Note.self) }?.code == .snapshotEnded)
+    #expect(larchError { try first.count(Note.all) }?.code == .snapshotEnded)
     let second = try store.snapshot()
     usleep(50_000)
     // There is room for one: this one would throw.
@@ -86,7 +86,7 @@ struct SnapshotLimitTests {
     let snapshot = try store.snapshot()
     usleep(60_000)
     try store.add([1])
-    #expect(try snapshot.count(Note.self) == 0)
+    #expect(try snapshot.count(Note.all) == 0)
   }
 
   @Test("The map grows: a snapshot that nobody uses is ended, and says why; the write goes on")
@@ -97,8 +97,8 @@ struct SnapshotLimitTests {
     let store = try Store.temporary(for: Note.self, options: options)
     let snapshot = try store.snapshot()
     try store.add(0..<100, size: 10_000)
-    #expect(try store.count(Note.self) == 100)
-    let error = larchError { try snapshot.count(Note.self) }
+    #expect(try store.count(Note.all) == 100)
+    let error = larchError { try snapshot.count(Note.all) }
     #expect(error?.code == .snapshotEnded)
     #expect(error?.message.contains("had to grow") == true)
     #expect(messages.of(.snapshotEnded).count == 1)
@@ -119,15 +119,15 @@ struct SnapshotLimitTests {
         // The writer is held back until this ends.
         while !store.environment.isMovingMap { usleep(200) }
         usleep(20_000)
-        try #require(try tx.count(Note.self) == 1)
-        try #require(try snapshot.count(Note.self) == 1)
+        try #require(try tx.count(Note.all) == 1)
+        try #require(try snapshot.count(Note.all) == 1)
       }
     }
     isReading.wait()
     try store.add(0..<100, size: 10_000)
     try reader.join()
-    #expect(try store.count(Note.self) == 101)
-    #expect(larchError { try snapshot.count(Note.self) }?.code == .snapshotEnded)
+    #expect(try store.count(Note.all) == 101)
+    #expect(larchError { try snapshot.count(Note.all) }?.code == .snapshotEnded)
   }
 
   @Test("A map that cannot grow because of another read costs no snapshot")
@@ -139,7 +139,7 @@ struct SnapshotLimitTests {
     try store.read { _ throws in
       #expect(larchError { try store.add(0..<100, size: 10_000) }?.code == .mapFull)
     }
-    #expect(try snapshot.count(Note.self) == 0)
+    #expect(try snapshot.count(Note.all) == 0)
   }
 
   #if os(Linux)
@@ -151,11 +151,11 @@ struct SnapshotLimitTests {
       let snapshot = try store.snapshot()
       try breakHeaderWrites(of: store.environment)
       #expect(larchError { try store.add([2]) }?.code == .ioFailure)
-      let error = larchError { try snapshot.count(Note.self) }
+      let error = larchError { try snapshot.count(Note.all) }
       #expect(error?.code == .snapshotEnded)
       #expect(error?.message.contains("failure of the disk") == true)
       try store.add([3])
-      #expect(try store.snapshot().count(Note.self) == 2)
+      #expect(try store.snapshot().count(Note.all) == 2)
     }
 
     /// Puts something that cannot be written in the place of LMDB's descriptor for headers.
@@ -184,7 +184,7 @@ struct SnapshotLimitTests {
         let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
         let child = fork()
         if child == 0 {
-          let code = larchError { () throws in try snapshot?.count(Note.self) }?.code
+          let code = larchError { () throws in try snapshot?.count(Note.all) }?.code
           let isOpen = snapshot?.isOpen
           snapshot?.end()
           snapshot = nil
@@ -194,7 +194,7 @@ struct SnapshotLimitTests {
         try #require(waitpid(child, &status, 0) == child)
         try #require(status == 0)
         try store.add([2])
-        let count = try snapshot?.count(Note.self)
+        let count = try snapshot?.count(Note.all)
         try #require(count == 1)
         store.close()
       }
@@ -250,7 +250,7 @@ struct SnapshotLimitTests {
       try first.read { _ throws in
         firstIsUsed.signal()
         secondIsUsed.wait()
-        let code = larchError { try second.count(Note.self) }?.code
+        let code = larchError { try second.count(Note.all) }?.code
         codes.withLock { $0.append(code) }
       }
     }
@@ -258,7 +258,7 @@ struct SnapshotLimitTests {
       try second.read { _ throws in
         secondIsUsed.signal()
         firstIsUsed.wait()
-        let code = larchError { try first.count(Note.self) }?.code
+        let code = larchError { try first.count(Note.all) }?.code
         codes.withLock { $0.append(code) }
       }
     }

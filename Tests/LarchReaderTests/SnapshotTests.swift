@@ -22,7 +22,7 @@ struct SnapshotTests {
 
     #expect(try snapshot.fetch(query) == before)
     #expect(try query.fetch(in: snapshot) == before)
-    #expect(try snapshot.count(Note.self) == 100)
+    #expect(try snapshot.count(Note.all) == 100)
     #expect(try snapshot.count(query) == 50)
     #expect(try snapshot.find(Note.self, before[0].id)?.number == 50)
     #expect(try snapshot.exists(Note.self, before[45].id))
@@ -33,8 +33,8 @@ struct SnapshotTests {
     #expect(seen == 50)
     let sum = try snapshot.read { try $0.all(Note.self).reduce(0) { $0 + $1.number } }
     #expect(sum == 4950)
-    #expect(try store.count(Note.self) == 140)
-    #expect(try store.snapshot().count(Note.self) == 140)
+    #expect(try store.count(Note.all) == 140)
+    #expect(try store.snapshot().count(Note.all) == 140)
   }
 
   @Test("A later snapshot has a greater version, and one of the same state the same")
@@ -65,7 +65,7 @@ struct SnapshotTests {
     struct Stop: Error {}
     try snapshot.read { tx throws in
       #expect(throws: Stop.self) { () throws in try snapshot.read { _ throws in throw Stop() } }
-      #expect(try tx.count(Note.self) == 10)
+      #expect(try tx.count(Note.all) == 10)
     }
   }
 
@@ -76,15 +76,15 @@ struct SnapshotTests {
     let snapshot = try store.snapshot()
     try store.write { tx throws in
       try tx.erase(Note.self)
-      #expect(try tx.count(Note.self) == 0)
-      #expect(try snapshot.count(Note.self) == 20)
+      #expect(try tx.count(Note.all) == 0)
+      #expect(try snapshot.count(Note.all) == 20)
     }
     try snapshot.forEach(Note.all) { note in
       var copy = Note(note.number + 100)
       try store.write { tx throws in try tx.save(&copy) }
     }
-    #expect(try store.count(Note.self) == 20)
-    #expect(try snapshot.count(Note.self) == 20)
+    #expect(try store.count(Note.all) == 20)
+    #expect(try snapshot.count(Note.all) == 20)
   }
 
   @Test("Inside a use, calls that name no store read the snapshot, and may not write")
@@ -111,9 +111,9 @@ struct SnapshotTests {
     var kept: ReadTransaction?
     try snapshot.read { kept = $0 }
     let transaction = try #require(kept)
-    #expect(larchError { try transaction.count(Note.self) }?.code == .transactionEnded)
+    #expect(larchError { try transaction.count(Note.all) }?.code == .transactionEnded)
     try snapshot.read { _ throws in
-      #expect(larchError { try transaction.count(Note.self) }?.code == .transactionEnded)
+      #expect(larchError { try transaction.count(Note.all) }?.code == .transactionEnded)
     }
   }
 
@@ -127,7 +127,7 @@ struct SnapshotTests {
     snapshot.end()
     snapshot.end()
     #expect(!snapshot.isOpen)
-    let error = larchError { try snapshot.count(Note.self) }
+    let error = larchError { try snapshot.count(Note.all) }
     #expect(error?.code == .snapshotEnded)
     #expect(error?.context.detail == "taken at LarchReaderTests/SnapshotTests.swift:\(line)")
     #expect(try store.openReads().isEmpty)
@@ -143,10 +143,10 @@ struct SnapshotTests {
     try snapshot.read { tx throws in
       snapshot.end()
       try store.write { tx throws in try tx.erase(Note.self) }
-      #expect(try tx.count(Note.self) == 5)
-      #expect(try snapshot.count(Note.self) == 5, "an inner use is a part of the outer one")
+      #expect(try tx.count(Note.all) == 5)
+      #expect(try snapshot.count(Note.all) == 5, "an inner use is a part of the outer one")
     }
-    #expect(larchError { try snapshot.count(Note.self) }?.code == .snapshotEnded)
+    #expect(larchError { try snapshot.count(Note.all) }?.code == .snapshotEnded)
     #expect(try store.openReads().isEmpty)
   }
 
@@ -160,21 +160,21 @@ struct SnapshotTests {
     let ended = try first.snapshot()
     let kept = try second.snapshot()
     first.close()
-    #expect(larchError { try ended.count(Note.self) }?.code == .closed)
+    #expect(larchError { try ended.count(Note.all) }?.code == .closed)
     #expect(larchError { try first.snapshot() }?.code == .closed)
-    #expect(try kept.count(Note.self) == 1)
+    #expect(try kept.count(Note.all) == 1)
     try kept.read { tx throws in
       second.close()
-      #expect(try tx.count(Note.self) == 1, "the file is closed when the use has ended")
+      #expect(try tx.count(Note.all) == 1, "the file is closed when the use has ended")
     }
-    #expect(larchError { try kept.count(Note.self) }?.code == .closed)
+    #expect(larchError { try kept.count(Note.all) }?.code == .closed)
     ended.end()
     kept.end()
     // Nothing is left of it: the file can be opened with options that an open one would refuse.
     var options = Store.Options()
     options.isReadOnly = true
     let third = try Store(at: directory.store, for: Note.self, options: options)
-    #expect(try third.snapshot().count(Note.self) == 1)
+    #expect(try third.snapshot().count(Note.all) == 1)
   }
 
   @Test("A snapshot keeps its store open")
@@ -184,7 +184,7 @@ struct SnapshotTests {
       try store.add(0..<4)
       return try store.snapshot()
     }()
-    #expect(try snapshot.count(Note.self) == 4)
+    #expect(try snapshot.count(Note.all) == 4)
   }
 
   @Test("A snapshot of an older schema goes on with its own indexes")
@@ -204,11 +204,11 @@ struct SnapshotTests {
       }
       try tx.delete(OtherNote.where { $0.text == "xxxxxxxxxx" })
     }
-    #expect(larchError { try store.count(Note.self) }?.code == .schemaChanged)
+    #expect(larchError { try store.count(Note.all) }?.code == .schemaChanged)
     #expect(try snapshot.fetch(query).map(\.number).sorted() == Array(41..<50))
-    #expect(try snapshot.count(Note.self) == 50)
+    #expect(try snapshot.count(Note.all) == 50)
     #expect(try snapshot.explain(query).description == plan)
-    #expect(try other.count(OtherNote.self) == 50)
+    #expect(try other.count(OtherNote.all) == 50)
     other.close()
     #expect(try snapshot.fetch(query).count == 9)
   }

@@ -61,7 +61,7 @@ struct CompactionTests {
         try tx.insert(&book)
       }
       try store.compact()
-      #expect(try store.read { try $0.count(IndexedBook.self) } == 21 + round)
+      #expect(try store.read { try $0.count(IndexedBook.all) } == 21 + round)
     }
     #expect(try store.verify().isClean)
     store.close()
@@ -81,7 +81,7 @@ struct CompactionTests {
     }
     try store.write { tx throws in try tx.delete(Account.where { $0.id > 10 }) }
     try store.compact()
-    #expect(try store.read { try $0.count(Account.self) } == 11)
+    #expect(try store.read { try $0.count(Account.all) } == 11)
     let path = store.path
     store.close()
     for suffix in ["", "-lock", "-compact"] { #expect(access(path + suffix, F_OK) != 0) }
@@ -117,7 +117,7 @@ struct CompactionTests {
       try store.read { tx throws in
         isReading.signal()
         mayEnd.wait()
-        return try tx.count(IndexedBook.self)
+        return try tx.count(IndexedBook.all)
       }
     }
     let long = Work(read)
@@ -133,7 +133,7 @@ struct CompactionTests {
     mayEnd.signal()
     #expect(try long.wait() == 200)
     #expect(try compaction.wait().bytesAfter < before)
-    #expect(try store.read { try $0.count(IndexedBook.self) } == 199)
+    #expect(try store.read { try $0.count(IndexedBook.all) } == 199)
   }
 
   @Test("Snapshots that nobody uses do not stop a compaction, and are told so")
@@ -142,14 +142,14 @@ struct CompactionTests {
     let store = try makeHollowStore(at: directory.store)
     defer { store.close() }
     let snapshot = try store.snapshot()
-    #expect(try snapshot.read { try $0.count(IndexedBook.self) } == 200)
+    #expect(try snapshot.read { try $0.count(IndexedBook.all) } == 200)
     // A compaction that is stopped leaves it alone.
     #expect(code { _ = try store.compact { _ in throw Stopped() } }?.rawValue == "Stopped()")
-    #expect(try snapshot.read { try $0.count(IndexedBook.self) } == 200)
+    #expect(try snapshot.read { try $0.count(IndexedBook.all) } == 200)
     try store.compact()
-    #expect(code { _ = try snapshot.read { try $0.count(IndexedBook.self) } } == .snapshotEnded)
+    #expect(code { _ = try snapshot.read { try $0.count(IndexedBook.all) } } == .snapshotEnded)
     #expect(!snapshot.isOpen)
-    #expect(try store.snapshot().read { try $0.count(IndexedBook.self) } == 200)
+    #expect(try store.snapshot().read { try $0.count(IndexedBook.all) } == 200)
   }
 
   @Test("Tasks wait without blocking; a cancelled one changes nothing")

@@ -125,7 +125,7 @@ struct CrashedExchangeTests {
       try FileManager.default.copyItem(atPath: other, toPath: third)
       try FileManager.default.copyItem(atPath: backup, toPath: third + "-compact")
       let last = try Store.forCrashes(at: third)
-      #expect(try last.read { try $0.count(Item.self) } > 0)
+      #expect(try last.read { try $0.count(Item.all) } > 0)
       last.close()
     }
   }

@@ -102,7 +102,7 @@ struct RestoreTests {
       let result = code { try Store.restore(from: path, to: directory.store, replacing: true) }
       if result == nil {
         // The fault changed nothing that is read, or an entry of an index, which `rebuild` makes anew.
-        #expect(try store.read { try $0.count(IndexedBook.self) } == 40)
+        #expect(try store.read { try $0.count(IndexedBook.all) } == 40)
         try Store.restore(from: backup, to: directory.store, replacing: true)
       } else {
         refused += 1

@@ -100,7 +100,7 @@ struct LostUpdateTests {
     second.age = 9
     #expect(try second.persist(in: store) == .updated)
     #expect(second.email == "b@x")
-    #expect(try store.find(Person.self, by: \.email, "a@x")?.id == other.id)
+    #expect(try store.find(Person.self, by: \.email, equals: "a@x")?.id == other.id)
   }
 
   @Test("The times of a record are no change: the newest save has told them")
@@ -150,7 +150,7 @@ struct LostUpdateTests {
     try store.delete(ada)
     let error = caught { try form.persist(in: store) }
     #expect(error?.code == .recordNotFound && error?.context.id == "1")
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
   }
 
   struct Odd: Record, Equatable {
@@ -246,7 +246,7 @@ struct LostUpdateTests {
     var elsewhere = ada
     elsewhere.id = 77
     #expect(caught { try store.save(&elsewhere, ifUnchanged: ada) }?.code == .idChanged)
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
   }
 
   @Test("The same without blocking a task")
@@ -266,7 +266,7 @@ struct LostUpdateTests {
       } catch let error as LarchError { #expect(error.code == .conflict) }
       let second = note
       note.text = "d"
-      try await store.save(&note, ifUnchanged: second)
+      try await note.save(ifUnchanged: second, in: store)
       #expect(try Note.find(note.id)?.text == "d")
     }
   }

@@ -62,23 +62,23 @@ struct RecordStateTests {
     let store = try Fixtures.store()
     try Store.with(store) {
       var ada = Person(name: "Ada")
-      #expect(try ada.state == .new)
-      try AmbientStore().save(&ada)
+      #expect(try ada.state() == .new)
+      try ada.save()
       ada.name = "Augusta"
-      #expect(try ada.state == .changed)
+      #expect(try ada.state() == .changed)
       #expect(
         try ada.changes().map(\.description) == [
           "name: \"Ada\" -> \"Augusta\""
         ])
       try Store.transaction {
-        try AmbientStore().save(&ada)
-        #expect(try ada.state == .unchanged)
+        try ada.save()
+        #expect(try ada.state() == .unchanged)
         throw Rollback()
       }
-      #expect(try ada.state == .changed)
+      #expect(try ada.state() == .changed)
     }
     let ada = Person(name: "Ada")
-    #expect(caught { _ = try ada.state }?.code == .noDefaultStore)
+    #expect(caught { _ = try ada.state() }?.code == .noDefaultStore)
   }
 
   /// Its field shows no kind while it is nil, so its first value makes another shape.
@@ -238,7 +238,7 @@ struct RecordStateTests {
       }
       #expect(code?.underlying != nil || code?.code == .nestedWrite)
       #expect(try tx.state(of: curious) == .unchanged)
-      #expect(try tx.count(Curious.self) == 1)
+      #expect(try tx.count(Curious.all) == 1)
     }
   }
 }

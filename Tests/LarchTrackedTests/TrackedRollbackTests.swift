@@ -19,7 +19,7 @@ struct TrackedRollbackTests {
     }
     #expect(ada.state == .new && !ada.id.isAssigned && ada.stored == nil)
     #expect(try ada.persist(in: store) == .inserted)
-    #expect(try store.count(Person.self) == 1)
+    #expect(try store.count(Person.all) == 1)
     #expect(try store.find(Person.self, ada.id) == ada.value)
   }
 
@@ -184,7 +184,7 @@ struct TrackedRollbackTests {
     #expect(runs.withLock { $0 } > 1)
     #expect(try store.find(Person.self, ada.id) == ada.value && ada.state == .unchanged)
     #expect(pages.allSatisfy { $0.state == .unchanged && $0.pending.count == 1 })
-    #expect(try store.count(Person.self) == 1)
+    #expect(try store.count(Person.all) == 1)
   }
 
   @Test("What is read in a transaction that had changed something and is undone is uncertain")
@@ -214,7 +214,7 @@ struct TrackedRollbackTests {
     #expect(late?.state == .unchanged)
     #expect(gone?.state == .changed)
     #expect(try gone?.persist(in: store) == .inserted)
-    #expect(try store.count(Person.self) == 2)
+    #expect(try store.count(Person.all) == 2)
     #expect(gone?.state == .unchanged)
   }
 
@@ -314,6 +314,6 @@ struct TrackedRollbackTests {
       #expect(guarded.state == .new && !guarded.id.isAssigned)
       #expect(Guarded.inner.withLock { $0 }?.state == .new)
     }
-    #expect(try store.count(Page.self) == 0)
+    #expect(try store.count(Page.all) == 0)
   }
 }

@@ -38,7 +38,7 @@ struct TrackedTests {
     #expect(ada.state == .new)
     #expect(try ada.persist(in: store) == .inserted)
     #expect(ada.id == 1 && ada.state == .unchanged)
-    #expect(try store.count(Person.self) == 1)
+    #expect(try store.count(Person.all) == 1)
   }
 
   @Test("A change that is taken back is none")
@@ -60,7 +60,7 @@ struct TrackedTests {
     ada.markDeleted()
     #expect(ada.state == .deleted)
     #expect(try ada.persist(in: store) == nil)
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
     ada.revert()
     #expect(ada.state == .new)
   }
@@ -189,7 +189,7 @@ struct TrackedTests {
     #expect(caught { try ada.persist(in: store) }?.code == .idChanged)
     ada.markDeleted()
     #expect(try ada.persist(in: store) == .deleted)
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
 
     var page = Tracked(Page(id: "a"))
     try page.persist(in: store)

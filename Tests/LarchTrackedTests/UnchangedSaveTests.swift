@@ -56,8 +56,8 @@ struct UnchangedSaveTests {
     try expectUntouched(store) { try store.save(&ada) }
     try expectUntouched(store) { try store.save(&note) }
     try Store.with(store) {
-      try expectUntouched(store) { try AmbientStore().save(&article) }
-      try expectUntouched(store) { try Store.transaction { try AmbientStore().save(&page) } }
+      try expectUntouched(store) { try article.save() }
+      try expectUntouched(store) { try Store.transaction { try page.save() } }
     }
   }
 

@@ -111,7 +111,7 @@ struct VersionedTests {
     try store.delete(topic)
     let now = try #require(try store.find(Entry.self, entry.id))
     #expect(now.version == 3 && now.topicID == nil && now.count == 1)
-    let found = try store.findOrCreate(by: \.key, "k") { Entry(key: "k") }
+    let found = try store.findOrCreate(by: \.key, equals: "k") { Entry(key: "k") }
     #expect(found.version == 1)
     try store.delete(entry)  // compares nothing
     #expect(try !store.exists(Entry.self, entry.id))

@@ -115,7 +115,7 @@ import Testing
     #expect(outcome.output == (try store.explain(typed, running: true)) + "\n")
     #expect(outcome.output.contains("index city_age"))
     let typedCount = try store.explain(
-      counting: Resident.where { $0.city == "London" }, running: true)
+      Resident.where { $0.city == "London" }, counting: true, running: true)
     #expect(counted.output == typedCount + "\n")
   }
 

@@ -58,7 +58,7 @@ import Testing
           samePlans += 1
           #expect(try store.explain(typed, running: true) == found.plan, "seed \(seed): \(text)")
           #expect(
-            try store.explain(counting: typed, running: true) == found.planOfCount,
+            try store.explain(typed, counting: true, running: true) == found.planOfCount,
             "seed \(seed): \(text)")
         }
       }

@@ -19,23 +19,23 @@ struct OwnRuleTests {
       Validate(\.number, .range(0...9))
       Validate("busy") { busy in
         switch busy.text {
-        case "count": return try AmbientStore().count(Busy.self) < 2
+        case "count": return try Busy.all.count() < 2
         case "throw": throw Failure()
         case "read":
-          return try AmbientStore().fetch(Busy.where { $0.text == "read" }).isEmpty
+          return try Busy.where { $0.text == "read" }.fetch().isEmpty
         case "save":
           var other = Busy(text: "other", number: busy.number)
-          try AmbientStore().save(&other)
+          try other.save()
           return busy.number < 5
         case "self":
           var same = busy
           same.text = "same"
-          try AmbientStore().save(&same)
+          try same.save()
           return true
         case "delete":
-          try AmbientStore().delete(Busy.self, busy.id)
+          try Busy.delete(busy.id)
           return true
-        case "valid": return try AmbientStore().isValid(Busy(text: "count"))
+        case "valid": return try Busy(text: "count").isValid
         default: return true
         }
       }
@@ -113,7 +113,7 @@ struct OwnRuleTests {
     var id = 0
     var name = ""
     var key: String {
-      (try? AmbientStore().count(Keyed.self)).map(String.init) ?? name.lowercased()
+      (try? Keyed.all.count()).map(String.init) ?? name.lowercased()
     }
     static let schema = Schema<Keyed> {
       Validate(\.key, .uniqueness, .length(1...), name: "key")

@@ -37,7 +37,7 @@ struct UniquenessTests {
           "aliases already_exists",
         ])
       #expect(second.id == RecordID())
-      #expect(try store.count(User.self) == 1)
+      #expect(try store.count(User.all) == 1)
       second = User(email: "c@d", number: 1)
       second.team = 1
       try store.save(&second)
@@ -121,7 +121,7 @@ struct UniquenessTests {
         var again = User(email: "a")
         try tx.save(&again)
       }
-      #expect(try store.count(User.self) == 1)
+      #expect(try store.count(User.all) == 1)
       try store.expectSound()
     }
   }

@@ -85,7 +85,7 @@ struct WritePathTests {
     try withStore { store in
       #expect(
         refused {
-          _ = try store.findOrCreate(by: \.city, "Rome") { Person(city: "Rome") }
+          _ = try store.findOrCreate(by: \.city, equals: "Rome") { Person(city: "Rome") }
         } == ["name cant_be_blank"])
       var acme = Company(name: "Acme")
       try store.save(&acme)
@@ -167,7 +167,7 @@ struct WritePathTests {
       try store.save(&ada)
       ada.name = ""
       try store.delete(ada)
-      #expect(try store.count(Person.self) == 0)
+      #expect(try store.count(Person.all) == 0)
       try store.erase(Person.self)
     }
   }

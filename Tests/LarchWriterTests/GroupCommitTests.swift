@@ -65,7 +65,7 @@ struct GroupCommitTests {
       tasks.append(
         Task {
           try await store.write { tx in
-            let count = try tx.count(Entry.self)
+            let count = try tx.count(Entry.all)
             var entry = Entry(number: number)
             try tx.insert(&entry)
             if number % 2 == 0 { throw Stop() }
@@ -121,7 +121,7 @@ struct GroupCommitTests {
     let before = try store.lastCommit()
     let order = Locked<[String]>([])
     @Sendable func note(_ name: String) { order.withLock { $0.append(name) } }
-    let first = Task { try await store.write { tx in note("first \(try tx.count(Entry.self))") } }
+    let first = Task { try await store.write { tx in note("first \(try tx.count(Entry.all))") } }
     try await store.untilWaiting(1)
     let ended = DispatchSemaphore(value: 0)
     let asked = store.turnsAsked()

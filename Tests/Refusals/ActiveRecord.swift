@@ -20,20 +20,22 @@ func asynchronous() async throws {
   var ada = Person(name: "Ada")
   try ada.save()  // error: expression is 'async' but is not marked with 'await'
   try await ada.save()
-  try Person.deleteAll()  // error: expression is 'async' but is not marked with 'await'
+  try Person.all.delete()  // error: expression is 'async' but is not marked with 'await'
   // Reading does not wait for the disk to be flushed.
   let people = try Person.all.fetch()
   try await Store.transaction {
     // In here all are the synchronous ones.
     for var person in people { try person.save() }
-    try Person.deleteAll()
+    try Person.all.delete()
   }
   var count = 0
   try await Store.transaction { count += 1 }  // error: mutation of captured var 'count'
   try blocking(&count)
 }
 
-func blocking(_ count: inout Int) throws { try Store.transaction { count = try Person.count() } }
+func blocking(_ count: inout Int) throws {
+  try Store.transaction { count = try Person.all.count() }
+}
 
 actor Desk {
   var person = Person(name: "Ada")

@@ -13,24 +13,29 @@ func ofStores(_ store: Store, _ tag: Tag) async throws {
   var one = tag
   let others = tag.related(Tag.others)
   try store.write { tx in try tx.erase(Tag.self) }  // error: 'async' but is not marked
-  try store.save(&one)  // error: 'async' but is not marked
-  try store.insert(&one)  // error: 'async' but is not marked
-  try store.update(tag)  // error: 'async' but is not marked
-  try store.update(&one)  // error: 'async' but is not marked
-  try store.delete(tag)  // error: 'async' but is not marked
-  try store.delete(Tag.self, tag.id)  // error: 'async' but is not marked
-  try store.delete(Tag.all)  // error: 'async' but is not marked
-  try store.update(Tag.all) { $0.name = "b" }  // error: 'async' but is not marked
-  try store.erase(Tag.self)  // error: 'async' but is not marked
-  _ = try store.findOrCreate(by: \.name, "a") { Tag(name: "a") }  // error: not marked
-  try store.add(tag.id, to: others)  // error: 'async' but is not marked
-  try store.add(tag, to: others)  // error: 'async' but is not marked
-  try store.add(&one, to: others)  // error: 'async' but is not marked
-  try store.add(contentsOf: [tag.id], to: others)  // error: 'async' but is not marked
-  try store.remove(tag.id, from: others)  // error: 'async' but is not marked
-  try store.remove(tag, from: others)  // error: 'async' but is not marked
-  try store.removeAll(from: others)  // error: 'async' but is not marked
-  try store.replace(others, with: [tag.id])  // error: 'async' but is not marked
+  try store.save(&one)  // error: use `try await
+  try store.insert(&one)  // error: use `try await
+  try store.update(tag)  // error: use `try await
+  try store.update(&one)  // error: use `try await
+  try store.delete(tag)  // error: use `try await
+  try store.delete(Tag.self, tag.id)  // error: use `try await
+  try store.delete(Tag.all)  // error: use `try await
+  try store.update(Tag.all) { $0.name = "b" }  // error: use `try await
+  try store.erase(Tag.self)  // error: use `try await
+  _ = try store.findOrCreate(by: \.name, equals: "a") { Tag(name: "a") }  // error: use `try await
+  try others.add(tag.id, in: store)  // error: use `try await
+  try others.add(&one)  // error: use `try await
+  try others.remove(tag)  // error: use `try await
+  try others.removeAll()  // error: use `try await
+  try others.replace(with: [tag.id])  // error: use `try await
+  try store.add(tag.id, to: others)  // error: use `try await
+  try store.add(tag, to: others)  // error: use `try await
+  try store.add(&one, to: others)  // error: use `try await
+  try store.add(contentsOf: [tag.id], to: others)  // error: use `try await
+  try store.remove(tag.id, from: others)  // error: use `try await
+  try store.remove(tag, from: others)  // error: use `try await
+  try store.removeAll(from: others)  // error: use `try await
+  try store.replace(others, with: [tag.id])  // error: use `try await
   _ = try store.importJSON(Tag.self, from: .text("[]"))  // error: 'async' but is not marked
   try store.sync()  // error: 'async' but is not marked
   try store.backup(to: "copy.larch")  // error: 'async' but is not marked
@@ -50,11 +55,9 @@ func ofRecords(_ tag: Tag) async throws {
   try tag.delete()  // error: 'async' but is not marked
   _ = try tag.saved()  // error: 'async' but is not marked
   _ = try tag.inserted()  // error: 'async' but is not marked
-  _ = try tag.updated()  // error: 'async' but is not marked
   try Tag.delete(tag.id)  // error: 'async' but is not marked
-  try Tag.deleteAll()  // error: 'async' but is not marked
   try Tag.erase()  // error: 'async' but is not marked
-  _ = try Tag.findOrCreate(by: \.name, "a") { Tag(name: "a") }  // error: not marked
+  _ = try Tag.findOrCreate(by: \.name, equals: "a") { Tag(name: "a") }  // error: not marked
   try Tag.all.delete()  // error: 'async' but is not marked
   try Tag.all.update { $0.name = "b" }  // error: 'async' but is not marked
 }
@@ -62,6 +65,7 @@ func ofRecords(_ tag: Tag) async throws {
 // Without an `await` in it, the closure of a task counts as a synchronous one.
 func inTasks(_ store: Store) {
   Task { try store.write { try $0.erase(Tag.self) } }  // error: use `try await`
+  Task { try store.delete(Tag.all) }  // error: use `try await
   Task { try await store.write { try $0.erase(Tag.self) } }
   Task { try store.erase(Tag.self) }  // error: use `try await`
   Task {
@@ -76,17 +80,19 @@ func inTasks(_ store: Store) {
 
 // The right way is open, and in the closure of a write all are the synchronous ones.
 func asItShouldBe(_ store: Store, _ tag: Tag) async throws {
-  var one = try await store.findOrCreate(by: \.name, "a") { Tag(name: "a") }
-  try await store.add(&one, to: tag.related(Tag.others))
-  try await store.replace(tag.related(Tag.others), with: [one.id])
+  var one = try await Tag.findOrCreate(by: \.name, equals: "a", in: store) { Tag(name: "a") }
+  one.name = "c"
+  try await one.save(in: store)
+  try await Tag.where { $0.name == "d" }.delete(in: store)
   try await store.write { tx in
-    var other = try tx.findOrCreate(by: \.name, "b") { Tag(name: "b") }
+    try tx.replace(tag.related(Tag.others), with: [tag.id])
+    var other = try tx.findOrCreate(by: \.name, equals: "b") { Tag(name: "b") }
     try tx.add(&other, to: tag.related(Tag.others))
   }
 }
 
 func synchronous(_ store: Store, _ tag: Tag) throws {
-  var one = try store.findOrCreate(by: \.name, "a") { Tag(name: "a") }
+  var one = try store.findOrCreate(by: \.name, equals: "a") { Tag(name: "a") }
   try store.add(&one, to: tag.related(Tag.others))
   try store.removeAll(from: tag.related(Tag.others))
 }

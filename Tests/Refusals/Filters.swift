@@ -63,7 +63,7 @@ func noCondition() {
 func noOrder() {
   _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
   _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
-  _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextField'
+  _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextValue'
   _ = Person.all.sorted(by: \.company)  // error: static member 'company' cannot be used
   _ = Person.all.sorted(by: \.company.nmae)  // error: has no dynamic member 'nmae'
   _ = Person.all.sorted(by: \.company.address)  // error: that 'Address' conform to 'IndexKey'

@@ -20,4 +20,4 @@ func run() async throws {
   try await store.write { try $0.erase(Tag.self) }
 }
 try await run()
-print(try store.count(Tag.self))
+print(try store.count(Tag.all))

@@ -18,7 +18,7 @@ let lengthOfANumber = Validate<Person>(
 let presenceOfANumber = Validate<Person>(
   \.age, .presence)  // error: requires that 'Int' conform to 'PresenceField'
 let formatOfANumber = Validate<Person>(
-  \.age, .format(/a/))  // error: requires that 'Int' conform to 'TextField'
+  \.age, .format(/a/))  // error: requires that 'Int' conform to 'TextValue'
 let rangeOfAnotherType = Validate<Person>(
   \.name, .range(1...2))  // error: the range is not of the type of the field
 let listOfAnotherType = Validate<Person>(

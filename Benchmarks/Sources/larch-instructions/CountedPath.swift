@@ -103,7 +103,7 @@ extension CountedPath {
       let people = (1...1_000).map { person(pass * 1_000 + $0) }
       return {
         for person in people {
-          let found = try store.find(Person.self, by: \.email, person.email)
+          let found = try store.find(Person.self, by: \.email, equals: person.email)
           try expect(found?.name == person.name, "find by unique")
         }
       }

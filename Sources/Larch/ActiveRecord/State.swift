@@ -1,26 +1,28 @@
 extension Record {
-  /// How the record stands to what the ambient store has under its id. See
+  /// How the record stands to what is stored under its id. See
   /// ``RecordReading/state(of:)``.
-  ///
-  /// A type with a property of this name has its own; ask `AmbientStore().state(of: record)` there.
   ///
   /// - Throws: `.noDefaultStore`; as ``RecordReading/state(of:)``.
   /// - Complexity: as ``RecordReading/state(of:)``.
-  public var state: RecordState {
-    get throws { try AmbientStore().state(of: self) }
+  public func state(in reader: some RecordReading = AmbientStore()) throws -> RecordState {
+    try reader.state(of: self)
   }
 
-  /// The fields that the record and what the ambient store has under its id differ in. See
+  /// The fields that the record and what is stored under its id differ in. See
   /// ``RecordReading/changes(of:)``.
   ///
   /// - Throws: `.noDefaultStore`; as ``RecordReading/changes(of:)``.
   /// - Complexity: as ``RecordReading/changes(of:)``.
-  public func changes() throws -> [FieldChange] { try AmbientStore().changes(of: self) }
+  public func changes(in reader: some RecordReading = AmbientStore()) throws -> [FieldChange] {
+    try reader.changes(of: self)
+  }
 
-  /// The record, to be edited, reverted and persisted, compared with what the ambient store has
-  /// under its id. See ``Tracked``.
+  /// The record, to be edited, reverted and persisted, compared with what is stored under
+  /// its id. See ``Tracked``.
   ///
-  /// - Throws: `.noDefaultStore`; as ``ReadTransaction/find(_:_:)``.
-  /// - Complexity: as ``ReadTransaction/find(_:_:)``.
-  public func tracked() throws -> Tracked<Self> { try Tracked(self, in: AmbientStore()) }
+  /// - Throws: `.noDefaultStore`; as ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
+  public func tracked(in reader: some RecordReading = AmbientStore()) throws -> Tracked<Self> {
+    try Tracked(self, in: reader)
+  }
 }

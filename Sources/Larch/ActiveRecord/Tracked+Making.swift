@@ -8,8 +8,8 @@ extension Tracked {
   ///
   /// For a record that comes from elsewhere: a form, a file, another program.
   ///
-  /// - Throws: as ``ReadTransaction/find(_:_:)``.
-  /// - Complexity: as ``ReadTransaction/find(_:_:)``.
+  /// - Throws: as ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
   public init(_ record: R, in reader: some RecordReading) throws {
     guard !record.id._isUnassigned,
       let stored = try reader.tracked(R.self, record.id)
@@ -45,8 +45,8 @@ extension ReadTransaction {
 extension RecordReading {
   /// The record with this id, tracked, or nil. See ``Tracked``.
   ///
-  /// - Throws: as ``ReadTransaction/find(_:_:)``.
-  /// - Complexity: as ``ReadTransaction/find(_:_:)``.
+  /// - Throws: as ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
   public func tracked<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> Tracked<R>? {
     try _reading { tx in
       try tx.find(type, id).map { Tracked(read: $0, tx.outcomeOfReads) }
@@ -55,8 +55,8 @@ extension RecordReading {
 
   /// The records of a query, tracked, in its order. See ``Tracked``.
   ///
-  /// - Throws: as ``fetch(_:)-(Query<R>)``.
-  /// - Complexity: as ``fetch(_:)-(Query<R>)``.
+  /// - Throws: as ``fetch(_:)``.
+  /// - Complexity: as ``fetch(_:)``.
   public func fetchTracked<R: Record>(_ query: Query<R>) throws -> [Tracked<R>] {
     try _reading { tx in
       let outcome = tx.outcomeOfReads

@@ -15,10 +15,10 @@ extension Tracked {
   /// - Throws: `.recordNotFound` for a changed record that somebody else deleted, `.idExists` for a
   ///   new one whose id is taken, `.idChanged` for a stored one that got another id,
   ///   `.decodingFailed` where the stored record cannot be read; as
-  ///   ``WriteTransaction/insert(_:)``, `WriteTransaction.update(_:)` and
-  ///   ``WriteTransaction/delete(_:_:)``. The record is then as it was before.
-  /// - Complexity: as ``state``; where something is done, as ``WriteTransaction/save(_:)`` or
-  ///   ``WriteTransaction/delete(_:_:)``, and for an update also a read of the stored record.
+  ///   ``RecordWriting/insert(_:)``, `RecordWriting.update(_:)` and
+  ///   ``RecordWriting/delete(_:_:)``. The record is then as it was before.
+  /// - Complexity: as ``state``; where something is done, as ``RecordWriting/save(_:)`` or
+  ///   ``RecordWriting/delete(_:_:)``, and for an update also a read of the stored record.
   @available(
     *, noasync,
     message:
@@ -49,7 +49,7 @@ extension Tracked {
   ) async throws -> RecordChange? {
     settle()
     guard let task = try PersistTask(self) else { return nil }
-    let store = try store ?? AmbientStore.chosen()
+    let store = try AmbientStore.chosen(store)
     return take(try await store.writeSuspending { try task.run(in: $0) })
   }
 
@@ -61,8 +61,8 @@ extension Tracked {
   /// Makes the record what is stored under its id now, and takes ``markDeleted()`` back.
   ///
   /// - Throws: `.recordNotFound` when nothing is stored; `.idUnassigned` for a record that never
-  ///   was; as ``ReadTransaction/find(_:_:)``. The record is then as it was before.
-  /// - Complexity: as ``ReadTransaction/find(_:_:)``.
+  ///   was; as ``RecordReading/find(_:_:)->R?``. The record is then as it was before.
+  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
   public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
     settle()
     let id = known.standing == .stored ? known.record.id : current.id

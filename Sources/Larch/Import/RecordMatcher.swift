@@ -32,7 +32,7 @@ struct RecordMatcher<R: Record> {
       Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
       // Nothing is equal to nil or NaN, of which there may be many.
       if tx.context.idWriter.hasNil { return nil }
-      return try tx.find(R.self, by: field, value)
+      return try tx.find(R.self, by: field, equals: value)
     }
     var path: [String]?
     if case .stored(let names, _) = FieldNaming.storedPath(of: field) { path = names }

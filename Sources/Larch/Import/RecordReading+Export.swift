@@ -19,8 +19,8 @@ extension RecordReading {
   ///   - progress: called for about every 256 KiB.
   /// - Returns: how many records were written.
   /// - Throws: `.encodingFailed`, `.accessDenied`, `.unsuitableFile`, `.fileNotFound` for a directory that is not
-  ///   there, `.diskFull`; as ``fetch(_:)-(Query<R>)``. The file is as it was then.
-  /// - Complexity: as ``forEach(_:_:)-(Query<R>,_)``.
+  ///   there, `.diskFull`; as ``fetch(_:)``. The file is as it was then.
+  /// - Complexity: as ``forEach(_:_:)``.
   @discardableResult
   public func exportJSON<R: Record>(
     _ query: Query<R>, to destination: JSONDestination, options: ExportOptions = ExportOptions(),

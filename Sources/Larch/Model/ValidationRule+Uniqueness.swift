@@ -37,7 +37,7 @@ extension ValidationRule where Value: IndexableField {
   }
 }
 
-extension ValidationRule where Value: IndexableField & TextField {
+extension ValidationRule where Value: IndexableField & TextValue {
   /// As ``uniqueness``, where upper and lower case are the same.
   public static func uniqueness(
     _ option: TextIndexOption, name: String? = nil

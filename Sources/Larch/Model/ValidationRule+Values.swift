@@ -119,7 +119,7 @@ extension ValidationRule where Value: Hashable & Sendable {
 
 // MARK: Format
 
-extension ValidationRule where Value: TextField {
+extension ValidationRule where Value: TextValue {
   /// A regular expression matches the whole text; nil keeps the rule.
   ///
   /// ```swift

@@ -1,4 +1,4 @@
-extension Field where Value: TextField {
+extension Field where Value: TextValue {
   /// A regular expression matches somewhere in the text; false for nil.
   ///
   /// ```swift

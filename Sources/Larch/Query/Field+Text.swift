@@ -1,4 +1,4 @@
-extension Field where Value: TextField {
+extension Field where Value: TextValue {
   /// The text equals another one when upper and lower case are the same; false for nil.
   public func equals(_ text: String, _ option: TextIndexOption) -> Filter<Root> {
     textFilter(.equal, text, option)

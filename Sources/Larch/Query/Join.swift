@@ -73,7 +73,7 @@ public struct Join<Left: Record, Right: Record, Row>: Sendable {
 extension Join {
   /// In the order of a text of the left, with upper and lower case the same; else as
   /// ``sorted(byLeft:_:)``.
-  public func sorted<Value: TextField>(
+  public func sorted<Value: TextValue>(
     byLeft field: any KeyPath<Left, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
@@ -84,7 +84,7 @@ extension Join {
 
   /// In the order of a text of the right, with upper and lower case the same; else as
   /// ``sorted(byLeft:_:)``.
-  public func sorted<Value: TextField>(
+  public func sorted<Value: TextValue>(
     byRight field: any KeyPath<Right, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
@@ -95,7 +95,7 @@ extension Join {
 
   /// Where all fields of the order so far are the same, in the order of a text of the left, with upper
   /// and lower case the same.
-  public func then<Value: TextField>(
+  public func then<Value: TextValue>(
     byLeft field: any KeyPath<Left, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
@@ -104,7 +104,7 @@ extension Join {
 
   /// Where all fields of the order so far are the same, in the order of a text of the right, with upper
   /// and lower case the same.
-  public func then<Value: TextField>(
+  public func then<Value: TextValue>(
     byRight field: any KeyPath<Right, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {

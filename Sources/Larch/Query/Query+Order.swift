@@ -11,7 +11,7 @@ extension Query {
   }
 
   /// In the order of a text, with upper and lower case the same; else as ``sorted(by:_:)``.
-  public func sorted<Value: TextField>(
+  public func sorted<Value: TextValue>(
     by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
@@ -47,7 +47,7 @@ extension Query {
 
   /// Where all fields of the order so far are the same, in the order of a text, with upper and
   /// lower case the same.
-  public func then<Value: TextField>(
+  public func then<Value: TextValue>(
     by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {

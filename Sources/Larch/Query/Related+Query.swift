@@ -21,7 +21,7 @@ extension Related {
   }
 
   /// The related records in the order of a text, with upper and lower case the same.
-  public func sorted<Value: TextField>(
+  public func sorted<Value: TextValue>(
     by field: any KeyPath<Target, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<Target> {

@@ -18,7 +18,7 @@ extension Selection {
   }
 
   /// In the order of a text, with upper and lower case the same.
-  public func sorted<Key: TextField>(
+  public func sorted<Key: TextValue>(
     by field: any KeyPath<R, Key> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
@@ -35,7 +35,7 @@ extension Selection {
 
   /// Where all fields of the order so far are the same, in the order of a text, with upper and
   /// lower case the same.
-  public func then<Key: TextField>(
+  public func then<Key: TextValue>(
     by field: any KeyPath<R, Key> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {

@@ -1,8 +1,8 @@
 /// What calls mean that name no store: the transaction that is running on this thread, else the
 /// store of the task (``Store/with(_:_:)-(Store,()->T)``), else ``Store/default``.
 ///
-/// It reads and writes as a ``Store`` or a transaction does, so whatever takes one of these takes
-/// it too, and many take it when nothing is given: `Person.where { … }.fetch()`.
+/// It reads and writes as a ``Store`` or a transaction does. Users never name it: it is what their
+/// calls take when nothing is given, as `Person.where { … }.fetch()` does.
 ///
 /// - Inside a running ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write;
 ///   a read inside of a write of the same store is a part of that write.
@@ -14,13 +14,15 @@
 ///   chose where it was started; a detached one, or another thread, has ``Store/default``.
 ///
 /// Finding it out takes some 20 nanoseconds in a transaction, and twice that outside of one.
-public struct AmbientStore: RecordWriting, Sendable {
+@usableFromInline  // By the default arguments of what is public.
+struct AmbientStore: RecordWriting, Sendable {
   /// The same for all: what it means is found out at each call.
-  public init() {}
+  @inlinable
+  init() {}
 
   /// In the running transaction, or a snapshot of its own.
   @inlinable  // So that the closure, and with it the record, needs no second generic call.
-  public func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+  func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
     switch try _target() {
     case .transaction(let transaction): try body(transaction)
     case .store(let store): try store.read(body)
@@ -29,7 +31,7 @@ public struct AmbientStore: RecordWriting, Sendable {
 
   /// In the running transaction, or one of its own.
   @inlinable  // As above.
-  public func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
+  func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
     switch try _target() {
     case .transaction(let transaction):
       guard let writer = transaction as? WriteTransaction else { throw AmbientStore._cannotWrite() }
@@ -38,15 +40,29 @@ public struct AmbientStore: RecordWriting, Sendable {
     }
   }
 
-  /// What is running. Met by Larch; never used by you.
-  @frozen
-  public enum _Target {
+  /// In the running transaction, which puts the record back by itself, or one of its own.
+  @inlinable  // As above.
+  func _saving<R: Record>(
+    _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void
+  ) throws {
+    switch try _target() {
+    case .transaction(let transaction):
+      guard let writer = transaction as? WriteTransaction else { throw AmbientStore._cannotWrite() }
+      try body(writer, &record)
+    case .store(let store): try store._saving(&record, body)
+    }
+  }
+
+  /// What is running.
+  @usableFromInline
+  enum _Target {
     case transaction(ReadTransaction)
     case store(Store)
   }
 
-  /// What the call means. Met by Larch; never called by you.
-  public func _target() throws -> _Target {
+  /// What the call means.
+  @usableFromInline
+  func _target() throws -> _Target {
     switch RunningScope.current {
     case .transaction(let transaction): return .transaction(transaction)
     case .store(let store): return .store(store)
@@ -54,8 +70,9 @@ public struct AmbientStore: RecordWriting, Sendable {
     }
   }
 
-  /// The store outside of every transaction.
-  static func chosen() throws -> Store {
+  /// The store outside of every transaction, unless one is named.
+  static func chosen(_ named: Store? = nil) throws -> Store {
+    if let named { return named }
     if case .store(let store) = RunningScope.current { return store }
     if let store = Store.ofTask.get() ?? Store.default { return store }
     throw LarchError(
@@ -64,8 +81,9 @@ public struct AmbientStore: RecordWriting, Sendable {
     )
   }
 
-  /// The error of a write inside a read. Met by Larch; never called by you.
-  public static func _cannotWrite() -> LarchError {
+  /// The error of a write inside a read.
+  @usableFromInline
+  static func _cannotWrite() -> LarchError {
     LarchError(
       .readOnly,
       "A record cannot be written inside a read; use `Store.transaction`, or `write` instead of `read`."

@@ -41,7 +41,7 @@
 /// ``DidCommit``.
 ///
 /// Hooks run wherever records are saved or deleted one by one or by a query, and for records that
-/// a rule of an association changes or deletes. ``WriteTransaction/erase(_:)`` runs none for the
+/// a rule of an association changes or deletes. ``RecordWriting/erase(_:)`` runs none for the
 /// records of the type that it erases, but those of others that rules delete or change with them.
 /// Records with hooks that are deleted are held in memory until the end of the transaction. A stored
 /// record that its type cannot decode any more is no value to call a hook on: it is deleted without

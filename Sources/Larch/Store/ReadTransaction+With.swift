@@ -1,24 +1,17 @@
 extension ReadTransaction {
   /// Runs a query, and finds the related records of each of its records, all in one pass.
-  func run<A: Association, T>(
-    _ query: Query<A.Owner>, with association: A, from targets: Query<A.Target>,
-    _ body: (RelatedRows<A.Owner, A.Target>) throws -> T
+  func run<Owner: Record, Target: Record, T>(
+    _ query: Query<Owner>, along route: AssociationRoute.Kind, from targets: Query<Target>,
+    _ body: (RelatedRows<Owner, Target>) throws -> T
   ) throws -> T {
     try storage { _ in
-      let owners = try context.collection(of: A.Owner.self)
-      let related = try context.collection(of: A.Target.self)
-      let route = association._route.kind
-      try context.checkDeclared(route, A.Owner.self, A.Target.self)
-      guard targets.details.after == nil else {
-        throw LarchError(
-          .invalidQuery,
-          "A page token tells a place among all records, not among those of one; use offset and limit."
-        ) { $0.collection = related.stored.name }
-      }
-      let owner = RecordAccess<A.Owner>(context, owners)
+      let owners = try context.collection(of: Owner.self)
+      let related = try context.collection(of: Target.self)
+      try check(query, along: route, from: targets)
+      let owner = RecordAccess<Owner>(context, owners)
       // Planned for what it proves of the query, and for what it writes of what is gathered.
       let refined = try prepare(targets.details, for: .records, in: related)
-      let target = RecordAccess<A.Target>(context, related, with: refined.answers)
+      let target = RecordAccess<Target>(context, related, with: refined.answers)
       if gathersEntries {
         for database in try JoinPartners.databases(route, from: owners, to: related, context) {
           try writeGathered(for: database)
@@ -27,9 +20,23 @@ extension ReadTransaction {
       let partners = try JoinPartners.along(
         route, from: owners, owner, to: related, target, targets.details, context)
       defer { partners.close() }
-      return try run(query.details, of: A.Owner.self, for: .records) { run, access in
+      return try run(query.details, of: Owner.self, for: .records) { run, access in
         try body(RelatedRows(run, access, partners, target, targets.details))
       }
+    }
+  }
+
+  /// Refuses an association that no open type declares, and related records of a page.
+  func check<Owner: Record, Target: Record>(
+    _ query: Query<Owner>, along route: AssociationRoute.Kind, from targets: Query<Target>
+  ) throws {
+    _ = try live()
+    try context.checkDeclared(route, Owner.self, Target.self)
+    guard targets.details.after == nil else {
+      throw LarchError(
+        .invalidQuery,
+        "A page token tells a place among all records, not among those of one; use offset and limit."
+      ) { $0.collection = Target.collectionName }
     }
   }
 }
@@ -120,6 +127,9 @@ final class RelatedRows<Owner: Record, Target: Record> {
     place.assumingMemoryBound(to: Owner.self).initialize(
       to: try access.decode(QueryRow(id: id, record: record), of: run))
   }
+
+  /// What the query itself cost so far.
+  var ownCounters: ExecutionCounters { run.counters }
 
   /// What finding the related records cost so far.
   var counters: ExecutionCounters { partners.counters }

@@ -86,12 +86,9 @@ extension ReadTransaction: Sendable {}
 // MARK: - Reading records
 
 extension ReadTransaction {
-  /// The record with this id, or nil if there is none.
-  ///
-  /// - Throws: `.checksumMismatch` or `.decodingFailed` when the stored record cannot be read as
-  ///   the type, `.unknownCollection` when the store was not opened for it.
-  /// - Complexity: one search in the tree of the collection, O(log n).
-  public final func find<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> R? {
+  /// See ``RecordReading/find(_:_:)->R?``.
+  @usableFromInline
+  final func findRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> R? {
     // Written out, since a closure that returns the record would copy it once more.
     let context = context
     let transaction = try live()
@@ -107,24 +104,12 @@ extension ReadTransaction {
     return try context.decode(type, found, id: key, in: collection)
   }
 
-  /// Whether there is a record with this id. Reads no record.
-  ///
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
-  /// - Complexity: one search in the tree of the collection, O(log n).
-  public final func exists<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> Bool {
+  /// See ``RecordReading/exists(_:_:)``.
+  @usableFromInline
+  final func hasRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     try storage { transaction in
       let collection = try context.collection(of: type)
       return try collection.records.get(try context.key(of: id), in: transaction) != nil
-    }
-  }
-
-  /// How many records of the type there are.
-  ///
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
-  /// - Complexity: O(1).
-  public final func count<R: Record>(_ type: R.Type) throws -> Int {
-    try storage { transaction in
-      try context.collection(of: type).records.statistics(in: transaction).entries
     }
   }
 

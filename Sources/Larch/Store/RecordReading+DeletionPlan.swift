@@ -27,7 +27,7 @@ extension RecordReading {
   /// What deleting the records that the query describes would do: all of them together, as
   /// `RecordWriting.delete(_:)` does.
   ///
-  /// - Throws: as ``deletionPlan(for:_:)``, and what ``RecordReading/fetch(_:)-(Query<R>)`` throws.
+  /// - Throws: as ``deletionPlan(for:_:)``, and what ``RecordReading/fetch(_:)`` throws.
   /// - Complexity: the query, and as ``deletionPlan(for:_:)``.
   public func deletionPlan<R: Record>(for query: Query<R>) throws -> DeletionPlan {
     try _reading { tx in

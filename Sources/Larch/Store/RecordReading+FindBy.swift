@@ -2,7 +2,7 @@ extension RecordReading {
   /// The record whose field has this value; the first by id if there are several.
   ///
   /// ```swift
-  /// let ada = try store.find(Person.self, by: \.email, "ada@acme.example")
+  /// let ada = try store.find(Person.self, by: \.email, equals: "ada@acme.example")
   /// ```
   ///
   /// Where the field has a `Unique` index without case, and none with, upper and lower case are the
@@ -10,10 +10,10 @@ extension RecordReading {
   ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: two searches, O(log n), where an index is declared over this field alone; else
-  ///   that of ``first(_:)-(Query<R>)`` with `==`: without any index that begins with the field,
+  ///   that of ``first(_:)`` with `==`: without any index that begins with the field,
   ///   all records up to the first that has the value.
   public func find<R: Record, Value: IndexKey>(
-    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value
+    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, equals value: Value
   ) throws -> R? {
     try _reading { tx in try tx.find(type, value, through: keyPath) }
   }

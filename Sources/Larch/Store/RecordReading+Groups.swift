@@ -9,7 +9,7 @@ extension RecordReading {
   /// `Dictionary(grouping:by:)`, and the group has the value of their keys: 0.0 for -0.0, and a text
   /// in its composed form.
   ///
-  /// - Throws: as ``fetch(_:)-(Query<R>)``.
+  /// - Throws: as ``fetch(_:)``.
   /// - Complexity: for all records, the distinct keys of an index that begins with the field;
   ///   else as ``sum(_:of:)``. Each different value is in memory.
   public func counts<R: Record, Value: IndexKey>(

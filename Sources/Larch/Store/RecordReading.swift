@@ -4,6 +4,7 @@
 /// Only these conform, and ``WriteTransaction`` with its own changes.
 public protocol RecordReading {
   /// Runs the closure on a snapshot. Met by Larch; never called by you.
+  @_documentation(visibility: private)
   func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T
 }
 
@@ -11,11 +12,21 @@ public protocol RecordReading {
 /// ``WriteTransaction``.
 public protocol RecordWriting: RecordReading {
   /// Runs the closure as one change. Met by Larch; never called by you.
+  @_documentation(visibility: private)
   func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T
+
+  /// Runs the closure as one change, after which the record is what the closure made of it, or, when
+  /// an error is thrown, what it was. Met by Larch; never called by you.
+  @_documentation(visibility: private)
+  func _saving<R: Record>(
+    _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void
+  ) throws
 }
 
 extension ReadTransaction: RecordReading {
   /// In this transaction.
+  @_documentation(visibility: private)
+  @inlinable  // So that nothing is left of it.
   public final func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
     try body(self)
   }
@@ -23,15 +34,45 @@ extension ReadTransaction: RecordReading {
 
 extension WriteTransaction: RecordWriting {
   /// In this transaction.
+  @_documentation(visibility: private)
+  @inlinable  // As above.
   public func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T { try body(self) }
+
+  /// In this transaction, whose own saves put the record back when they fail.
+  @_documentation(visibility: private)
+  @inlinable  // As above.
+  public func _saving<R: Record>(
+    _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void
+  ) throws { try body(self, &record) }
 }
 
 extension Store: RecordWriting {
   /// In a snapshot of its own.
+  @_documentation(visibility: private)
   public func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T { try read(body) }
 
   /// In a transaction of its own.
+  @_documentation(visibility: private)
   public func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
-    try writeBlocking(.ofStore, body)
+    try writeBlocking(.storeDefault, body)
+  }
+
+  /// In a transaction of its own.
+  @_documentation(visibility: private)
+  public func _saving<R: Record>(
+    _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void
+  ) throws {
+    let original = record
+    do {
+      try writeBlocking(.storeDefault) { tx in
+        // A write may run twice: hooks change the record they began with.
+        record = original
+        try body(tx, &record)
+      }
+    } catch {
+      // The commit may fail after the record was given an id.
+      record = original
+      throw error
+    }
   }
 }

@@ -17,13 +17,12 @@ extension RecordWriting {
   ///   end of the transaction for a record that is not there, `.recordNotFound` for the record whose
   ///   property is to be set, `.unsuitableAssociation` through a join record, which has to be saved
   ///   itself, and for a property that cannot be set; `.unknownAssociation`, what
-  ///   `WriteTransaction.update(_:)` throws. Nothing is changed then.
+  ///   `RecordWriting.update(_:)` throws. Nothing is changed then.
   /// - Complexity: two searches and two entries for ``ManyToMany``; else reading and saving one
   ///   record.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add<Owner: Record, Target: Record>(
     _ id: Target.ID, to related: Related<Owner, Target>
@@ -38,8 +37,7 @@ extension RecordWriting {
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add<Owner: Record, Target: Record>(
     _ record: Target, to related: Related<Owner, Target>
@@ -55,8 +53,7 @@ extension RecordWriting {
   ///   saved once.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add<Owner: Record, Target: Record, IDs: Sequence>(
     contentsOf ids: IDs, to related: Related<Owner, Target>
@@ -71,13 +68,12 @@ extension RecordWriting {
   /// try store.add(&ada, to: acme.people)    // `ada.companyID` is set too
   /// ```
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``WriteTransaction/save(_:)``; nothing is changed
+  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``RecordWriting/save(_:)``; nothing is changed
   ///   then.
   /// - Complexity: a save, and as ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add<Owner: Record, Target: Record>(
     _ record: inout Target, to related: Related<Owner, Target>
@@ -102,13 +98,12 @@ extension RecordWriting {
   ///
   /// - Throws: `.unsuitableAssociation` where the property must hold an id, or cannot be set;
   ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, what
-  ///   `WriteTransaction.update(_:)` and, of join records, ``WriteTransaction/delete(_:_:)``
+  ///   `RecordWriting.update(_:)` and, of join records, ``RecordWriting/delete(_:_:)``
   ///   throws. Nothing is changed then.
   /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func remove<Owner: Record, Target: Record>(
     _ id: Target.ID, from related: Related<Owner, Target>
@@ -123,8 +118,7 @@ extension RecordWriting {
   /// - Complexity: as ``remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func remove<Owner: Record, Target: Record>(
     _ record: Target, from related: Related<Owner, Target>
@@ -138,8 +132,7 @@ extension RecordWriting {
   /// - Complexity: as ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a record.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func removeAll<Owner: Record, Target: Record>(
     from related: Related<Owner, Target>
@@ -156,8 +149,7 @@ extension RecordWriting {
   /// - Complexity: as adding those that are new, and removing those that are left out.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func replace<Owner: Record, Target: Record, IDs: Sequence>(
     _ related: Related<Owner, Target>, with ids: IDs

@@ -1,57 +1,10 @@
-// The same as the methods of a store or a transaction, for those who begin with the related
-// records.
-
-extension RelatedOne {
-  /// The one related record, or nil. See ``RecordReading/fetch(_:)-(RelatedOne<Owner,Target>)``.
-  ///
-  /// - Throws: as ``Related/fetch(in:)``.
-  /// - Complexity: two searches.
-  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> Target? {
-    try reader.fetch(self)
-  }
-}
+// What only related records can tell or do, for those who begin with them; what every request can is
+// in `Request`.
 
 extension Related {
-  /// The related records. See ``RecordReading/fetch(_:)-(Related<Owner,Target>)``.
-  ///
-  /// ```swift
-  /// let people = try acme.people.fetch(in: store)
-  /// ```
-  ///
-  /// - Throws: `.unknownAssociation`, `.unsavedReference`, and as ``Query/fetch(in:)``.
-  /// - Complexity: one search in the list, and one for each record.
-  public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Target] {
-    try reader.fetch(self)
-  }
-
-  /// The related record with the lowest id, or nil.
-  ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: two searches.
-  public func first(in reader: some RecordReading = AmbientStore()) throws -> Target? {
-    try reader.first(self)
-  }
-
-  /// How many related records there are. See
-  /// ``RecordReading/count(_:)-(Related<Owner,Target>)``.
-  ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: one search, whatever the length of the list.
-  public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
-    try reader.count(self)
-  }
-
-  /// Whether there is any related record.
-  ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: one search.
-  public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
-    try reader.exists(self)
-  }
-
   /// The ids of the related records, ascending.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: as ``Request/fetch(in:)``.
   /// - Complexity: one search and the ids.
   public func ids(in reader: some RecordReading = AmbientStore()) throws -> [Target.ID] {
     try reader.ids(self)
@@ -59,7 +12,7 @@ extension Related {
 
   /// Whether the record with this id is one of the related ones.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: as ``Request/fetch(in:)``.
   /// - Complexity: one search.
   public func contains(_ id: Target.ID, in reader: some RecordReading = AmbientStore()) throws
     -> Bool
@@ -69,7 +22,7 @@ extension Related {
 
   /// Whether a record is one of the related ones.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: as ``Request/fetch(in:)``.
   /// - Complexity: one search.
   public func contains(_ record: Target, in reader: some RecordReading = AmbientStore()) throws
     -> Bool
@@ -77,21 +30,10 @@ extension Related {
     try reader.contains(record.id, in: self)
   }
 
-  /// Calls the closure with each related record. See
-  /// ``RecordReading/forEach(_:_:)-(Related<Owner,Target>,_)``.
-  ///
-  /// - Throws: what `body` throws, and as ``fetch(in:)``.
-  /// - Complexity: one search for each record, in constant memory.
-  public func forEach(
-    in reader: some RecordReading = AmbientStore(), _ body: (Target) throws -> Void
-  ) throws {
-    try reader.forEach(self, body)
-  }
-
   /// Calls the closure with each id of the related records. See
   /// ``RecordReading/forEachID(of:_:)``.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(in:)``.
+  /// - Throws: what `body` throws, and as ``Request/fetch(in:)``.
   /// - Complexity: one search and the ids, in constant memory.
   public func forEachID(
     in reader: some RecordReading = AmbientStore(), _ body: (Target.ID) throws -> Void
@@ -105,8 +47,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add(_ id: Target.ID, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(id, to: self)
@@ -118,8 +59,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add(_ record: Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(record.id, to: self)
@@ -131,8 +71,7 @@ extension Related {
   /// - Complexity: as `RecordWriting.add(_:to:)`.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add(_ record: inout Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.add(&record, to: self)
@@ -144,8 +83,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/add(contentsOf:to:)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func add<IDs: Sequence>(
     contentsOf ids: IDs, in writer: some RecordWriting = AmbientStore()
@@ -160,8 +98,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func remove(_ id: Target.ID, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.remove(id, from: self)
@@ -173,8 +110,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func remove(_ record: Target, in writer: some RecordWriting = AmbientStore()) throws {
     try writer.remove(record.id, from: self)
@@ -186,8 +122,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/removeAll(from:)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func removeAll(in writer: some RecordWriting = AmbientStore()) throws {
     try writer.removeAll(from: self)
@@ -199,8 +134,7 @@ extension Related {
   /// - Complexity: as ``RecordWriting/replace(_:with:)``.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await store.add(…, to: …)` and the like; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func replace<IDs: Sequence>(with ids: IDs, in writer: some RecordWriting = AmbientStore())
     throws

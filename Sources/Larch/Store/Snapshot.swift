@@ -4,7 +4,7 @@
 /// ```swift
 /// let snapshot = try store.snapshot()
 /// defer { snapshot.end() }
-/// let before = try snapshot.count(Person.self)
+/// let before = try snapshot.count(Person.all)
 /// ```
 ///
 /// Made by ``Store/snapshot(file:line:)``. Everything that reads from a store reads from a snapshot

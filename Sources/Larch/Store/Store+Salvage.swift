@@ -3,7 +3,7 @@ internal import Foundation
 /// What ``Store/salvage(_:to:progress:)`` copied, and what it could not.
 public struct SalvageReport: Sendable {
   /// What became of one collection.
-  public struct Collection: Sendable {
+  public struct CollectionReport: Sendable {
     /// The name of the collection.
     public let name: String
     /// Records that were copied.
@@ -27,7 +27,7 @@ public struct SalvageReport: Sendable {
   }
 
   /// The collections, in the order of their names.
-  public internal(set) var collections: [Collection] = []
+  public internal(set) var collections: [CollectionReport] = []
   /// The lists of ids, in the order of their names.
   public internal(set) var lists: [Lists] = []
   /// Places in the file that could not be read: page and reason.
@@ -235,7 +235,7 @@ private final class StoreSalvage {
   private func copyRecords(
     of collection: StoredCollection, into environment: LMDBEnvironment
   ) throws {
-    var summary = SalvageReport.Collection(name: collection.name)
+    var summary = SalvageReport.CollectionReport(name: collection.name)
     let name = CatalogStorage.recordsName(collection.id)
     let damageBefore = report.damage.count
     var writer = SalvagedRecords(environment, name)

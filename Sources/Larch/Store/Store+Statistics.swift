@@ -61,7 +61,7 @@ private struct StatisticsTaker {
           name: index.name, isUnique: index.isUnique, isReady: index.state == .ready,
           keys: found.keys, tree: found.tree)
       }
-      return StoreStatistics.Collection(
+      return StoreStatistics.CollectionStatistics(
         name: stored.name,
         tree: trees.take(CatalogStorage.recordsName(stored.id))?.tree ?? .init(),
         indexes: indexes.sorted { $0.name < $1.name })

@@ -51,7 +51,7 @@ extension Store {
   )
   @discardableResult
   public static func transaction<T>(
-    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: () throws -> T
   ) throws -> T? {
     do {
@@ -88,7 +88,7 @@ extension Store {
   /// - Complexity: as the synchronous form.
   @discardableResult
   public nonisolated(nonsending) static func transaction<T: Sendable>(
-    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> T
   ) async throws -> T? {
     do {
@@ -117,7 +117,7 @@ extension Store {
   /// - Complexity: as the synchronous form, beside a change of threads.
   @discardableResult
   public nonisolated(nonsending) func write<T: Sendable>(
-    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
     do {
@@ -130,7 +130,7 @@ extension Store {
 
   /// The same, which passes on all that `body` throws.
   nonisolated(nonsending) func writeSuspending<T: Sendable>(
-    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
     try Task.checkCancellation()

@@ -27,7 +27,7 @@ extension Store {
   )
   @discardableResult
   public func write<T>(
-    durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     do {
@@ -40,7 +40,7 @@ extension Store {
 
   /// The same for callers that are synchronous, whatever calls them.
   func writeBlocking<T>(
-    _ durability: WriteDurability = .ofStore, file: StaticString = #fileID, line: UInt = #line,
+    _ durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     guard let post else { return try writeBlocking(durability, nil, body) }
@@ -91,7 +91,7 @@ extension Store {
     case .durable: return .durable
     // What a store does not flush at all is not made safer by half.
     case .relaxed: return options.durability == .none ? .none : .relaxed
-    case .ofStore: return environment.options.durability
+    case .storeDefault: return environment.options.durability
     }
   }
 

@@ -90,7 +90,7 @@ extension Store {
   /// that was never flushed would be mixed with those of others, and with them the file be lost.
   public enum WriteDurability: Sendable {
     /// What the store was opened with, ``Options/durability-swift.property``.
-    case ofStore
+    case storeDefault
     /// As ``Options/Durability-swift.enum/durable``.
     case durable
     /// As ``Options/Durability-swift.enum/relaxed``: the newest commit may be missing when the power

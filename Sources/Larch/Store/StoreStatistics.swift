@@ -41,7 +41,7 @@ public struct StoreStatistics: Sendable, Hashable {
   }
 
   /// A collection of records.
-  public struct Collection: Sendable, Hashable {
+  public struct CollectionStatistics: Sendable, Hashable {
     /// The name of the collection.
     public internal(set) var name: String
     /// The space of its records, without their indexes.
@@ -105,7 +105,7 @@ public struct StoreStatistics: Sendable, Hashable {
   /// How many slots there are.
   public internal(set) var maximumReaders = 0
   /// The collections, in the order of their names, whether the store was opened for them or not.
-  public internal(set) var collections: [Collection] = []
+  public internal(set) var collections: [CollectionStatistics] = []
   /// The associations that keep lists, in the order of their names.
   public internal(set) var associations: [Association] = []
   /// What else has pages.

@@ -1,26 +1,7 @@
 extension WriteTransaction {
-  /// Deletes the record with the id of this one, and does what the rules of its associations ask
-  /// for: see ``delete(_:_:)``.
-  ///
-  /// - Returns: whether there was one.
-  /// - Throws: as ``delete(_:_:)``.
-  /// - Complexity: as ``delete(_:_:)``.
-  @discardableResult
-  public func delete<R: Record>(_ record: R) throws -> Bool { try delete(R.self, record.id) }
-
-  /// Deletes the record with this id, and does what the rules of its associations ask for.
-  ///
-  /// Other records are deleted, or saved without their references to it, through any depth. All
-  /// of it happens, or nothing: an error leaves the transaction as it was before the call.
-  ///
-  /// - Returns: whether there was one; deleting what is not there is no error.
-  /// - Throws: `.deleteDenied` when a rule refuses because of a record that would stay;
-  ///   `.unknownCollection` when the store was not opened for the type, or for one that a rule
-  ///   acts on; what ``save(_:)`` throws for a record that loses a reference; what hooks throw.
-  /// - Complexity: O(log n) for the record, each of its index entries, and each associated record
-  ///   that a rule acts on.
-  @discardableResult
-  public func delete<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
+  /// See ``RecordWriting/delete(_:_:)``.
+  @usableFromInline
+  func deleteRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     try storage { transaction in
       let collection = try context.collection(of: type)
       let key = try context.key(of: id)
@@ -40,19 +21,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Deletes all records of the type.
-  ///
-  /// Ids are not given again. Where no rule of an association has to act, which is so when the
-  /// type only refers to others, or only is in lists of ``ManyToMany`` without rules, no record is
-  /// looked at. Else the rules are obeyed as if a query of all records were deleted.
-  ///
-  /// - Returns: how many there were.
-  /// - Throws: `.unknownCollection` when the store was not opened for the type; where rules act,
-  ///   what ``delete(_:_:)`` throws.
-  /// - Complexity: O(pages), far less than deleting each record; where rules act, as deleting a
-  ///   query of all records.
-  @discardableResult
-  public func erase<R: Record>(_ type: R.Type) throws -> Int {
+  /// See ``RecordWriting/erase(_:)``.
+  func eraseRecords<R: Record>(_ type: R.Type) throws -> Int {
     try storage { transaction in
       if context.isTakingIn { throw TransactionContext.reentered }
       let collection = try context.collection(of: type)

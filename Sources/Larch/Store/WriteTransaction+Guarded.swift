@@ -1,6 +1,7 @@
 internal import CLarch
 
 /// Whether a save inserts, updates, or does what the record needs.
+@usableFromInline
 enum SaveMode { case save, insert, update }
 
 /// The save of a record whose type asks for more than bytes: hooks, timestamps, a version, validation.

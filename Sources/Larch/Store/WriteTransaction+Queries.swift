@@ -7,14 +7,13 @@ extension RecordWriting {
   ///
   /// - Returns: how many records the query described; those that rules deleted with them are not
   ///   counted.
-  /// - Throws: `.deleteDenied`, as ``WriteTransaction/delete(_:_:)``, and what
-  ///   ``RecordReading/fetch(_:)-(Query<R>)`` throws; nothing is deleted then.
+  /// - Throws: `.deleteDenied`, as ``RecordWriting/delete(_:_:)``, and what
+  ///   ``RecordReading/fetch(_:)`` throws; nothing is deleted then.
   /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8
   ///   to 16 bytes of memory a record, four times that where rules act.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   @discardableResult
   public func delete<R: Record>(_ query: Query<R>) throws -> Int {
@@ -33,14 +32,13 @@ extension RecordWriting {
   /// stay as it is.
   ///
   /// - Returns: how many records were given to the closure.
-  /// - Throws: what `change` throws, `.uniqueConflict` and what `WriteTransaction.update(_:)`
+  /// - Throws: what `change` throws, `.uniqueConflict` and what `RecordWriting.update(_:)`
   ///   throws, `.invalidQuery` for a changed id; nothing is changed then.
   /// - Complexity: the query, and for each record reading, saving and the index entries that
   ///   differ.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   @discardableResult
   public func update<R: Record>(
@@ -55,25 +53,24 @@ extension RecordWriting {
   /// The record whose field has this value, or a new one that is inserted.
   ///
   /// ```swift
-  /// let tag = try store.findOrCreate(by: \.name, "swift") { Tag(name: "swift") }
+  /// let tag = try store.findOrCreate(by: \.name, equals: "swift") { Tag(name: "swift") }
   /// ```
   ///
   /// - Returns: the record that was found, the first by id if there are several; else the new one
   ///   with its id.
   /// - Throws: what `create` throws; `.invalidQuery` when the new record does not have the value;
-  ///   what ``WriteTransaction/insert(_:)`` throws.
-  /// - Complexity: as ``RecordReading/find(_:by:_:)``, and an insert.
+  ///   what ``RecordWriting/insert(_:)`` throws.
+  /// - Complexity: as ``RecordReading/find(_:by:equals:)``, and an insert.
   @available(
     *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+    message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
   )
   public func findOrCreate<R: Record, Value: IndexKey>(
-    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, _ value: Value,
+    _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, equals value: Value,
     create: () throws -> R
   ) throws -> R {
     try _writing { tx in
-      if let found = try tx.find(R.self, by: keyPath, value) { return found }
+      if let found = try tx.find(R.self, by: keyPath, equals: value) { return found }
       var record = try create()
       let test = tx.lookUp(
         of: keyPath, value, in: try tx.context.collection(of: R.self))

@@ -119,33 +119,8 @@ public class WriteTransaction: ReadTransaction {
 // MARK: - Changing records
 
 extension WriteTransaction {
-  /// Inserts the record, or updates the one that has its id.
-  ///
-  /// An unassigned `RecordID` is assigned. When nothing differs from what is stored, nothing is
-  /// written.
-  ///
-  /// - Throws: `.uniqueConflict` when another record holds a unique value; nothing is changed
-  ///   then. `.invalid` when the record breaks rules of its schema (see ``Validate``).
-  ///   `.encodingFailed`, `.idTooLong`, `.recordTooLarge`, `.unknownCollection`.
-  /// - Complexity: O(log n) for the record and each index entry that changes.
-  public func save<R: Record>(_ record: inout R) throws { try store(&record, .save) }
-
-  /// Saves the record where what is stored under its id still equals `original`.
-  ///
-  /// ```swift
-  /// let original = page
-  /// page.text = edited
-  /// try tx.save(&page, ifUnchanged: original)
-  /// ```
-  ///
-  /// Records are equal when the same bytes would be stored of them; the times of a ``Timestamped``
-  /// record do not count. A type with ``Versioned`` needs this form nowhere.
-  ///
-  /// - Throws: `.conflict` where something else is stored, or nothing; `.idChanged` when the two
-  ///   records have different ids; as ``save(_:)``. Nothing is changed then.
-  /// - Complexity: as ``save(_:)``, and one search in the tree of the collection; where the bytes
-  ///   differ from those of `original`, also the decoding of the stored record.
-  public func save<R: Record>(_ record: inout R, ifUnchanged original: R) throws {
+  /// See ``RecordWriting/save(_:ifUnchanged:)``.
+  func store<R: Record>(_ record: inout R, ifUnchanged original: R) throws {
     guard record.id == original.id else {
       throw LarchError(
         .idChanged,
@@ -167,33 +142,12 @@ extension WriteTransaction {
         $0.detail = state == .changed ? "the stored record differs" : "no record is stored"
       }
     }
-    try save(&record)
+    try store(&record, .save)
   }
-
-  /// Inserts the record.
-  ///
-  /// - Throws: `.idExists` when a record has its id, and what ``save(_:)`` throws.
-  /// - Complexity: as ``save(_:)``.
-  public func insert<R: Record>(_ record: inout R) throws { try store(&record, .insert) }
-
-  /// Replaces the stored record that has the id of this one.
-  ///
-  /// - Throws: `.recordNotFound` when there is none, and what ``save(_:)`` throws.
-  /// - Complexity: as ``save(_:)``.
-  public func update<R: Record>(_ record: R) throws {
-    var record = record
-    try store(&record, .update)
-  }
-
-  /// Replaces the stored record that has the id of this one, and brings the record up to date
-  /// with what hooks and ``Timestamped`` made of it.
-  ///
-  /// - Throws: as ``update(_:)-(R)``.
-  /// - Complexity: as ``save(_:)``.
-  public func update<R: Record>(_ record: inout R) throws { try store(&record, .update) }
 
   /// The one path of every save: generic as far as the bytes, then the same for all types.
-  private func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
+  @usableFromInline
+  func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
     try storage { transaction in
       let collection = try context.collection(of: R.self)
       let declarations = declarations(of: R.self, in: collection)

@@ -33,7 +33,7 @@ struct AmbientQueryTests {
       #expect(try grown.exists())
       #expect(try grown.ids() == [people[2].id, people[1].id])
       #expect(try grown.explain().contains("age"))
-      #expect(try grown.explainCount().contains("age"))
+      #expect(try grown.explain(counting: true).contains("age"))
       var names: [String] = []
       try grown.forEach { names.append($0.name) }
       #expect(names == ["c", "b"])
@@ -110,13 +110,13 @@ struct AmbientQueryTests {
   @Test("records with their related ones, and joins")
   func together() throws {
     try withPeople { acme, bolt, people throws in
-      let companies = try Company.all.fetch(with: Company.people)
+      let companies = try Company.all.with(Company.people).fetch()
       #expect(companies.map(\.0) == [acme, bolt])
       #expect(companies.map(\.1) == [people, []])
-      let employers = try Person.all.fetch(with: Person.company)
+      let employers = try Person.all.with(Person.company).fetch()
       #expect(employers.map(\.1) == [acme, acme, acme])
       var counts: [Int] = []
-      try Company.all.forEach(with: Company.people) { _, people in counts.append(people.count) }
+      try Company.all.with(Company.people).forEach { _, people in counts.append(people.count) }
       #expect(counts == [3, 0])
       let join = Person.joined(with: Company.self, on: \.companyID)
       #expect(try join.fetch().map(\.1) == [acme, acme, acme])

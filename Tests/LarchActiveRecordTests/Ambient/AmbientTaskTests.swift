@@ -58,16 +58,16 @@ struct AmbientTaskTests {
       _ = try Person(name: "in the write").saved()
       let task = Task.immediate {
         // On the thread of the write, in the middle of it: and yet not in it.
-        var counts = [try Person.count()]
+        var counts = [try Person.all.count()]
         let isOutside = RunningScope.current == nil
         await Task.yield()
         counts.append(isOutside ? 1 : 0)
         _ = try await Person(name: "in the task").saved()
-        counts.append(try Person.count())
+        counts.append(try Person.all.count())
         return counts
       }
       // The scope of the write is as it was.
-      #expect(try Person.count() == 1)
+      #expect(try Person.all.count() == 1)
       return task
     }
   }
@@ -106,7 +106,7 @@ struct AmbientTaskTests {
   private func startTask() throws -> Task<Int, any Error>? {
     try Store.transaction {
       _ = try Person(name: "in the transaction").saved()
-      return Task { try Person.count() as Int }
+      return Task { try Person.all.count() as Int }
     }
   }
 
@@ -142,7 +142,7 @@ struct AmbientTaskTests {
 
   private static func count(in store: Store, _ answer: Locked<Int?>) {
     Store.with(store) {
-      let count = try? Person.count()
+      let count = try? Person.all.count()
       answer.withLock { $0 = count }
     }
   }
@@ -164,15 +164,15 @@ struct AmbientTaskTests {
         #expect(RunningScope.current == nil)
       }
     }
-    #expect(try a.count(Person.self) == 20)
-    #expect(try b.count(Person.self) == 40)
+    #expect(try a.count(Person.all) == 20)
+    #expect(try b.count(Person.all) == 40)
   }
 
   @Test("200 tests at once have a store each", arguments: 0..<200)
   func ownStore(_ number: Int) async throws {
     let store = try Ambient.store()
     try await Store.with(store) {
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
       for round in 0..<3 {
         _ = try await Person(name: "\(round)", age: number).saved()
         await Task.yield()
@@ -181,7 +181,7 @@ struct AmbientTaskTests {
           #expect(try Person.where { $0.age != number }.count() == 0)
         }
       }
-      #expect(try Person.count() == 6)
+      #expect(try Person.all.count() == 6)
     }
   }
 
@@ -196,7 +196,7 @@ struct AmbientTaskTests {
             sched_yield()
           }
           let isOwn = try store.fetch(Person.all).allSatisfy { $0.age == number }
-          if try !isOwn || Person.count() != 5 { throw Ambient.Failure() }
+          if try !isOwn || Person.all.count() != 5 { throw Ambient.Failure() }
         }
       } catch { failures.withLock { $0 += 1 } }
     }

@@ -18,7 +18,7 @@ struct AmbientTransactionTests {
       let before = try lastID(store)
       let count = try Store.transaction { () throws in
         for name in ["a", "b", "c"] { _ = try Person(name: name).saved() }
-        return try Person.count()
+        return try Person.all.count()
       }
       #expect(count == 3)
       #expect(try lastID(store) == before + 1)
@@ -36,13 +36,13 @@ struct AmbientTransactionTests {
         #expect(try tx.find(Person.self, ada.id) == ada)
         try? tx.savepoint {
           _ = try Person(name: "Eve").saved()
-          #expect(try tx.count(Person.self) == 2)
+          #expect(try tx.count(Person.all) == 2)
           throw Ambient.Failure()
         }
         #expect(try Person.all.fetch() == [ada])
       }
-      #expect(try store.count(Person.self) == 1)
-      #expect(try Person.count() == 0)
+      #expect(try store.count(Person.all) == 1)
+      #expect(try Person.all.count() == 0)
     }
   }
 
@@ -69,14 +69,14 @@ struct AmbientTransactionTests {
         throw Rollback()
       }
       #expect(result == nil)
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
       // It ends a write of a store in the same way.
       try Ambient.store().write { tx throws in
         var eve = Person(name: "Eve")
         try tx.save(&eve)
         throw Rollback()
       }
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
       // A write that owes a result has none to give: there it is an error as any other.
       #expect(throws: Rollback.self) {
         let _: Int = try Ambient.store().write { _ in throw Rollback() }
@@ -97,12 +97,12 @@ struct AmbientTransactionTests {
             throw Rollback()
           }
           #expect(innermost == nil)
-          #expect(try Person.count() == 2)
+          #expect(try Person.all.count() == 2)
         }
         #expect(inner != nil)
         #expect(throws: Ambient.Failure.self) {
           try Store.transaction { () throws in
-            try Person.deleteAll()
+            try Person.all.delete()
             throw Ambient.Failure()
           }
         }
@@ -124,7 +124,7 @@ struct AmbientTransactionTests {
         try Store.transaction { _ = try Person(name: "inner").saved() }
         throw Rollback()
       }
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
     }
   }
 
@@ -154,17 +154,17 @@ struct AmbientTransactionTests {
         while try Self.isEmpty(store) == false { Thread.sleep(forTimeInterval: 0.001) }
         #expect(try Person.all.fetch() == [ada])
         #expect(try Person.find(ada.id) == ada)
-        #expect(try Person.count() == 1)
+        #expect(try Person.all.count() == 1)
         #expect(try Ambient.code { try ada.save() } == .readOnly)
         #expect(try Ambient.code { try ada.insert() } == .readOnly)
         #expect(try Ambient.code { try ada.update() } == .readOnly)
         #expect(try Ambient.code { try ada.delete() } == .readOnly)
-        #expect(try Ambient.code { try Person.deleteAll() } == .readOnly)
+        #expect(try Ambient.code { try Person.all.delete() } == .readOnly)
         #expect(try Ambient.code { try Person.erase() } == .readOnly)
         #expect(try Ambient.code { try Person.all.update { $0.age += 1 } } == .readOnly)
         #expect(try Ambient.code { try Store.transaction {} } == .readOnly)
       }
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
     }
   }
 
@@ -173,7 +173,7 @@ struct AmbientTransactionTests {
     let answer = Locked(false)
     let done = DispatchSemaphore(value: 0)
     Thread {
-      let isEmpty = (try? store.count(Person.self)) == 0
+      let isEmpty = (try? store.count(Person.all)) == 0
       answer.withLock { $0 = isEmpty }
       done.signal()
     }.start()
@@ -187,13 +187,13 @@ struct AmbientTransactionTests {
       try Store.transaction { () throws in
         var ada = try Person(name: "Ada").saved()
         try store.read { tx throws in
-          #expect(try tx.count(Person.self) == 1)
-          #expect(try Person.count() == 1)
+          #expect(try tx.count(Person.all) == 1)
+          #expect(try Person.all.count() == 1)
           ada.name = "Eve"
           try ada.save()
         }
-        #expect(try Person.count() == 1)
-        #expect(try Person.first?.name == "Eve")
+        #expect(try Person.all.count() == 1)
+        #expect(try Person.all.first()?.name == "Eve")
       }
     }
   }
@@ -211,12 +211,12 @@ struct AmbientTransactionTests {
         try Store.with(a) { () throws in
           _ = try Person(name: "a2").saved()
           try b.read { _ throws in
-            #expect(try Person.count() == 2)
-            try Store.with(a) { () throws in #expect(try Person.count() == 2) }
+            #expect(try Person.all.count() == 2)
+            try Store.with(a) { () throws in #expect(try Person.all.count() == 2) }
           }
         }
       }
-      #expect(try b.count(Person.self) == 2)
+      #expect(try b.count(Person.all) == 2)
       _ = try Person(name: "a3").saved()
     }
     try Store.with(b) { () throws in
@@ -237,7 +237,7 @@ struct AmbientTransactionTests {
       try? Store.with(b) { throw Ambient.Failure() }
       _ = try Person(name: "a").saved()
     }
-    #expect(try a.count(Person.self) == 1)
+    #expect(try a.count(Person.all) == 1)
     #expect(RunningScope.current == nil)
   }
 
@@ -250,14 +250,14 @@ struct AmbientTransactionTests {
       try a.write { tx throws in
         _ = try Person(name: "a").saved()
         tx.afterCommit {
-          count = try? Person.count()
+          count = try? Person.all.count()
           _ = try? Person(name: "after").saved()
         }
       }
     }
     #expect(count == 1)
-    #expect(try a.count(Person.self) == 2)
-    #expect(try b.count(Person.self) == 0)
+    #expect(try a.count(Person.all) == 2)
+    #expect(try b.count(Person.all) == 0)
   }
 
   @Test("a closure that runs twice leaves its records right")
@@ -310,7 +310,7 @@ struct AmbientTransactionTests {
         }
       }
       #expect(runs > 1)
-      #expect(try Note.count() == 201)
+      #expect(try Note.all.count() == 201)
       #expect(try Note.find(first.id)?.text == "first")
       // One save by itself that is too large for the map.
       var large = Note(text: String(repeating: "x", count: 8 << 20))

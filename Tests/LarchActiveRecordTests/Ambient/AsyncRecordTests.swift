@@ -23,36 +23,45 @@ struct AsyncRecordTests {
       try await eve.insert()
       let bob = try await Person(name: "Bob").saved()
       let grace = try await Person(name: "Grace").inserted()
-      let older = try await Person(id: grace.id, name: "Grace", age: 9).updated()
+      let older = try await Person(id: grace.id, name: "Grace", age: 9).saved()
       #expect(try Person.all.fetch() == [ada, eve, bob, older])
-      let found = try await Person.findOrCreate(by: \.name, "Bob") { Person(name: "Bob") }
+      let found = try await Person.findOrCreate(by: \.name, equals: "Bob") { Person(name: "Bob") }
       #expect(found == bob)
       #expect(try await Person.where { $0.age > 0 }.update { $0.age += 1 } == 2)
       #expect(try await Person.where { $0.age == 10 }.delete() == 1)
       #expect(try await ada.delete())
       #expect(try await !Person.delete(ada.id))
-      #expect(try await Person.deleteAll() == 2)
+      #expect(try await Person.all.delete() == 2)
       #expect(try await Person.erase() == 0)
     }
   }
 
-  @Test("a store has them too")
+  @Test("they take a store too")
   func storeVerbs() async throws {
     let store = try Ambient.store()
     var ada = Person(name: "Ada")
-    try await store.save(&ada)
+    try await ada.save(in: store)
     ada.age = 1
-    try await store.update(ada)
+    try await ada.update(in: store)
+    #expect(try store.find(Person.self, ada.id)?.age == 1)
+    let before = ada
     ada.age = 2
-    try await store.update(&ada)
+    try await ada.save(ifUnchanged: before, in: store)
     var eve = Person(name: "Eve")
-    try await store.insert(&eve)
+    try await eve.insert(in: store)
     #expect(try store.fetch(Person.all) == [ada, eve])
-    #expect(try await store.update(Person.all) { $0.age = 5 } == 2)
-    #expect(try await store.delete(ada))
-    #expect(try await !store.delete(Person.self, ada.id))
-    #expect(try await store.delete(Person.all) == 1)
-    #expect(try await store.erase(Person.self) == 0)
+    #expect(try await Person.all.update(in: store) { $0.age = 5 } == 2)
+    #expect(try await ada.delete(in: store))
+    #expect(try await !Person.delete(ada.id, in: store))
+    let bob = try await Person(name: "Bob").saved(in: store)
+    let cid = try await Person(name: "Cid").inserted(in: store)
+    let found = try await Person.findOrCreate(by: \.name, equals: "Bob", in: store) {
+      Person(name: "Bob")
+    }
+    #expect(found == bob)
+    #expect(try Person.find([bob.id, cid.id], in: store) == [bob, cid])
+    #expect(try await Person.all.delete(in: store) == 3)
+    #expect(try await Person.erase(in: store) == 0)
   }
 
   @Test("what fails leaves the record as it was")
@@ -65,7 +74,7 @@ struct AsyncRecordTests {
       do { try await eve.save() } catch let error as LarchError {
         #expect(error.code == .uniqueConflict)
       }
-      do { try await store.insert(&eve) } catch let error as LarchError {
+      do { try await eve.insert(in: store) } catch let error as LarchError {
         #expect(error.code == .uniqueConflict)
       }
       #expect(eve == original)
@@ -97,7 +106,7 @@ struct AsyncRecordTests {
         }
         Issue.record("the error was not passed on")
       } catch is Ambient.Failure {}
-      #expect(try Person.count() == 2)
+      #expect(try Person.all.count() == 2)
     }
   }
 
@@ -127,8 +136,8 @@ struct AsyncRecordTests {
         tx.afterCommit { _ = try? Person(name: "Eve").saved() }
       }
     }
-    #expect(try store.count(Person.self) == 2)
-    #expect(try other.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 2)
+    #expect(try other.count(Person.all) == 0)
   }
 
   @Test("a task that was cancelled before it asked writes nothing")
@@ -144,7 +153,7 @@ struct AsyncRecordTests {
     }
     task.cancel()
     #expect(try await task.value)
-    #expect(try store.count(Person.self) == 0)
+    #expect(try store.count(Person.all) == 0)
   }
 
   @Test("a task that is cancelled while it waits for its turn writes nothing")
@@ -208,7 +217,7 @@ struct AsyncRecordTests {
       } else {
         #expect(try await task.value)
       }
-      #expect(try store.count(Person.self) == 1)
+      #expect(try store.count(Person.all) == 1)
     }
   }
 

@@ -22,7 +22,7 @@ struct DefaultStoreTests {
       #expect(try Ambient.code { try ada.delete() } == .noDefaultStore)
       #expect(try Ambient.code { _ = try Person.find(1) } == .noDefaultStore)
       #expect(try Ambient.code { _ = try Person.all.fetch() } == .noDefaultStore)
-      #expect(try Ambient.code { _ = try Person.first } == .noDefaultStore)
+      #expect(try Ambient.code { _ = try Person.all.first() } == .noDefaultStore)
       #expect(try Ambient.code { try Store.transaction {} } == .noDefaultStore)
       #expect(!ada.id.isAssigned)
     }
@@ -59,7 +59,7 @@ struct DefaultStoreTests {
       }
       _ = try Person(name: "a2").saved()
       Store.default = nil
-      #expect(try Ambient.code { _ = try Person.count() } == .noDefaultStore)
+      #expect(try Ambient.code { _ = try Person.all.count() } == .noDefaultStore)
     }
     #expect(try a.fetch(Person.select(\.name)) == ["a", "a2"])
     #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])

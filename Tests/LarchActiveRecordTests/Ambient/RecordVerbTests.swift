@@ -79,7 +79,7 @@ struct RecordVerbTests {
     try Ambient.withStore { _ throws in
       let ada = try Person(name: "Ada").saved()
       let grace = try Person(name: "Grace").inserted()
-      let older = try Person(id: ada.id, name: "Ada", age: 37).updated()
+      let older = try Person(id: ada.id, name: "Ada", age: 37).saved()
       #expect(try Person.all.fetch() == [older, grace])
     }
   }
@@ -103,22 +103,22 @@ struct RecordVerbTests {
   @Test("a type finds its records by id, by ids, by a field, and makes those that it misses")
   func finding() throws {
     try Ambient.withStore { _ throws in
-      #expect(try Person.first == nil)
+      #expect(try Person.all.first() == nil)
       let people = try ["a", "b", "c"].map { try Person(name: $0, email: "\($0)@x").saved() }
-      #expect(try Person.first == people[0])
+      #expect(try Person.all.first() == people[0])
       #expect(try Person.find(people[1].id) == people[1])
       #expect(try Person.find([people[2].id, 99, people[0].id]) == [people[2], people[0]])
       // An id that was given twice gave its record twice.
       let twice: [Person.ID] = [people[2].id, people[0].id, 99, people[2].id, 99]
       #expect(try Person.find(twice) == [people[2], people[0]])
-      #expect(try Person.find(by: \.email, "b@x") == people[1])
-      #expect(try Person.find(by: \.name, "c") == people[2])
-      #expect(try Person.find(by: \.email, "d@x") == nil)
-      let found = try Person.findOrCreate(by: \.name, "a") { Person(name: "a") }
+      #expect(try Person.find(by: \.email, equals: "b@x") == people[1])
+      #expect(try Person.find(by: \.name, equals: "c") == people[2])
+      #expect(try Person.find(by: \.email, equals: "d@x") == nil)
+      let found = try Person.findOrCreate(by: \.name, equals: "a") { Person(name: "a") }
       #expect(found == people[0])
-      let made = try Person.findOrCreate(by: \.name, "d") { Person(name: "d") }
+      let made = try Person.findOrCreate(by: \.name, equals: "d") { Person(name: "d") }
       #expect(try Person.find(made.id) == made)
-      #expect(try Person.count() == 4)
+      #expect(try Person.all.count() == 4)
       #expect(try Person.exists(made.id))
       #expect(try !Person.exists(99))
     }
@@ -129,11 +129,11 @@ struct RecordVerbTests {
     try Ambient.withStore { _ throws in
       let acme = try Company(name: "Acme").saved()
       let ada = try Person(name: "Ada", companyID: acme.id).saved()
-      #expect(try Company.deleteAll() == 1)
+      #expect(try Company.all.delete() == 1)
       #expect(try Person.find(ada.id)?.companyID == nil)
       #expect(try Person.erase() == 1)
-      #expect(try Person.count() == 0)
-      #expect(try Person.deleteAll() == 0)
+      #expect(try Person.all.count() == 0)
+      #expect(try Person.all.delete() == 0)
       #expect(try Person.erase() == 0)
     }
   }
@@ -172,7 +172,7 @@ struct RecordVerbTests {
       let original = ada
       #expect(try Ambient.code { try ada.save() } == .danglingReference)
       #expect(ada == original)
-      #expect(try Person.count() == 0)
+      #expect(try Person.all.count() == 0)
     }
   }
 }

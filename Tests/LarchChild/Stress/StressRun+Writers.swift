@@ -45,7 +45,8 @@ extension StressRun {
 
   private func write(_ attempt: Attempt) async throws -> Int {
     let runs = Guarded(0)
-    return try await store.write(durability: attempt.isRelaxed ? .relaxed : .ofStore) { [self] tx in
+    return try await store.write(durability: attempt.isRelaxed ? .relaxed : .storeDefault) {
+      [self] tx in
       note(runs)
       return try perform(attempt, in: tx)
     }
@@ -61,7 +62,7 @@ extension StressRun {
         attempt,
         Result {
           let runs = Guarded(0)
-          return try store.write(durability: attempt.isRelaxed ? .relaxed : .ofStore) { tx in
+          return try store.write(durability: attempt.isRelaxed ? .relaxed : .storeDefault) { tx in
             note(runs)
             return try perform(attempt, in: tx)
           }
@@ -98,7 +99,7 @@ extension StressRun {
   /// What the closure of the write does; it hands its number back.
   private func perform(_ attempt: Attempt, in tx: WriteTransaction) throws -> Int {
     if attempt.kind == .idle {
-      guard try tx.count(Purse.self) == Purse.count else { throw Mismatch("a purse is missing") }
+      guard try tx.count(Purse.all) == Purse.count else { throw Mismatch("a purse is missing") }
       return attempt.number
     }
     var transfer = Transfer(attempt.number, seed: seed)

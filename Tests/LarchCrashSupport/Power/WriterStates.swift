@@ -29,7 +29,7 @@ struct WriterStates {
 
   /// Makes the next transaction, and returns its number.
   mutating func write(
-    to store: Store, durability: Store.WriteDurability = .ofStore
+    to store: Store, durability: Store.WriteDurability = .storeDefault
   ) throws -> Int {
     try writer.write(to: store, ids: &ids, durability: durability, and: shelves.next())
     return writer.progress.transactions

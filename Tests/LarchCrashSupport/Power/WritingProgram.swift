@@ -35,7 +35,7 @@ struct WritingProgram: PowerProgram {
         store = try WriterStates.open(storePath(directory), durability: durability)
       }
       let isDurable = isMixed && number % 5 == 0
-      _ = try states.write(to: store, durability: isDurable ? .durable : .ofStore)
+      _ = try states.write(to: store, durability: isDurable ? .durable : .storeDefault)
       mark(PowerMark(kind: PowerMark.acknowledged, number: number))
       if isMixed, number % 7 == 0 { try store.sync() }
       // Whatever the slack is, this one must be there.

@@ -240,11 +240,11 @@ struct AssociationEvolutionTests {
       try using(path, Version.linked) { first throws in
         try using(path, [Version.Other.self]) { other throws in
           try other.saveAll([Version.Other()])
-          #expect(try first.read { try $0.count(Version.LinkedFirm.self) } == 2)
+          #expect(try first.read { try $0.count(Version.LinkedFirm.all) } == 2)
           try using(path, Version.strict) { second throws in
-            #expect(try second.read { try $0.count(Version.StrictFirm.self) } == 2)
+            #expect(try second.read { try $0.count(Version.StrictFirm.all) } == 2)
             let error = caught {
-              try first.write { tx in _ = try tx.count(Version.LinkedFirm.self) }
+              try first.write { tx in _ = try tx.count(Version.LinkedFirm.all) }
             }
             #expect(error?.code == .schemaChanged)
             try other.saveAll([Version.Other()])
@@ -265,7 +265,7 @@ struct AssociationEvolutionTests {
       }
       let file = try Data(contentsOf: URL(filePath: path))
       try using(path, Version.linked, isReadOnly: true) { store throws in
-        #expect(try store.read { try $0.count(Version.LinkedClerk.self) } == 2)
+        #expect(try store.read { try $0.count(Version.LinkedClerk.all) } == 2)
         #expect(
           try store.fetch(Version.LinkedClerk.where { $0.firmID == 1 }).map(\.id) == [1])
         #expect(

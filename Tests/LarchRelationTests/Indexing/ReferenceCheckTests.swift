@@ -44,7 +44,7 @@ struct ReferenceCheckTests {
     let error = #expect(throws: LarchError.self) { try store.write { try $0.save(&worker) } }
     #expect(error?.code == .unsavedReference)
     #expect(error?.context.field == "Worker.firmID")
-    #expect(try store.read { try $0.count(Worker.self) } == 0)
+    #expect(try store.read { try $0.count(Worker.all) } == 0)
   }
 
   @Test("A reference to a record that is never saved fails the transaction")
@@ -54,7 +54,7 @@ struct ReferenceCheckTests {
     let error = #expect(throws: LarchError.self) { try store.write { try $0.save(&worker) } }
     #expect(error?.code == .danglingReference)
     #expect(error?.context.field == "Worker.deskID")
-    #expect(try store.read { try $0.count(Worker.self) } == 0)
+    #expect(try store.read { try $0.count(Worker.all) } == 0)
   }
 
   @Test("Both ends may be saved in any order in one transaction")
@@ -77,7 +77,7 @@ struct ReferenceCheckTests {
       try tx.save(&worker)
       try tx.delete(worker)
     }
-    #expect(try store.read { try $0.count(Worker.self) } == 0)
+    #expect(try store.read { try $0.count(Worker.all) } == 0)
   }
 
   @Test("What a savepoint undid waits for nothing")
@@ -91,7 +91,7 @@ struct ReferenceCheckTests {
         throw Undo()
       }
     }
-    #expect(try store.read { try $0.count(Worker.self) } == 0)
+    #expect(try store.read { try $0.count(Worker.all) } == 0)
   }
 
   @Test("Text ids longer than keys are told apart")

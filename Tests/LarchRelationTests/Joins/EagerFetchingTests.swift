@@ -182,15 +182,15 @@ struct EagerFetchingTests {
     refined: Query<A.Target>, _ refine: ([A.Target]) -> [A.Target],
     _ related: (A.Owner) -> [A.Target]
   ) throws {
-    let rows = try reader.fetch(A.Owner.all, with: association)
+    let rows = try reader.fetch(A.Owner.all.with(association))
     #expect(rows.map(\.0.id) == owners.map(\.id), "seed \(seed), \(A.self)")
     #expect(
       rows.map { $0.1.map(\.id) } == owners.map { related($0).map(\.id) },
       "seed \(seed), \(A.self)")
     var visited: [[A.Target.ID]] = []
-    try reader.forEach(A.Owner.all, with: association) { visited.append($1.map(\.id)) }
+    try reader.forEach(A.Owner.all.with(association)) { visited.append($1.map(\.id)) }
     #expect(visited == rows.map { $0.1.map(\.id) }, "seed \(seed), \(A.self)")
-    let part = try reader.fetch(A.Owner.all, with: association, from: refined)
+    let part = try reader.fetch(A.Owner.all.with(association, from: refined))
     #expect(
       part.map { $0.1.map(\.id) } == owners.map { refine(related($0)).map(\.id) },
       "seed \(seed), refined \(A.self)")
@@ -264,31 +264,31 @@ struct EagerFetchingTests {
         return world.books.filter { ids.contains($0.id) }
       })
     let authors = Dictionary(uniqueKeysWithValues: world.authors.map { ($0.id, $0) })
-    let withAuthor = try reader.fetch(Book.where { $0.year > 1991 }, with: Book.author)
+    let withAuthor = try reader.fetch(Book.where { $0.year > 1991 }.with(Book.author))
     let books = world.books.filter { $0.year > 1991 }
     #expect(withAuthor.map(\.0.id) == books.map(\.id), "seed \(seed)")
     #expect(
       withAuthor.map(\.1?.name) == books.map { $0.authorID.flatMap { authors[$0]?.name } },
       "seed \(seed)")
     let withOld = try reader.fetch(
-      Book.all, with: Book.author, from: Author.where { $0.age > 2 })
+      Book.all.with(Book.author, from: Author.where { $0.age > 2 }))
     #expect(
       withOld.map(\.1?.name)
         == world.books.map { book in
           book.authorID.flatMap { authors[$0] }.flatMap { $0.age > 2 ? $0.name : nil }
         }, "seed \(seed)")
-    let withMentor = try reader.fetch(Author.all, with: Author.mentor)
+    let withMentor = try reader.fetch(Author.all.with(Author.mentor))
     #expect(
       withMentor.map(\.1?.name) == world.authors.map { $0.mentorID.flatMap { authors[$0]?.name } },
       "seed \(seed)")
-    let withProfile = try reader.fetch(Author.all.sorted(by: \.name), with: Author.profile)
+    let withProfile = try reader.fetch(Author.all.sorted(by: \.name).with(Author.profile))
     #expect(
       withProfile.map(\.1?.text)
         == sorted(world.authors, by: \.name).map { author in
           world.profiles.first { $0.authorID == author.id }?.text
         }, "seed \(seed)")
     #expect(
-      try Author.all.limit(3).fetch(with: Author.books, in: reader).map(\.0.id)
+      try Author.all.limit(3).with(Author.books).fetch(in: reader).map(\.0.id)
         == world.authors.prefix(3).map(\.id), "seed \(seed)")
   }
 
@@ -313,7 +313,7 @@ struct EagerFetchingTests {
     let store = try Self.store()
     let links = ManyToMany<Reader, Shelf>(named: "unknown")
     let unknown = #expect(throws: LarchError.self) {
-      _ = try store.fetch(Reader.all, with: links)
+      _ = try store.fetch(Reader.all.with(links))
     }
     #expect(unknown?.code == .unknownAssociation)
   }
@@ -323,13 +323,13 @@ struct EagerFetchingTests {
     let store = try Self.store()
     let world = try Self.fill(store, seed: 7_004)
     try store.read { tx in
-      try tx.run(Book.all, with: Book.author, from: Author.all) { rows in
+      try tx.run(Book.all, along: Book.author._route.kind, from: Author.all) { rows in
         while try rows.next() { _ = try rows.target() }
         #expect(
           rows.counters.recordsExamined
             == Set(world.books.compactMap(\.authorID)).intersection(world.authors.map(\.id)).count)
       }
-      try tx.run(Book.all, with: Book.tags, from: Tag.all) { rows in
+      try tx.run(Book.all, along: Book.tags._route.kind, from: Tag.all) { rows in
         while try rows.next() { _ = try rows.targets() }
         #expect(
           rows.counters.recordsExamined
@@ -344,7 +344,7 @@ struct EagerFetchingTests {
     _ = try Self.fill(store, seed: 7_004)
     guard let token = try store.page(Book.all.limit(1)).next else { return }
     let error = #expect(throws: LarchError.self) {
-      _ = try store.fetch(Author.all, with: Author.books, from: Book.all.after(token))
+      _ = try store.fetch(Author.all.with(Author.books, from: Book.all.after(token)))
     }
     #expect(error?.code == .invalidQuery)
   }

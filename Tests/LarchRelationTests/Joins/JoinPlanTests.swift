@@ -306,8 +306,8 @@ struct JoinPlanTests {
     #expect(try store.fetch(join).map { [$0.0.name, $0.1?.name] } == expected)
     #expect(try store.explain(join).contains("related"))
     let rows = try store.fetch(
-      Firm.where { $0.size > 95 }, with: Firm.staff,
-      from: Worker.where { $0.firm.name == "firm 97" })
+      Firm.where { $0.size > 95 }
+        .with(Firm.staff, from: Worker.where { $0.firm.name == "firm 97" }))
     #expect(rows.map(\.1.count) == [0, 10, 0, 0])
     try store.write { tx in
       var late = Worker(name: "late", firmID: firms[97].id, city: "", age: 1)

@@ -87,9 +87,9 @@ struct DeletionTests {
     #expect(plan.ids(Employee.self).count == 3)
     #expect(try store.write { try $0.delete(company) })
     try store.read { tx throws in
-      #expect(try tx.count(Company.self) == 1)
-      #expect(try tx.count(Employee.self) == 1)
-      #expect(try tx.count(Contract.self) == 0)
+      #expect(try tx.count(Company.all) == 1)
+      #expect(try tx.count(Employee.all) == 1)
+      #expect(try tx.count(Contract.all) == 0)
       #expect(try tx.all(Team.self).map(\.id) == ["left"])
       #expect(try tx.ids(left.members) == [stays.id])
     }
@@ -304,7 +304,7 @@ struct DeletionTests {
     #expect(try store.write { try $0.erase(Team.self) } == 1)
     try store.read { tx throws in
       #expect(try tx.ids(team.members).isEmpty)
-      #expect(try tx.count(Employee.self) == 5)
+      #expect(try tx.count(Employee.all) == 5)
     }
     try expectClean(store)
     try store.write { tx in

@@ -48,26 +48,37 @@ struct RelatedChangesTests {
         return node
       }
     }
-    try await store.add(nodes[1].id, to: nodes[0].follows)
-    try await store.add(nodes[2], to: nodes[0].follows)
-    try await store.add(contentsOf: nodes.prefix(1).map(\.id), to: nodes[0].follows)
+    try await store.write { tx in
+      try tx.add(nodes[1].id, to: nodes[0].follows)
+      try tx.add(nodes[2], to: nodes[0].follows)
+      try tx.add(contentsOf: nodes.prefix(1).map(\.id), to: nodes[0].follows)
+    }
     #expect(try store.ids(nodes[0].follows) == nodes.prefix(3).map(\.id))
-    try await store.remove(nodes[1].id, from: nodes[0].follows)
-    try await store.remove(nodes[2], from: nodes[0].follows)
+    try await store.write { tx in
+      try tx.remove(nodes[1].id, from: nodes[0].follows)
+      try tx.remove(nodes[2], from: nodes[0].follows)
+    }
     #expect(try store.ids(nodes[0].follows) == [nodes[0].id])
-    try await store.replace(nodes[0].follows, with: [nodes[3].id])
+    try await store.write { try $0.replace(nodes[0].follows, with: [nodes[3].id]) }
     #expect(try store.ids(nodes[0].follows) == [nodes[3].id])
-    try await store.removeAll(from: nodes[0].follows)
+    try await store.write { try $0.removeAll(from: nodes[0].follows) }
     #expect(try store.ids(nodes[0].follows) == [])
 
-    var child = Node()
-    try await store.add(&child, to: nodes[0].children)
+    let child = try await store.write { tx in
+      var child = Node()
+      try tx.add(&child, to: nodes[0].children)
+      return child
+    }
     #expect(child.id.isAssigned && child.parentID == nodes[0].id)
     let parent = nodes[0].id
-    let found = try await store.findOrCreate(by: \.parentID, parent) { Node(parentID: parent) }
+    let found = try await Node.findOrCreate(by: \.parentID, equals: parent, in: store) {
+      Node(parentID: parent)
+    }
     #expect(found == child)
     let other = nodes[1].id
-    let made = try await store.findOrCreate(by: \.parentID, other) { Node(parentID: other) }
+    let made = try await Node.findOrCreate(by: \.parentID, equals: other, in: store) {
+      Node(parentID: other)
+    }
     #expect(made.id.isAssigned && made != child)
   }
 
@@ -178,7 +189,7 @@ struct RelatedChangesTests {
       try tx.forEach(nodes[0].children) { _ = try tx.delete($0) }
       #expect(try tx.count(nodes[0].children) == 0)
       #expect(try tx.count(nodes[0].follows) == 0)
-      #expect(try tx.count(Node.self) == 1)
+      #expect(try tx.count(Node.all) == 1)
     }
   }
 
@@ -288,7 +299,7 @@ struct RelatedChangesTests {
     try store.add(&friend, to: root.follows)
     #expect(try store.ids(root.children) == [child.id])
     #expect(try store.ids(root.follows) == [friend.id])
-    #expect(try store.read { try $0.count(Node.self) } == 3)
+    #expect(try store.read { try $0.count(Node.all) } == 3)
   }
 
   @Test("A list of 100,000 is counted, asked and walked, and emptied")

@@ -124,7 +124,7 @@ struct RelatedFilesTests {
       var author = Author(id: "a")
       try store.add(&author, to: book.authors)
     }
-    #expect(try store.read { try $0.count(Author.self) } == 0)
+    #expect(try store.read { try $0.count(Author.all) } == 0)
   }
 
   @Test("A type that the store was not opened with has no lists")

@@ -87,7 +87,7 @@ struct StoreConcurrencyTests {
       let handed = Handed(transaction: tx)
       let thread = Thread {
         do {
-          _ = try handed.transaction.count(Account.self)
+          _ = try handed.transaction.count(Account.all)
         } catch {
           code.withLock { $0 = (error as? LarchError)?.code }
         }
@@ -111,9 +111,9 @@ struct StoreConcurrencyTests {
         try tx.save(&account)
       }
     }
-    #expect(try first.read { try $0.count(Account.self) } == 4)
+    #expect(try first.read { try $0.count(Account.all) } == 4)
     first.close()
-    #expect(try second.read { try $0.count(Account.self) } == 4)
+    #expect(try second.read { try $0.count(Account.all) } == 4)
     #expect(try second.verify().isClean)
     second.close()
   }

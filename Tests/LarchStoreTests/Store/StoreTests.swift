@@ -53,7 +53,7 @@ struct StoreTests {
       #expect(try tx.find(Person.self, 3) == nil)
       #expect(try tx.exists(Person.self, 2))
       #expect(try !tx.exists(Person.self, 9))
-      #expect(try tx.count(Person.self) == 2)
+      #expect(try tx.count(Person.all) == 2)
       #expect(Array(try tx.all(Person.self)) == [ada, bo])
     }
     try expectClean()
@@ -123,7 +123,7 @@ struct StoreTests {
       try tx.save(&exact)
     }
     #expect(conflict == .uniqueConflict)
-    #expect(try store.read { try $0.count(Document.self) } == 5)
+    #expect(try store.read { try $0.count(Document.all) } == 5)
     try expectClean()
   }
 
@@ -139,7 +139,7 @@ struct StoreTests {
       #expect(try tx.find(Token.self, token.id)?.value == 2)
       token.value = 3
       try tx.save(&token)
-      #expect(try tx.count(Token.self) == 1)
+      #expect(try tx.count(Token.all) == 1)
       #expect(code { try tx.update(Person(name: "", age: 0)) } == .idUnassigned)
     }
     try expectClean()
@@ -156,7 +156,7 @@ struct StoreTests {
       try tx.save(&ada)
       #expect(ada.id.rawValue == 1)
     }
-    #expect(try store.read { try $0.count(Person.self) } == 1)
+    #expect(try store.read { try $0.count(Person.all) } == 1)
     try expectClean()
   }
 
@@ -256,7 +256,7 @@ struct StoreTests {
       var company = Company(name: "still works")
       try tx.save(&company)
     }
-    #expect(try store.read { try $0.count(Company.self) } == 1)
+    #expect(try store.read { try $0.count(Company.all) } == 1)
   }
 
   @Test("A transaction that outlives its closure throws")
@@ -265,8 +265,8 @@ struct StoreTests {
     var write: WriteTransaction?
     try store.read { read = $0 }
     try store.write { write = $0 }
-    #expect(code { _ = try read?.count(Company.self) } == .transactionEnded)
-    #expect(code { _ = try write?.count(Company.self) } == .transactionEnded)
+    #expect(code { _ = try read?.count(Company.all) } == .transactionEnded)
+    #expect(code { _ = try write?.count(Company.all) } == .transactionEnded)
     #expect(
       code {
         var company = Company(name: "x")
@@ -274,7 +274,7 @@ struct StoreTests {
       } == .transactionEnded)
     // Another transaction that runs now does not make the old one valid.
     try store.read { _ throws in
-      #expect(code { _ = try read?.count(Company.self) } == .transactionEnded)
+      #expect(code { _ = try read?.count(Company.all) } == .transactionEnded)
     }
   }
 
@@ -283,13 +283,13 @@ struct StoreTests {
     var ada = Company(name: "A")
     try store.write { try $0.save(&ada) }
     try store.read { tx throws in
-      #expect(try tx.count(Company.self) == 1)
+      #expect(try tx.count(Company.all) == 1)
       try store.write { writer in
         var other = Company(name: "B")
         try writer.save(&other)
       }
-      #expect(try tx.count(Company.self) == 1)
-      #expect(try store.read { try $0.count(Company.self) } == 2)
+      #expect(try tx.count(Company.all) == 1)
+      #expect(try store.read { try $0.count(Company.all) } == 2)
     }
   }
 
@@ -313,7 +313,7 @@ struct StoreTests {
         }
       }
       #expect(visited == 100)
-      #expect(try tx.count(Company.self) == 167)
+      #expect(try tx.count(Company.all) == 167)
     }
     try expectClean()
   }
@@ -334,7 +334,7 @@ struct StoreTests {
         }
       }
       #expect(seen == Array(1...20))
-      #expect(try tx.count(Company.self) == 10)
+      #expect(try tx.count(Company.all) == 10)
     }
     try expectClean()
   }
@@ -342,7 +342,7 @@ struct StoreTests {
   @Test("A type that the store was not opened for is refused with its name")
   func unknownCollection() throws {
     let small = try Store.temporary(for: Company.self)
-    let error = #expect(throws: LarchError.self) { try small.read { try $0.count(Person.self) } }
+    let error = #expect(throws: LarchError.self) { try small.read { try $0.count(Person.all) } }
     #expect(error?.code == .unknownCollection)
     #expect(error?.context.collection == "Person")
   }
@@ -372,7 +372,7 @@ struct StoreTests {
     }
     #expect(runs == 2)
     #expect(commits == 1)
-    #expect(try twice.read { try $0.count(Company.self) } == 1)
+    #expect(try twice.read { try $0.count(Company.all) } == 1)
     #expect(try twice.verify().isClean)
   }
 
@@ -391,7 +391,7 @@ struct StoreTests {
       }
     }
     #expect(runs > 1)
-    #expect(try small.read { try $0.count(Document.self) } == 2000)
+    #expect(try small.read { try $0.count(Document.all) } == 2000)
     #expect(try small.verify().isClean)
   }
 
@@ -403,7 +403,7 @@ struct StoreTests {
         try tx.insert(&token)
       }
     }
-    #expect(try store.read { try $0.count(Token.self) } == 1_000_000)
+    #expect(try store.read { try $0.count(Token.all) } == 1_000_000)
     try expectClean()
   }
 }

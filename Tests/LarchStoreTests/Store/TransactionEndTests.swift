@@ -95,7 +95,7 @@ struct TransactionEndTests {
       try tx.delete(Word.all)
       throw Rollback()
     }
-    #expect(try store.count(Word.self) == 5)
+    #expect(try store.count(Word.all) == 5)
     let none: Int? = try store.blockingValue { tx in
       try tx.delete(Word.all)
       throw Rollback()
@@ -115,7 +115,7 @@ struct TransactionEndTests {
       try tx.delete(Word.all)
       throw Rollback()
     }
-    #expect(try nothing == nil && store.count(Word.self) == 5)
+    #expect(try nothing == nil && store.count(Word.all) == 5)
 
     // Only the innermost.
     try store.blocking { tx in
@@ -143,7 +143,7 @@ struct TransactionEndTests {
     let store = try store()
     var refused = Refused(id: 1)
     #expect(throws: Rollback.self) { try store.save(&refused) }
-    #expect(try store.count(Refused.self) == 0)
+    #expect(try store.count(Refused.all) == 0)
   }
 }
 

@@ -149,7 +149,7 @@ struct UndecodableRecordTests {
         task.name = "task 2"
         task.number = 50
         try store.save(&task)
-        #expect(try store.find(Task.self, by: \.name, "new")?.number == 20)
+        #expect(try store.find(Task.self, by: \.name, equals: "new")?.number == 20)
       }
       try UndecodableRecordTests.expectEntries(
         path,

@@ -15,7 +15,7 @@ protocol QueriedRecord: BenchmarkRecord {
 
 extension Person: QueriedRecord {
   static func find(email: String, in tx: ReadTransaction) throws -> Person? {
-    try tx.find(Person.self, by: \.email, email)
+    try tx.find(Person.self, by: \.email, equals: email)
   }
 
   static func with(ages: ClosedRange<Int>) -> Query<Person> {
@@ -53,7 +53,7 @@ extension Person: QueriedRecord {
 
 extension MemberwisePerson: QueriedRecord {
   static func find(email: String, in tx: ReadTransaction) throws -> MemberwisePerson? {
-    try tx.find(MemberwisePerson.self, by: \.email, email)
+    try tx.find(MemberwisePerson.self, by: \.email, equals: email)
   }
 
   static func with(ages: ClosedRange<Int>) -> Query<MemberwisePerson> {

@@ -53,7 +53,7 @@ extension LarchRun {
   ) throws -> QueryResult {
     try store.read { tx in
       var result = QueryResult(rows: 0, checksum: 0)
-      for (company, members) in try tx.fetch(C.all.limit(count), with: C.people) {
+      for (company, members) in try tx.fetch(C.all.limit(count).with(C.people)) {
         for member in members { result.add(member) }
         result.checksum &+= companyChecksum(
           id: company.id.rawValue, name: company.name, people: members.count)

@@ -106,8 +106,8 @@ func run(_ lines: Int) async throws {
   let salted = (1...lines).count { [500, 999].contains($0 % 1000) }
   try check(report.unknownKeys == ["maker.zip": salted], "the key that no property has")
 
-  try check(try store.count(Article.self) == report.inserted, "as many articles as were inserted")
-  try check(try store.count(Order.self) == orders, "each order that was acknowledged is there")
+  try check(try store.count(Article.all) == report.inserted, "as many articles as were inserted")
+  try check(try store.count(Order.all) == orders, "each order that was acknowledged is there")
   for number in 1...4 {
     let numbers = try store.fetch(Order.where { $0.client == number }.sorted(by: \.number))
     try check(numbers.map(\.number) == Array(1...numbers.count), "client \(number) has each once")

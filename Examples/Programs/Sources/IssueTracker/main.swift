@@ -56,8 +56,8 @@ try store.write { tx in
     }
   }
 }
-check(try store.count(Issue.self) == 600, "600 issues")
-check(try store.count(Comment.self) == 120, "120 comments")
+check(try store.count(Issue.all) == 600, "600 issues")
+check(try store.count(Comment.all) == 120, "120 comments")
 
 // MARK: Search
 
@@ -146,8 +146,8 @@ try store.write { tx in
   try tx.delete(elm)
   try tx.delete(cy)  // nobody's
 }
-check(try store.count(Issue.self) == 300, "its issues went too")
-check(try store.count(Comment.self) == 60, "and their comments")
+check(try store.count(Issue.all) == 300, "its issues went too")
+check(try store.count(Comment.all) == 60, "and their comments")
 check(try store.count(Label(id: "bug").related(Label.issues)) == 50, "and their labels")
 
 try store.write { tx in

@@ -1,15 +1,15 @@
 /// A text, or an optional one, as a field in a filter or a rule. You never need to conform to it.
-public protocol TextField: IndexKey, Sendable {
+public protocol TextValue: IndexKey, Sendable {
   /// The text. Met by Larch.
   var _text: String? { get }
 }
 
-extension String: TextField {
+extension String: TextValue {
   /// The text itself.
   public var _text: String? { self }
 }
 
-extension Optional: TextField where Wrapped == String {
+extension Optional: TextValue where Wrapped == String {
   /// The text, if there is one.
   public var _text: String? { self }
 }

@@ -1,108 +1,77 @@
-// The order of declarations is that of a user's needs: records, one record, figures, ids.
+// Related records as a request, and what only they can tell.
+
+extension Related: Request {
+  /// The related records, in the order of their ids.
+  @_documentation(visibility: private)
+  public func _fetch(in tx: ReadTransaction) throws -> [Target] {
+    guard let list = try tx.list(of: self) else { return try query._fetch(in: tx) }
+    var records = RecordBuffer<Target>()
+    try tx.forEachListed(list, Target.self) { bytes, collection in
+      guard let stored = try tx.record(bytes, in: collection) else { return true }
+      records.next().initialize(
+        to: try tx.context.decode(Target.self, stored, id: bytes, in: collection))
+      records.filled()
+      return true
+    }
+    return records.takeArray()
+  }
+
+  /// The related record with the lowest id.
+  @_documentation(visibility: private)
+  public func _first(in tx: ReadTransaction) throws -> Target? {
+    guard let list = try tx.list(of: self) else { return try query._first(in: tx) }
+    var found: Target?
+    try tx.forEachListed(list, Target.self) { bytes, collection in
+      found = try tx.record(bytes, in: collection).map {
+        try tx.context.decode(Target.self, $0, id: bytes, in: collection)
+      }
+      return found == nil
+    }
+    return found
+  }
+
+  /// How many there are: one search, whatever the length of the list.
+  @_documentation(visibility: private)
+  public func _count(in tx: ReadTransaction) throws -> Int {
+    guard let list = try tx.list(of: self) else { return try query._count(in: tx) }
+    return try tx.storage { _ in
+      try tx.writeGathered(for: list.database)
+      return try list.count(tx.context)
+    }
+  }
+
+  /// Whether there is one.
+  @_documentation(visibility: private)
+  public func _exists(in tx: ReadTransaction) throws -> Bool {
+    guard let list = try tx.list(of: self) else { return try query._exists(in: tx) }
+    var isAny = false
+    try tx.forEachListed(list, Target.self) { _, _ in
+      isAny = true
+      return false
+    }
+    return isAny
+  }
+
+  /// One record after the other, in the order of their ids.
+  @_documentation(visibility: private)
+  public func _forEach(in tx: ReadTransaction, _ body: (Target) throws -> Void) throws {
+    guard try tx.list(of: self) != nil else { return try query._forEach(in: tx, body) }
+    try tx.forEachID(of: self) { id in
+      if let record = try tx.find(Target.self, id) { try body(record) }
+    }
+  }
+
+  /// The plan of the same records as a query.
+  @_documentation(visibility: private)
+  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+    try query._explain(in: tx, counting: counting, running: running)
+  }
+}
 
 extension RecordReading {
-  /// The related records, in the order of their ids.
-  ///
-  /// ```swift
-  /// let people = try store.fetch(acme.related(\Person.companyID))
-  /// ```
-  ///
-  /// - Throws: `.unknownAssociation` when no open type declares the association,
-  ///   `.unsavedReference` when the owner was never saved; as ``fetch(_:)-(Query<R>)``.
-  /// - Complexity: one search in the list, and one for each record.
-  public func fetch<Owner: Record, Target: Record>(
-    _ related: Related<Owner, Target>
-  ) throws -> [Target] {
-    try _reading { tx in
-      guard let list = try tx.list(of: related) else { return try tx.fetch(related.query) }
-      var records = RecordBuffer<Target>()
-      try tx.forEachListed(list, Target.self) { bytes, collection in
-        guard let stored = try tx.record(bytes, in: collection) else { return true }
-        records.next().initialize(
-          to: try tx.context.decode(Target.self, stored, id: bytes, in: collection))
-        records.filled()
-        return true
-      }
-      return records.takeArray()
-    }
-  }
-
-  /// The related record with the lowest id, or nil: the one of an association that has one.
-  ///
-  /// ```swift
-  /// let company = try store.first(person.related(Person.company))
-  /// ```
-  ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: two searches.
-  public func first<Owner: Record, Target: Record>(
-    _ related: Related<Owner, Target>
-  ) throws -> Target? {
-    try _reading { tx in
-      guard let list = try tx.list(of: related) else { return try tx.first(related.query) }
-      var found: Target?
-      try tx.forEachListed(list, Target.self) { bytes, collection in
-        found = try tx.record(bytes, in: collection).map {
-          try tx.context.decode(Target.self, $0, id: bytes, in: collection)
-        }
-        return found == nil
-      }
-      return found
-    }
-  }
-
-  /// The one related record, or nil.
-  ///
-  /// ```swift
-  /// let company = try store.fetch(person.related(Person.company).one)
-  /// ```
-  ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: two searches.
-  public func fetch<Owner: Record, Target: Record>(
-    _ one: RelatedOne<Owner, Target>
-  ) throws -> Target? {
-    try first(one.related)
-  }
-
-  /// How many related records there are.
-  ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search, whatever the length of the list; for ids that the owner holds
-  ///   itself, one for each of them; through join records, those.
-  public func count<Owner: Record, Target: Record>(
-    _ related: Related<Owner, Target>
-  ) throws -> Int {
-    try _reading { tx in
-      guard let list = try tx.list(of: related) else { return try tx.count(related.query) }
-      return try tx.storage { _ in
-        try tx.writeGathered(for: list.database)
-        return try list.count(tx.context)
-      }
-    }
-  }
-
-  /// Whether there is any related record.
-  ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: one search.
-  public func exists<Owner: Record, Target: Record>(
-    _ related: Related<Owner, Target>
-  ) throws -> Bool {
-    try _reading { tx in
-      guard let list = try tx.list(of: related) else { return try tx.exists(related.query) }
-      var isAny = false
-      try tx.forEachListed(list, Target.self) { _, _ in
-        isAny = true
-        return false
-      }
-      return isAny
-    }
-  }
-
   /// The ids of the related records, ascending.
   ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Throws: as ``fetch(_:)``.
   /// - Complexity: one search and the ids; no record is read, unless join records lie in between.
   public func ids<Owner: Record, Target: Record>(
     _ related: Related<Owner, Target>
@@ -120,7 +89,7 @@ extension RecordReading {
 
   /// Whether the record with this id is one of the related ones.
   ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Throws: as ``fetch(_:)``.
   /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ id: Target.ID, in related: Related<Owner, Target>
@@ -138,27 +107,12 @@ extension RecordReading {
 
   /// Whether a record is one of the related ones.
   ///
-  /// - Throws: as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Throws: as ``fetch(_:)``.
   /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ record: Target, in related: Related<Owner, Target>
   ) throws -> Bool {
     try contains(record.id, in: related)
-  }
-
-  /// Calls the closure with each related record, one after the other, in the order of their ids.
-  ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)-(Related<Owner,Target>)``.
-  /// - Complexity: as ``forEachID(of:_:)``, and one search for each record.
-  public func forEach<Owner: Record, Target: Record>(
-    _ related: Related<Owner, Target>, _ body: (Target) throws -> Void
-  ) throws {
-    try _reading { tx in
-      guard try tx.list(of: related) != nil else { return try tx.forEach(related.query, body) }
-      try tx.forEachID(of: related) { id in
-        if let record = try tx.find(Target.self, id) { try body(record) }
-      }
-    }
   }
 
   /// Calls the closure with each id of the related records, in their order.
@@ -167,7 +121,7 @@ extension RecordReading {
   /// goes on behind the id it gave last, up to the highest that was there when it began. Ids that
   /// the owner itself holds come in the order it has them in, whether the records are there or not.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)-(Related<Owner,Target>)``.
+  /// - Throws: what `body` throws, and as ``fetch(_:)``.
   /// - Complexity: one search and the ids, in constant memory; through join records, as
   ///   ``ids(_:)->[Target.ID]``.
   public func forEachID<Owner: Record, Target: Record>(

@@ -1,0 +1,80 @@
+extension Query: Request {
+  /// The records.
+  @_documentation(visibility: private)
+  public func _fetch(in tx: ReadTransaction) throws -> [R] {
+    try tx.run(details, of: R.self, for: .records) { run, access in
+      var records = RecordBuffer<R>(limit: details.limit)
+      while let row = try run.next() {
+        records.next().initialize(to: try access.decode(row, of: run))
+        records.filled()
+      }
+      return records.takeArray()
+    }
+  }
+
+  /// The first record.
+  @_documentation(visibility: private)
+  public func _first(in tx: ReadTransaction) throws -> R? {
+    try tx.run(details.limitedToOne, of: R.self, for: .records) { run, access in
+      guard let row = try run.next() else { return nil }
+      return try access.decode(row, of: run)
+    }
+  }
+
+  /// How many records there are.
+  @_documentation(visibility: private)
+  public func _count(in tx: ReadTransaction) throws -> Int {
+    // The tree knows how many it has, so nothing is planned.
+    if details.filter.isAlways, !details.isPart {
+      return try tx.storage { transaction in
+        try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
+      }
+    }
+    return try tx.run(details, of: R.self, for: .count) { run, _ in try run.count() }
+  }
+
+  /// Whether there is a record.
+  @_documentation(visibility: private)
+  public func _exists(in tx: ReadTransaction) throws -> Bool {
+    try tx.run(details, of: R.self, for: .exists) { run, _ in try run.exists() }
+  }
+
+  /// One record after the other.
+  @_documentation(visibility: private)
+  public func _forEach(in tx: ReadTransaction, _ body: (R) throws -> Void) throws {
+    let cursor = try tx.cursor(self)
+    defer { cursor.close() }
+    while let record = try cursor.next() { try body(record) }
+  }
+
+  /// The plan as text.
+  @_documentation(visibility: private)
+  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+    try tx.explain(self, for: counting ? .count : .records, running: running)
+  }
+}
+
+extension ReadTransaction {
+  /// The plan of a query for what is needed of it, as text.
+  func explain<R: Record>(
+    _ query: Query<R>, for need: QueryNeed, running: Bool
+  ) throws -> String {
+    try storage { _ in
+      let collection = try context.collection(of: R.self)
+      var prepared = try prepare(query.details, for: need, in: collection)
+      if case .fields(let fields) = need { prepared.selecting = fields }
+      guard running else { return prepared.text }
+      let access = RecordAccess<R>(context, collection, with: prepared.answers)
+      return try run(prepared, access) { run, _ in
+        switch need {
+        case .count: _ = try run.count()
+        case .exists: _ = try run.exists()
+        case .records, .ids, .fields: while try run.next() != nil {}
+        }
+        var counters = run.counters
+        if let answers = prepared.answers { counters.add(answers.counters) }
+        return prepared.text + "\n" + counters.text
+      }
+    }
+  }
+}

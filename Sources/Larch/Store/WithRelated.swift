@@ -1,0 +1,179 @@
+/// The records of a query, each with the records that an association leads to from it.
+///
+/// ```swift
+/// for (company, people) in try store.fetch(Company.all.with(Company.people)) {
+///   print(company.name, people.count)
+/// }
+/// ```
+///
+/// Made by `Query.with(_:from:)`. Everything is read in one
+/// pass over one snapshot. The related records come in the order of their ids, those of a list of ids
+/// that the record itself holds in the order of the list, without the ids of which there is no
+/// record. Through join records, each comes once.
+public struct WithRelated<Owner: Record, Target: Record, Row>: Sendable {
+  let query: Query<Owner>
+  let route: AssociationRoute.Kind
+  let targets: Query<Target>
+  /// What makes the rows. One call for all of them: in code that is compiled once for all types, each
+  /// call would ask the runtime for the type of a row.
+  private let rows: @Sendable (RelatedRows<Owner, Target>) throws -> [Row]
+  private let forEachRow:
+    @Sendable (RelatedRows<Owner, Target>, (Row) throws -> Void) throws -> Void
+
+  fileprivate init(
+    _ query: Query<Owner>, _ route: AssociationRoute, _ targets: Query<Target>,
+    rows: @escaping @Sendable (RelatedRows<Owner, Target>) throws -> [Row],
+    forEachRow:
+      @escaping @Sendable (RelatedRows<Owner, Target>, (Row) throws -> Void) throws -> Void
+  ) {
+    self.query = query
+    self.route = route.kind
+    self.targets = targets
+    self.rows = rows
+    self.forEachRow = forEachRow
+  }
+}
+
+extension Query {
+  /// The records, each with those that an association leads to, as pairs of a record and an array.
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type.
+  ///   - targets: refines the related records: its condition and order hold for each record's own,
+  ///     and so do its limit and offset. It must not have a page token.
+  public func with<A: ToManyAssociation>(
+    _ association: A, from targets: Query<A.Target> = A.Target.all
+  ) -> WithRelated<R, A.Target, (R, [A.Target])> where A.Owner == R {
+    WithRelated(
+      self, association._route, targets, rows: { try $0.withMany() },
+      forEachRow: { try $0.forEachWithMany($1) })
+  }
+
+  /// The records, each with the one that an association leads to, or nil.
+  ///
+  /// ```swift
+  /// for (person, company) in try store.fetch(Person.all.with(Person.company)) {
+  ///   print(person.name, company?.name ?? "-")
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - association: a declared association of the type.
+  ///   - targets: refines the related records: nil stands for one that is not of this query.
+  public func with<A: ToOneAssociation>(
+    _ association: A, from targets: Query<A.Target> = A.Target.all
+  ) -> WithRelated<R, A.Target, (R, A.Target?)> where A.Owner == R {
+    WithRelated(
+      self, association._route, targets, rows: { try $0.withOne() },
+      forEachRow: { try $0.forEachWithOne($1) })
+  }
+}
+
+extension WithRelated: Request {
+  /// The pairs.
+  @_documentation(visibility: private)
+  public func _fetch(in tx: ReadTransaction) throws -> [Row] {
+    try tx.run(query, along: route, from: targets, rows)
+  }
+
+  /// The first pair.
+  @_documentation(visibility: private)
+  public func _first(in tx: ReadTransaction) throws -> Row? {
+    let first = query.with { $0 = $0.limitedToOne }
+    return try tx.run(first, along: route, from: targets, rows).first
+  }
+
+  /// How many pairs there are: as many as records of the query.
+  @_documentation(visibility: private)
+  public func _count(in tx: ReadTransaction) throws -> Int {
+    try tx.check(query, along: route, from: targets)
+    return try query._count(in: tx)
+  }
+
+  /// Whether there is a pair.
+  @_documentation(visibility: private)
+  public func _exists(in tx: ReadTransaction) throws -> Bool {
+    try tx.check(query, along: route, from: targets)
+    return try query._exists(in: tx)
+  }
+
+  /// One pair after the other; all are read first in a write, whose records the closure may change.
+  @_documentation(visibility: private)
+  public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
+    if tx is WriteTransaction {
+      for row in try _fetch(in: tx) { try body(row) }
+      return
+    }
+    try tx.run(query, along: route, from: targets) { try forEachRow($0, body) }
+  }
+
+  /// The plan of the query, and how its related records are found.
+  @_documentation(visibility: private)
+  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+    try tx.check(query, along: route, from: targets)
+    if counting { return try tx.explain(query, for: .count, running: running) }
+    let text = try tx.explain(query, for: .records, running: false) + "\n" + relatedText
+    guard running else { return text }
+    return try tx.run(query, along: route, from: targets) { related in
+      try forEachRow(related) { _ in }
+      return text + "\n" + related.ownCounters.text + "\nrelated "
+        + related.counters.examinedText
+    }
+  }
+
+  private var relatedText: String {
+    var lines = ["with \(Target.collectionName)"]
+    let details = targets.details
+    if !details.filter.isAlways { lines.append("filter " + details.filter.text) }
+    if !details.order.isEmpty || details.idsDescend { lines.append("sort those of each record") }
+    if details.offset > 0 { lines.append("offset \(details.offset) of each record") }
+    if let limit = details.limit { lines.append("limit \(limit) for each record") }
+    return lines.joined(separator: "\n  ")
+  }
+}
+
+extension RelatedRows {
+  fileprivate func withMany() throws -> [(Owner, [Target])] {
+    var rows = RecordBuffer<(Owner, [Target])>()
+    while try next() {
+      let targets = try targets()
+      rows.next().initialize(to: (try owner(), targets))
+      rows.filled()
+    }
+    return rows.takeArray()
+  }
+
+  fileprivate func forEachWithMany(_ body: ((Owner, [Target])) throws -> Void) throws {
+    while try next() {
+      let targets = try targets()
+      try body((try owner(), targets))
+    }
+  }
+
+  fileprivate func withOne() throws -> [(Owner, Target?)] {
+    let offset = Self.offset(of: Target?.self)
+    var rows = RecordBuffer<(Owner, Target?)>()
+    while try next() {
+      let target = try target()
+      let row = UnsafeMutableRawPointer(rows.next())
+      try makeOwner(at: row)
+      target.copy(to: row + offset)
+      rows.filled()
+    }
+    return rows.takeArray()
+  }
+
+  fileprivate func forEachWithOne(_ body: ((Owner, Target?)) throws -> Void) throws {
+    let offset = Self.offset(of: Target?.self)
+    let memory = UnsafeMutablePointer<(Owner, Target?)>.allocate(capacity: 1)
+    defer { memory.deallocate() }
+    while try next() {
+      let target = try target()
+      let row = UnsafeMutableRawPointer(memory)
+      try makeOwner(at: row)
+      target.copy(to: row + offset)
+      defer { memory.deinitialize(count: 1) }
+      try body(memory.pointee)
+    }
+  }
+}
