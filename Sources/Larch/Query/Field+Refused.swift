@@ -138,7 +138,7 @@ extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
   public static func != (field: Self, other: String) -> Filter<Root> { field.refused }
 }
 
-extension Field where Value: TextField {
+extension Field where Value: TextValue {
   /// Refused: a text is no number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload

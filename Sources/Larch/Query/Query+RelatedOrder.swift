@@ -24,7 +24,7 @@ extension Query {
   /// In the order of a text of the record at the other end of an association, with upper and lower
   /// case the same.
   @_disfavoredOverload
-  public func sorted<Value: TextField>(
+  public func sorted<Value: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
@@ -44,7 +44,7 @@ extension Query {
   /// Where all fields of the order so far are the same, in the order of a text of the record at the
   /// other end of an association, with upper and lower case the same.
   @_disfavoredOverload
-  public func then<Value: TextField>(
+  public func then<Value: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
@@ -66,7 +66,7 @@ extension Selection {
   /// In the order of a text of the record at the other end of an association, with upper and lower
   /// case the same.
   @_disfavoredOverload
-  public func sorted<Key: TextField>(
+  public func sorted<Key: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
@@ -86,7 +86,7 @@ extension Selection {
   /// Where all fields of the order so far are the same, in the order of a text of the record at the
   /// other end of an association, with upper and lower case the same.
   @_disfavoredOverload
-  public func then<Key: TextField>(
+  public func then<Key: TextValue>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
@@ -108,7 +108,7 @@ extension Related {
   /// The related records in the order of a text of what is related to them, with upper and lower
   /// case the same.
   @_disfavoredOverload
-  public func sorted<Value: TextField>(
+  public func sorted<Value: TextValue>(
     by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<Target> {
