@@ -83,7 +83,7 @@ struct DayTests {
       _ = try watched.count(IndexedPlace.self)
       expect([.recovered, .slowRead])
       // Another process makes the file larger.
-      try watched.environment.adoptMapSize(ThreadIdentity.current)
+      try watched.environment.adoptMapSize()
       expect([.followed])
       watched.close()
       expect([.closed])

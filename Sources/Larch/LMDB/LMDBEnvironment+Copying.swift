@@ -17,7 +17,7 @@ extension LMDBEnvironment {
       switch code {
       case MDB_SUCCESS: return
       // Both come from the beginning of the read, before a byte was written.
-      case MDB_MAP_RESIZED: try adoptMapSize(thread)
+      case MDB_MAP_RESIZED: try adoptMapSize()
       case MDB_PANIC where !isRecovered:
         isRecovered = true
         try recover(thread, poisoning: generation)

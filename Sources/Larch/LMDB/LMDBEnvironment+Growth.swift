@@ -3,9 +3,9 @@ internal import CLMDB
 internal import Foundation
 
 extension LMDBEnvironment {
-  /// Makes the map larger, with the turn held and no write transaction open.
-  func grow(_ thread: UInt) throws {
-    try withStillMap(thread) { handle in
+  /// Makes the map larger, with the write lock held and no write transaction open.
+  func grow() throws {
+    try withStillMap { handle in
       clearStaleReaders(handle)
       for (factor, divisor) in [(2, 1), (3, 2), (5, 4)] {
         let (product, overflow) = mapSize.multipliedReportingOverflow(by: factor)
@@ -30,15 +30,15 @@ extension LMDBEnvironment {
 
   /// Takes over the size that another process has grown the file to.
   ///
-  /// A thread that has the turn already has no transaction open then: with one open nobody else
+  /// A thread that has the write lock already has no transaction open then: with one open nobody else
   /// can have made the file larger than what it has mapped.
-  func adoptMapSize(_ thread: UInt) throws {
-    if isWriting { return try adoptMapSizeInTurn(thread) }
-    try withTurn { try adoptMapSizeInTurn(thread) }
+  func adoptMapSize() throws {
+    if isWriting { return try adoptMapSizeWithWriteLock() }
+    try withWriteLock { try adoptMapSizeWithWriteLock() }
   }
 
-  func adoptMapSizeInTurn(_ thread: UInt) throws {
-    try withStillMap(thread) { handle in
+  func adoptMapSizeWithWriteLock() throws {
+    try withStillMap { handle in
       // Not the size that the other process reserved: this one may have fewer addresses.
       let needed: Int
       do { needed = try Self.neededMapSize(handle) } catch { throw translated(error) }
@@ -107,15 +107,14 @@ extension LMDBEnvironment {
     if code != MDB_SUCCESS { throw translated(LMDBError(code, "mdb_env_set_mapsize")) }
   }
 
-  /// Runs a body while no read is open and none can begin, with the turn held.
+  /// Runs a body while no read is open and none can begin, with the write lock held.
   ///
   /// LMDB looks only for a live write when it moves its map: a live read would crash.
   /// Held reads that nobody uses do not last through it, and their owners are told why.
   func withStillMap<T>(
-    _ thread: UInt, ending: LMDBHeldRead.Ending = .mapMoved,
-    _ body: (OpaquePointer) throws -> T
+    ending: LMDBHeldRead.Ending = .mapMoved, _ body: (OpaquePointer) throws -> T
   ) throws -> T {
-    let (handle, ended) = try holdReads(thread, ending)
+    let (handle, ended) = try holdReads(ending)
     defer {
       mutex.lock()
       blockers.remove(.exclusive)
@@ -129,13 +128,13 @@ extension LMDBEnvironment {
   /// Holds new reads back and waits for the open ones to end. Held ones are ended when nothing
   /// else is in the way any more, so that none is lost for nothing.
   private func holdReads(
-    _ thread: UInt, _ ending: LMDBHeldRead.Ending
+    _ ending: LMDBHeldRead.Ending
   ) throws -> (OpaquePointer, [LMDBHeldRead]) {
     let deadline = MonotonicTime.after(seconds: options.waitLimit)
     mutex.lock()
     defer { mutex.unlock() }
     guard let handle else { throw closedError() }
-    if isReading(thread) {
+    if isReading(ThreadIdentity.current) {
       throw LarchError(
         .mapFull,
         "The map must grow, but this thread has a read of the store open; end it, then write."

@@ -124,7 +124,7 @@ extension LMDBEnvironment {
       mutex.lock()
       endUseLocked()
       switch code {
-      case MDB_MAP_RESIZED: try adoptMapSize(thread)
+      case MDB_MAP_RESIZED: try adoptMapSize()
       case MDB_PANIC: try recover(thread, poisoning: generation)
       case MDB_READERS_FULL: wait = try waitForSlot(wait)
       default: throw translated(LMDBError(code, "mdb_txn_begin"))

@@ -1,7 +1,7 @@
 internal import CLMDB
 
 extension LMDBEnvironment {
-  /// Handles were opened before the environment was opened anew, and are void.
+  /// Handles were opened before the environment was opened again, and are void.
   struct HandlesVoid: Error {}
 
   /// Throws when handles that were opened in another generation would be used. Inside of a
@@ -11,7 +11,7 @@ extension LMDBEnvironment {
   }
 
   /// Runs a body that opens handles and then uses them in transactions of its own, in which it
-  /// calls `check` first; again, when the environment was opened anew in between.
+  /// calls `check` first; again, when the environment was opened again in between.
   func withSteadyHandles<T>(_ body: (_ check: () throws -> Void) throws -> T) throws -> T {
     while true {
       let generation = self.generation
@@ -19,9 +19,9 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens an environment anew that LMDB has given up, from a thread that wants to read.
+  /// Opens an environment again that LMDB has given up, from a thread that wants to read.
   ///
-  /// The stopped one is told by its generation: a new one may well lie at the same address.
+  /// The stopped one is known by its generation: a new one may well lie at the same address.
   func recover(_ thread: UInt, poisoning stopped: Int? = nil) throws {
     mutex.lock()
     if stopped == generation { blockers.insert(.poisoned) }
@@ -29,19 +29,19 @@ extension LMDBEnvironment {
     mutex.unlock()
     // The write of this thread still uses the old handle.
     if isOwnWrite { throw translated(LMDBError(MDB_PANIC, "mdb_txn_begin")) }
-    try withTurn {
+    try withWriteLock {
       mutex.lock()
       let isNeeded = blockers.contains(.poisoned) || handle == nil
       mutex.unlock()
-      if isNeeded { try reopen(thread) }
+      if isNeeded { try reopen() }
     }
   }
 
-  /// Closes the LMDB environment and opens it anew, with the turn held and no write open.
+  /// Closes the LMDB environment and opens it again, with the write lock held and no write open.
   ///
   /// After a failed write of the header LMDB answers every call with MDB_PANIC until then. All
-  /// readers and database handles are void afterwards, which the generation tells.
-  func reopen(_ thread: UInt) throws {
+  /// readers and database handles are void afterwards: the generation rises.
+  func reopen() throws {
     mutex.lock()
     if blockers.contains(.closed) {
       mutex.unlock()
@@ -52,7 +52,7 @@ extension LMDBEnvironment {
     mutex.unlock()
     if isOpen {
       do {
-        try withStillMap(thread, ending: .reopened) { try closeAndOpenAnew($0) }
+        try withStillMap(ending: .reopened) { try closeAndOpenAgain($0) }
       } catch let error as LarchError where error.code == .mapFull {
         throw LarchError(
           .ioFailure,
@@ -61,12 +61,12 @@ extension LMDBEnvironment {
         ) { $0.path = path }
       }
     } else {
-      try openAnew()
+      try openAgain()
     }
   }
 
   /// Closes the LMDB environment and opens what is at the path, while no read is open.
-  func closeAndOpenAnew(_ closing: OpaquePointer) throws {
+  func closeAndOpenAgain(_ closing: OpaquePointer) throws {
     mutex.lock()
     blockers.insert(.poisoned)
     let released = readers
@@ -76,10 +76,10 @@ extension LMDBEnvironment {
     mutex.unlock()
     for reader in released { reader.transaction.abort() }
     Self.close(closing)
-    try openAnew()
+    try openAgain()
   }
 
-  private func openAnew() throws {
+  private func openAgain() throws {
     var opened: OpenedHandle?
     while opened == nil {
       do {

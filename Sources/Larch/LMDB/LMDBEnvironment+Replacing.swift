@@ -32,35 +32,64 @@ extension LMDBEnvironment {
     fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
   ) throws {
     try checkWritable()
-    let thread = ThreadIdentity.current
     mutex.lock()
-    let isReading = isReading(thread)
+    let isReading = isReading(ThreadIdentity.current)
     mutex.unlock()
     if isReading { throw ownReadError() }
-    try withTurn {
-      while try !attemptToReplace(thread, prepare, announce, fill) { try grow(thread) }
+    try withWriteLock {
+      while try !attemptToReplace(prepare, announce, fill) { try grow() }
     }
   }
 
   /// One run; false when the map was full and nothing was changed.
   private func attemptToReplace(
-    _ thread: UInt, _ prepare: (LMDBTransaction) throws -> Bool,
+    _ prepare: (LMDBTransaction) throws -> Bool,
     _ announce: (LMDBTransaction) throws -> Void,
     _ fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
   ) throws -> Bool {
-    var transaction = try beginWrite()
-    var isOpen = true
-    var isMade = false
+    var (attempt, isChanged) = try self.attempt(prepare)
+    while isChanged {
+      guard try attempt.commit(.durable) else { return false }
+      // Somebody else may write between the two, and make it necessary to prepare again.
+      (attempt, isChanged) = try self.attempt(prepare)
+    }
+    guard let file = try attempt.run({ try makeSuccessor(in: $0, announce, fill) }) else {
+      return false
+    }
+    let descriptor = file.descriptor
+    var isCommitting = false
     do {
-      // Somebody else may write between the two, and prepare the next.
-      while try prepare(transaction) {
-        isOpen = false
-        guard try commit(transaction, .durable) else { return false }
-        transaction = try beginWrite()
-        isOpen = true
+      let isCommitted = try holdingReads { closing in
+        isCommitting = true
+        guard try attempt.commit(.durable) else { return false }
+        isReplaced = true
+        options.replacing?(.announced)
+        // Nobody clears it away now, and who opens it waits for nobody.
+        flock(descriptor, LOCK_UN)
+        try closeAndOpenAgain(closing)
+        return true
       }
-      let file = try SuccessorFile(for: path)
-      isMade = true
+      if isCommitted { return true }
+    } catch {
+      // After a commit that failed only the file knows whether the new one is needed.
+      if !isCommitting {
+        unlink(file.path)
+        attempt.abort()
+      }
+      throw translated(error)
+    }
+    unlink(file.path)
+    return false
+  }
+
+  /// Makes the new file, and writes into the old one that it was replaced; when that fails, there is no
+  /// new file.
+  private func makeSuccessor(
+    in transaction: LMDBTransaction, _ announce: (LMDBTransaction) throws -> Void,
+    _ fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
+  ) throws -> SuccessorFile {
+    let file = try SuccessorFile(for: path)
+    do {
       options.replacing?(.begun)
       try fill(file.path, file.descriptor, transaction.id)
       try LMDBError.flush(file.descriptor, path: path)
@@ -71,33 +100,17 @@ extension LMDBEnvironment {
       options.replacing?(.copied)
       try announce(transaction)
       try mark.write(in: transaction)
-      let isCommitted = try holdingReads(thread) { closing in
-        isOpen = false
-        guard try commit(transaction, .durable) else { return false }
-        isMade = false
-        isReplaced = true
-        options.replacing?(.announced)
-        // Nobody clears it away now, and who opens it waits for nobody.
-        flock(file.descriptor, LOCK_UN)
-        try closeAndOpenAnew(closing)
-        return true
-      }
-      if isCommitted { return true }
+      return file
     } catch {
-      if isOpen { transaction.abort() }
-      // After a commit that failed only the file knows whether the new one is needed.
-      if isMade, isOpen { unlink(SuccessorFile.path(for: path)) }
-      if attemptHitFullMap, isOpen { return false }
-      throw translated(error)
+      unlink(file.path)
+      throw error
     }
-    unlink(SuccessorFile.path(for: path))
-    return false
   }
 
-  /// Goes over to the file that has taken the place of this one, with the turn held.
-  func follow(_ thread: UInt) throws {
+  /// Goes over to the file that has taken the place of this one, with the write lock held.
+  func follow() throws {
     isReplaced = true
-    try holdingReads(thread) { try closeAndOpenAnew($0) }
+    try holdingReads { try closeAndOpenAgain($0) }
     options.log?(
       LogMessage(
         .notice, .followed, "The file was exchanged by another process, and this one went along."
@@ -105,12 +118,10 @@ extension LMDBEnvironment {
   }
 
   /// As `withStillMap`, with an error that says what is meant here.
-  private func holdingReads<T>(
-    _ thread: UInt, _ body: (OpaquePointer) throws -> T
-  ) throws -> T {
+  private func holdingReads<T>(_ body: (OpaquePointer) throws -> T) throws -> T {
     var hasBegun = false
     do {
-      return try withStillMap(thread, ending: .replaced) {
+      return try withStillMap(ending: .replaced) {
         hasBegun = true
         return try body($0)
       }

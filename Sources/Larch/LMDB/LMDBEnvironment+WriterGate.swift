@@ -38,7 +38,7 @@ extension LMDBEnvironment {
   /// Runs a body when it is this thread's turn to write; turns are in the order of asking.
   ///
   /// LMDB's own lock is unfair, and a second write on one thread would wait for itself for ever.
-  func withTurn<T>(_ body: () throws -> T) throws -> T {
+  func withWriteLock<T>(_ body: () throws -> T) throws -> T {
     guard try takeTurn() else { return try body() }
     defer {
       endTurn()
@@ -150,7 +150,7 @@ extension LMDBEnvironment {
   /// Lets `body` take turns that this thread has already, while no write of it is open.
   ///
   /// Giving the turn back would not do: it could come to writes that only this thread runs.
-  func lendingTurn<T>(_ body: () throws -> T) rethrows -> T {
+  func lendingWriteLock<T>(_ body: () throws -> T) rethrows -> T {
     mutex.lock()
     isTurnLent = true
     mutex.unlock()

@@ -37,9 +37,6 @@ final class LMDBEnvironment: @unchecked Sendable {
     var allowsRemoteFileSystem = false
     /// How long growing waits for open reads, and a read for a free slot.
     var waitLimit = 5.0
-    /// Runs the body of each write once more than needed and undoes that run, so that tests meet
-    /// what else happens only when the map is full.
-    var rehearsesWrites = false
     /// Looks at the file before LMDB maps it: LMDB trusts every byte.
     var beforeMapping: (@Sendable (String) throws -> Void)?
     /// After how many seconds an open read that keeps pages is told to the log.
@@ -115,7 +112,8 @@ final class LMDBEnvironment: @unchecked Sendable {
   // Only touched by the thread whose turn it is.
   /// What this turn waited for; nil where it did not.
   @exclusivity(unchecked) var turnWait: LMDBWait?
-  var attemptHitFullMap = false
+  /// The transaction that runs, or its commit, found the map full.
+  var foundMapFull = false
   var readerWatch = ReaderWatch(lastPage: 0)
   /// The last page of the file when reads of other processes were last looked for.
   var lastWatchedPage = 0
@@ -184,7 +182,7 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   func raiseGeneration() { generations.add(1, ordering: .releasing) }
 
-  func noteMapFull() { attemptHitFullMap = true }
+  func noteMapFull() { foundMapFull = true }
 
   var isIdle: Bool { activeUses == 0 && writingThread == 0 && waitingWriters.isEmpty }
 
