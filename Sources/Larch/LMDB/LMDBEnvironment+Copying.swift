@@ -9,7 +9,6 @@ extension LMDBEnvironment {
   /// the caller sees how far it is and can stop it: by throwing, which ends the copy at its next
   /// write. The calling thread holds no lock, the copy itself is a read like any other.
   func streamCopy(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
-    let thread = ThreadIdentity.current
     var isRecovered = false
     while true {
       let generation = self.generation
@@ -20,7 +19,7 @@ extension LMDBEnvironment {
       case MDB_MAP_RESIZED: try adoptMapSize()
       case MDB_PANIC where !isRecovered:
         isRecovered = true
-        try recover(thread, poisoning: generation)
+        try recover(poisoning: generation)
       default: throw translated(LMDBError(code, "mdb_env_copyfd2"))
       }
     }

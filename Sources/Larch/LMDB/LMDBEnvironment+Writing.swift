@@ -53,12 +53,12 @@ extension LMDBEnvironment {
   /// was changed.
   func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
-    foundMapFull = false
+    map.wasFull = false
     setDurability(durability)
     do {
       try transaction.commit()
     } catch {
-      if foundMapFull { return false }
+      if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
       options.log?(
         LogMessage(.error, .commitFailed, "A commit failed: the disk did not take it.") {
@@ -86,12 +86,11 @@ extension LMDBEnvironment {
     ids.begin()
     var isRecovered = false
     while true {
-      mutex.lock()
-      let isClosed = blockers.contains(.closed)
-      let current = blockers.contains(.poisoned) ? nil : handle
-      mutex.unlock()
-      if isClosed { throw closedError() }
-      guard let current else {
+      let current: OpaquePointer
+      switch readers.state {
+      case .open(let handle): current = handle
+      case .closed: throw LarchError.closed(path)
+      case .unusable:
         try reopen()
         continue
       }
@@ -101,7 +100,9 @@ extension LMDBEnvironment {
       if code == MDB_SUCCESS, let transaction {
         let begun = LMDBTransaction(pointer: transaction)
         do {
-          if try !isSuperseded(begun) { return WriteAttempt(environment: self, transaction: begun) }
+          if try !exchange.isSuperseded(begun) {
+            return WriteAttempt(environment: self, transaction: begun)
+          }
         } catch {
           begun.abort()
           throw translated(error)
@@ -172,6 +173,6 @@ extension LMDBEnvironment {
   /// one: where other processes have the file open, they go on without a commit that failed.
   private func newestSnapshot() throws -> UInt64 {
     // The write lock is held, and no write of it is open any more.
-    try lendingWriteLock { try openDatabases { $0.id } }
+    try writeQueue.lending { try openDatabases { $0.id } }
   }
 }

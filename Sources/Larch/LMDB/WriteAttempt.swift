@@ -31,15 +31,15 @@ struct WriteAttempt {
   private func run<T: ~Copyable>(
     in transaction: LMDBTransaction, _ body: (LMDBTransaction) throws -> T
   ) throws -> T? {
-    environment.foundMapFull = false
+    environment.map.wasFull = false
     do {
       let value = try body(transaction)
-      if !environment.foundMapFull { return value }
+      if !environment.map.wasFull { return value }
       transaction.abort()
       return nil
     } catch {
       transaction.abort()
-      if environment.foundMapFull { return nil }
+      if environment.map.wasFull { return nil }
       throw environment.translated(error)
     }
   }

@@ -121,14 +121,8 @@ extension Store {
   private static func openCatalog(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
-    while true {
-      // Another process may compact the file while indexes are built.
-      do {
-        return try openCatalogOnce(environment, schema, options)
-      } catch is LMDBEnvironment.HandlesVoid {
-        continue
-      }
-    }
+    // Another process may compact the file while indexes are built.
+    try environment.withSteadyHandles { _ in try openCatalogOnce(environment, schema, options) }
   }
 
   private static func openCatalogOnce(

@@ -95,7 +95,7 @@ extension Store {
       if let result { return (attempt, result) }
       attempt.abort()
       // Opening handles takes the write lock, and this thread has it.
-      try environment.lendingWriteLock { try renewCatalog() }
+      try environment.writeQueue.lending { try renewCatalog() }
     }
   }
 
@@ -145,8 +145,8 @@ extension Store {
     _ lmdb: LMDBTransaction, _ hasRun: inout Bool, _ timer: OperationTimer?
   ) throws -> Run<T> {
     guard let timer else { return try run(body, on: writer, lmdb, &hasRun) }
-    timer.begin(environment.turnWait)
-    environment.noteTurn(at: timer.place)
+    timer.begin(environment.writeQueue.wait)
+    environment.writeQueue.noteHolder(at: timer.place)
     defer { timer.end() }
     return try OperationTimer.run(timer, in: writer.context) {
       try run(body, on: writer, lmdb, &hasRun)

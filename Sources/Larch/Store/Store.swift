@@ -39,7 +39,7 @@ public final class Store: Sendable {
   let asyncWriter: AsyncWriter
 
   private struct State {
-    /// Replaced when the environment had to be opened anew.
+    /// Replaced when the environment had to be opened again.
     var catalog: OpenCatalog
     var isClosed = false
   }
@@ -88,7 +88,7 @@ final class OpenCatalog: Sendable {
   let provenSnapshot = Atomic<UInt64>(0)
   /// `LMDBEnvironment.generation` when its handles were opened.
   let environmentGeneration: Int
-  /// Only used by the thread whose turn it is to write.
+  /// Only used by the thread that has the write lock.
   let writer: UncheckedWriter
 
   init(
@@ -103,7 +103,7 @@ final class OpenCatalog: Sendable {
         clock: options.clock))
   }
 
-  /// `Sendable` because the writer gate lets one thread at a time use it.
+  /// `Sendable` because the write lock lets one thread at a time use it.
   struct UncheckedWriter: @unchecked Sendable {
     let context: WriteContext
     init(_ context: WriteContext) { self.context = context }
@@ -137,7 +137,7 @@ extension Store {
     return true
   }
 
-  /// Opens the handles anew: the environment was opened again after an I/O error, or another
+  /// Opens the handles again: the environment was opened again after an I/O error, or another
   /// program or store changed the schema of the file.
   func renewCatalog() throws {
     let generation = environment.generation
