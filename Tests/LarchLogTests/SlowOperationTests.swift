@@ -213,7 +213,7 @@ struct SlowOperationTests {
       }.start()
     }
     func awaitWriters(_ count: Int) {
-      while store.environment.mutexed({ $0.waitingWriters.count }) < count { usleep(500) }
+      while store.environment.writeQueue.waitingCount < count { usleep(500) }
     }
     let holder: UInt = #line + 2
     onThread {
@@ -265,13 +265,5 @@ struct SlowOperationTests {
     #expect(slow.filter { $0.details.place?.line == line }.count == 8)
     #expect(slow.filter { $0.details.changes == 1 && $0.details.committed != nil }.count >= 1)
     #expect(messages.all(.writerWait).allSatisfy { $0.details.waited != nil })
-  }
-}
-
-extension LMDBEnvironment {
-  func mutexed<T>(_ body: (LMDBEnvironment) -> T) -> T {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return body(self)
   }
 }

@@ -116,7 +116,7 @@ struct RandomSnapshotTests {
     }
     run.taken.withLock { $0 = [] }
     #expect(try store.openReads().isEmpty, "seed \(seed)")
-    #expect(store.environment.activeUses == 0, "seed \(seed)")
+    #expect(store.environment.readers.activeUses == 0, "seed \(seed)")
     #expect(try store.verify().isClean, "seed \(seed)")
     print(
       "snapshots: seed \(seed), \(run.checks.load(ordering: .relaxed)) checks,",

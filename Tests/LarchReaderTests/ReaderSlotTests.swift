@@ -117,7 +117,7 @@ struct ReaderSlotTests {
     environment.endHeldRead(held)
     let last = try environment.beginRead()
     for reader in others + [first, last] { environment.endRead(reader) }
-    #expect(environment.activeUses == 0)
+    #expect(environment.readers.activeUses == 0)
   }
 
   @Test("Snapshots that are too old give their slots to reads that need one")
@@ -183,8 +183,8 @@ struct ReaderSlotTests {
 
 extension LMDBEnvironment {
   var slotsAwaited: Int {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return slotWaiters
+    readers.mutex.lock()
+    defer { readers.mutex.unlock() }
+    return readers.slotWaiters
   }
 }

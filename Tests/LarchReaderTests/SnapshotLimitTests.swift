@@ -234,8 +234,8 @@ struct SnapshotLimitTests {
     try user.join()
     try waiter.join()
     environment.endHeldRead(held)
-    #expect(environment.activeUses == 0 && environment.heldReads.isEmpty)
-    #expect(environment.readers.count == environment.parkedReaders.count)
+    #expect(environment.readers.activeUses == 0 && environment.readers.held.isEmpty)
+    #expect(environment.readers.all.count == environment.readers.parked.count)
   }
 
   @Test("Two threads that want each other's snapshots inside their own do not wait for ever")
@@ -271,8 +271,8 @@ struct SnapshotLimitTests {
 
 extension LMDBEnvironment {
   var isMovingMap: Bool {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return blockers.contains(.exclusive)
+    readers.mutex.lock()
+    defer { readers.mutex.unlock() }
+    return readers.blockers.contains(.exclusive)
   }
 }

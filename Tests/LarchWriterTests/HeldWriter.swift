@@ -42,14 +42,10 @@ extension Store {
   /// The number of the last commit.
   func lastCommit() throws -> UInt64 { try environment.info().lastTransactionID }
 
-  /// How many turns to write were ever asked for.
-  func turnsAsked() -> UInt64 {
-    environment.mutex.lock()
-    defer { environment.mutex.unlock() }
-    return environment.turnsAsked
-  }
+  /// How often the write lock was ever asked for.
+  func turnsAsked() -> UInt64 { environment.writeQueue.askedCount }
 
-  /// Waits until so many asynchronous writes stand in the row. The thread that tasks share is given
+  /// Waits until so many asynchronous writes wait in the queue. The thread that tasks share is given
   /// back meanwhile.
   func untilWaiting(_ count: Int) async throws {
     while asyncWriter.waitingCount < count { try await Task.sleep(for: .milliseconds(1)) }

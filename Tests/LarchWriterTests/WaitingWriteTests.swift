@@ -117,7 +117,7 @@ struct WaitingWriteTests {
     #expect(try await store.verify().isClean)
   }
 
-  @Test("handles are opened anew for a group while more writes of the store stand in the row")
+  @Test("handles are opened again for a group while more writes of the store wait in the queue")
   func otherDeclarations() async throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

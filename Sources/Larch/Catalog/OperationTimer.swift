@@ -10,8 +10,8 @@ final class OperationTimer: @unchecked Sendable {
   private var began: Int64?
   private var ended: Int64?
   private var committed: Int64?
-  /// Who had the turn when this one began to wait, and how many were before it.
-  private var wait: LMDBWait?
+  /// Who had the write lock when this one began to wait, and how many were before it.
+  private var wait: WriteWait?
   /// How often the closure changed something.
   var changes: Int?
 
@@ -30,8 +30,8 @@ final class OperationTimer: @unchecked Sendable {
 
   // MARK: The life of the operation
 
-  /// The turn has come, and the closure runs; also when it runs again.
-  func begin(_ wait: LMDBWait? = nil) {
+  /// The write lock is there, and the closure runs; also when it runs again.
+  func begin(_ wait: WriteWait? = nil) {
     if began != nil { return }
     began = MonotonicTime.now.nanoseconds
     self.wait = wait
@@ -100,7 +100,7 @@ final class OperationTimer: @unchecked Sendable {
 
   /// What is to be told of a write.
   func messagesOfWrite(_ path: String) -> [LogMessage] {
-    // It never got its turn, or was given up before.
+    // It never got the write lock, or was given up before.
     guard let began else { return [] }
     var messages: [LogMessage] = []
     let waited = began &- asked

@@ -16,7 +16,7 @@ internal import Foundation
 ///
 /// What was given and undone is noted in the file by the next commit (`WriteContext`).
 ///
-/// Unchecked, since only the thread whose turn it is to write uses it, or the one that closes the
+/// Unchecked, since only the thread that has the write lock uses it, or the one that closes the
 /// environment when nobody else does.
 final class GivenIDs: @unchecked Sendable {
   /// Ids from here on are the program's own: they do not move the numbers that are given, so that

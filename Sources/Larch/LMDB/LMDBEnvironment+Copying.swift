@@ -9,7 +9,6 @@ extension LMDBEnvironment {
   /// the caller sees how far it is and can stop it: by throwing, which ends the copy at its next
   /// write. The calling thread holds no lock, the copy itself is a read like any other.
   func streamCopy(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
-    let thread = ThreadIdentity.current
     var isRecovered = false
     while true {
       let generation = self.generation
@@ -17,10 +16,10 @@ extension LMDBEnvironment {
       switch code {
       case MDB_SUCCESS: return
       // Both come from the beginning of the read, before a byte was written.
-      case MDB_MAP_RESIZED: try adoptMapSize(thread)
+      case MDB_MAP_RESIZED: try adoptMapSize()
       case MDB_PANIC where !isRecovered:
         isRecovered = true
-        try recover(thread, poisoning: generation)
+        try recover(poisoning: generation)
       default: throw translated(LMDBError(code, "mdb_env_copyfd2"))
       }
     }

@@ -34,7 +34,7 @@ extension LMDBEnvironment {
     _ temporary: String, options: Options, for path: String,
     _ initialize: ((LMDBTransaction) throws -> Void)?
   ) throws {
-    var size = mapSizes(options.reservedMapSize)
+    var size = MapSize.toReserve(options.reservedMapSize)
     do {
       var opened = try map(path: temporary, options: options, sizes: size)
       defer { mdb_env_close(opened.handle) }

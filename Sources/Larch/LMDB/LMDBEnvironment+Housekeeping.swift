@@ -6,7 +6,7 @@ internal import CLMDB
 /// grows instead of using them. LMDB looks for one only when the lock of the writer was left by a
 /// dead process. Looking asks the system about each process that has a slot: some microseconds,
 /// too many for each write and few enough for one in a while.
-struct ReaderWatch {
+struct StaleReaderWatch {
   /// When there are writes, the next look comes so many nanoseconds after the one before.
   private static let interval: Int64 = 50_000_000
   /// Looks take one hundredth of the time at most, also those that a growing file asks for.
@@ -40,15 +40,17 @@ struct ReaderWatch {
 }
 
 extension LMDBEnvironment {
-  /// Clears dead readers away before a write when nobody has looked for a while, with the turn
-  /// held: the write then finds the pages that they pinned.
+  /// Clears dead readers away before a write when nobody has looked for a while, with the write
+  /// lock held: the write then finds the pages that they pinned.
   func keepHouse(beforeWrite handle: OpaquePointer) {
-    if readerWatch.isDueNow { lookForStaleReaders(handle, lastPage: nil) }
+    if staleReaderWatch.isDueNow { lookForStaleReaders(handle, lastPage: nil) }
   }
 
-  /// Clears dead readers away after a commit for which the file grew, with the turn held.
+  /// Clears dead readers away after a commit for which the file grew, with the write lock held.
   func keepHouse(afterCommit handle: OpaquePointer, lastPage: Int) {
-    if readerWatch.isDue(lastPage: lastPage) { lookForStaleReaders(handle, lastPage: lastPage) }
+    if staleReaderWatch.isDue(lastPage: lastPage) {
+      lookForStaleReaders(handle, lastPage: lastPage)
+    }
   }
 
   private func lookForStaleReaders(_ handle: OpaquePointer, lastPage: Int?) {
@@ -60,6 +62,6 @@ extension LMDBEnvironment {
       mdb_env_info(handle, &info)
       page = Int(info.me_last_pgno)
     }
-    readerWatch.hasLooked(since: start, lastPage: page ?? 0)
+    staleReaderWatch.hasLooked(since: start, lastPage: page ?? 0)
   }
 }

@@ -84,15 +84,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// The address space to ask for, in falling order. Reserving is free where addresses are not
-  /// scarce: on a small device or under a limit the first sizes fail at once.
-  static func mapSizes(_ fixed: Int?) -> [Int] {
-    if let fixed { return [max(fixed, 64 << 10)] }
-    // 64, 16, 4 and 1 GiB, 256 and 64 MiB; a shift too far for the width of Int gives zero.
-    return [36, 34, 32, 30, 28, 26].map { 1 << $0 }.filter { $0 > 0 }
-  }
-
-  /// Checks the file and maps it; used for the first opening and for each later one.
+  /// Checks the file and maps it; used for opening and for opening again.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
     try options.beforeMapping?(path)
     var options = options
@@ -128,8 +120,8 @@ extension LMDBEnvironment {
     let (opened, mark) = try openShared(options, sizes)
     guard let mark else { return opened }
     Self.close(opened.handle)
-    if try exchange(mark) == .done {
-      isReplaced = true
+    if try exchange.exchange(file, for: mark) == .done {
+      exchange.isReplaced = true
       throw FileReplaced()
     }
     // The new file is not there: it was removed, or this one was copied elsewhere without it. What
@@ -141,7 +133,7 @@ extension LMDBEnvironment {
     found.keepsMark = options.isReadOnly
     do {
       if let other = try claim(found) { throw foreignError(other, found.lockFile) }
-      if !options.isReadOnly { try removeMark(found.handle) }
+      if !options.isReadOnly { try FileExchange.removeMark(found.handle) }
     } catch {
       Self.close(found.handle)
       throw error
@@ -162,12 +154,12 @@ extension LMDBEnvironment {
       if let other, try options.saysReplaced?(path) != true {
         throw foreignError(other, opened.lockFile)
       }
-      let mark = try mark(of: opened.handle)
+      let mark = try FileExchange.mark(of: opened.handle)
       if mark == nil, let other { throw foreignError(other, opened.lockFile) }
       if mark == nil, !options.isReadOnly {
         SuccessorFile.removeLeftover(of: path) {
           // In doubt it is needed.
-          (try? self.mark(of: opened.handle) == nil) != true
+          (try? FileExchange.mark(of: opened.handle) == nil) != true
         }
       }
       return (opened, mark)

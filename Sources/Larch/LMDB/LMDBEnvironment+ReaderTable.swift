@@ -2,14 +2,14 @@ internal import CLMDB
 
 internal import Foundation
 
-/// A read of another process, as LMDB's lock table tells of it.
+/// A read of another process, as LMDB's lock table shows it.
 struct ForeignRead: Hashable, Sendable {
   let process: Int32
   let thread: UInt64
   let snapshot: UInt64
 }
 
-/// What can be told of a read that is open.
+/// What is known of a read that is open.
 struct OpenReadInfo: Sendable {
   var isHeld = false
   /// Nil for reads of other processes.
@@ -30,9 +30,7 @@ extension LMDBEnvironment {
     let look = beginReadAtOnce()
     defer { if let look { endRead(look) } }
     let now = MonotonicTime.now.nanoseconds
-    mutex.lock()
-    var found = readers.filter { $0.isPinning && $0 !== look }.map { describedLocked($0, at: now) }
-    mutex.unlock()
+    var found = readers.openReads(at: now).filter { $0.reader !== look }.map(\.read)
     found += try foreignReads(at: now)
     found.sort { $0.snapshot < $1.snapshot }
     if let look {
@@ -44,32 +42,15 @@ extension LMDBEnvironment {
     return found
   }
 
-  /// What is known of a reader, with the mutex held, which keeps it from being freed.
-  ///
-  /// The number of its snapshot may be that of the read before, when its thread is just beginning
-  /// it; LMDB keeps it in an aligned word, which is read whole.
-  func describedLocked(_ reader: LMDBReader, at now: Int64) -> OpenReadInfo {
-    sight(reader, at: now)
-    return OpenReadInfo(
-      isHeld: reader.isHeld, place: reader.place, process: getpid(),
-      thread: UInt64(reader.thread),
-      age: .nanoseconds(now &- reader.sighting.since), snapshot: reader.transaction.id)
-  }
-
-  /// Notes that a reader is open, with the mutex held.
-  func sight(_ reader: LMDBReader, at now: Int64) {
-    guard reader.sighting.use != reader.use else { return }
-    reader.sighting = ReadSighting(use: reader.use, since: now)
-  }
-
   /// The reads of other processes, with the time since they were seen first.
   func foreignReads(at now: Int64) throws -> [OpenReadInfo] {
     let listed = try listedReads().filter { $0.process != getpid() }
-    mutex.lock()
-    defer { mutex.unlock() }
-    var seen: [ForeignRead: ReadSighting] = [:]
-    for read in listed { seen[read] = foreignReads[read] ?? ReadSighting(since: now) }
-    foreignReads = seen
+    let seen = foreignReads.withLock { known in
+      var seen: [ForeignRead: ReadSighting] = [:]
+      for read in listed { seen[read] = known[read] ?? ReadSighting(since: now) }
+      known = seen
+      return seen
+    }
     return listed.map { read in
       OpenReadInfo(
         process: read.process, thread: read.thread,
@@ -96,7 +77,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// LMDB tells of its table in lines of text only: process, thread in hexadecimal, snapshot.
+  /// LMDB gives its table as lines of text only: process, thread in hexadecimal, snapshot.
   func tableLines() throws -> [[Substring]] {
     var text = ""
     try withHandle { handle in
@@ -119,9 +100,7 @@ extension LMDBEnvironment {
   /// Who has the slots, for the error of a full table: the reads that are open the longest first.
   func describedSlots() -> String {
     let now = MonotonicTime.now.nanoseconds
-    mutex.lock()
-    var own = readers.filter(\.isPinning).map { describedLocked($0, at: now) }
-    mutex.unlock()
+    var own = readers.openReads(at: now).map(\.read)
     own.sort { $0.snapshot < $1.snapshot }
     var parts = own.prefix(3).map { read in
       "\(read.isHeld ? "snapshot" : "read") at \(read.place?.description ?? "")"

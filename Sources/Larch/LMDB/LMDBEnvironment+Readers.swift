@@ -1,29 +1,15 @@
 internal import CLMDB
 
-internal import Foundation
-
 extension LMDBEnvironment {
-  /// A parked reader keeps its slot, and other processes need some too.
-  var maxParkedReaders: Int { max(1, min(64, options.maxReaders / 4)) }
-
   /// Begins a read of the newest snapshot. It must end with `endRead`, on the same thread.
   ///
   /// Where a parked reader is at hand this makes no system call.
   func beginRead(at place: CodePlace = CodePlace()) throws -> LMDBReader {
     try checkNotForked()
     let thread = ThreadIdentity.current
-    mutex.lock()
-    if blockers.isEmpty, let reader = parkedReaders.popLast() {
-      reader.thread = thread
-      reader.place = place
-      reader.use &+= 1
-      activeUses &+= 1
-      mutex.unlock()
-      let code = mdb_txn_renew(reader.transaction.pointer)
-      if code == MDB_SUCCESS { return reader }
+    if let reader = readers.takeParked(thread, place) {
+      if mdb_txn_renew(reader.transaction.pointer) == MDB_SUCCESS { return reader }
       park(reader)
-    } else {
-      mutex.unlock()
     }
     return try beginReadSlowly(thread, place)
   }
@@ -37,22 +23,7 @@ extension LMDBEnvironment {
   }
 
   private func park(_ reader: LMDBReader) {
-    mutex.lock()
-    reader.thread = 0
-    if blockers.isEmpty && slotWaiters == 0 && parkedReaders.count < maxParkedReaders {
-      parkedReaders.append(reader)
-      activeUses &-= 1
-      mutex.unlock()
-      return
-    }
-    // Not a use any more only when its slot is free: with the last use the handle may be closed.
-    if parkedReaders.count < maxParkedReaders {
-      parkedReaders.append(reader)
-    } else {
-      reader.transaction.abort()
-      readers.removeAll { $0 === reader }
-    }
-    endUseLocked()
+    if readers.park(reader) { LMDBRegistry.shared.finishClosing(self) }
   }
 
   // MARK: Uses that are not reads
@@ -60,11 +31,9 @@ extension LMDBEnvironment {
   /// Runs a body that uses the handle and must not see the map move.
   func withHandle<T>(_ body: (OpaquePointer) throws -> T) throws -> T {
     try checkNotForked()
-    let thread = ThreadIdentity.current
-    let handle = try beginUse(thread)
+    let handle = try beginUse(ThreadIdentity.current)
     defer {
-      mutex.lock()
-      endUseLocked()
+      endUse()
       deliverMessages()
     }
     return try body(handle)
@@ -73,40 +42,16 @@ extension LMDBEnvironment {
   /// Counts a use when the environment is in a state for it; waits and recovers where needed.
   private func beginUse(_ thread: UInt) throws -> OpaquePointer {
     while true {
-      mutex.lock()
-      try waitUntilMapIsStill(thread)
-      if blockers.contains(.closed) {
-        mutex.unlock()
-        throw closedError()
+      switch readers.beginUse(thread) {
+      case .open(let handle): return handle
+      case .closed: throw LarchError.closed(path)
+      case .unusable: try recover()
       }
-      if !blockers.contains(.poisoned), let handle {
-        activeUses &+= 1
-        mutex.unlock()
-        return handle
-      }
-      mutex.unlock()
-      try recover(thread)
     }
   }
 
-  /// Waits with the mutex held while the map is about to move. A thread that reads already goes
-  /// on: what moves the map waits for it.
-  private func waitUntilMapIsStill(_ thread: UInt) throws {
-    while blockers.contains(.exclusive), handle == nil || !isReading(thread) {
-      readsChanged.wait(mutex)
-    }
-  }
-
-  /// Whether the thread has a read open; with the mutex held.
-  func isReading(_ thread: UInt) -> Bool { readers.contains { $0.thread == thread } }
-
-  /// Ends a use with the mutex held, and unlocks it.
-  func endUseLocked() {
-    activeUses &-= 1
-    if !blockers.isEmpty || slotWaiters > 0 { readsChanged.broadcast() }
-    let mustClose = blockers.contains(.closed) && isIdle
-    mutex.unlock()
-    if mustClose { LMDBRegistry.shared.finishClosing(self) }
+  private func endUse() {
+    if readers.endUse() { LMDBRegistry.shared.finishClosing(self) }
   }
 
   // MARK: The slow way to a read
@@ -117,16 +62,15 @@ extension LMDBEnvironment {
     while true {
       let handle = try beginUse(thread)
       let generation = self.generation
-      let (reader, code) = renewOrBegin(handle, thread, place)
+      let (reader, code) = readers.renewOrBegin(handle, thread, place)
       if let reader {
         if let wait { tell(wait, place) }
         return reader
       }
-      mutex.lock()
-      endUseLocked()
+      endUse()
       switch code {
-      case MDB_MAP_RESIZED: try adoptMapSize(thread)
-      case MDB_PANIC: try recover(thread, poisoning: generation)
+      case MDB_MAP_RESIZED: try adoptMapSize()
+      case MDB_PANIC: try recover(poisoning: generation)
       case MDB_READERS_FULL: wait = try waitForSlot(wait)
       default: throw translated(LMDBError(code, "mdb_txn_begin"))
       }
@@ -135,51 +79,10 @@ extension LMDBEnvironment {
 
   /// A read for housekeeping, which waits for nothing: nil where that would be needed.
   func beginReadAtOnce() -> LMDBReader? {
-    if isForked { return nil }
-    let thread = ThreadIdentity.current
-    mutex.lock()
-    guard blockers.isEmpty, let handle else {
-      mutex.unlock()
-      return nil
-    }
-    activeUses &+= 1
-    mutex.unlock()
-    let (reader, _) = renewOrBegin(handle, thread, CodePlace())
-    if let reader { return reader }
-    mutex.lock()
-    endUseLocked()
-    return nil
-  }
-
-  private func renewOrBegin(
-    _ handle: OpaquePointer, _ thread: UInt, _ place: CodePlace
-  ) -> (LMDBReader?, Int32) {
-    mutex.lock()
-    let parked = parkedReaders.popLast()
-    parked?.thread = thread
-    parked?.place = place
-    parked?.use &+= 1
-    mutex.unlock()
-    if let parked {
-      let code = mdb_txn_renew(parked.transaction.pointer)
-      if code == MDB_SUCCESS { return (parked, code) }
-      mutex.lock()
-      parked.thread = 0
-      parkedReaders.append(parked)
-      mutex.unlock()
-      return (nil, code)
-    }
-    var transaction: OpaquePointer?
-    let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
-    guard code == MDB_SUCCESS, let transaction else { return (nil, code) }
-    let reader = LMDBReader(
-      LMDBTransaction(pointer: transaction), generation: generation, place: place)
-    mutex.lock()
-    reader.thread = thread
-    reader.use = 1
-    readers.append(reader)
-    mutex.unlock()
-    return (reader, code)
+    guard !isForked, let handle = readers.beginUseAtOnce() else { return nil }
+    let (reader, _) = readers.renewOrBegin(handle, ThreadIdentity.current, CodePlace())
+    if reader == nil { endUse() }
+    return reader
   }
 
   // MARK: A full table
@@ -202,18 +105,7 @@ extension LMDBEnvironment {
         holders: options.log == nil ? "" : describedSlots())
     if try checkReaders() > 0 { return wait }
     try endOldHeldReads()
-    mutex.lock()
-    slotWaiters += 1
-    let now = MonotonicTime.now.nanoseconds
-    let isLate = now >= wait.deadline.nanoseconds
-    // A snapshot that was just ended has left a parked reader.
-    if !isLate, parkedReaders.isEmpty {
-      // Reads of other processes end without a word, hence the short wait.
-      _ = readsChanged.wait(mutex, until: MonotonicTime(nanoseconds: now &+ 10_000_000))
-    }
-    slotWaiters -= 1
-    mutex.unlock()
-    if isLate { throw fullTableError() }
+    guard readers.waitForSlot(until: wait.deadline) else { throw fullTableError() }
     return wait
   }
 

@@ -21,73 +21,51 @@ extension LMDBEnvironment {
 
   /// Opens an environment again that LMDB has given up, from a thread that wants to read.
   ///
-  /// The stopped one is told by its generation: a new one may well lie at the same address.
-  func recover(_ thread: UInt, poisoning stopped: Int? = nil) throws {
-    mutex.lock()
-    if stopped == generation { blockers.insert(.poisoned) }
-    let isOwnWrite = writingThread == thread
-    mutex.unlock()
+  /// The stopped one is known by its generation: a new one may well lie at the same address.
+  func recover(poisoning stopped: Int? = nil) throws {
+    if let stopped { readers.poison(ifStill: stopped) }
     // The write of this thread still uses the old handle.
-    if isOwnWrite { throw translated(LMDBError(MDB_PANIC, "mdb_txn_begin")) }
-    try withTurn {
-      mutex.lock()
-      let isNeeded = blockers.contains(.poisoned) || handle == nil
-      mutex.unlock()
-      if isNeeded { try reopen(thread) }
+    if isWriting { throw translated(LMDBError(MDB_PANIC, "mdb_txn_begin")) }
+    try withWriteLock {
+      if case .unusable = readers.state { try reopen() }
     }
   }
 
-  /// Closes the LMDB environment and opens it again, with the turn held and no write open.
+  /// Closes the LMDB environment and opens it again, with the write lock held and no write open.
   ///
   /// After a failed write of the header LMDB answers every call with MDB_PANIC until then. All
-  /// readers and database handles are void afterwards, which the generation tells.
-  func reopen(_ thread: UInt) throws {
-    mutex.lock()
-    if blockers.contains(.closed) {
-      mutex.unlock()
-      throw closedError()
-    }
-    blockers.insert(.poisoned)
-    let isOpen = handle != nil
-    mutex.unlock()
-    if isOpen {
-      do {
-        try withStillMap(thread, ending: .reopened) { try closeAndOpenAnew($0) }
-      } catch let error as LarchError where error.code == .mapFull {
-        throw LarchError(
-          .ioFailure,
-          "A disk failure stopped the store, and an open read keeps it from going on; end it.",
-          underlying: error
-        ) { $0.path = path }
-      }
-    } else {
-      try openAnew()
+  /// readers and database handles are void afterwards: the generation rises.
+  func reopen() throws {
+    if case .closed = readers.state { throw LarchError.closed(path) }
+    readers.poison()
+    guard handle != nil else { return try openAgain() }
+    do {
+      try withoutReads(ending: .reopened) { try closeAndOpenAgain($0) }
+    } catch let error as LarchError where error.code == .mapFull {
+      throw LarchError(
+        .ioFailure,
+        "A disk failure stopped the store, and an open read keeps it from going on; end it.",
+        underlying: error
+      ) { $0.path = path }
     }
   }
 
   /// Closes the LMDB environment and opens what is at the path, while no read is open.
-  func closeAndOpenAnew(_ closing: OpaquePointer) throws {
-    mutex.lock()
-    blockers.insert(.poisoned)
-    let released = readers
-    readers = []
-    parkedReaders = []
-    handle = nil
-    mutex.unlock()
-    for reader in released { reader.transaction.abort() }
+  func closeAndOpenAgain(_ closing: OpaquePointer) throws {
+    readers.removeHandle()
     Self.close(closing)
-    try openAnew()
+    try openAgain()
   }
 
-  private func openAnew() throws {
+  private func openAgain() throws {
     var opened: OpenedHandle?
     while opened == nil {
       do {
-        // The old size first: what is stored needs it.
-        opened = try openHandle(sizes: [mapSize] + Self.mapSizes(nil).filter { $0 < mapSize })
+        opened = try openHandle(sizes: map.toReserveAgain)
       } catch is FileReplaced {
         // Only where the old file has said so is the one that is there now the same store.
-        guard isReplaced, let new = try StoreLocation(path).existingFile(), new != file else {
+        guard exchange.isReplaced, let new = try StoreLocation(path).existingFile(), new != file
+        else {
           throw LarchError(
             .unsuitableFile, "The file was removed or replaced while the store was open; close it."
           ) { $0.path = path }
@@ -95,15 +73,11 @@ extension LMDBEnvironment {
         try LMDBRegistry.shared.move(self, to: new)
       }
     }
-    guard let opened else { throw closedError() }
-    let wasReplaced = isReplaced
-    isReplaced = false
-    mutex.lock()
+    guard let opened else { throw LarchError.closed(path) }
+    let wasReplaced = exchange.isReplaced
+    exchange.isReplaced = false
     adopt(opened)
-    raiseGeneration()
-    blockers.remove(.poisoned)
-    readsChanged.broadcast()
-    mutex.unlock()
+    readers.adoptAgain(opened.handle)
     if wasReplaced { return }
     options.log?(
       LogMessage(.warning, .recovered, "The file was opened anew after a failure of the disk.") {

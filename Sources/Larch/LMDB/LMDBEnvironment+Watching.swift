@@ -1,37 +1,44 @@
 internal import CLMDB
 
+/// When old reads are next looked for.
+struct OldReadWatch {
+  /// The last page of the file when reads of other processes were last looked for.
+  private var page: Int
+  /// On the clock of `MonotonicTime`.
+  private var nextLook: Int64 = 0
+
+  init(lastPage: Int) { page = lastPage }
+
+  func isDue(at now: Int64) -> Bool { now >= nextLook }
+
+  mutating func hasLooked(at now: Int64, patience: Int64) {
+    nextLook = now &+ min(50_000_000, patience / 4)
+  }
+
+  /// Whether the file has grown much since this last said so. Where no page can be used again the file
+  /// grows, and a read of another process may be why.
+  mutating func isGrowing(lastPage: Int) -> Bool {
+    guard lastPage > page &+ page / 10 &+ 32 else { return false }
+    page = lastPage
+    return true
+  }
+}
+
 extension LMDBEnvironment {
-  /// Looks for reads that are old, after a commit and with the turn held: ends the snapshots that
-  /// are older than they may be, and tells the log of what keeps space for long.
+  /// Looks for reads that are old, after a commit and with the write lock held: ends the snapshots that
+  /// are older than they may be, and writes to the log what keeps space for long.
   ///
-  /// Costs nothing when no read is open, one look at the clock when one is, and more only every
+  /// Costs a mutex when no read is open, one look at the clock when one is, and more only every
   /// now and then. A read is as old as the first commit that saw it: before, it kept no space.
   func watchReads(lastPage: Int) {
-    // Where no page can be used again the file grows, and a read of another process may be why.
-    let isGrowing = lastPage > lastWatchedPage &+ lastWatchedPage / 10 &+ 32
-    if isGrowing { lastWatchedPage = lastPage }
-    mutex.lock()
-    guard activeUses > 0 || !heldReads.isEmpty || isGrowing else {
-      mutex.unlock()
-      return
-    }
+    let isGrowing = oldReadWatch.isGrowing(lastPage: lastPage)
+    guard isGrowing || readers.hasOpenReads else { return }
     let time = MonotonicTime.now
     let now = time.nanoseconds
-    guard now >= nextWatch || isGrowing else {
-      mutex.unlock()
-      return
-    }
+    guard isGrowing || oldReadWatch.isDue(at: now) else { return }
     let patience = Int64(min(options.oldReadWarning, 1e9) * 1e9)
-    nextWatch = now &+ min(50_000_000, patience / 4)
-    let ended = heldReads.filter { $0.isTooOld(at: time) && giveUpLocked($0, .tooOld) }
-    var suspects: [(read: OpenReadInfo, reader: LMDBReader?)] = []
-    for reader in readers where reader.isPinning {
-      sight(reader, at: now)
-      if now >= reader.sighting.nextLook {
-        suspects.append((describedLocked(reader, at: now), reader))
-      }
-    }
-    mutex.unlock()
+    oldReadWatch.hasLooked(at: now, patience: patience)
+    var (ended, suspects) = readers.reviewOpenReads(at: time)
     tell(ended)
     guard options.log != nil else { return }
     if isGrowing {
@@ -40,7 +47,7 @@ extension LMDBEnvironment {
     if !suspects.isEmpty { judge(suspects, lastPage: lastPage, at: now, patience: patience) }
   }
 
-  /// Tells the log of the reads among these that are old or keep much, and notes when to look at
+  /// Writes to the log which of these reads are old or keep much, and notes when to look at
   /// each of them again.
   private func judge(
     _ suspects: [(read: OpenReadInfo, reader: LMDBReader?)], lastPage: Int, at now: Int64,
@@ -57,29 +64,29 @@ extension LMDBEnvironment {
       let age = Int64(min(read.age.inSeconds, 1e9) * 1e9)
       let isOld = age >= patience && pinned > 0
       let isLarge = pinned > 1 << 20 && pinned > fileSize / 10
-      let isTold = isOld || isLarge
+      let isNotable = isOld || isLarge
       // Told again when it is twice as old; looked at again soon, but less and less often.
       let pause =
-        isTold ? max(age, patience) : min(max(age, 100_000_000), max(patience &- age, 1_000_000))
+        isNotable ? max(age, patience) : min(max(age, 100_000_000), max(patience &- age, 1_000_000))
       if let reader {
-        mutex.lock()
-        reader.sighting.nextLook = now &+ pause
-        mutex.unlock()
-      } else if !mustTell(read, at: now, pause: pause, isTold: isTold) {
+        readers.setNextLook(now &+ pause, at: reader)
+      } else if !mustReport(read, at: now, pause: pause, isNotable: isNotable) {
         continue
       }
-      if isTold { tell(read, pinned: pinned) }
+      if isNotable { tell(read, pinned: pinned) }
     }
   }
 
-  /// Whether a read of another process is to be told now.
-  private func mustTell(_ read: OpenReadInfo, at now: Int64, pause: Int64, isTold: Bool) -> Bool {
+  /// Whether the log is to hear of a read of another process now.
+  private func mustReport(_ read: OpenReadInfo, at now: Int64, pause: Int64, isNotable: Bool)
+    -> Bool
+  {
     let key = ForeignRead(process: read.process, thread: read.thread, snapshot: read.snapshot)
-    mutex.lock()
-    defer { mutex.unlock() }
-    guard isTold, let sighting = foreignReads[key], now >= sighting.nextLook else { return false }
-    foreignReads[key]?.nextLook = now &+ pause
-    return true
+    return foreignReads.withLock { known in
+      guard isNotable, let sighting = known[key], now >= sighting.nextLook else { return false }
+      known[key]?.nextLook = now &+ pause
+      return true
+    }
   }
 
   private func tell(_ read: OpenReadInfo, pinned: Int) {

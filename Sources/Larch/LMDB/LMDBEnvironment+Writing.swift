@@ -11,13 +11,33 @@ extension LMDBEnvironment {
   func write<T>(
     durability: LMDBDurability? = nil, _ body: (LMDBTransaction) throws -> T
   ) throws -> T {
+    try write(durability: durability, attempting: { try attempt(body) })
+  }
+
+  /// The loop of every write that has the write lock for itself: `attempting` begins and fills a
+  /// transaction, and is called again when the commit finds the map full.
+  func write<T>(
+    durability: LMDBDurability?, attempting: () throws -> (WriteAttempt, T)
+  ) throws -> T {
     try checkWritable()
-    return try withTurn {
-      if options.rehearsesWrites { try rehearse(body) }
+    return try withWriteLock {
       while true {
-        if let result = try attempt(durability ?? options.durability, body) { return result }
-        try grow(ThreadIdentity.current)
+        let (attempt, value) = try attempting()
+        if try attempt.commit(durability ?? options.durability) { return value }
+        try grow()
       }
+    }
+  }
+
+  /// Begins a transaction and runs a body in it, with the write lock held. Where the map has no room
+  /// for what the body does, the map grows and the body runs again in a new transaction.
+  ///
+  /// The caller commits the attempt or aborts it.
+  func attempt<T>(_ body: (LMDBTransaction) throws -> T) throws -> (WriteAttempt, T) {
+    while true {
+      let attempt = try beginWrite()
+      if let value = try attempt.run(body) { return (attempt, value) }
+      try grow()
     }
   }
 
@@ -29,45 +49,16 @@ extension LMDBEnvironment {
     }
   }
 
-  /// A run that is undone, which shows whether the body can run more than once.
-  private func rehearse<T>(_ body: (LMDBTransaction) throws -> T) throws {
-    let transaction = try beginWrite()
-    defer { transaction.abort() }
-    do { _ = try body(transaction) } catch {
-      if !attemptHitFullMap { throw translated(error) }
-    }
-  }
-
-  /// One run of a write; nil when the map was full and nothing was changed.
-  private func attempt<T>(
-    _ durability: LMDBDurability, _ body: (LMDBTransaction) throws -> T
-  ) throws -> T? {
-    let transaction = try beginWrite()
-    let value: T
-    do {
-      value = try body(transaction)
-    } catch {
-      transaction.abort()
-      if attemptHitFullMap { return nil }
-      throw translated(error)
-    }
-    if attemptHitFullMap {
-      transaction.abort()
-      return nil
-    }
-    return try commit(transaction, durability) ? value : nil
-  }
-
-  /// Commits what `beginWrite` began, with the turn held; false when the map was full and nothing
+  /// Commits what `beginWrite` began, with the write lock held; false when the map was full and nothing
   /// was changed.
   func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
-    attemptHitFullMap = false
+    map.wasFull = false
     setDurability(durability)
     do {
       try transaction.commit()
     } catch {
-      if attemptHitFullMap { return false }
+      if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
       options.log?(
         LogMessage(.error, .commitFailed, "A commit failed: the disk did not take it.") {
@@ -90,20 +81,17 @@ extension LMDBEnvironment {
     currentDurability = durability
   }
 
-  /// Begins a write with the turn held, in whatever state others have left the environment.
-  func beginWrite() throws -> LMDBTransaction {
-    attemptHitFullMap = false
+  /// Begins a write with the write lock held, in whatever state others have left the environment.
+  func beginWrite() throws -> WriteAttempt {
     ids.begin()
-    let thread = ThreadIdentity.current
     var isRecovered = false
     while true {
-      mutex.lock()
-      let isClosed = blockers.contains(.closed)
-      let current = blockers.contains(.poisoned) ? nil : handle
-      mutex.unlock()
-      if isClosed { throw closedError() }
-      guard let current else {
-        try reopen(thread)
+      let current: OpaquePointer
+      switch readers.state {
+      case .open(let handle): current = handle
+      case .closed: throw LarchError.closed(path)
+      case .unusable:
+        try reopen()
         continue
       }
       keepHouse(beforeWrite: current)
@@ -112,22 +100,24 @@ extension LMDBEnvironment {
       if code == MDB_SUCCESS, let transaction {
         let begun = LMDBTransaction(pointer: transaction)
         do {
-          if try !isSuperseded(begun) { return begun }
+          if try !exchange.isSuperseded(begun) {
+            return WriteAttempt(environment: self, transaction: begun)
+          }
         } catch {
           begun.abort()
           throw translated(error)
         }
         // Nobody may write to a file that another one has taken the place of.
         begun.abort()
-        try follow(thread)
+        try follow()
         continue
       }
       switch code {
       case MDB_MAP_RESIZED:
-        try adoptMapSizeInTurn(thread)
+        try adoptMapSizeWithWriteLock()
       case MDB_PANIC where !isRecovered:
         isRecovered = true
-        try reopen(thread)
+        try reopen()
       default:
         throw translated(LMDBError(code, "mdb_txn_begin"))
       }
@@ -163,7 +153,7 @@ extension LMDBEnvironment {
     guard code == MDB_PANIC else { return failure }
     let newest: UInt64
     do {
-      try reopen(ThreadIdentity.current)
+      try reopen()
       newest = try newestSnapshot()
     } catch {
       // Later operations try again; nobody knows before that what is in the file.
@@ -182,104 +172,7 @@ extension LMDBEnvironment {
   /// The number of the snapshot that a read would see. The header of the file may have a greater
   /// one: where other processes have the file open, they go on without a commit that failed.
   private func newestSnapshot() throws -> UInt64 {
-    // The turn is held, and no write of it is open any more.
-    try lendingTurn { try openDatabases { $0.id } }
-  }
-
-  /// Runs a body that opens databases, in a transaction that keeps their handles: those of a read
-  /// would be closed at its end. Works on read-only stores too.
-  func openDatabases<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
-    try withTurn {
-      let thread = ThreadIdentity.current
-      var isRecovered = false
-      while true {
-        do {
-          return try withHandle { try openingRead($0, body) }
-        } catch is Superseded {
-          try follow(thread)
-        } catch let failure as OpeningFailure {
-          switch failure.code {
-          case MDB_MAP_RESIZED:
-            try adoptMapSizeInTurn(thread)
-          case MDB_PANIC where !isRecovered:
-            isRecovered = true
-            try reopen(thread)
-          default:
-            throw translated(LMDBError(failure.code, "mdb_txn_begin"))
-          }
-        }
-      }
-    }
-  }
-
-  /// A transaction for opening could not begin.
-  private struct OpeningFailure: Error { let code: Int32 }
-
-  /// Another file has taken the place of this one.
-  private struct Superseded: Error {}
-
-  private func openingRead<T>(
-    _ handle: OpaquePointer, _ body: (LMDBTransaction) throws -> T
-  ) throws -> T {
-    var transaction = try beginOpening(handle)
-    if missesCommit(transaction, handle) {
-      transaction.abort()
-      try settleLastCommit(handle)
-      transaction = try beginOpening(handle)
-    }
-    let value: T
-    do {
-      if try isSuperseded(transaction) { throw Superseded() }
-      value = try body(transaction)
-    } catch {
-      transaction.abort()
-      throw translated(error)
-    }
-    do { try transaction.commit() } catch { throw translated(error) }
-    return value
-  }
-
-  private func beginOpening(_ handle: OpaquePointer) throws(OpeningFailure) -> LMDBTransaction {
-    var started: OpaquePointer?
-    var code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started)
-    if code == MDB_READERS_FULL {
-      clearStaleReaders(handle)
-      // A write needs no slot, and the turn is held: a store can always be opened. One that is
-      // opened read-only cannot write, and has the slots of the dead.
-      let flags = options.isReadOnly ? UInt32(MDB_RDONLY) : 0
-      code = mdb_txn_begin(handle, nil, flags, &started)
-    }
-    guard code == MDB_SUCCESS, let started else { throw OpeningFailure(code: code) }
-    return LMDBTransaction(pointer: started)
-  }
-
-  /// Whether a commit is in the file that a read does not see yet.
-  ///
-  /// The last writer wrote the header and then tells readers in the lock file. One that is killed
-  /// between the two leaves readers at the state before, until somebody writes. Most die while the
-  /// header is flushed, since nothing takes longer.
-  private func missesCommit(_ transaction: LMDBTransaction, _ handle: OpaquePointer) -> Bool {
-    var info = MDB_envinfo()
-    mdb_env_info(handle, &info)
-    return transaction.id < UInt64(info.me_last_txnid)
-  }
-
-  /// Lets a commit whose writer died be seen before the store is read for the first time. A program
-  /// that goes on after a kill would read the old state, and write on top of the new one.
-  ///
-  /// LMDB does it when it takes the lock of the writer from a dead process.
-  private func settleLastCommit(_ handle: OpaquePointer) throws(OpeningFailure) {
-    if options.isReadOnly { return }
-    var started: OpaquePointer?
-    let code = mdb_txn_begin(handle, nil, 0, &started)
-    guard code == MDB_SUCCESS, let started else { throw OpeningFailure(code: code) }
-    mdb_txn_abort(started)
-  }
-
-  /// Opens a database by name; nil when it is absent and not to be created.
-  func openDatabase(
-    _ name: String, _ flags: LMDBDatabase.Flags = [], in transaction: LMDBTransaction
-  ) throws(LMDBError) -> LMDBDatabase? {
-    try LMDBDatabase.open(name, flags, in: transaction)
+    // The write lock is held, and no write of it is open any more.
+    try writeQueue.lending { try openDatabases { $0.id } }
   }
 }

@@ -1,5 +1,4 @@
 internal import CLMDB
-internal import Synchronization
 
 /// How much of a commit must be on the disk before it returns.
 enum LMDBDurability: Int, Sendable, Comparable {
@@ -15,12 +14,26 @@ enum LMDBDurability: Int, Sendable, Comparable {
 
 /// An open LMDB file, shared by all who open the same file in a process.
 ///
-/// It owns what LMDB leaves to its callers: one environment a file and process, the turn of the
-/// writer, the parked read transactions, the growth of the map, and the recovery of an environment
-/// that LMDB has given up.
+/// It is what LMDB leaves to its callers, in a few objects of which each has one job and its own state:
 ///
-/// Unchecked, since C handles are not `Sendable`: every variable below is guarded by `mutex`,
-/// except where its comment says otherwise.
+/// | Object | Its job | Its state is guarded by |
+/// |---|---|---|
+/// | `WriteQueue` | the write lock: who writes, who waits | its mutex |
+/// | `ReaderPool` | LMDB's handle, its readers, and what keeps reads from beginning | its mutex |
+/// | `MapSize` | how much address space the file has | the write lock |
+/// | `FileExchange` | whether another file has taken the place of this one | the write lock |
+/// | `GivenIDs` | the ids that were given to records | the write lock |
+/// | `LMDBRegistry` | the environments of the process | its mutex |
+///
+/// The environment ties them together: writing, recovery, growth and exchange are its extensions.
+///
+/// **Lock order.** The write lock comes first: nobody waits for it with a mutex held. Then the mutexes,
+/// each of which is held for a few steps only: that of the registry, that of `ReaderPool`, that of
+/// `WriteQueue`. Those of `foreignReads` and of `LogPost` are taken last. The mutex of `AsyncWriter`
+/// comes before that of `WriteQueue`, and is held together with no other one.
+///
+/// Unchecked, since C handles are not `Sendable`: what is not constant is one of the objects above, or
+/// its comment says what guards it.
 final class LMDBEnvironment: @unchecked Sendable {
   struct Options: Sendable {
     var isReadOnly = false
@@ -37,12 +50,9 @@ final class LMDBEnvironment: @unchecked Sendable {
     var allowsRemoteFileSystem = false
     /// How long growing waits for open reads, and a read for a free slot.
     var waitLimit = 5.0
-    /// Runs the body of each write once more than needed and undoes that run, so that tests meet
-    /// what else happens only when the map is full.
-    var rehearsesWrites = false
     /// Looks at the file before LMDB maps it: LMDB trusts every byte.
     var beforeMapping: (@Sendable (String) throws -> Void)?
-    /// After how many seconds an open read that keeps pages is told to the log.
+    /// After how many seconds the log hears of an open read that keeps pages.
     var oldReadWarning = 10.0
     /// Refuses to read without a lock file where that could be done.
     var needsLockFile = false
@@ -51,21 +61,10 @@ final class LMDBEnvironment: @unchecked Sendable {
     /// Called when the file is mapped and nothing was read of it yet, so that tests can let others
     /// write just then.
     var mapped: (@Sendable () -> Void)?
-    /// Told how far an exchange of files is, so that tests can end the process there.
+    /// Called at each step of an exchange of files, so that tests can end the process there.
     var replacing: (@Sendable (ReplacementStep) -> Void)?
-    /// Told what happens to the file beside what callers ask for.
+    /// Gets messages of what happens to the file beside what callers ask for.
     var log: (@Sendable (LogMessage) -> Void)?
-  }
-
-  /// What keeps transactions from beginning.
-  struct Blockers: OptionSet {
-    let rawValue: UInt8
-    /// The last owner has closed it.
-    static let closed = Self(rawValue: 1)
-    /// The map is about to move: no read may live.
-    static let exclusive = Self(rawValue: 2)
-    /// LMDB has given the environment up; it must be opened again.
-    static let poisoned = Self(rawValue: 4)
   }
 
   /// The canonical path of the file.
@@ -76,65 +75,28 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// What the log is told of only once.
   let toldOnce = Locked<Set<AnyHashable>>([])
   /// The file at the path, another one when it was exchanged. Guarded by the registry, and changed
-  /// by the thread whose turn it is.
-  @exclusivity(unchecked) var file: FileIdentity
-  private let forkCount: Int
-  private let generations = Atomic<Int>(0)
-
-  let mutex = SystemMutex()
-  /// Told when a read has ended while someone waits for it, and when `blockers` shrinks.
-  let readsChanged = SystemCondition()
-
-  // Beginning and ending a read touch these: the mutex gives the exclusive access that the runtime
-  // would otherwise look up in a table each time.
-  @exclusivity(unchecked) var handle: OpaquePointer?
-  @exclusivity(unchecked) var blockers: Blockers = []
-  var mapSize = 0
-
-  /// Readers and other uses of the handle that must end before the map may move.
-  @exclusivity(unchecked) var activeUses = 0
-  /// Every reader that has a slot, at work or parked.
-  var readers: [LMDBReader] = []
-  @exclusivity(unchecked) var parkedReaders: [LMDBReader] = []
-  @exclusivity(unchecked) var slotWaiters = 0
-  /// Reads that last beyond the call that began them.
-  @exclusivity(unchecked) var heldReads: [LMDBHeldRead] = []
-  /// When old reads are looked for again, on the clock of `MonotonicTime`.
-  @exclusivity(unchecked) var nextWatch: Int64 = 0
-  /// When reads of other processes were seen first.
-  var foreignReads: [ForeignRead: ReadSighting] = [:]
-
-  /// The thread whose turn to write it is, or 0.
-  var writingThread: UInt = 0
-  var waitingWriters: [LMDBTurn] = []
-  /// Whether the thread whose turn it is may take it once more.
-  @exclusivity(unchecked) var isTurnLent = false
-  /// How many turns to write were ever asked for.
-  @exclusivity(unchecked) var turnsAsked: UInt64 = 0
-  /// Where the write was asked for whose turn it is, for the log; nil where nobody asks.
-  @exclusivity(unchecked) var turnPlace: CodePlace?
-
-  // Only touched by the thread whose turn it is.
-  /// What this turn waited for; nil where it did not.
-  @exclusivity(unchecked) var turnWait: LMDBWait?
-  var attemptHitFullMap = false
-  var readerWatch = ReaderWatch(lastPage: 0)
-  /// The last page of the file when reads of other processes were last looked for.
-  var lastWatchedPage = 0
-  /// The file was found to be replaced: the one that is at the path now is the store.
-  var isReplaced = false
-  /// The file has a mark that means nothing and cannot be taken away.
-  @exclusivity(unchecked) var keepsMark = false
-  /// What this process gave to records of the file.
-  @exclusivity(unchecked) private(set) var ids = GivenIDs()
-  /// How LMDB was last told to commit.
-  var currentDurability = LMDBDurability.durable
-
+  /// by the thread that has the write lock.
+  var file: FileIdentity
   /// How many have it open; guarded by the registry.
   var owners = 1
+  private let forkCount: Int
 
-  /// Rises when the environment had to be opened again: all handles and readers are void then.
-  var generation: Int { generations.load(ordering: .acquiring) }
+  let writeQueue = WriteQueue()
+  let readers: ReaderPool
+  let map = MapSize()
+  let exchange: FileExchange
+  /// When reads of other processes were seen first.
+  let foreignReads = Locked<[ForeignRead: ReadSighting]>([:])
+
+  // Only touched by the thread that has the write lock.
+  /// What this process gave to records of the file.
+  private(set) var ids = GivenIDs()
+  /// When readers of dead processes are next looked for.
+  var staleReaderWatch = StaleReaderWatch(lastPage: 0)
+  /// When old reads are next looked for.
+  var oldReadWatch = OldReadWatch(lastPage: 0)
+  /// How LMDB was last told to commit.
+  var currentDurability = LMDBDurability.durable
 
   init(path: String, file: FileIdentity, options: Options) throws {
     self.path = path
@@ -149,15 +111,18 @@ final class LMDBEnvironment: @unchecked Sendable {
     self.post = post
     self.options = options
     forkCount = ForkWatch.count
-    let opened = try openHandle(sizes: Self.mapSizes(options.reservedMapSize))
+    readers = ReaderPool(path: path, self.options)
+    exchange = FileExchange(path: path, self.options)
+    let opened = try openHandle(sizes: MapSize.toReserve(options.reservedMapSize))
     adopt(opened)
+    readers.adopt(opened.handle)
     ids = GivenIDs.of(file)
   }
 
   deinit {
     // Only reached open when a process forgot to close: the descriptors must not leak.
     if let handle, !isForked {
-      for reader in readers { reader.transaction.abort() }
+      for reader in readers.all { reader.transaction.abort() }
       Self.close(handle)
     }
   }
@@ -173,28 +138,25 @@ final class LMDBEnvironment: @unchecked Sendable {
     }
   }
 
-  /// Takes a new LMDB handle into use, with the mutex held or before anyone else can see it.
+  /// Takes note of what is known of a new handle, before anyone can use it.
   func adopt(_ opened: OpenedHandle) {
-    keepsMark = opened.keepsMark
-    handle = opened.handle
-    mapSize = opened.mapSize
-    readerWatch = ReaderWatch(lastPage: opened.lastPage)
-    lastWatchedPage = opened.lastPage
+    exchange.keepsMark = opened.keepsMark
+    map.bytes = opened.mapSize
+    staleReaderWatch = StaleReaderWatch(lastPage: opened.lastPage)
+    oldReadWatch = OldReadWatch(lastPage: opened.lastPage)
     currentDurability = options.durability
     mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  func raiseGeneration() { generations.add(1, ordering: .releasing) }
+  /// LMDB's environment, for the thread that has the write lock.
+  var handle: OpaquePointer? { readers.handle }
 
-  func noteMapFull() { attemptHitFullMap = true }
+  /// Rises when the environment had to be opened again: all database handles and readers are void then.
+  var generation: Int { readers.generation }
 
-  var isIdle: Bool { activeUses == 0 && writingThread == 0 && waitingWriters.isEmpty }
+  func noteMapFull() { map.wasFull = true }
 
   // MARK: Errors
-
-  func closedError() -> LarchError {
-    LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
-  }
 
   /// The public form of an error: LMDB's are translated, all others pass.
   func translated(_ error: any Error) -> any Error {
@@ -207,5 +169,11 @@ final class LMDBEnvironment: @unchecked Sendable {
       ) { $0.path = path }
     }
     return failure.larchError(path: path)
+  }
+}
+
+extension LarchError {
+  static func closed(_ path: String) -> LarchError {
+    LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
   }
 }

@@ -12,7 +12,7 @@ final class LMDBHeldRead: @unchecked Sendable {
     case tooOld
     /// The map had to move, which no read may live through.
     case mapMoved
-    /// The environment was opened again after a disk failure.
+    /// The environment was opened again after a failure of the disk.
     case reopened
     /// The file was exchanged for another one.
     case replaced
@@ -30,7 +30,7 @@ final class LMDBHeldRead: @unchecked Sendable {
   /// The last commit that it sees.
   let snapshot: UInt64
 
-  // All below is guarded by the environment.
+  // All below is guarded by the mutex of `ReaderPool`.
 
   /// Nil when it has ended.
   var reader: LMDBReader?
@@ -40,7 +40,7 @@ final class LMDBHeldRead: @unchecked Sendable {
   var depth = 0
   /// Why it has ended, or will when its use ends.
   var ending: Ending?
-  /// Told when a use has ended.
+  /// Signalled when a use has ended.
   let released = SystemCondition()
 
   init(
@@ -64,11 +64,9 @@ final class LMDBHeldRead: @unchecked Sendable {
 }
 
 extension LMDBHeldRead.Ending {
-  /// What a later use is told.
+  /// The error of a later use.
   func error(of read: LMDBHeldRead, path: String) -> LarchError {
-    if self == .closed {
-      return LarchError(.closed, "The store was closed; open it again.") { $0.path = path }
-    }
+    if self == .closed { return .closed(path) }
     let message: StaticString =
       switch self {
       case .tooOld:
@@ -87,7 +85,7 @@ extension LMDBHeldRead.Ending {
     }
   }
 
-  /// What the log is told; nil where the program knows it itself.
+  /// The message for the log; nil where the program knows it itself.
   func message(of read: LMDBHeldRead, path: String) -> LogMessage? {
     let (level, text): (LogMessage.Level, StaticString)
     switch self {

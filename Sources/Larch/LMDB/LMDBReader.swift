@@ -8,17 +8,17 @@ final class LMDBReader: @unchecked Sendable {
   /// the thread that reads.
   var attachment: AnyObject?
 
-  // All below is guarded by the environment.
+  // All below is guarded by the mutex of `ReaderPool`.
 
   /// The thread that reads, or 0 while it is parked or held without being used.
-  @exclusivity(unchecked) var thread: UInt = 0
+  var thread: UInt = 0
   /// Where the program began the read.
-  @exclusivity(unchecked) var place: CodePlace
+  var place: CodePlace
   /// Rises with each read, so that one that is seen twice is known as the same. A clock that is
   /// read at each beginning would cost as much as the read.
-  @exclusivity(unchecked) var use: UInt = 0
+  var use: UInt = 0
   /// Whether it is a snapshot that outlives the call which took it.
-  @exclusivity(unchecked) var isHeld = false
+  var isHeld = false
   /// What those who look for old reads saw of it.
   var sighting = ReadSighting()
 
@@ -26,6 +26,13 @@ final class LMDBReader: @unchecked Sendable {
     self.transaction = transaction
     self.generation = generation
     self.place = place
+  }
+
+  /// Notes that a thread begins a read with it.
+  func begin(_ thread: UInt, _ place: CodePlace) {
+    self.thread = thread
+    self.place = place
+    use &+= 1
   }
 
   /// Whether pages are kept for it.

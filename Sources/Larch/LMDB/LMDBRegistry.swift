@@ -190,31 +190,19 @@ extension LMDBEnvironment {
 
   /// An environment that waits for its last transactions to end is taken back into use.
   fileprivate func reopenIfClosing() {
-    mutex.lock()
-    blockers.remove(.closed)
-    mutex.unlock()
+    readers.reopen()
+    writeQueue.reopen()
   }
 
   /// Refuses new transactions, and closes when none is open; true when it is closed.
+  ///
+  /// Readers come first: whoever still gets the write lock then finds the environment closed.
   fileprivate func closeHandleIfIdle() -> Bool {
-    mutex.lock()
-    blockers.insert(.closed)
-    // Those that are used count as uses, and are ended with them.
-    _ = giveUpHeldReadsLocked(.closed)
-    guard isIdle else {
-      readsChanged.broadcast()
-      mutex.unlock()
-      return false
-    }
-    let closing = handle
-    let released = readers
-    handle = nil
-    readers = []
-    parkedReaders = []
-    mutex.unlock()
+    readers.close()
+    guard writeQueue.close(), let unused = readers.takeUnused() else { return false }
     // In a child of fork the slots and locks are the parent's.
-    if let closing, !isForked {
-      for reader in released { reader.transaction.abort() }
+    if let closing = unused.handle, !isForked {
+      for reader in unused.readers { reader.transaction.abort() }
       LMDBEnvironment.close(closing)
       ids.closeEnvironment()
     }

@@ -75,7 +75,7 @@ extension LMDBEnvironment {
     if isNew { post.add(message()) }
   }
 
-  /// Delivers what this thread has to tell the log, unless its turn to write lasts on.
+  /// Delivers what this thread has to tell the log, unless it still has the write lock.
   @inline(__always)
   func deliverMessages() {
     if let post, !post.isEmpty { deliver(post) }
@@ -83,7 +83,7 @@ extension LMDBEnvironment {
 
   @inline(never)
   private func deliver(_ post: LogPost) {
-    // At the end of the turn then: the map may be about to move, and others wait.
+    // When it gives the write lock back: the map may be about to move, and others wait.
     if !isWriting { post.deliver() }
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// Its closure runs in a task of its own, so that values of the caller's task and its cancellation
 /// are there, on the thread of the writer. The caller waits apart from it: one that is cancelled
-/// before its turn goes on at once.
+/// while it waits goes on at once.
 final class AsyncWrite<T: Sendable>: Sendable {
   typealias Body = @Sendable (WriteTransaction) throws -> T
 
@@ -31,7 +31,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     self.body = body
   }
 
-  /// Takes a place in the row, for a caller that waits.
+  /// Takes a place in the queue, for a caller that waits.
   func start(_ caller: CheckedContinuation<T, any Error>) {
     let isWanted = state.withLock { state in
       guard state.phase == .waiting else { return false }
@@ -48,7 +48,8 @@ final class AsyncWrite<T: Sendable>: Sendable {
     if isCancelled { task.cancel() }
   }
 
-  /// Ends the wait of a caller whose turn has not come; a closure that runs is told.
+  /// Ends the wait of a caller whose closure has not begun; a closure that runs sees that its task is
+  /// cancelled.
   func cancel() {
     let (caller, task) = state.withLock { state in
       let task = state.task
@@ -64,7 +65,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     caller?.resume(throwing: CancellationError())
   }
 
-  /// Whether the turn that has come is still wanted.
+  /// Whether the write is still wanted, now that its turn has come.
   func begin() -> Bool {
     state.withLock { state in
       guard state.phase == .waiting else { return false }

@@ -4,27 +4,27 @@ internal import Foundation
 /// share one LMDB transaction and one flush.
 ///
 /// Each write is a task that prefers this executor, so its jobs come to `enqueue`: the first takes
-/// the write's place in the row, beside the synchronous writes of other threads. When the turn of
-/// a batch has come, the jobs of all its writes are run one after the other (`WriteGroup` keeps
-/// them apart), the transaction is committed, and only then is any caller told.
+/// the write's place in the queue of writers, beside the synchronous writes of other threads. When a
+/// batch gets the write lock, the jobs of all its writes are run one after the other (`WriteGroup`
+/// keeps them apart), the transaction is committed, and only then does any caller go on.
 ///
 /// Unchecked, since what is guarded by `mutex` and what belongs to the draining thread is written
 /// down below and not in the types.
 final class AsyncWriter: TaskExecutor, @unchecked Sendable {
-  /// Writes that asked one after the other, with nobody in between: they share a turn.
+  /// Writes that asked one after the other, with nobody in between: they share a ticket.
   private final class Batch {
-    let turn: LMDBTurn
+    let ticket: WriteTicket
     var jobs: ArraySlice<UnownedJob> = []
 
-    init(_ turn: LMDBTurn) { self.turn = turn }
+    init(_ ticket: WriteTicket) { self.ticket = ticket }
   }
 
   private let environment: LMDBEnvironment
   private let post: LogPost?
   /// A queue of its own: the threads that all tasks share must not wait for a disk.
   private let queue = DispatchQueue(label: "larch.write")
-  /// Where what was put off until after a commit is done. It may write, and wait for a turn behind
-  /// writes that only the draining thread can run.
+  /// Where what was put off until after a commit is done. It may write, and wait for the write lock
+  /// after writes that only the draining thread can run.
   private let workQueue = DispatchQueue(label: "larch.after-commit")
 
   private let mutex = SystemMutex()
@@ -32,11 +32,11 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   // Guarded by `mutex`.
   private var batches: ArraySlice<Batch> = []
   private var isDraining = false
-  /// The thread that tells waiting writes how their group ended, which makes jobs of them; or 0.
+  /// The thread that lets waiting writes know how their group ended, which makes jobs of them; or 0.
   private var tellingThread: UInt = 0
 
   // Only touched by the draining thread.
-  /// Jobs of writes that were told, to be run by this thread.
+  /// Jobs of writes whose group has ended, to be run by this thread.
   private var told: ArraySlice<UnownedJob> = []
   /// Whether the write that is being told has work to do after the commit.
   private var isTellingWork = false
@@ -51,7 +51,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
 
   // MARK: Arriving
 
-  /// Takes a job of a write: its first, which waits for its turn, or the one after its group ended.
+  /// Takes a job of a write: its first, which waits for the write lock, or the one after its group ended.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     mutex.lock()
@@ -64,12 +64,12 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       }
       return
     }
-    // The place in the row is taken under the same lock as that in the batch: one order for both.
-    if let batch = batches.last, environment.isLast(batch.turn) {
+    // The place in the queue is taken under the same mutex as that in the batch: one order for both.
+    if let batch = batches.last, environment.writeQueue.isLast(batch.ticket) {
       batch.jobs.append(job)
       arrived.signal()
     } else {
-      let batch = Batch(environment.askForTurn())
+      let batch = Batch(environment.writeQueue.takeTicket())
       batch.jobs.append(job)
       batches.append(batch)
     }
@@ -79,7 +79,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// How many writes wait for their turn.
+  /// How many writes wait for the write lock.
   var waitingCount: Int {
     mutex.lock()
     defer { mutex.unlock() }
@@ -90,9 +90,9 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
 
   private func drain() {
     while let batch = nextBatch() {
-      environment.waitForTurn(batch.turn)
+      environment.writeQueue.wait(for: batch.ticket)
       run(batch)
-      environment.endTurn()
+      environment.releaseWriteLock()
       runTold()
       environment.post?.deliverElsewhere()
       post?.deliverElsewhere()
@@ -106,7 +106,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     return batches.first
   }
 
-  /// Runs the writes of a batch in as few transactions as they fit into, with its turn held.
+  /// Runs the writes of a batch in as few transactions as they fit into, with the write lock held.
   private func run(_ batch: Batch) {
     var deadline: MonotonicTime?
     while true {
@@ -156,12 +156,12 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     return true
   }
 
-  /// Lets what is left of a batch wait for another turn, so that those before are told. With others
-  /// waiting behind, the batch goes on instead: it grows no more then.
+  /// Lets what is left of a batch wait with another ticket, so that those before go on. With others
+  /// waiting after it, the batch goes on instead: it grows no more then.
   private func split(_ batch: Batch) {
     mutex.lock()
-    if environment.isLast(batch.turn), !batch.jobs.isEmpty {
-      let rest = Batch(environment.askForTurn())
+    if environment.writeQueue.isLast(batch.ticket), !batch.jobs.isEmpty {
+      let rest = Batch(environment.writeQueue.takeTicket())
       rest.jobs = batch.jobs
       batch.jobs = []
       batches.append(rest)
@@ -184,7 +184,9 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     mutex.lock()
     defer { mutex.unlock() }
     while batch.jobs.isEmpty {
-      guard environment.isLast(batch.turn), arrived.wait(mutex, until: limit) else { break }
+      guard environment.writeQueue.isLast(batch.ticket), arrived.wait(mutex, until: limit) else {
+        break
+      }
     }
     return !batch.jobs.isEmpty
   }

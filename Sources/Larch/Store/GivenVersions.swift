@@ -3,7 +3,7 @@
 /// A record in memory keeps a version that was undone: the closure of a write threw, or ran again.
 /// Another save must not be given the same number, or the two could not be told apart; and the record
 /// may still be saved where nobody else saved it meanwhile. It belongs to the store, and is only used
-/// by the thread whose turn it is to write.
+/// by the thread that has the write lock.
 final class GivenVersions: @unchecked Sendable {
   struct Key: Hashable {
     let collection: UInt32

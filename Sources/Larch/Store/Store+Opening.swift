@@ -129,13 +129,9 @@ extension Store {
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
     _ unindexed: inout RebuildReport, _ progress: ((IndexProgress) throws -> Void)?
   ) throws -> OpenCatalog {
-    while true {
-      // Another process may compact the file while indexes are built.
-      do {
-        return try openCatalogOnce(environment, schema, options, &unindexed, progress)
-      } catch is LMDBEnvironment.HandlesVoid {
-        continue
-      }
+    // Another process may compact the file while indexes are built.
+    try environment.withSteadyHandles { _ in
+      try openCatalogOnce(environment, schema, options, &unindexed, progress)
     }
   }
 

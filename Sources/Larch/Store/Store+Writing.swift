@@ -59,28 +59,43 @@ extension Store {
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     let durability = try lmdbDurability(durability)
+    // A store that is closed says so without waiting for other writes.
+    _ = try currentCatalog()
     var hasRun = false
     var finished: Run<T>?
     // A run whose commit failed was undone, as one that threw.
     defer { finished?.outcome?.resolve(.undone) }
-    while true {
-      let open = try currentCatalog()
-      let isCurrent = try environment.write(durability: durability) { transaction in
+    let run = try environment.write(durability: durability) {
+      try self.attempt { transaction, open in
         finished?.outcome?.resolve(.undone)
         finished = nil
-        guard try self.isCurrent(open, forWriting: transaction) else { return false }
-        finished = try run(body, on: open.writer.context, transaction, &hasRun, timer)
-        return true
+        let run = try self.run(body, on: open.writer.context, transaction, &hasRun, timer)
+        finished = run
+        return run
       }
-      guard isCurrent, let run = finished else {
-        try renewCatalog()
-        continue
+    }
+    finished = nil
+    timer?.commit()
+    run.outcome?.resolve(.kept)
+    runAfterCommit(run)
+    return run.result
+  }
+
+  /// Begins a transaction and runs a body in it, with the write lock held and with handles of the
+  /// schema that the transaction finds: where another program changed that, they are opened again.
+  func attempt<T>(
+    _ body: (LMDBTransaction, OpenCatalog) throws -> T
+  ) throws -> (WriteAttempt, T) {
+    while true {
+      let open = try currentCatalog()
+      let (attempt, result): (WriteAttempt, T?) = try environment.attempt { transaction in
+        guard try isCurrent(open, forWriting: transaction) else { return nil }
+        return try body(transaction, open)
       }
-      finished = nil
-      timer?.commit()
-      run.outcome?.resolve(.kept)
-      runAfterCommit(run)
-      return run.result
+      if let result { return (attempt, result) }
+      attempt.abort()
+      // Opening handles takes the write lock, and this thread has it.
+      try environment.writeQueue.lending { try renewCatalog() }
     }
   }
 
@@ -105,7 +120,9 @@ extension Store {
 
   /// Whether the handles are those of the file as the write finds it: the environment may have been
   /// opened again in between, or the schema changed.
-  func isCurrent(_ open: OpenCatalog, forWriting transaction: LMDBTransaction) throws -> Bool {
+  private func isCurrent(_ open: OpenCatalog, forWriting transaction: LMDBTransaction) throws
+    -> Bool
+  {
     guard environment.generation == open.environmentGeneration else { return false }
     // A write changes the snapshot before it.
     return try isCurrent(open, transaction, snapshot: transaction.id &- 1)
@@ -128,8 +145,8 @@ extension Store {
     _ lmdb: LMDBTransaction, _ hasRun: inout Bool, _ timer: OperationTimer?
   ) throws -> Run<T> {
     guard let timer else { return try run(body, on: writer, lmdb, &hasRun) }
-    timer.begin(environment.turnWait)
-    environment.noteTurn(at: timer.place)
+    timer.begin(environment.writeQueue.wait)
+    environment.writeQueue.noteHolder(at: timer.place)
     defer { timer.end() }
     return try OperationTimer.run(timer, in: writer.context) {
       try run(body, on: writer, lmdb, &hasRun)

@@ -88,7 +88,7 @@ final class OpenCatalog: Sendable {
   let provenSnapshot = Atomic<UInt64>(0)
   /// `LMDBEnvironment.generation` when its handles were opened.
   let environmentGeneration: Int
-  /// Only used by the thread whose turn it is to write.
+  /// Only used by the thread that has the write lock.
   let writer: UncheckedWriter
 
   init(
@@ -103,7 +103,7 @@ final class OpenCatalog: Sendable {
         clock: options.clock))
   }
 
-  /// `Sendable` because the writer gate lets one thread at a time use it.
+  /// `Sendable` because the write lock lets one thread at a time use it.
   struct UncheckedWriter: @unchecked Sendable {
     let context: WriteContext
     init(_ context: WriteContext) { self.context = context }

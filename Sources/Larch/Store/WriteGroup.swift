@@ -3,7 +3,7 @@
 /// The first write of a transaction runs in it directly, so that a write alone costs no more than
 /// a synchronous one; each further one runs in a child, which is undone alone when it throws.
 ///
-/// Used by the thread whose turn it is, and by no other.
+/// Used by the thread that has the write lock, and by no other.
 final class WriteGroup {
   /// What became of a write.
   enum Verdict {
@@ -33,7 +33,9 @@ final class WriteGroup {
   var maximumTime: Int64 = 10_000_000
 
   private let environment: LMDBEnvironment
-  private var transaction: LMDBTransaction?
+  /// What the writes share; nil before the first one.
+  private var attempt: WriteAttempt?
+  /// The handles that the first write found to be those of the file.
   private var open: OpenCatalog?
   private var members: [Member] = []
   /// A write that the map had no room for; the others are committed first, so that it can grow.
@@ -67,64 +69,24 @@ final class WriteGroup {
   func run<T>(
     _ write: AsyncWrite<T>, _ hasRun: inout Bool
   ) throws -> Store.Run<T>? {
-    while true {
-      let (transaction, open) = try begin(write.store)
-      let isFirst = members.isEmpty
-      let place = isFirst ? transaction : try transaction.beginChild()
-      environment.attemptHitFullMap = false
-      do {
-        let run = try write.store.run(
-          write.body, on: open.writer.context, place, &hasRun, write.timer)
-        if environment.attemptHitFullMap { throw RoomWanted() }
-        if !isFirst { try commitChild(place) }
-        durability = max(durability, write.durability)
-        return run
-      } catch let error as BrokenGroup {
-        throw environment.translated(error.cause)
-      } catch {
-        place.abort()
-        if isFirst { self.transaction = nil }
-        guard environment.attemptHitFullMap else { throw environment.translated(error) }
-        if !isFirst { return nil }
-        try environment.grow(ThreadIdentity.current)
-      }
+    func run(_ transaction: LMDBTransaction, _ open: OpenCatalog) throws -> Store.Run<T> {
+      try write.store.run(write.body, on: open.writer.context, transaction, &hasRun, write.timer)
     }
-  }
-
-  private struct RoomWanted: Error {}
-  private struct BrokenGroup: Error { let cause: LMDBError }
-
-  /// The transaction of the group, begun for its first write.
-  private func begin(_ store: Store) throws -> (LMDBTransaction, OpenCatalog) {
-    if let transaction, let open { return (transaction, open) }
-    while true {
-      let open = try store.currentCatalog()
-      let begun = try environment.beginWrite()
-      do {
-        if try store.isCurrent(open, forWriting: begun) {
-          transaction = begun
-          self.open = open
-          durability = .none
-          beginning = .now
-          return (begun, open)
-        }
-      } catch {
-        begun.abort()
-        throw environment.translated(error)
-      }
-      begun.abort()
-      // Opening handles takes a turn, and this thread has it.
-      try environment.lendingTurn { try store.renewCatalog() }
+    guard let attempt, let open else {
+      beginning = .now
+      let (attempt, (done, open)) = try write.store.attempt { (try run($0, $1), $1) }
+      self.attempt = attempt
+      self.open = open
+      durability = write.durability
+      return done
     }
-  }
-
-  private func commitChild(_ child: LMDBTransaction) throws(BrokenGroup) {
     do {
-      try child.commit()
-    } catch {
-      // It has ended all the same, and its parent may hold half of it.
+      let done = try attempt.runChild { try run($0, open) }
+      if done != nil { durability = max(durability, write.durability) }
+      return done
+    } catch let error as WriteAttempt.HalfMerged {
       isBroken = true
-      throw BrokenGroup(cause: error)
+      throw error.cause
     }
   }
 
@@ -150,12 +112,12 @@ final class WriteGroup {
     var (verdict, isFull) = commit()
     self.members = []
     self.roomless = nil
-    transaction = nil
+    attempt = nil
     open = nil
     isBroken = false
     var growth = Verdict.again
     if isFull || roomless != nil {
-      do { try environment.grow(ThreadIdentity.current) } catch { growth = .failed(error) }
+      do { try environment.grow() } catch { growth = .failed(error) }
       if isFull { verdict = growth }
     }
     for member in members { member.end(verdict) }
@@ -164,15 +126,15 @@ final class WriteGroup {
   }
 
   private func commit() -> (Verdict, isFull: Bool) {
-    guard let transaction else { return (.kept, false) }
+    guard let attempt else { return (.kept, false) }
     if isBroken {
-      transaction.abort()
+      attempt.abort()
       return (.again, false)
     }
     let start = MonotonicTime.now.nanoseconds
     defer { lastCommitTime = MonotonicTime.now.nanoseconds &- start }
     do {
-      let isDone = try environment.commit(transaction, durability)
+      let isDone = try attempt.commit(durability)
       return (isDone ? .kept : .again, !isDone)
     } catch {
       return (.failed(error), false)

@@ -84,22 +84,4 @@ struct LMDBEnvironmentTests {
     }
     #expect(found == ["1", nil, "4"])
   }
-
-  @Test("A rehearsed write runs twice and counts once")
-  func rehearsal() throws {
-    let scratch = try ScratchDirectory()
-    var options = LMDBEnvironment.Options.quick
-    options.rehearsesWrites = true
-    let environment = try LMDBEnvironment.open(path: scratch.store, options: options)
-    defer { environment.close() }
-    let database = try environment.database("a")
-    var runs = 0
-    try environment.write { transaction in
-      runs += 1
-      let value = try database.number(1, in: transaction) ?? 0
-      try database.put(1, value + 1, in: transaction)
-    }
-    #expect(runs == 2)
-    #expect(try environment.read { try database.number(1, in: $0) } == 1)
-  }
 }

@@ -12,7 +12,7 @@ struct LMDBGrowthTests {
     defer { environment.close() }
     let database = try environment.database("a")
     try environment.write { try database.put(0, 0, in: $0) }
-    let start = environment.mapSize
+    let start = environment.map.bytes
     let progress = Progress()
     // Key 0 holds the number of the newest entry: a snapshot must hold exactly that many.
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -45,7 +45,7 @@ struct LMDBGrowthTests {
       }
       try await group.waitForAll()
     }
-    #expect(environment.mapSize >= start * 8)
+    #expect(environment.map.bytes >= start * 8)
     #expect(progress.reads.load(ordering: .relaxed) > 0)
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_001)
   }
@@ -223,7 +223,7 @@ struct LMDBGrowthTests {
       try fill(try other.database("a"), of: other, count: 120_000)
     }
     try environment.write { try database.put(0, 8, in: $0) }
-    #expect(environment.mapSize > 2 << 20)
+    #expect(environment.map.bytes > 2 << 20)
     #expect(try environment.read { try database.number(0, in: $0) } == 8)
     #expect(try environment.read { try database.statistics(in: $0).entries } == 120_000)
   }

@@ -117,7 +117,7 @@ struct LMDBOpeningTests {
     #expect(scratch.names == [])
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
     defer { environment.close() }
-    #expect(environment.mapSize >= 64 << 20)
+    #expect(environment.map.bytes >= 64 << 20)
   }
 
   // MARK: Sharing

@@ -57,7 +57,7 @@
       #expect(try environment.read { try database.number(1, in: $0) } == 1)
     }
 
-    @Test("A poisoned store is opened anew by whoever comes first, a read or a write")
+    @Test("A poisoned store is opened again by whoever comes first, a read or a write")
     func poisonedUnderThreads() async throws {
       let scratch = try ScratchDirectory()
       let environment = try LMDBEnvironment.open(path: scratch.store, options: .init())

@@ -140,9 +140,9 @@ extension LMDBDatabase {
 
 extension LMDBEnvironment {
   var isHoldingReadsBack: Bool {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return blockers.contains(.exclusive)
+    readers.mutex.lock()
+    defer { readers.mutex.unlock() }
+    return readers.blockers.contains(.exclusive)
   }
 }
 

@@ -29,9 +29,9 @@ struct LMDBReadersTests {
     defer { environment.close() }
     let readers = try (0..<200).map { _ in try environment.beginRead() }
     readers.forEach(environment.endRead)
-    #expect(environment.parkedReaders.count == 64)
-    #expect(environment.readers.count == 64)
-    #expect(environment.activeUses == 0)
+    #expect(environment.readers.parked.count == 64)
+    #expect(environment.readers.all.count == 64)
+    #expect(environment.readers.activeUses == 0)
   }
 
   @Test("When all slots are taken a read waits for one, and tells when none comes free")
@@ -45,11 +45,11 @@ struct LMDBReadersTests {
     let capacity = try environment.info().maxReaders
     var readers = try (0..<capacity).map { _ in try environment.beginRead() }
     #expect(code { try environment.beginRead() } == .readersFull)
-    #expect(environment.activeUses == capacity)
+    #expect(environment.readers.activeUses == capacity)
     environment.endRead(readers.removeLast())
     readers.append(try environment.beginRead())
     readers.forEach(environment.endRead)
-    #expect(environment.activeUses == 0)
+    #expect(environment.readers.activeUses == 0)
 
     // Other tests may have all threads of tasks for a while.
     options.waitLimit = 600
@@ -99,12 +99,12 @@ struct LMDBReadersTests {
       }
       try await group.waitForAll()
     }
-    #expect(environment.activeUses == 0)
-    #expect(environment.readers.count == environment.parkedReaders.count)
+    #expect(environment.readers.activeUses == 0)
+    #expect(environment.readers.all.count == environment.readers.parked.count)
   }
 }
 
-struct LMDBWriterGateTests {
+struct WriteQueueTests {
   @Test("A write inside a write of the same thread is refused at once and harms nothing")
   func nested() throws {
     let scratch = try ScratchDirectory()
@@ -139,12 +139,29 @@ struct LMDBWriterGateTests {
             }
             writers.leave()
           }.start()
-          while environment.waitingCount <= number { usleep(200) }
+          while environment.writeQueue.waitingCount <= number { usleep(200) }
         }
       }
       writers.wait()
     }
     #expect(order.numbers.withLock { $0 } == Array(0..<8))
+  }
+
+  @Test("A closed queue refuses threads, and grants a ticket that was taken before")
+  func closing() {
+    let queue = WriteQueue()
+    let ticket = queue.takeTicket()
+    #expect(!queue.close())
+    #expect(queue.lock {} == .closed)
+    queue.wait(for: ticket)
+    #expect(queue.isHeld)
+    #expect(queue.lock {} == .nested)
+    #expect(queue.lending { queue.lock {} } == .lent)
+    #expect(queue.lock {} == .nested)
+    #expect(queue.unlock())
+    queue.reopen()
+    #expect(queue.lock {} == .granted)
+    #expect(!queue.unlock())
   }
 
   @Test("Writers of several threads lose nothing")
@@ -170,7 +187,9 @@ struct LMDBWriterGateTests {
       try await group.waitForAll()
     }
     #expect(try environment.read { try database.number(0, in: $0) } == 2_000)
-    #expect(environment.isIdle)
+    #expect(environment.readers.activeUses == 0)
+    // True when nobody has the write lock.
+    #expect(environment.writeQueue.close())
   }
 
   #if os(Linux)
@@ -215,12 +234,4 @@ struct LMDBWriterGateTests {
 
 private final class Order: Sendable {
   let numbers = Locked<[Int]>([])
-}
-
-extension LMDBEnvironment {
-  fileprivate var waitingCount: Int {
-    mutex.lock()
-    defer { mutex.unlock() }
-    return waitingWriters.count
-  }
 }

@@ -1,0 +1,113 @@
+internal import CLMDB
+
+internal import Foundation
+
+/// What an environment knows of the exchange of its file for another one, and the steps of that
+/// which need no environment. See docs/decisions/0014-compaction-swaps-files.md.
+///
+/// Only touched by the thread that has the write lock, or before anyone else can see the environment.
+final class FileExchange {
+  private let path: String
+  private let isReadOnly: Bool
+  /// Called at each step of an exchange, so that tests can end the process there.
+  let report: ((ReplacementStep) -> Void)?
+  /// The file was found to be replaced: the one that is at the path now is the store.
+  var isReplaced = false
+  /// The file has a mark that means nothing and cannot be taken away.
+  var keepsMark = false
+
+  init(path: String, _ options: LMDBEnvironment.Options) {
+    self.path = path
+    isReadOnly = options.isReadOnly
+    report = options.replacing
+  }
+
+  /// Whether another file has taken the place of that of the snapshot.
+  func isSuperseded(_ transaction: LMDBTransaction) throws(LMDBError) -> Bool {
+    keepsMark ? false : try ReplacementMark.isThere(in: transaction)
+  }
+
+  /// What came of a file with a mark.
+  enum Outcome {
+    /// The path leads to the new file.
+    case done
+    /// There is no new file, or not the one that the mark means: the old one stays the store.
+    case impossible
+    /// The file system is read-only, or the folder is for this reader.
+    case unwritable
+  }
+
+  /// Gives the new file the name of the old one, if nobody else has.
+  func exchange(_ file: FileIdentity, for mark: ReplacementMark) throws(LMDBError) -> Outcome {
+    guard let place = try PlaceLock(path, isExclusive: true) else {
+      throw LMDBError(ENOENT, "open")
+    }
+    guard place.file == file else { return .done }
+    let newPath = SuccessorFile.path(for: path)
+    let new = Foundation.open(newPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard new >= 0 else {
+      if errno == ENOENT { return .impossible }
+      throw LMDBError(errno, "open")
+    }
+    defer { Foundation.close(new) }
+    guard ReplacementMark(ofFile: new) == mark else { return .impossible }
+    // The lock file of the old store means nothing for the new one. It goes first: a file with the
+    // lock file of another one must not be there at any moment.
+    guard unlink(path + "-lock") == 0 || errno == ENOENT else {
+      let code = errno
+      if isReadOnly, [EACCES, EPERM].contains(code) || code == EROFS { return .unwritable }
+      throw LMDBError(code, "unlink")
+    }
+    report?(.unlocked)
+    guard rename(newPath, path) == 0 else { throw LMDBError(errno, "rename") }
+    do {
+      try StoreLocation(path).flushDirectory()
+    } catch {
+      throw error as? LMDBError ?? LMDBError(EIO, "fsync")
+    }
+    report?(.exchanged)
+    return .done
+  }
+
+  // MARK: The mark
+
+  /// Takes away a mark that means no file, while nobody else can open the store.
+  static func removeMark(_ handle: OpaquePointer) throws(LMDBError) {
+    let transaction = try begin(handle, 0)
+    do throws(LMDBError) {
+      try ReplacementMark.remove(in: transaction)
+    } catch {
+      transaction.abort()
+      throw error
+    }
+    try transaction.commit()
+  }
+
+  /// The mark in the newest snapshot.
+  static func mark(of handle: OpaquePointer) throws(LMDBError) -> ReplacementMark? {
+    let transaction = try begin(handle, UInt32(MDB_RDONLY))
+    // With it goes the handle of the database that the mark is in.
+    defer { transaction.abort() }
+    guard try ReplacementMark.isThere(in: transaction) else { return nil }
+    return try ReplacementMark.read(in: transaction)
+  }
+
+  private static func begin(
+    _ handle: OpaquePointer, _ flags: UInt32
+  ) throws(LMDBError) -> LMDBTransaction {
+    var started: OpaquePointer?
+    try LMDBError.check(mdb_txn_begin(handle, nil, flags, &started), "mdb_txn_begin")
+    guard let started else { throw LMDBError(ENOMEM, "mdb_txn_begin") }
+    return LMDBTransaction(pointer: started)
+  }
+}
+
+extension StoreLocation {
+  /// Brings the names in the directory to the disk.
+  func flushDirectory() throws {
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw LMDBError(errno, "open") }
+    defer { Foundation.close(descriptor) }
+    if fsync(descriptor) != 0, errno != EINVAL { throw LMDBError(errno, "fsync") }
+  }
+}

@@ -1,0 +1,162 @@
+internal import CLMDB
+
+extension ReaderPool {
+  /// Makes a read that has just begun last beyond its call; true when its use was the last one of an
+  /// environment that is to be closed.
+  func hold(_ held: LMDBHeldRead, _ reader: LMDBReader) -> Bool {
+    mutex.lock()
+    reader.isHeld = true
+    reader.thread = 0
+    reader.sighting = ReadSighting(use: reader.use, since: held.began.nanoseconds)
+    self.held.append(held)
+    return endUseLocked()
+  }
+
+  /// Refuses one more held read of an owner who has as many as are allowed.
+  func checkRoomForHeldRead(of owner: ObjectIdentifier, limit: Int) throws {
+    mutex.lock()
+    defer { mutex.unlock() }
+    let open = held.filter { $0.owner == owner }
+    // Half of the slots are left to reads.
+    let limit = min(limit, max(1, maxReaders / 2))
+    guard open.count >= limit else { return }
+    throw LarchError(
+      .tooManySnapshots,
+      "The store has as many snapshots open as it may; end some, or raise `Options.maximumSnapshots`."
+    ) {
+      $0.path = path
+      $0.detail =
+        "\(open.count) open"
+        + (open.first.map { ", the oldest taken at \($0.place), \($0.age.logText) ago" } ?? "")
+    }
+  }
+
+  var hasHeldReads: Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return !held.isEmpty
+  }
+
+  func isOpen(_ held: LMDBHeldRead) -> Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return held.ending == nil && !held.isTooOld(at: .now)
+  }
+
+  // MARK: Uses
+
+  /// Begins a use on this thread: the transaction, or nil inside another use of this thread.
+  ///
+  /// A thread that is inside of something that others may wait for must not wait without an end
+  /// (`isBounded`): they may be in the use that it waits for.
+  func beginUse(of held: LMDBHeldRead, isBounded: Bool) throws -> LMDBTransaction? {
+    let thread = ThreadIdentity.current
+    var limit: MonotonicTime?
+    mutex.lock()
+    defer { mutex.unlock() }
+    while true {
+      if held.thread == thread {
+        held.depth += 1
+        return nil
+      }
+      guard held.ending == nil, let reader = held.reader else {
+        throw (held.ending ?? .given).error(of: held, path: path)
+      }
+      if blockers.contains(.exclusive), !isReadingLocked(thread) {
+        changed.wait(mutex)
+      } else if held.thread == 0 {
+        held.thread = thread
+        held.depth = 1
+        reader.thread = thread
+        activeUses &+= 1
+        return reader.transaction
+      } else if !isBounded {
+        held.released.wait(mutex)
+      } else {
+        let end = limit ?? MonotonicTime.after(seconds: waitLimit)
+        limit = end
+        guard held.released.wait(mutex, until: end) else { throw usedElsewhere(held) }
+      }
+    }
+  }
+
+  private func usedElsewhere(_ held: LMDBHeldRead) -> LarchError {
+    LarchError(
+      .busy,
+      "Another thread uses the snapshot, and this one waits for it inside of a transaction; use a snapshot for each thread."
+    ) {
+      $0.path = path
+      $0.detail = "taken at \(held.place)"
+    }
+  }
+
+  /// Ends a use, and the held read with it where that was asked for meanwhile; true when it was the last
+  /// use of an environment that is to be closed.
+  func endUse(of held: LMDBHeldRead) -> Bool {
+    mutex.lock()
+    held.depth -= 1
+    if held.depth > 0 {
+      mutex.unlock()
+      return false
+    }
+    held.thread = 0
+    held.reader?.thread = 0
+    // Before the use is counted off: with the last one the handle may be closed.
+    if held.ending != nil { releaseLocked(held) }
+    held.released.broadcast()
+    return endUseLocked()
+  }
+
+  // MARK: Ending
+
+  /// Ends a held read, at the end of its use if it is in one; true when it ends by this.
+  func giveUp(_ held: LMDBHeldRead, _ ending: LMDBHeldRead.Ending) -> Bool {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return giveUpLocked(held, ending)
+  }
+
+  /// Ends the held reads of an owner, or all; those that are in use end with that. Returns those that end
+  /// by this.
+  func giveUp(_ ending: LMDBHeldRead.Ending, of owner: ObjectIdentifier?) -> [LMDBHeldRead] {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return giveUpLocked(ending, of: owner)
+  }
+
+  /// Ends those that are older than their owners allow, and returns them.
+  func giveUpOld() -> [LMDBHeldRead] {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return giveUpOldLocked(at: .now)
+  }
+
+  func giveUpOldLocked(at now: MonotonicTime) -> [LMDBHeldRead] {
+    held.filter { $0.isTooOld(at: now) && giveUpLocked($0, .tooOld) }
+  }
+
+  func giveUpLocked(
+    _ ending: LMDBHeldRead.Ending, of owner: ObjectIdentifier?
+  ) -> [LMDBHeldRead] {
+    held.filter { (owner == nil || $0.owner == owner) && giveUpLocked($0, ending) }
+  }
+
+  private func giveUpLocked(_ held: LMDBHeldRead, _ ending: LMDBHeldRead.Ending) -> Bool {
+    guard held.ending == nil else { return false }
+    held.ending = ending
+    // Threads that wait to use it get the error of the ending.
+    held.released.broadcast()
+    if held.thread == 0 { releaseLocked(held) }
+    return true
+  }
+
+  private func releaseLocked(_ held: LMDBHeldRead) {
+    self.held.removeAll { $0 === held }
+    guard let reader = held.reader else { return }
+    held.reader = nil
+    reader.isHeld = false
+    mdb_txn_reset(reader.transaction.pointer)
+    parkOrAbortLocked(reader)
+    if slotWaiters > 0 { changed.broadcast() }
+  }
+}
