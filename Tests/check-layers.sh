@@ -23,7 +23,7 @@ Relations:    Support LMDB Key Coding Model Catalog Indexing
 Store:        Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
 ActiveRecord: Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
 Import:       Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
-Typeless:     Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Inspection:   Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store Import
 '
 
 sources=Sources/Larch

@@ -55,13 +55,18 @@ struct RawRecord {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// The whole record as JSON with a mark in place of each id that `marks` looks for, and these ids.
-  func json(marking marks: IDMarks) throws -> MarkedText {
+  /// The whole record as JSON, with another text in place of some of its values.
+  ///
+  /// - Parameter substitute: is called with each single value: the names that lead to it, its kind
+  ///   and its JSON. It returns the text that stands in its place; nil leaves it as it is.
+  func json(
+    substituting substitute: @escaping (_ path: [String], _ kind: FieldKind, _ json: String) ->
+      String?
+  ) throws -> String {
     var writer = JSONTextWriter()
-    writer.marks = marks
+    writer.substitute = substitute
     try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
-    return MarkedText(
-      text: String(decoding: writer.bytes, as: UTF8.self), ids: writer.marks?.found ?? [])
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   // MARK: Reading
@@ -147,10 +152,10 @@ struct RawRecord {
       }
       writer.raw("]")
     default:
-      if writer.marks == nil {
-        try writer.scalar(value.kind, bytes)
+      if let substitute = writer.substitute {
+        try writer.scalar(value.kind, bytes, substitute)
       } else {
-        try writer.markedScalar(value.kind, bytes)
+        try writer.scalar(value.kind, bytes)
       }
     }
   }
@@ -165,9 +170,9 @@ struct RawRecord {
       if index > 0 { writer.raw(",") }
       writer.text(member.name)
       writer.raw(":")
-      writer.marks?.path.append(member.name)
+      if writer.substitute != nil { writer.path.append(member.name) }
       try write(member.value, to: &writer, shapes, depth: depth + 1)
-      writer.marks?.path.removeLast()
+      if writer.substitute != nil { writer.path.removeLast() }
     }
     writer.raw("}")
   }
@@ -186,8 +191,10 @@ extension FoundValue {
 /// JSON text of single values.
 struct JSONTextWriter {
   private(set) var bytes: [UInt8] = []
-  /// Which values are ids that are left out; nil where none is.
-  var marks: IDMarks?
+  /// Gives other texts for single values; nil where all stay as they are.
+  fileprivate var substitute: (([String], FieldKind, String) -> String?)?
+  /// The names that lead to the value that is written. Kept only for `substitute`.
+  fileprivate var path: [String] = []
 
   mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
@@ -211,12 +218,15 @@ struct JSONTextWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// A value, or a mark where it is an id that is looked for.
-  mutating func markedScalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
+  /// A value, or what stands in its place.
+  fileprivate mutating func scalar(
+    _ kind: FieldKind, _ value: UnsafeRawBufferPointer,
+    _ substitute: ([String], FieldKind, String) -> String?
+  ) throws {
     var alone = JSONTextWriter()
     try alone.scalar(kind, value)
     let text = String(decoding: alone.bytes, as: UTF8.self)
-    raw(marks?.take(kind, text) == true ? MarkedText.mark : text)
+    raw(substitute(path, kind, text) ?? text)
   }
 
   mutating func scalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {

@@ -35,26 +35,35 @@ package struct MarkedText: Sendable {
 }
 
 /// Finds ids in a record while it is written as text.
-struct IDMarks {
+private struct IDMarks {
   /// Where a record has assigned ids, by coding names, and those of which collection they are.
   let collections: [[String]: String]
-  /// Where the writer is.
-  var path: [String] = []
   private(set) var found: [MarkedID] = []
 
   init(collections: [[String]: String]) { self.collections = collections }
 
-  /// Whether a value is such an id, which is then noted.
-  mutating func take(_ kind: FieldKind, _ text: String) -> Bool {
+  /// The mark in place of a value that is such an id, which is then noted.
+  mutating func take(_ path: [String], _ kind: FieldKind, _ text: String) -> String? {
     switch kind {
     case .uuid:
       found.append(MarkedID(collection: nil, text: String(text.dropFirst().dropLast())))
-      return true
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64:
-      guard let collection = collections[path] else { return false }
+      guard let collection = collections[path] else { return nil }
       found.append(MarkedID(collection: collection, text: text))
-      return true
-    default: return false
+    default: return nil
     }
+    return MarkedText.mark
+  }
+}
+
+extension MarkedText {
+  /// A record as JSON.
+  ///
+  /// - Parameter collections: where it has assigned ids, by coding names, and those of which
+  ///   collection they are.
+  init(_ record: RawRecord, assigned collections: [[String]: String]) throws {
+    var marks = IDMarks(collections: collections)
+    text = try record.json { marks.take($0, $1, $2) }
+    ids = marks.found
   }
 }

@@ -34,18 +34,11 @@ extension StoreInspector {
   package func forEachMarkedRecord(
     in collection: Collection, _ body: (_ id: String, _ json: MarkedText) throws -> Void
   ) throws {
-    let marks = IDMarks(collections: assignedPaths(of: collection))
-    var cursor = try LMDBCursor(collection.records, in: transaction)
-    var entry = try cursor.first()
-    while let here = entry {
-      guard
-        let bytes = RecordEnvelope.open(
-          here.value, id: here.key, collection: collection.stored.id)
-      else { throw RecordEnvelope.damaged(here.key, collection.stored) }
+    let assigned = assignedPaths(of: collection)
+    try forEachStoredRecord(in: collection) { id, bytes in
       try body(
-        collection.stored.idKind.text(of: here.key),
-        try RawRecord(bytes, shapes: shapes).json(marking: marks))
-      entry = try cursor.next()
+        collection.stored.idKind.text(of: id),
+        try MarkedText(RawRecord(bytes, shapes: shapes), assigned: assigned))
     }
   }
 
