@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch rebuild`: indexes and links made anew.
 struct RebuildCommand: Command {
