@@ -15,9 +15,11 @@ let package = Package(
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
     .target(name: "CLarch"),
     .target(name: "Larch", dependencies: ["CLMDB", "CLarch"]),
-    .target(name: "LarchTestSupport", dependencies: ["Larch"]),
+    // What needs no record types: what the tool and dumps do, and no app.
+    .target(name: "LarchInspection", dependencies: ["Larch"]),
+    .target(name: "LarchTestSupport", dependencies: ["Larch", "LarchInspection"]),
     // All of the tool but its first line, since tests cannot import an executable.
-    .target(name: "LarchToolKit", dependencies: ["Larch"]),
+    .target(name: "LarchToolKit", dependencies: ["Larch", "LarchInspection"]),
     .executableTarget(name: "LarchTool", dependencies: ["LarchToolKit"]),
     .executableTarget(name: "LarchDemo", dependencies: ["Larch", "LarchTestSupport"]),
     .executableTarget(
@@ -35,7 +37,9 @@ let package = Package(
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(
       name: "LarchCrashTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
+      dependencies: [
+        "Larch", "LarchInspection", "LarchTestSupport", "LarchCrashSupport", "LarchChild",
+      ]),
     .testTarget(
       name: "LarchFaultTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
@@ -66,7 +70,8 @@ let package = Package(
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchHookTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchReaderTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchRelationTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(
+      name: "LarchRelationTests", dependencies: ["Larch", "LarchInspection", "LarchTestSupport"]),
     .testTarget(
       name: "LarchSpaceTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
@@ -74,20 +79,28 @@ let package = Package(
       name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"],
       exclude: ["Snapshots"]),
     .testTarget(
-      name: "LarchStoreTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
+      name: "LarchStoreTests", dependencies: ["Larch", "LarchInspection", "LarchTestSupport"],
+      exclude: ["Golden"]),
     .testTarget(
       name: "LarchStressTests",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
     .testTarget(name: "LarchValidationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
-      name: "LarchTransferTests", dependencies: ["Larch", "LarchTestSupport"], exclude: ["Golden"]),
+      name: "LarchTransferTests", dependencies: ["Larch", "LarchInspection", "LarchTestSupport"],
+      exclude: ["Golden"]),
     .testTarget(
       name: "LarchToolTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),
+      dependencies: [
+        "Larch", "LarchInspection", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit",
+        "LarchTool",
+      ]),
     .testTarget(
       name: "LarchTypelessTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit", "LarchTool"]),
+      dependencies: [
+        "Larch", "LarchInspection", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit",
+        "LarchTool",
+      ]),
     .testTarget(name: "LarchTrackedTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
@@ -135,7 +148,7 @@ if Context.environment["LARCH_WARNINGS"] == "error" {
 // The suite's work is that of the library, which takes three times as long without the optimiser. The
 // checks of a debug build stay in, and tests still see what is internal.
 if Context.environment["LARCH_OPTIMIZE"] == "1" {
-  for target in shipped where target.name == "Larch" {
+  for target in shipped where ["Larch", "LarchInspection"].contains(target.name) {
     target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
   }
 }

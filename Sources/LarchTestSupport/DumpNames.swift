@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// Names for the ids of a store that may be others in the next run, and an order of records that
 /// does not depend on these ids.

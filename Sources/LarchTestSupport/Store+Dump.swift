@@ -1,4 +1,5 @@
 public import Larch
+internal import LarchInspection
 
 extension Store {
   /// What ``dump(_:)`` shows.

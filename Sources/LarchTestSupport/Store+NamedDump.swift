@@ -1,4 +1,5 @@
 public import Larch
+internal import LarchInspection
 
 extension Store {
   /// How ``dump(_:ids:)`` shows ids that are others in each run.

@@ -4,6 +4,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// Long work in steps that is killed: it goes on where it was, and what is seen meanwhile is right.
 @Suite("Killed in the middle of long work", .serialized)

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// What the file alone tells of indexes is what the types tell.
 @Suite("Indexes without types")

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// Exports that were written once when version 1 of the format was settled, and must be read for
 /// ever: those of the golden files of stores, which hold every kind of field, index and association.

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 @Suite("Files that are no whole export")
 struct HostileExportTests {

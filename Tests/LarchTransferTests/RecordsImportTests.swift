@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 @Suite("Records of an export that are taken into a store that is there")
 struct RecordsImportTests {

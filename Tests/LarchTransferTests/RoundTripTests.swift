@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 @Suite("An export and the store that is made of it")
 struct RoundTripTests {

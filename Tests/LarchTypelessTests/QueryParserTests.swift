@@ -2,6 +2,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 @Suite struct QueryParserTests {
   @Test(arguments: [

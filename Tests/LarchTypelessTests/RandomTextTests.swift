@@ -2,6 +2,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// Texts that are nearly queries: each is answered or refused.
 @Suite struct RandomTextTests {

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// Names, kinds and indexes as queries without types find them in a file.
 @Suite struct TypelessFieldTests {
@@ -26,7 +27,7 @@ import Testing
   private func indexes(of name: String, in store: Store) throws -> [String] {
     try store.inspect { inspector in
       let collection = try #require(inspector.collections.first { $0.name == name })
-      return try inspector.typeless(collection).handle.schema.indexes.map(\.name).sorted()
+      return try inspector.typeless(collection).indexes.map(\.schema.name).sorted()
     }
   }
 

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// Keys of indexes as the catalog and the bytes of records tell them: what every reader without
 /// types goes by.

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// The same query three times: as text, typed, and over an array.
 @Suite struct TypelessOracleTests {

@@ -1,13 +1,13 @@
 /// One association of an open store: what the file says, what the program declares, and the
 /// handles.
-final class AssociationHandle: Sendable {
+package final class AssociationHandle: Sendable {
   let stored: StoredAssociation
   /// Nil where the open types do not declare it: lists that an earlier program made, or an
   /// association with a type that the store was not opened with.
   let schema: AssociationSchema?
   /// Nil where the store was not opened with the type.
-  let first: CollectionHandle?
-  let second: CollectionHandle?
+  package let first: CollectionHandle?
+  package let second: CollectionHandle?
   /// Of a reference: where the holders of each id are listed. Nil where the holder is not open.
   let index: IndexHandle?
   /// Of lists: the ids of the second end by those of the first, and the other way round.
@@ -26,7 +26,7 @@ final class AssociationHandle: Sendable {
   }
 
   /// What a reference is; nil for lists, and where it is not declared.
-  var reference: ReferenceSchema? {
+  package var reference: ReferenceSchema? {
     if case .reference(let reference) = schema?.kind { return reference }
     return nil
   }
@@ -41,8 +41,8 @@ final class AssociationHandle: Sendable {
 }
 
 /// The two databases of lists of ids.
-struct LinkDatabases: Sendable {
-  let forward: LMDBDatabase
+package struct LinkDatabases: Sendable {
+  package let forward: LMDBDatabase
   let inverse: LMDBDatabase
 }
 

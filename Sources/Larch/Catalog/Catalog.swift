@@ -2,12 +2,12 @@
 ///
 /// A class, like all that a save passes through for each index: a struct of strings and arrays
 /// would count each of them.
-final class IndexHandle: Sendable {
-  let stored: StoredIndex
-  let schema: IndexSchema
+package final class IndexHandle: Sendable {
+  package let stored: StoredIndex
+  package let schema: IndexSchema
   /// The place of the declaration in the schema.
-  let position: Int
-  let database: LMDBDatabase
+  package let position: Int
+  package let database: LMDBDatabase
 
   init(stored: StoredIndex, schema: IndexSchema, position: Int, database: LMDBDatabase) {
     self.stored = stored
@@ -16,17 +16,17 @@ final class IndexHandle: Sendable {
     self.database = database
   }
 
-  var isReady: Bool { stored.state == .ready }
+  package var isReady: Bool { stored.state == .ready }
 }
 
 /// One collection of an open store.
-final class CollectionHandle: Sendable {
-  let stored: StoredCollection
+package final class CollectionHandle: Sendable {
+  package let stored: StoredCollection
   /// `stored.id`, which every checksum needs.
-  let number: UInt32
-  let schema: CollectionSchema
-  let records: LMDBDatabase
-  let indexes: [IndexHandle]
+  package let number: UInt32
+  package let schema: CollectionSchema
+  package let records: LMDBDatabase
+  package let indexes: [IndexHandle]
   /// The indexes that can answer queries, by bit and by their place in the schema: those that are
   /// complete, over all records. A schema has 64 at most.
   let answering: UInt64
@@ -61,13 +61,13 @@ final class CollectionHandle: Sendable {
 /// The handles of everything that the program named when it opened the store.
 ///
 /// An immutable value that all transactions share: nothing is opened by name after the store is.
-final class Catalog: Sendable {
-  let storage: CatalogStorage
+package final class Catalog: Sendable {
+  package let storage: CatalogStorage
   /// Older names of fields, which coders look for.
   let aliases: FieldAliases
   /// The number of the schema in the file that these handles belong to.
   let generation: UInt64
-  let collections: [CollectionHandle]
+  package let collections: [CollectionHandle]
   let associations: [AssociationHandle]
   /// The ends that each collection is, by its place.
   private let ends: [[AssociationEnd]]
@@ -119,7 +119,7 @@ final class Catalog: Sendable {
   }
 
   /// The association that the catalog knows by this key; nil where no open type is an end of it.
-  func association(_ key: String) -> AssociationHandle? {
+  package func association(_ key: String) -> AssociationHandle? {
     associations.first { $0.stored.key == key }
   }
 

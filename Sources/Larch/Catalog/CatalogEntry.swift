@@ -1,28 +1,28 @@
 /// What the catalog keeps of one index.
-struct StoredIndex: Equatable, Sendable {
+package struct StoredIndex: Equatable, Sendable {
   /// Whether the entries of an index are complete. The raw values are part of the file format.
-  enum State: UInt8, Sendable {
+  package enum State: UInt8, Sendable {
     /// Entries are being made; writers keep it, no query uses it.
     case building = 1
     /// Every record has its entries.
     case ready = 2
   }
 
-  var id: UInt32
-  var name: String
-  var isUnique: Bool
+  package var id: UInt32
+  package var name: String
+  package var isUnique: Bool
   /// What the entries are made of, as text (`IndexSchema.definition`); another text, other keys.
-  var definition: String
-  var state: State
+  package var definition: String
+  package var state: State
 }
 
 /// What the catalog keeps of one collection.
-struct StoredCollection: Equatable, Sendable {
-  var id: UInt32
-  var name: String
-  var typeName: String
-  var idKind: RecordIDKind
-  var indexes: [StoredIndex]
+package struct StoredCollection: Equatable, Sendable {
+  package var id: UInt32
+  package var name: String
+  package var typeName: String
+  package var idKind: RecordIDKind
+  package var indexes: [StoredIndex]
 
   func encoded() -> [UInt8] {
     var writer = StoredWriter()

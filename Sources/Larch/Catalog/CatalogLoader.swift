@@ -1,5 +1,5 @@
 /// Brings the file and the declarations of the program together when a store is opened.
-struct CatalogLoader {
+package struct CatalogLoader {
   let environment: LMDBEnvironment
   let schemas: [CollectionSchema]
   private let associations: [AssociationSchema]
@@ -10,7 +10,7 @@ struct CatalogLoader {
   /// and `checkFields` is called after that.
   var awaitsMigrations = false
 
-  init(
+  package init(
     _ environment: LMDBEnvironment, _ schema: StoreSchema,
     evolution: SchemaEvolution = .automatic
   ) {
@@ -203,7 +203,7 @@ struct CatalogLoader {
 
   // MARK: Handles
 
-  func openStorage(in transaction: LMDBTransaction) throws -> CatalogStorage {
+  package func openStorage(in transaction: LMDBTransaction) throws -> CatalogStorage {
     guard
       let entries = try LMDBDatabase.open(CatalogStorage.databaseName, in: transaction),
       let shapes = try LMDBDatabase.open(CatalogStorage.shapesName, in: transaction)

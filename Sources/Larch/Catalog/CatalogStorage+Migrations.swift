@@ -1,10 +1,10 @@
 /// What the catalog keeps of a migration that was run.
-struct AppliedMigration: Equatable, Sendable {
-  var name: String
+package struct AppliedMigration: Equatable, Sendable {
+  package var name: String
   /// 1 for the first one that was run in the file, 2 for the second.
   var number: UInt32
   /// When it was run, in seconds since 2001.
-  var date: Double
+  package var date: Double
 
   func encoded() -> [UInt8] {
     var writer = StoredWriter()
@@ -13,7 +13,7 @@ struct AppliedMigration: Equatable, Sendable {
     return writer.bytes
   }
 
-  init(name: String, number: UInt32, date: Double) {
+  package init(name: String, number: UInt32, date: Double) {
     self.name = name
     self.number = number
     self.date = date
@@ -30,10 +30,10 @@ struct AppliedMigration: Equatable, Sendable {
 
 extension CatalogStorage {
   /// The longest name of a migration in bytes: the key that holds it has an end.
-  static let migrationNameLimit = 255
+  package static let migrationNameLimit = 255
 
   /// In the order in which they were run.
-  func migrations(in transaction: LMDBTransaction) throws -> [AppliedMigration] {
+  package func migrations(in transaction: LMDBTransaction) throws -> [AppliedMigration] {
     var found: [AppliedMigration] = []
     let prefix = Key.migrationPrefix
     var cursor = try LMDBCursor(entries, in: transaction)
@@ -58,7 +58,7 @@ extension CatalogStorage {
     return try AppliedMigration(name: text, decoding: value)
   }
 
-  func set(_ migration: AppliedMigration, in transaction: LMDBTransaction) throws {
+  package func set(_ migration: AppliedMigration, in transaction: LMDBTransaction) throws {
     try set(.migration(migration.name), to: migration.encoded(), in: transaction)
   }
 }

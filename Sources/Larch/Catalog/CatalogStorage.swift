@@ -2,7 +2,7 @@
 ///
 /// Every value is followed by the CRC-32C of key and value, since the catalog decides how all
 /// other bytes are read.
-struct CatalogStorage: Sendable {
+package struct CatalogStorage: Sendable {
   /// The name of the catalog's database in the file.
   static let databaseName = "larch"
   /// The name of the database that holds the shapes of records.
@@ -23,7 +23,7 @@ struct CatalogStorage: Sendable {
   let shapes: LMDBDatabase
 
   /// The keys of the catalog.
-  enum Key {
+  package enum Key {
     case format
     /// Rises with every change of the schema, so that an open store notices another's change.
     case generation
@@ -70,7 +70,7 @@ struct CatalogStorage: Sendable {
     try CatalogStorage.put(value, under: key.bytes, into: entries, in: transaction)
   }
 
-  func remove(_ key: Key, in transaction: LMDBTransaction) throws {
+  package func remove(_ key: Key, in transaction: LMDBTransaction) throws {
     _ = try key.bytes.withUnsafeBytes { try entries.delete($0, in: transaction) }
   }
 
@@ -112,19 +112,21 @@ struct CatalogStorage: Sendable {
 // MARK: - Numbers
 
 extension CatalogStorage {
-  func generation(in transaction: LMDBTransaction) throws -> UInt64 {
+  package func generation(in transaction: LMDBTransaction) throws -> UInt64 {
     try integer(.generation, in: transaction) ?? 0
   }
 
-  func setGeneration(_ generation: UInt64, in transaction: LMDBTransaction) throws {
+  package func setGeneration(_ generation: UInt64, in transaction: LMDBTransaction) throws {
     try setInteger(.generation, to: generation, in: transaction)
   }
 
-  func highestDeletedID(_ collection: UInt32, in transaction: LMDBTransaction) throws -> Int64 {
+  package func highestDeletedID(_ collection: UInt32, in transaction: LMDBTransaction) throws
+    -> Int64
+  {
     try integer(.highestDeletedID(collection), in: transaction) ?? 0
   }
 
-  func setHighestDeletedID(
+  package func setHighestDeletedID(
     _ id: Int64, of collection: UInt32, in transaction: LMDBTransaction
   ) throws {
     try setInteger(.highestDeletedID(collection), to: id, in: transaction)
@@ -159,7 +161,7 @@ extension CatalogStorage {
 // MARK: - Collections
 
 extension CatalogStorage {
-  func collections(in transaction: LMDBTransaction) throws -> [StoredCollection] {
+  package func collections(in transaction: LMDBTransaction) throws -> [StoredCollection] {
     var found: [StoredCollection] = []
     let prefix = Key.collectionPrefix
     var cursor = try LMDBCursor(entries, in: transaction)
@@ -181,7 +183,7 @@ extension CatalogStorage {
 
 extension CatalogStorage {
   /// In the order of their keys.
-  func associations(in transaction: LMDBTransaction) throws -> [StoredAssociation] {
+  package func associations(in transaction: LMDBTransaction) throws -> [StoredAssociation] {
     var found: [StoredAssociation] = []
     let prefix = Key.associationPrefix
     var cursor = try LMDBCursor(entries, in: transaction)
@@ -273,9 +275,31 @@ extension CatalogStorage {
 }
 
 extension CatalogStorage {
+  /// Makes a collection without records, under a number of its own. Its indexes are to be built.
+  package func create(
+    _ name: String, typeName: String, idKind: RecordIDKind,
+    indexes: [(name: String, isUnique: Bool, definition: String)], in transaction: LMDBTransaction
+  ) throws -> StoredCollection {
+    var stored = StoredCollection(
+      id: try nextNumber(in: transaction), name: name, typeName: typeName, idKind: idKind,
+      indexes: [])
+    _ = try LMDBDatabase.open(CatalogStorage.recordsName(stored.id), .create, in: transaction)
+    for index in indexes {
+      let number = try nextNumber(in: transaction)
+      stored.indexes.append(
+        StoredIndex(
+          id: number, name: index.name, isUnique: index.isUnique, definition: index.definition,
+          state: .building))
+      _ = try LMDBDatabase.open(
+        CatalogStorage.indexName(number), [.ids(of: idKind), .create], in: transaction)
+    }
+    try set(stored, in: transaction)
+    return stored
+  }
+
   /// Puts associations of another file into a new one, once their collections are in it. Lists are
   /// empty, and have numbers of the new file.
-  func restore(
+  package func restore(
     _ associations: [StoredAssociation], of collections: [StoredCollection],
     in transaction: LMDBTransaction
   ) throws {
@@ -296,19 +320,19 @@ extension CatalogStorage {
 // MARK: - Shapes
 
 extension CatalogStorage {
-  func shape(_ id: UInt16, in transaction: LMDBTransaction) throws -> Shape? {
+  package func shape(_ id: UInt16, in transaction: LMDBTransaction) throws -> Shape? {
     try withUnsafeBytes(of: id.bigEndian) { key in
       guard let stored = try shapes.get(key, in: transaction) else { return nil }
       return try Shape(id: id, decoding: try CatalogStorage.checked(stored, key: key))
     }
   }
 
-  func add(_ shape: Shape, in transaction: LMDBTransaction) throws {
+  package func add(_ shape: Shape, in transaction: LMDBTransaction) throws {
     let key = withUnsafeBytes(of: shape.id.bigEndian) { [UInt8]($0) }
     try CatalogStorage.put(shape.encoded(), under: key, into: shapes, in: transaction)
   }
 
-  func shapeCount(in transaction: LMDBTransaction) throws -> Int {
+  package func shapeCount(in transaction: LMDBTransaction) throws -> Int {
     try shapes.statistics(in: transaction).entries
   }
 }

@@ -3,19 +3,19 @@
 ///
 /// Any record that is stored has one of these forms, so a type reads them all if it reads each
 /// form.
-struct FieldHistory: Equatable, Sendable {
+package struct FieldHistory: Equatable, Sendable {
   /// More versions than this are kept as fewer, which know less.
   static let versionLimit = 64
 
   /// The oldest first.
-  private(set) var versions: [FieldForm]
+  package private(set) var versions: [FieldForm]
 
-  init(_ versions: [FieldForm]) {
+  package init(_ versions: [FieldForm]) {
     self.versions = []
     for version in versions { add(version) }
   }
 
-  mutating func add(_ version: FieldForm) {
+  package mutating func add(_ version: FieldForm) {
     guard !versions.contains(version) else { return }
     versions.append(version)
     if versions.count > FieldHistory.versionLimit {
@@ -67,7 +67,7 @@ extension FieldForm {
 extension CatalogStorage {
   /// Under which declarations the records of a collection were written; nil where an earlier
   /// version of Larch made the file, which did not keep it.
-  func fieldHistory(
+  package func fieldHistory(
     of collection: UInt32, in transaction: LMDBTransaction
   ) throws -> FieldHistory? {
     guard let bytes = try value(.fields(collection), in: transaction) else { return nil }
@@ -86,7 +86,7 @@ extension CatalogStorage {
     return (collection, history)
   }
 
-  func setFieldHistory(
+  package func setFieldHistory(
     _ history: FieldHistory, of collection: UInt32, in transaction: LMDBTransaction
   ) throws {
     try set(.fields(collection), to: history.encoded(), in: transaction)

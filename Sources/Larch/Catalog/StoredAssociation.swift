@@ -1,8 +1,8 @@
 /// What the catalog keeps of one association, so that tools and programs that do not declare it
 /// know what the ids in the file mean.
-struct StoredAssociation: Equatable, Sendable {
+package struct StoredAssociation: Equatable, Sendable {
   /// The raw values are part of the file format.
-  enum Kind: UInt8, Sendable {
+  package enum Kind: UInt8, Sendable {
     /// A property of the first collection holds ids of the second.
     case reference = 1
     /// Two databases hold lists of ids, one for each direction.
@@ -10,27 +10,30 @@ struct StoredAssociation: Equatable, Sendable {
   }
 
   /// What is true of a reference. The raw values are part of the file format.
-  struct Traits: OptionSet, Sendable {
-    let rawValue: UInt8
-    static let optional = Traits(rawValue: 1)
-    static let list = Traits(rawValue: 2)
+  package struct Traits: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let optional = Traits(rawValue: 1)
+    package static let list = Traits(rawValue: 2)
     /// Each record is referred to by one other at most.
-    static let one = Traits(rawValue: 4)
+    package static let one = Traits(rawValue: 4)
     static let known: Traits = [.optional, .list, .one]
   }
 
   /// `Person.companyID`, or `Person/Project/members`.
-  var key: String
-  var kind: Kind
+  package var key: String
+  package var kind: Kind
   /// The names of the two collections.
-  var first: String
-  var second: String
+  package var first: String
+  package var second: String
   /// What happens to the second when a record of the first is deleted, and the other way round.
-  var firstRule: DeleteRule
-  var secondRule: DeleteRule
+  package var firstRule: DeleteRule
+  package var secondRule: DeleteRule
   /// Of a reference: the coding names of the property.
-  var path: [String] = []
-  var traits: Traits = []
+  package var path: [String] = []
+  package var traits: Traits = []
   /// Of lists: the number of their databases.
   var number: UInt32 = 0
 
@@ -54,7 +57,7 @@ struct StoredAssociation: Equatable, Sendable {
   }
 
   /// From its parts; nil where they do not belong together.
-  init?(
+  package init?(
     key: String, kind: Kind, first: String, second: String, firstRule: DeleteRule,
     secondRule: DeleteRule, path: [String], traits: Traits, number: UInt32
   ) {

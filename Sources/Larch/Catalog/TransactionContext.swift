@@ -4,10 +4,10 @@ internal import Foundation
 ///
 /// A context is kept and used again by later transactions, so that decode plans stay learned and
 /// buffers stay allocated. It belongs to one transaction at a time.
-final class TransactionContext {
+package final class TransactionContext {
   let environment: LMDBEnvironment
-  @exclusivity(unchecked) private(set) var catalog: Catalog
-  let shapes: ShapeTable
+  @exclusivity(unchecked) package private(set) var catalog: Catalog
+  package let shapes: ShapeTable
   let coder: RecordCoder
   /// The LMDB transaction that is running; nil between transactions.
   @exclusivity(unchecked) var current: LMDBTransaction?
@@ -82,7 +82,7 @@ final class TransactionContext {
   }
 
   /// The way to a stored field, which is kept for later queries.
-  func path(_ names: [String], _ reading: FieldReading?) -> FieldPath {
+  package func path(_ names: [String], _ reading: FieldReading?) -> FieldPath {
     if let reading {
       let id = ObjectIdentifier(reading)
       if let known = readPaths[id]?[names] { return known }
@@ -113,7 +113,7 @@ final class TransactionContext {
 
   /// The running transaction; after its end, an error.
   @inline(__always)
-  func transaction() throws -> LMDBTransaction {
+  package func transaction() throws -> LMDBTransaction {
     guard let current else { throw TransactionContext.ended }
     return current
   }
@@ -162,7 +162,7 @@ final class TransactionContext {
 // MARK: - Records
 
 /// The bytes of one record in the file: the encoded record and its checksum.
-enum RecordEnvelope {
+package enum RecordEnvelope {
   static let checksumSize = 4
 
   @inline(__always)
@@ -174,7 +174,7 @@ enum RecordEnvelope {
 
   /// The record inside a stored value, once its checksum is found right.
   @inline(__always)
-  static func open(
+  package static func open(
     _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> UnsafeRawBufferPointer {
     guard let record = open(stored, id: id, collection: collection.number) else {
@@ -205,7 +205,7 @@ enum RecordEnvelope {
   }
 
   /// An error that came up with a record, with the name of the record in it.
-  static func naming(
+  package static func naming(
     _ error: LarchError, _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
   ) -> LarchError {
     var error = error

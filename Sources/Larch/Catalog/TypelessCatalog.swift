@@ -1,13 +1,13 @@
 extension CatalogLoader {
-  /// Handles of every collection of the file and of the references between them, for a program that
-  /// knows none of the types. Lists are those of `StoredLists`.
+  /// Handles of every collection of the file and of the associations between them, for a program that
+  /// knows none of the types. Lists that are not in the file have no handle.
   ///
   /// Records can be read, imported and indexed through them as through typed ones, as long as no
   /// index asks for the type: see `IndexNeedsType`.
   ///
   /// - Parameter isForBuilding: see `StoreSchema`.
   /// - Throws: `.corrupted` where the catalog names what is not there.
-  static func typelessCatalog(
+  package static func typelessCatalog(
     of environment: LMDBEnvironment, isForBuilding: Bool = true
   ) throws -> Catalog {
     try environment.openDatabases { transaction in
@@ -16,7 +16,9 @@ extension CatalogLoader {
         typeless: storage, isForBuilding: isForBuilding, in: transaction)
       let names = try CollectionRenames(
         try storage.collections(in: transaction),
-        try storage.associations(in: transaction).filter { $0.kind == .reference },
+        try storage.associations(in: transaction).filter {
+          try $0.kind == .reference || storage.hasLists($0.number, in: transaction)
+        },
         declared: [], isEmpty: { _ in false })
       return try CatalogLoader(environment, schema).catalog(storage, names, in: transaction)
     }
@@ -24,12 +26,35 @@ extension CatalogLoader {
 }
 
 extension Catalog {
+  /// Runs the closure in a transaction with these handles.
+  ///
+  /// - Throws: what `body` throws; `HandlesVoid` where another program changed the catalog since
+  ///   they were opened.
+  package func run<T>(
+    in transaction: LMDBTransaction, of environment: LMDBEnvironment,
+    _ body: (TransactionContext) throws -> T
+  ) throws -> T {
+    try checkGeneration(in: transaction)
+    let context = try TransactionContext(self, of: environment)
+    context.begin(transaction)
+    defer { context.end() }
+    return try body(context)
+  }
+
   /// Whether the handles are those of the catalog that a transaction sees.
   ///
   /// - Throws: `HandlesVoid` where another program changed it meanwhile.
-  func checkGeneration(in transaction: LMDBTransaction) throws {
+  package func checkGeneration(in transaction: LMDBTransaction) throws {
     guard try storage.generation(in: transaction) == generation else {
       throw LMDBEnvironment.HandlesVoid()
     }
+  }
+}
+
+extension CatalogStorage {
+  /// Whether both directions of the lists of an association are in the file.
+  fileprivate func hasLists(_ number: UInt32, in transaction: LMDBTransaction) throws -> Bool {
+    try LMDBDatabase.open(CatalogStorage.linksName(number), in: transaction) != nil
+      && LMDBDatabase.open(CatalogStorage.inverseLinksName(number), in: transaction) != nil
   }
 }

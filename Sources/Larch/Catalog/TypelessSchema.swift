@@ -5,9 +5,11 @@ struct RecordStandIn: Record {
 }
 
 /// Keys that only the Swift type of the records can tell were asked for.
-struct IndexNeedsType: Error {
+package struct IndexNeedsType: Error {
   /// The indexes they are of, by bit and by their place in the schema.
-  let positions: UInt64
+  package let positions: UInt64
+
+  package init(positions: UInt64) { self.positions = positions }
 
   func includes(_ index: IndexHandle) -> Bool { positions & 1 << UInt64(index.position) != 0 }
 }

@@ -1,5 +1,5 @@
 /// Reads the element forms of `RecordFormat` from bytes that may be anything: every step is checked.
-struct ByteReader {
+package struct ByteReader {
   let start: UnsafeRawPointer
   let count: Int
   private(set) var offset = 0
@@ -13,7 +13,7 @@ struct ByteReader {
   var isAtEnd: Bool { offset >= count }
   var remaining: Int { count &- offset }
 
-  static func damaged(_ what: StaticString = "record") -> LarchError {
+  package static func damaged(_ what: StaticString = "record") -> LarchError {
     LarchError(.corrupted, "The bytes of a record are damaged; verify the store and salvage it.") {
       $0.detail = what.description
     }

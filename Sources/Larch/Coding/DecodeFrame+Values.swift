@@ -297,7 +297,7 @@ extension Leaf {
 
   /// Text as it was written. Bytes that are not UTF-8 are damage, not something to repair in silence.
   @inline(__always)
-  static func string(_ bytes: UnsafeRawBufferPointer) throws -> String {
+  package static func string(_ bytes: UnsafeRawBufferPointer) throws -> String {
     if SmallString.isTrusted, let start = bytes.baseAddress,
       let words = SmallString.words(start, bytes.count)
     {

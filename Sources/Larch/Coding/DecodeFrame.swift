@@ -59,7 +59,7 @@ struct DecodeFrame {
 typealias DecodeFramePointer = UnsafeMutablePointer<DecodeFrame>
 
 /// What was found for a key or an element.
-struct FoundValue {
+package struct FoundValue {
   enum State {
     /// The stored shape or map has no such key.
     case missing
@@ -72,11 +72,11 @@ struct FoundValue {
 
   var state: State
   /// `bool` when there is no value.
-  var kind = FieldKind.bool
-  var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  package var kind = FieldKind.bool
+  package var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
   var cache: UnsafeMutablePointer<DecodeCache>?
 
-  var isNil: Bool { state != .value }
+  package var isNil: Bool { state != .value }
 }
 
 extension UnsafeMutablePointer<DecodeFrame> {

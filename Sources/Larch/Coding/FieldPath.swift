@@ -1,5 +1,5 @@
 /// What a record holds at a field path, without decoding it.
-enum RawField {
+package enum RawField {
   /// The stored shape has no such field.
   case missing
   /// The field, or one on the way to it, is nil.
@@ -20,7 +20,7 @@ enum RawField {
 ///
 /// It remembers where the field is in the shape that it met last, so it is for one thread at a time,
 /// like the table of shapes.
-final class FieldPath {
+package final class FieldPath {
   let names: [String]
   private let isSingle: Bool
   /// For each name those that older records may have instead; empty where none has any.
@@ -66,7 +66,7 @@ final class FieldPath {
 
   /// What is at the path in the bytes of a record.
   @inline(__always)
-  func read(in record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> RawField {
+  package func read(in record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> RawField {
     // One field of the record itself, of a fixed kind, in the shape of the record before: the case
     // that filters run through for every record.
     let step = steps
@@ -183,19 +183,19 @@ final class FieldPath {
 }
 
 /// The elements of a list, or the values of a map, one after the other.
-struct RawList {
+package struct RawList {
   private var reader: ByteReader
   /// The kind of the elements, which may be `tagged`; nil where there are none.
-  let kind: FieldKind?
+  package let kind: FieldKind?
   private let isMap: Bool
   /// How many elements there are.
   let count: Int
-  private(set) var index = 0
+  package private(set) var index = 0
   /// The key of the entry that `next()` gave last.
-  private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
+  package private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
 
   /// From the slot form of a list or a map.
-  init(_ kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
+  package init(_ kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
     guard kind == .list || kind == .map else { throw ByteReader.damaged("kind of a list") }
     isMap = kind == .map
     reader = ByteReader(bytes)
@@ -203,7 +203,7 @@ struct RawList {
   }
 
   /// The next element: `absent` for nil, and nil after the last one.
-  mutating func next() throws -> RawField? {
+  package mutating func next() throws -> RawField? {
     guard index < count, let kind else {
       guard reader.isAtEnd else { throw ByteReader.damaged("list") }
       return nil

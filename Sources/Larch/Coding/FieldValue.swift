@@ -41,7 +41,7 @@ extension FieldValue {
   /// A value as it is in the file.
   ///
   /// - Throws: `.corrupted` for bytes that are no value.
-  init(_ field: RawField, shapes: ShapeTable) throws {
+  package init(_ field: RawField, shapes: ShapeTable) throws {
     switch field {
     case .missing, .absent: self = .null
     case .value(let kind, let bytes):

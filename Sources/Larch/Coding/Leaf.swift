@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The Foundation types and arrays that have a kind of their own or are written in one piece.
-enum Leaf {
+package enum Leaf {
   /// The value itself, when the caller knows by its metatype that `T` is `V`.
   @inline(__always)
   static func bits<T, V>(_ value: T, as type: V.Type) -> V { unsafeBitCast(value, to: type) }

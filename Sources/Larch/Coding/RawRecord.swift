@@ -9,11 +9,11 @@ internal import Foundation
 ///   `{"$date": seconds since 2001}` when no such text does;
 /// - data is base64 text, a UUID its text, a decimal a number;
 /// - absent fields are left out, a nil that was written on purpose is null.
-struct RawRecord {
+package struct RawRecord {
   let bytes: UnsafeRawBufferPointer
-  let shapes: ShapeTable
+  package let shapes: ShapeTable
 
-  init(_ bytes: UnsafeRawBufferPointer, shapes: ShapeTable) {
+  package init(_ bytes: UnsafeRawBufferPointer, shapes: ShapeTable) {
     self.bytes = bytes
     self.shapes = shapes
   }
@@ -26,7 +26,7 @@ struct RawRecord {
   }
 
   /// The fields in stored order, for a record; the entries, for a tagged map.
-  func fields() throws -> [(name: String, value: RawField)] {
+  package func fields() throws -> [(name: String, value: RawField)] {
     let value = try RecordFormat.value(of: bytes)
     guard value.state == .value else { return [] }
     switch value.kind {
@@ -42,31 +42,37 @@ struct RawRecord {
   }
 
   /// The whole record as JSON.
-  func json() throws -> String {
+  package func json() throws -> String {
     var writer = JSONTextWriter()
     try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   /// One value of a record as JSON.
-  static func json(of value: RawField, shapes: ShapeTable) throws -> String {
+  package static func json(of value: RawField, shapes: ShapeTable) throws -> String {
     var writer = JSONTextWriter()
     try write(FoundValue(value), to: &writer, shapes, depth: 0)
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// The whole record as JSON with a mark in place of each id that `marks` looks for, and these ids.
-  func json(marking marks: IDMarks) throws -> MarkedText {
+  /// The whole record as JSON, with another text in place of some of its values.
+  ///
+  /// - Parameter substitute: is called with each single value: the names that lead to it, its kind
+  ///   and its JSON. It returns the text that stands in its place; nil leaves it as it is.
+  package func json(
+    substituting substitute:
+      @escaping (_ path: [String], _ kind: FieldKind, _ json: String) ->
+      String?
+  ) throws -> String {
     var writer = JSONTextWriter()
-    writer.marks = marks
+    writer.substitute = substitute
     try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
-    return MarkedText(
-      text: String(decoding: writer.bytes, as: UTF8.self), ids: writer.marks?.found ?? [])
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   // MARK: Reading
 
-  static func header(
+  package static func header(
     _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> (shape: Shape, isWide: Bool) {
     guard record.count >= 2 else { throw ByteReader.damaged("length") }
@@ -78,7 +84,7 @@ struct RawRecord {
   }
 
   /// The fields that have a value, in stored order, from the slot form of a record.
-  static func fields(
+  package static func fields(
     _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> [(name: String, value: FoundValue)] {
     let (shape, isWide) = try header(record, shapes)
@@ -147,10 +153,10 @@ struct RawRecord {
       }
       writer.raw("]")
     default:
-      if writer.marks == nil {
-        try writer.scalar(value.kind, bytes)
+      if let substitute = writer.substitute {
+        try writer.scalar(value.kind, bytes, substitute)
       } else {
-        try writer.markedScalar(value.kind, bytes)
+        try writer.scalar(value.kind, bytes)
       }
     }
   }
@@ -165,16 +171,16 @@ struct RawRecord {
       if index > 0 { writer.raw(",") }
       writer.text(member.name)
       writer.raw(":")
-      writer.marks?.path.append(member.name)
+      if writer.substitute != nil { writer.path.append(member.name) }
       try write(member.value, to: &writer, shapes, depth: depth + 1)
-      writer.marks?.path.removeLast()
+      if writer.substitute != nil { writer.path.removeLast() }
     }
     writer.raw("}")
   }
 }
 
 extension FoundValue {
-  fileprivate init(_ field: RawField) {
+  package init(_ field: RawField) {
     switch field {
     case .missing: self.init(state: .missing)
     case .absent: self.init(state: .null)
@@ -184,14 +190,18 @@ extension FoundValue {
 }
 
 /// JSON text of single values.
-struct JSONTextWriter {
-  private(set) var bytes: [UInt8] = []
-  /// Which values are ids that are left out; nil where none is.
-  var marks: IDMarks?
+package struct JSONTextWriter {
+  package private(set) var bytes: [UInt8] = []
+  /// Gives other texts for single values; nil where all stay as they are.
+  fileprivate var substitute: (([String], FieldKind, String) -> String?)?
+  /// The names that lead to the value that is written. Kept only for `substitute`.
+  fileprivate var path: [String] = []
 
-  mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+  package init() {}
 
-  mutating func text(_ text: String) {
+  package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+  package mutating func text(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text.utf8 {
       switch byte {
@@ -211,15 +221,18 @@ struct JSONTextWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// A value, or a mark where it is an id that is looked for.
-  mutating func markedScalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
+  /// A value, or what stands in its place.
+  fileprivate mutating func scalar(
+    _ kind: FieldKind, _ value: UnsafeRawBufferPointer,
+    _ substitute: ([String], FieldKind, String) -> String?
+  ) throws {
     var alone = JSONTextWriter()
     try alone.scalar(kind, value)
     let text = String(decoding: alone.bytes, as: UTF8.self)
-    raw(marks?.take(kind, text) == true ? MarkedText.mark : text)
+    raw(substitute(path, kind, text) ?? text)
   }
 
-  mutating func scalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
+  package mutating func scalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
     guard !kind.isFixed || value.count == kind.width else { throw ByteReader.damaged("length") }
     switch kind {
     case .bool: raw(try DecodeFramePointer.bool(value[0]) ? "true" : "false")
@@ -251,7 +264,7 @@ struct JSONTextWriter {
   }
 
   /// A date as it is in JSON.
-  static func dateText(_ seconds: Double) -> String {
+  package static func dateText(_ seconds: Double) -> String {
     var writer = JSONTextWriter()
     writer.date(seconds)
     return String(decoding: writer.bytes, as: UTF8.self)
@@ -263,7 +276,7 @@ struct JSONTextWriter {
   }
 
   /// A point in time as ISO 8601 in UTC; nil where no such text tells it exactly.
-  static func iso(date seconds: Double) -> String? {
+  package static func iso(date seconds: Double) -> String? {
     // 0001-01-01 and 10000-01-01: years of four digits.
     guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else { return nil }
     let whole = seconds.rounded(.down)

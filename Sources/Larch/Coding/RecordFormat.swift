@@ -58,19 +58,19 @@
 /// - A raw-value enum is its raw value; other single-value types are what they encode. A nil field of
 ///   a raw-value enum, array, set or dictionary shows its kind too; only a nil of another type with a
 ///   Codable of its own does not, and its first value makes another shape.
-enum RecordFormat {
-  static let shapeMask: UInt16 = 0x3FFF
-  static let wideBit: UInt16 = 0x4000
+package enum RecordFormat {
+  package static let shapeMask: UInt16 = 0x3FFF
+  package static let wideBit: UInt16 = 0x4000
   static let reservedBit: UInt16 = 0x8000
 
   /// The longest record whose ends fit a u16.
-  static let narrowLimit = 65_535
+  package static let narrowLimit = 65_535
   /// The longest record there may be; ends are u32, and LMDB holds no longer value anyway.
-  static let lengthLimit = 0x7FFF_FFFF
+  package static let lengthLimit = 0x7FFF_FFFF
   /// How deep records, lists and maps may lie in each other, for writing and for reading.
-  static let depthLimit = 128
+  package static let depthLimit = 128
   /// A type with more fields than this in one container is written as a tagged map.
-  static let fieldLimit = 4096
+  package static let fieldLimit = 4096
   /// A type that showed more field lists than this is written as a tagged map from then on.
   static let shapesPerTypeLimit = 64
 
@@ -79,7 +79,7 @@ enum RecordFormat {
 }
 
 /// What the bytes of a field, an element or a map value mean. The numbers are part of the format.
-enum FieldKind: UInt8, Sendable, CaseIterable {
+package enum FieldKind: UInt8, Sendable, CaseIterable {
   // Fixed width; 0 is null in a tagged value and "no elements" in an empty list.
   case bool = 1
   case int8 = 2
@@ -108,7 +108,7 @@ enum FieldKind: UInt8, Sendable, CaseIterable {
 
   /// The number of bytes of a fixed kind, 0 for a variable one.
   @inline(__always)
-  var width: Int {
+  package var width: Int {
     switch self {
     case .bool, .int8, .uint8: 1
     case .int16, .uint16: 2
@@ -121,7 +121,7 @@ enum FieldKind: UInt8, Sendable, CaseIterable {
   }
 
   @inline(__always)
-  var isFixed: Bool { rawValue < 32 }
+  package var isFixed: Bool { rawValue < 32 }
 
   /// A whole number of any width.
   var isInteger: Bool {
@@ -133,19 +133,19 @@ enum FieldKind: UInt8, Sendable, CaseIterable {
 
   /// The element form starts with a varint length.
   @inline(__always)
-  var hasShortLength: Bool { rawValue >= 32 && rawValue <= 34 }
+  package var hasShortLength: Bool { rawValue >= 32 && rawValue <= 34 }
 
   /// The element form starts with a u32 length.
   @inline(__always)
-  var hasLongLength: Bool { rawValue >= 35 && rawValue <= 37 }
+  package var hasLongLength: Bool { rawValue >= 35 && rawValue <= 37 }
 
   /// The stable name, for errors and the command line.
-  var name: String { String(describing: self) }
+  package var name: String { String(describing: self) }
 }
 
 extension RecordFormat {
   /// What a record holds: itself as a value of kind `record`, or what it is a tagged value of.
-  static func value(of bytes: UnsafeRawBufferPointer) throws -> FoundValue {
+  package static func value(of bytes: UnsafeRawBufferPointer) throws -> FoundValue {
     guard bytes.count >= 2 else { throw ByteReader.damaged("length") }
     let header = bytes.loadUnaligned(as: UInt16.self)
     guard header & reservedBit == 0 else {

@@ -1,18 +1,23 @@
 /// A field of a shape: its coding key and the kind of its values.
-struct ShapeField: Hashable, Sendable {
-  let name: String
-  let kind: FieldKind
+package struct ShapeField: Hashable, Sendable {
+  package let name: String
+  package let kind: FieldKind
+
+  package init(name: String, kind: FieldKind) {
+    self.name = name
+    self.kind = kind
+  }
 }
 
 /// Where a field lies in a record of its shape. Plain data, so that reading it counts no references.
-struct FieldLayout {
+package struct FieldLayout {
   /// The raw value of the kind.
   let kind: UInt8
   /// Bytes of a fixed kind, 0 for a variable one.
   let width: UInt8
   /// Offset of the slot from the start of a narrow record and of a wide one.
-  let offset: UInt32
-  let wideOffset: UInt32
+  package let offset: UInt32
+  package let wideOffset: UInt32
   /// Index of the variable field before this one, -1 for none.
   let previousVariable: Int32
 }
@@ -23,25 +28,25 @@ struct FieldLayout {
 /// encoded   type name (u16 length, UTF-8), field count u16,
 ///           per field: kind u8, name (u16 length, UTF-8)
 /// ```
-final class Shape: Sendable {
+package final class Shape: Sendable {
   /// 1...16383; a record of shape 0 is a tagged value and has no shape.
-  let id: UInt16
+  package let id: UInt16
   /// The name of the Swift type that was first written with this shape: for people, and for finding
   /// the shapes of a type again in the next process. Decoding never depends on it.
-  let typeName: String
-  let fields: [ShapeField]
+  package let typeName: String
+  package let fields: [ShapeField]
 
   // Written in init only, freed in deinit.
-  nonisolated(unsafe) let layouts: UnsafeMutablePointer<FieldLayout>
-  let maskBytes: Int
+  package nonisolated(unsafe) let layouts: UnsafeMutablePointer<FieldLayout>
+  package let maskBytes: Int
   /// The end of the slots, where the heap starts, in a narrow and in a wide record.
-  let slotsEnd: Int
-  let wideSlotsEnd: Int
+  package let slotsEnd: Int
+  package let wideSlotsEnd: Int
   /// Index of the last variable field, -1 for none.
   let lastVariable: Int
   private let slotByName: [String: Int]
 
-  init(id: UInt16, typeName: String, fields: [ShapeField]) {
+  package init(id: UInt16, typeName: String, fields: [ShapeField]) {
     self.id = id
     self.typeName = typeName
     self.fields = fields
@@ -75,7 +80,7 @@ final class Shape: Sendable {
   deinit { layouts.deallocate() }
 
   /// The index of the field with this name.
-  func slot(of name: String) -> Int? { slotByName[name] }
+  package func slot(of name: String) -> Int? { slotByName[name] }
 
   /// The bytes that the catalog stores; the id is the catalog's key.
   func encoded() -> [UInt8] {
@@ -140,7 +145,7 @@ final class Shape: Sendable {
 
 extension Shape: CustomStringConvertible {
   /// The type name and the fields, such as `Person(id: int64, name: string)`.
-  var description: String {
+  package var description: String {
     let list = fields.map { "\($0.name): \($0.kind.name)" }.joined(separator: ", ")
     return "\(typeName)(\(list))"
   }

@@ -3,12 +3,12 @@
 /// Not thread-safe: every coder, and so every transaction, has its own. Ids are dense from 1. A shape
 /// never changes, but after `truncate(to:)` an id may come back with another shape, so whoever keeps
 /// something about a shape keeps the shape itself and compares identity.
-final class ShapeTable {
+package final class ShapeTable {
   /// Asked for a shape below `count` that is not in memory; nil when the catalog has none.
   @exclusivity(unchecked) var loader: ((UInt16) throws -> Shape?)?
 
   /// The shapes 1...count exist, in memory or behind the loader.
-  @exclusivity(unchecked) private(set) var count: Int
+  @exclusivity(unchecked) package private(set) var count: Int
 
   /// Rises with every `truncate`, so that caches see it.
   @exclusivity(unchecked) private(set) var generation = 0
@@ -26,14 +26,14 @@ final class ShapeTable {
   }
 
   /// The shape with this id.
-  func shape(_ id: UInt16) throws -> Shape {
+  package func shape(_ id: UInt16) throws -> Shape {
     let index = Int(id) - 1
     if index >= 0, index < shapes.count, let shape = shapes[index] { return shape }
     return try load(id)
   }
 
   /// The shape with exactly these fields for the type, made under the next id if there is none.
-  func intern(typeName: String, fields: [ShapeField]) throws -> Shape {
+  package func intern(typeName: String, fields: [ShapeField]) throws -> Shape {
     if let found = try first(typeName: typeName, where: { $0.fields == fields }) { return found }
     guard count < Int(RecordFormat.shapeMask) else {
       throw LarchError(
@@ -70,7 +70,7 @@ final class ShapeTable {
 
   /// Takes over how many shapes the file holds now: other programs may have added some, or an
   /// addition of our own was undone.
-  func setCount(_ newCount: Int) {
+  package func setCount(_ newCount: Int) {
     if newCount < count { return truncate(to: newCount) }
     shapes.append(contentsOf: repeatElement(nil, count: newCount - count))
     count = newCount

@@ -86,7 +86,7 @@ enum ComparableNumber {
 
 extension KeyForm.Primitive {
   /// The kind that a value of the type is stored as.
-  var storedKind: FieldKind {
+  package var storedKind: FieldKind {
     switch self {
     case .bool: .bool
     case .int8: .int8

@@ -1,5 +1,5 @@
 /// What a query cost.
-struct ExecutionCounters: Sendable, Equatable {
+package struct ExecutionCounters: Sendable, Equatable {
   /// Entries of indexes that were looked at. A key that is refused, or counted, as a whole is one.
   var entriesExamined = 0
   /// Records that were read, also those that were read for a condition only.

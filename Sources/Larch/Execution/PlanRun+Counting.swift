@@ -1,6 +1,6 @@
 extension PlanRun {
   /// How many rows there are, within offset and limit. Uses the run up.
-  func count() throws -> Int {
+  package func count() throws -> Int {
     defer { close() }
     do {
       let wanted = plan.limit.map { $0.addingReportingOverflow(plan.offset) }

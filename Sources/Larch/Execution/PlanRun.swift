@@ -1,15 +1,15 @@
 /// A row of a result, valid until the next one is asked for.
-struct QueryRow {
-  var id: UnsafeRawBufferPointer
+package struct QueryRow {
+  package var id: UnsafeRawBufferPointer
   /// The verified bytes of the record; nil where the plan does without.
-  var record: UnsafeRawBufferPointer?
+  package var record: UnsafeRawBufferPointer?
 }
 
 /// Follows a plan through a snapshot of the store, row by row.
 ///
 /// Rows point into the map: use each before the next one is asked for, and change nothing while
 /// the run lasts. `close()` it before its transaction ends.
-final class PlanRun {
+package final class PlanRun {
   let plan: Plan
   let collection: CollectionHandle
   let context: TransactionContext
@@ -50,7 +50,7 @@ final class PlanRun {
   }
 
   /// The next row; nil behind the last one.
-  func next() throws -> QueryRow? {
+  package func next() throws -> QueryRow? {
     do {
       guard left > 0 else { return nil }
       guard let current = try self.current ?? begin() else { return nil }
@@ -89,7 +89,7 @@ final class PlanRun {
   }
 
   /// The record of the row that was given last, which is read now if the plan did without.
-  func record() throws -> UnsafeRawBufferPointer {
+  package func record() throws -> UnsafeRawBufferPointer {
     guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
     do {
       return try source.record(reader)
@@ -110,7 +110,7 @@ final class PlanRun {
   }
 
   /// Closes the cursors. There are no rows after it.
-  func close() {
+  package func close() {
     isClosed = true
     left = 0
     guard let source else { return }
@@ -122,7 +122,7 @@ final class PlanRun {
   }
 
   /// What the run cost so far.
-  var counters: ExecutionCounters {
+  package var counters: ExecutionCounters {
     ExecutionCounters(
       entriesExamined: entriesExamined + (source?.entriesExamined ?? 0),
       recordsExamined: recordsExaminedElsewhere + reader.recordsExamined

@@ -1,7 +1,7 @@
 /// Reads selected fields of rows from keys and stored bytes, where these tell them bit for bit.
 ///
 /// A key does not tell which zero or NaN a number was, nor how a text beyond ASCII was written.
-final class RowSelector {
+package final class RowSelector {
   private struct Field {
     let reference: FieldReference
     let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
@@ -69,7 +69,7 @@ final class RowSelector {
     }
   }
 
-  static func values(
+  package static func values(
     ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
   ) -> [KeyValue]? {
     if primitive == .uuid { return id.count == 16 ? [.uuid([UInt8](id))] : nil }
@@ -90,7 +90,7 @@ final class RowSelector {
 
 extension KeyValue {
   /// A stored value of a standard kind; nil for kinds that no key has.
-  init?(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
+  package init?(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
     func little<T: FixedWidthInteger>(_: T.Type) -> T {
       T(littleEndian: bytes.loadUnaligned(as: T.self))
     }

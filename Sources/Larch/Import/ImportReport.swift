@@ -98,9 +98,9 @@ public struct ImportProgress: Sendable {
 }
 
 /// Where an element stands in its text.
-struct ElementPlace: Sendable, Hashable {
+package struct ElementPlace: Sendable, Hashable {
   var index: Int
-  var line: Int
+  package var line: Int
   var offset: Int
   var count: Int
 }

@@ -1,17 +1,17 @@
 internal import Foundation
 
 /// One element of a JSON text, or what stands in the place of one.
-struct ScannedElement {
-  let place: ElementPlace
+package struct ScannedElement {
+  package let place: ElementPlace
   /// Valid until the next one is asked for.
-  let bytes: UnsafeRawBufferPointer
+  package let bytes: UnsafeRawBufferPointer
   /// Why these bytes are no element; nil for one.
-  let problem: LarchError?
+  package let problem: LarchError?
 }
 
 /// Cuts a JSON text of any size into its elements, without looking into them further than strings
 /// and brackets ask for.
-final class JSONElementScanner {
+package final class JSONElementScanner {
   /// That of the decoder of Foundation.
   private static let depthLimit = 512
   private static let chunkSize = 256 << 10
@@ -39,7 +39,7 @@ final class JSONElementScanner {
   /// A bit for each open bracket: whether it is a brace.
   private var braces = [UInt64](repeating: 0, count: depthLimit / 64)
 
-  init(_ source: any ByteSource, _ options: ImportOptions) {
+  package init(_ source: any ByteSource, _ options: ImportOptions) {
     self.source = source
     format = options.format
     sizeLimit = max(1, options.elementSizeLimit)
@@ -49,10 +49,10 @@ final class JSONElementScanner {
   deinit { buffer.deallocate() }
 
   /// How many bytes were read.
-  var offset: Int { bufferOffset + place }
+  package var offset: Int { bufferOffset + place }
 
   /// The next element, or nil at the end.
-  func next() throws -> ScannedElement? {
+  package func next() throws -> ScannedElement? {
     while true {
       kept = place
       switch state {

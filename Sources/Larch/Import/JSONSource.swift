@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// A file is read piece by piece, so its size does not matter.
 public struct JSONSource: Sendable {
-  let open: @Sendable () throws -> any ByteSource
+  package let open: @Sendable () throws -> any ByteSource
 
   /// The file at a path.
   public static func file(_ path: String) -> JSONSource {
@@ -30,7 +30,7 @@ public enum JSONFormat: Sendable, Hashable {
 }
 
 /// Bytes that can be read at any place.
-protocol ByteSource {
+package protocol ByteSource {
   var count: Int { get }
 
   /// Reads as many bytes as there are from an offset.

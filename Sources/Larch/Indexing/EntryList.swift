@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// Two of these, old and new, tell what a save has to change. They are kept and reused by the
 /// transaction, so that a save allocates nothing.
-struct EntryList: ~Copyable {
+package struct EntryList: ~Copyable {
   struct Item {
     var index: Int
     var offset: Int

@@ -3,7 +3,7 @@
 /// Each batch is a transaction of its own that also keeps how far it came, so a build that is
 /// killed goes on where it was. Meanwhile writers keep the index too, for every record, and no
 /// query uses it; an entry that both make is made once.
-struct IndexBuilder {
+package struct IndexBuilder {
   let environment: LMDBEnvironment
   let catalog: Catalog
   let batchSize: Int
@@ -24,6 +24,17 @@ struct IndexBuilder {
     var passedOver: [LarchError] = []
   }
 
+  package init(
+    environment: LMDBEnvironment, catalog: Catalog, batchSize: Int, generation: Int? = nil,
+    progress: @escaping (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
+  ) {
+    self.environment = environment
+    self.catalog = catalog
+    self.batchSize = batchSize
+    self.generation = generation
+    self.progress = progress
+  }
+
   /// Builds what is unfinished; returns whether there was anything.
   func buildAll() throws -> Bool {
     var isChanged = false
@@ -37,7 +48,7 @@ struct IndexBuilder {
   }
 
   /// Builds one index of a collection, by its place among the handles.
-  func build(_ number: Int, in collection: CollectionHandle) throws {
+  package func build(_ number: Int, in collection: CollectionHandle) throws {
     let index = collection.indexes[number]
     var isFinished = false
     // Known here alone, once a record was passed over: the file keeps the place before that.
@@ -93,7 +104,7 @@ struct IndexBuilder {
   }
 
   /// Builds one index, which is empty or unfinished, in a transaction that is running.
-  func build(
+  package func build(
     _ number: Int, in collection: CollectionHandle, in transaction: LMDBTransaction
   ) throws {
     let context = try TransactionContext(catalog, of: environment)

@@ -3,7 +3,7 @@
 /// A change gives the record before and after, either may be missing. Only entries that differ
 /// are touched, uniqueness is checked before anything is written, and what is to be written is
 /// gathered and goes into the trees in key order.
-final class IndexMaintainer {
+package final class IndexMaintainer {
   /// Bytes of entries that are gathered over all indexes before they are written: bounds the
   /// memory of a bulk write.
   static let gatherLimit = 48 << 20
@@ -21,9 +21,9 @@ final class IndexMaintainer {
   @exclusivity(unchecked) private var writes = 0
 
   /// Proves that references lead to records.
-  let references: ReferenceCheck
+  package let references: ReferenceCheck
 
-  init(_ context: TransactionContext) {
+  package init(_ context: TransactionContext) {
     self.context = context
     references = ReferenceCheck(context)
   }
@@ -35,7 +35,7 @@ final class IndexMaintainer {
   ///   - after: the record after the change.
   ///   - prove: looks at the new entries before anything is done with them.
   ///   - write: stores the record; called after every check, before entries are gathered.
-  func update(
+  package func update(
     id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer?, after: UnsafeRawBufferPointer?,
     in collection: CollectionHandle, prove: (borrowing EntryList) throws -> Void = { _ in },
     write: () throws -> Void
@@ -163,7 +163,7 @@ final class IndexMaintainer {
   }
 
   /// Writes everything that was gathered.
-  func flush() throws {
+  package func flush() throws {
     if gathered == 0 { return }
     let transaction = try context.transaction()
     for index in pending { try index?.flush(in: transaction) }

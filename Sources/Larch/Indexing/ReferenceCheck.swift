@@ -2,7 +2,7 @@
 ///
 /// A save looks up its new references. What is not there yet may still come in the same
 /// transaction, so it is looked up once more before the commit.
-final class ReferenceCheck {
+package final class ReferenceCheck {
   /// A record that referred to something that was not there.
   private struct Waiting {
     let collection: CollectionHandle
@@ -171,7 +171,9 @@ final class ReferenceCheck {
   /// Proves that everything that was missing has come.
   ///
   /// - Throws: `.danglingReference` for the first that has not.
-  func finish(isLinked: (CollectionHandle, String, UnsafeRawBufferPointer) throws -> Bool) throws {
+  package func finish(isLinked: (CollectionHandle, String, UnsafeRawBufferPointer) throws -> Bool)
+    throws
+  {
     let transaction = try context.transaction()
     for item in waiting {
       try item.id.withUnsafeBytes { id in

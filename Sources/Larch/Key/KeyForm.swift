@@ -4,25 +4,27 @@
 /// without the Swift types they were made from. You never need one.
 public struct KeyForm: Hashable, Sendable {
   /// A standard type. The raw values are part of the file format.
-  enum Primitive: String, CaseIterable, Sendable {
+  package enum Primitive: String, CaseIterable, Sendable {
     case bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float, double
     case date, string, data, uuid, url
   }
 
-  indirect enum Node: Hashable, Sendable {
+  package indirect enum Node: Hashable, Sendable {
     case primitive(Primitive)
     case optional(KeyForm)
     /// Two or more parts, none of them a composite itself: those are the same bytes.
     case composite([KeyForm])
   }
 
-  let node: Node
+  package let node: Node
 
   private init(node: Node) { self.node = node }
 
-  static func primitive(_ primitive: Primitive) -> KeyForm { KeyForm(node: .primitive(primitive)) }
+  package static func primitive(_ primitive: Primitive) -> KeyForm {
+    KeyForm(node: .primitive(primitive))
+  }
 
-  static func optional(_ wrapped: KeyForm) -> KeyForm { KeyForm(node: .optional(wrapped)) }
+  package static func optional(_ wrapped: KeyForm) -> KeyForm { KeyForm(node: .optional(wrapped)) }
 
   /// The form of values one after the other.
   static func composite(_ parts: [KeyForm]) -> KeyForm {
@@ -36,13 +38,13 @@ public struct KeyForm: Hashable, Sendable {
     return [self]
   }
 
-  var isOptional: Bool {
+  package var isOptional: Bool {
     if case .optional = node { return true }
     return false
   }
 
   /// The form without its optionals.
-  var unwrapped: KeyForm {
+  package var unwrapped: KeyForm {
     if case .optional(let wrapped) = node { return wrapped.unwrapped }
     return self
   }

@@ -1,20 +1,20 @@
 /// The values of a key, read back from its bytes.
-struct DecodedKey: Sendable {
+package struct DecodedKey: Sendable {
   /// The values that are there. The last is only a beginning if the key is cut in it.
-  var values: [KeyValue] = []
+  package var values: [KeyValue] = []
   /// The key was cut: the last value may be only a beginning, and others may be missing.
-  var isCut = false
+  package var isCut = false
 }
 
 extension DecodedKey: CustomStringConvertible {
   /// The values in brackets: `["London", 18]`; a cut key ends with an ellipsis.
-  var description: String {
+  package var description: String {
     "[" + values.map(\.description).joined(separator: ", ") + (isCut ? "…]" : "]")
   }
 }
 
 /// Reads keys by their form. Bytes that no `KeyWriter` writes for the form give an error.
-struct KeyReader {
+package struct KeyReader {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
   private var result = DecodedKey()
@@ -26,7 +26,7 @@ struct KeyReader {
     isFull = bytes.count == KeyWriter.keyLimit
   }
 
-  static func read(_ bytes: UnsafeRawBufferPointer, as form: KeyForm) throws -> DecodedKey {
+  package static func read(_ bytes: UnsafeRawBufferPointer, as form: KeyForm) throws -> DecodedKey {
     guard bytes.count <= KeyWriter.keyLimit else { throw damaged }
     var reader = KeyReader(bytes)
     try reader.read(form, isLast: true)

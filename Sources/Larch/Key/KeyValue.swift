@@ -1,5 +1,5 @@
 /// One value read back from a key.
-enum KeyValue: Sendable {
+package enum KeyValue: Sendable {
   case null
   case bool(Bool)
   case signed(Int64)
@@ -16,7 +16,7 @@ enum KeyValue: Sendable {
 
 extension KeyValue: CustomStringConvertible {
   /// The value on one line, with everything that could break it escaped.
-  var description: String {
+  package var description: String {
     switch self {
     case .null: "nil"
     case .bool(let value): String(value)
@@ -33,7 +33,7 @@ extension KeyValue: CustomStringConvertible {
 
   /// Printable ASCII and letters beyond it as they are; marks, controls and what has no picture
   /// of its own as `\u{…}`, so that equal text means equal bytes.
-  static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -48,7 +48,7 @@ public struct KeyWriter: ~Copyable {
   // A whole id, or a key at its limit and the longest component behind it.
   private static let capacity = 768
 
-  init(keepsWhole: Bool = false) {
+  package init(keepsWhole: Bool = false) {
     self.keepsWhole = keepsWhole
     base = .allocate(byteCount: Self.capacity, alignment: 16)
   }
@@ -56,7 +56,7 @@ public struct KeyWriter: ~Copyable {
   deinit { base.deallocate() }
 
   /// Begins a new key. `foldsCase` stays.
-  mutating func clear() {
+  package mutating func clear() {
     count = 0
     end = Self.keyLimit
     hasNil = false
@@ -80,7 +80,7 @@ public struct KeyWriter: ~Copyable {
   var isCut: Bool { end == 0 }
 
   /// The key so far, valid until the next change of the writer.
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+  package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
   func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     try body(bytes)
@@ -130,13 +130,13 @@ public struct KeyWriter: ~Copyable {
   mutating func append(int32 value: Int32) {
     append(bits: UInt32(bitPattern: value) ^ 0x8000_0000)
   }
-  mutating func append(int64 value: Int64) {
+  package mutating func append(int64 value: Int64) {
     append(bits: UInt64(bitPattern: value) ^ 0x8000_0000_0000_0000)
   }
   mutating func append(uint8 value: UInt8) { append(bits: value) }
   mutating func append(uint16 value: UInt16) { append(bits: value) }
   mutating func append(uint32 value: UInt32) { append(bits: value) }
-  mutating func append(uint64 value: UInt64) { append(bits: value) }
+  package mutating func append(uint64 value: UInt64) { append(bits: value) }
   mutating func append(bool value: Bool) { append(bits: UInt8(value ? 1 : 0)) }
 
   mutating func append(double value: Double) {
@@ -161,7 +161,7 @@ public struct KeyWriter: ~Copyable {
   mutating func append(date seconds: Double) { append(double: seconds) }
 
   /// The 16 bytes of a UUID.
-  mutating func append(uuid bytes: UnsafeRawBufferPointer) {
+  package mutating func append(uuid bytes: UnsafeRawBufferPointer) {
     if keepsWhole { keep(bytes, isVariable: true) }
     let size = min(bytes.count, 16)
     if let start = bytes.baseAddress { memcpy(base + count, start, size) }
@@ -286,7 +286,7 @@ public struct KeyWriter: ~Copyable {
   // MARK: Ids
 
   /// Writes a string id: never cut, in normal form. False when it is too long for a key.
-  mutating func append(idString: String) -> Bool {
+  package mutating func append(idString: String) -> Bool {
     var text = idString
     return text.withUTF8 { append(idStringUTF8: UnsafeRawBufferPointer($0)) }
   }

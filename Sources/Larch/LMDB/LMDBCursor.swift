@@ -1,7 +1,7 @@
 internal import CLMDB
 
 /// A key and one of its values, where they lie in the map or in a page of the transaction.
-struct LMDBEntry {
+package struct LMDBEntry {
   // Not two buffers: pointers that are never nil leave room for the nil of an optional entry, so
   // that the whole is returned in registers.
   private let keyStart: UnsafeRawPointer
@@ -18,10 +18,14 @@ struct LMDBEntry {
   }
 
   @inline(__always)
-  var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: keyStart, count: keyCount) }
+  package var key: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: keyStart, count: keyCount)
+  }
 
   @inline(__always)
-  var value: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: valueStart, count: valueCount) }
+  package var value: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: valueStart, count: valueCount)
+  }
 }
 
 /// A position in a database that moves by key order.
@@ -33,10 +37,10 @@ struct LMDBEntry {
 /// A cursor of a write must be gone before the write, or the child it belongs to, ends. Entries
 /// are valid until the next change in the transaction, or its end. LMDB does not copy the key of a
 /// seek, so the seeks return the stored key wherever a caller's scratch could be meant.
-struct LMDBCursor: ~Copyable {
+package struct LMDBCursor: ~Copyable {
   private let pointer: OpaquePointer
 
-  init(_ database: LMDBDatabase, in transaction: LMDBTransaction) throws(LMDBError) {
+  package init(_ database: LMDBDatabase, in transaction: LMDBTransaction) throws(LMDBError) {
     var cursor: OpaquePointer?
     let code = mdb_cursor_open(transaction.pointer, database.handle, &cursor)
     guard code == MDB_SUCCESS, let cursor else {
@@ -50,29 +54,29 @@ struct LMDBCursor: ~Copyable {
   // MARK: Moving
 
   @inline(__always)
-  mutating func first() throws(LMDBError) -> LMDBEntry? { try move(MDB_FIRST) }
+  package mutating func first() throws(LMDBError) -> LMDBEntry? { try move(MDB_FIRST) }
 
   @inline(__always)
-  mutating func last() throws(LMDBError) -> LMDBEntry? { try move(MDB_LAST) }
+  package mutating func last() throws(LMDBError) -> LMDBEntry? { try move(MDB_LAST) }
 
   /// The next pair; the first one before any other move.
   @inline(__always)
-  mutating func next() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT) }
+  package mutating func next() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT) }
 
   /// The pair before; the last one before any other move.
   @inline(__always)
-  mutating func previous() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV) }
+  package mutating func previous() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV) }
 
   /// The first pair of the next key.
   @inline(__always)
-  mutating func nextKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_NODUP) }
+  package mutating func nextKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_NODUP) }
 
   /// The last pair of the key before.
   @inline(__always)
   mutating func previousKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_NODUP) }
 
   @inline(__always)
-  mutating func nextDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_DUP) }
+  package mutating func nextDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_DUP) }
 
   @inline(__always)
   mutating func previousDuplicate() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_DUP) }
@@ -125,7 +129,7 @@ struct LMDBCursor: ~Copyable {
   // MARK: Values of one key
 
   /// How many values the current key has, without a scan; only where duplicates are allowed.
-  func duplicateCount() throws(LMDBError) -> Int {
+  package func duplicateCount() throws(LMDBError) -> Int {
     var count = 0
     try check(mdb_cursor_count(pointer, &count), "mdb_cursor_count")
     return count

@@ -4,7 +4,7 @@ internal import CLMDB
 ///
 /// The handle stays valid until the environment is closed or its `generation` rises. It must not
 /// come from a transaction that was aborted: LMDB closes such handles.
-struct LMDBDatabase: Sendable, Hashable {
+package struct LMDBDatabase: Sendable, Hashable {
   let handle: UInt32
 
   struct Flags: OptionSet, Sendable {
@@ -52,7 +52,7 @@ struct LMDBDatabase: Sendable, Hashable {
   /// The value of the key, the first one of several; nil when there is none. The bytes are valid
   /// until the next change in the transaction, or its end.
   @inline(__always)
-  func get(
+  package func get(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
     var keyValue = MDB_val(key)
@@ -121,7 +121,7 @@ struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
   }
 
-  func statistics(in transaction: LMDBTransaction) throws(LMDBError) -> LMDBStatistics {
+  package func statistics(in transaction: LMDBTransaction) throws(LMDBError) -> LMDBStatistics {
     var statistics = MDB_stat()
     let code = mdb_stat(transaction.pointer, handle, &statistics)
     try LMDBError.check(code, "mdb_stat", in: transaction.pointer)
@@ -137,7 +137,7 @@ struct LMDBDatabase: Sendable, Hashable {
   }
 
   /// Deletes every entry and keeps the database.
-  func empty(in transaction: LMDBTransaction) throws(LMDBError) {
+  package func empty(in transaction: LMDBTransaction) throws(LMDBError) {
     let code = mdb_drop(transaction.pointer, handle, 0)
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
@@ -150,8 +150,8 @@ struct LMDBDatabase: Sendable, Hashable {
 }
 
 /// How large a database is and what its tree looks like.
-struct LMDBStatistics: Sendable, Hashable {
-  var entries: Int
+package struct LMDBStatistics: Sendable, Hashable {
+  package var entries: Int
   var depth: Int
   var branchPages: Int
   var leafPages: Int

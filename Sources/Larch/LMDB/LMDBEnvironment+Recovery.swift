@@ -12,7 +12,7 @@ extension LMDBEnvironment {
 
   /// Runs a body that opens handles and then uses them in transactions of its own, in which it
   /// calls `check` first; again, when the environment was opened again in between.
-  func withSteadyHandles<T>(_ body: (_ check: () throws -> Void) throws -> T) throws -> T {
+  package func withSteadyHandles<T>(_ body: (_ check: () throws -> Void) throws -> T) throws -> T {
     while true {
       let generation = self.generation
       do { return try body { try checkGeneration(generation) } } catch is HandlesVoid { continue }

@@ -8,7 +8,7 @@ extension LMDBEnvironment {
   /// The body runs again from the start when the map was full: whatever it does outside the
   /// transaction must allow that.
   @discardableResult
-  func write<T>(
+  package func write<T>(
     durability: LMDBDurability? = nil, _ body: (LMDBTransaction) throws -> T
   ) throws -> T {
     try write(durability: durability, attempting: { try attempt(body) })

@@ -1,7 +1,7 @@
 internal import CLMDB
 
 /// How much of a commit must be on the disk before it returns.
-enum LMDBDurability: Int, Sendable, Comparable {
+package enum LMDBDurability: Int, Sendable, Comparable {
   /// Nothing: a power cut may destroy the file. For tests and for files that can be made again.
   case none
   /// All but the last header: a power cut may lose the last commit, never more, never half.
@@ -9,7 +9,7 @@ enum LMDBDurability: Int, Sendable, Comparable {
   /// Everything: no acknowledged commit is lost, whatever happens.
   case durable
 
-  static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+  package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// An open LMDB file, shared by all who open the same file in a process.
@@ -34,7 +34,7 @@ enum LMDBDurability: Int, Sendable, Comparable {
 ///
 /// Unchecked, since C handles are not `Sendable`: what is not constant is one of the objects above, or
 /// its comment says what guards it.
-final class LMDBEnvironment: @unchecked Sendable {
+package final class LMDBEnvironment: @unchecked Sendable {
   struct Options: Sendable {
     var isReadOnly = false
     var durability = LMDBDurability.durable

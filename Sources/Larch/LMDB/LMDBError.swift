@@ -3,7 +3,7 @@ internal import CLMDB
 internal import Foundation
 
 /// A failure that LMDB reported: its return code, and which of its functions gave it.
-struct LMDBError: Error, Sendable, Equatable {
+package struct LMDBError: Error, Sendable, Equatable {
   let code: Int32
   let operation: StaticString
 
@@ -12,7 +12,7 @@ struct LMDBError: Error, Sendable, Equatable {
     self.operation = operation
   }
 
-  static func == (left: Self, right: Self) -> Bool { left.code == right.code }
+  package static func == (left: Self, right: Self) -> Bool { left.code == right.code }
 }
 
 extension LMDBError {
@@ -50,7 +50,7 @@ extension LMDBError {
 }
 
 extension LMDBError: CustomStringConvertible {
-  var description: String { "\(operation): \(cause) (\(code))" }
+  package var description: String { "\(operation): \(cause) (\(code))" }
 }
 
 extension LMDBError {

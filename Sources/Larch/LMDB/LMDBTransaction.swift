@@ -5,11 +5,11 @@ internal import CLMDB
 /// It is a bare pointer, so that passing it costs nothing. The environment's `write` and its
 /// readers begin and end transactions; only children are begun and ended by hand. No handle may
 /// be used after its end, nor a parent while its child lives.
-struct LMDBTransaction {
+package struct LMDBTransaction {
   let pointer: OpaquePointer
 
   /// The number of the snapshot; a write's is one more than that of the snapshot it changes.
-  var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
+  package var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
 
   /// Begins a child that can be undone alone. Read transactions have no children.
   func beginChild() throws(LMDBError) -> LMDBTransaction {

@@ -34,13 +34,13 @@ final class AssociationSchema: Sendable {
 }
 
 /// What a reference is beside its ends.
-final class ReferenceSchema: Sendable {
+package final class ReferenceSchema: Sendable {
   let declaration: ReferenceDeclaration
   /// The coding names that lead to the property.
   let path: [String]
   let form: ReferenceForm
   /// The place of its index in the schema of the holder.
-  let index: Int
+  package let index: Int
   /// Whether each record is referred to by one other at most.
   let isOne: Bool
 
@@ -63,13 +63,13 @@ struct AssociationIndex: Sendable {
 }
 
 /// Everything that the types of a store declare.
-struct StoreSchema: Sendable {
+package struct StoreSchema: Sendable {
   var collections: [CollectionSchema] = []
   var associations: [AssociationSchema] = []
   /// The older names of fields of all types.
   var aliases = FieldAliases()
 
-  init() {}
+  package init() {}
 
   /// - Throws: `.invalidSchema` for declarations that cannot be used, or contradict each other.
   init(_ types: [any Record.Type]) throws {

@@ -1,7 +1,7 @@
 /// What one component of an index is taken from.
-final class IndexFieldSchema: Sendable {
+package final class IndexFieldSchema: Sendable {
   /// The coding names that lead to the stored field; nil when only the decoded record tells.
-  let storedPath: [String]?
+  package let storedPath: [String]?
   /// For each name of the path whether a record without such a field has nil there; empty where
   /// only decoding tells.
   let optionalNames: [Bool]
@@ -9,9 +9,9 @@ final class IndexFieldSchema: Sendable {
   /// known its `FieldReading` tells.
   let mayHaveDefault: Bool
   /// The type of the key bytes.
-  let form: KeyForm
+  package let form: KeyForm
   /// Whether the field is an array or a set, with an entry for each element.
-  let isMultiple: Bool
+  package let isMultiple: Bool
   /// Whether upper and lower case are the same.
   let isFolded: Bool
   /// Which field it is: how a filter finds the index.
@@ -38,17 +38,17 @@ final class IndexFieldSchema: Sendable {
 }
 
 /// An index as the program declares it, without the record type.
-final class IndexSchema: Sendable {
-  let name: String
+package final class IndexSchema: Sendable {
+  package let name: String
   let isUnique: Bool
-  let fields: [IndexFieldSchema]
+  package let fields: [IndexFieldSchema]
   /// Entries are taken from the decoded record: a computed property, a key type of the user's,
   /// or an index over a part of the records.
-  let isDecoded: Bool
+  package let isDecoded: Bool
   /// Only the records that a closure picks have entries, so no query can be answered from it.
-  let isPartial: Bool
+  package let isPartial: Bool
   /// What the entries are made of. Kept in the catalog: another text means other keys.
-  let definition: String
+  package let definition: String
   /// Whether any field has several entries.
   let hasMultiple: Bool
   /// The form of the keys: that of all fields one after the other.
@@ -85,13 +85,13 @@ typealias ReferencedIDs =
 
 /// All declarations of one record type, without the type: what the layers below the generic
 /// surface work with.
-final class CollectionSchema: Sendable {
+package final class CollectionSchema: Sendable {
   let name: String
   let typeName: String
   let typeID: ObjectIdentifier
   let type: any Record.Type
   let idKind: RecordIDKind
-  let indexes: [IndexSchema]
+  package let indexes: [IndexSchema]
   /// The `identityHash` of the first field of each index, side by side.
   let leadingFields: [Int]
   /// Whether any index needs the decoded record.

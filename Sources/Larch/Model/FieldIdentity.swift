@@ -1,5 +1,5 @@
 /// Which field of a record a key path reads, so that a filter finds the index over it.
-enum FieldIdentity: Hashable, @unchecked Sendable {
+package enum FieldIdentity: Hashable, @unchecked Sendable {
   /// The id, which the record is stored under.
   case id
   /// A stored property, by the coding names that lead to it.

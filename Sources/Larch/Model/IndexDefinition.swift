@@ -12,7 +12,7 @@ package struct IndexDefinition: Sendable {
     /// Whether a type of the program makes the key.
     package let isCustom: Bool
     /// The type of the key; nil where the text does not tell which part belongs to the field.
-    let form: KeyForm?
+    package let form: KeyForm?
 
     /// The type of the key as text, such as `string?`.
     package var kind: String? { form?.description }
@@ -23,9 +23,9 @@ package struct IndexDefinition: Sendable {
   package let origin: String
   package let fields: [Field]
   /// Whether a default of the program may stand in for a field missing in a record, or for its nil.
-  let hasDefault: Bool
+  package let hasDefault: Bool
   /// Whether records may have a field under an older name, which the program knows.
-  let hasRename: Bool
+  package let hasRename: Bool
 
   package init(_ text: String) {
     var parts = text.split(separator: ";", omittingEmptySubsequences: false).map(String.init)

@@ -1,6 +1,6 @@
 extension IndexSchema {
   /// The form of the keys, from the text in the catalog; nil for a text of a newer kind.
-  static func form(ofDefinition definition: String) -> KeyForm? {
+  package static func form(ofDefinition definition: String) -> KeyForm? {
     KeyForm(String(definition.prefix { $0 != ";" }))
   }
 
@@ -8,7 +8,7 @@ extension IndexSchema {
   func text(of key: UnsafeRawBufferPointer) -> String { IndexSchema.text(of: key, form: form) }
 
   /// A key as text, or its bytes in hexadecimal when they do not fit the form.
-  static func text(of key: UnsafeRawBufferPointer, form: KeyForm?) -> String {
+  package static func text(of key: UnsafeRawBufferPointer, form: KeyForm?) -> String {
     if let form, let decoded = try? KeyReader.read(key, as: form) { return decoded.description }
     return "0x" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }

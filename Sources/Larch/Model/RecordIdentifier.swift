@@ -34,7 +34,7 @@ public enum RecordIDKind: UInt8, Sendable {
   case string = 5
 
   /// The length of every id of this kind, or nil if it differs from id to id.
-  var width: Int? {
+  package var width: Int? {
     switch self {
     case .assigned, .integer, .unsigned: 8
     case .uuid: 16

@@ -1,8 +1,8 @@
 /// Turns the declarations of a record type into what the layers below work with, and refuses
 /// those that cannot be used, before a file is touched.
-enum SchemaCompiler {
+package enum SchemaCompiler {
   /// More than this many indexes on one type are refused; each costs on every save.
-  static let indexLimit = 64
+  package static let indexLimit = 64
 
   /// - Parameters:
   ///   - needs: the indexes that associations need beside those that are declared.
@@ -165,7 +165,7 @@ enum SchemaCompiler {
   }
 
   /// Names appear in errors, dumps and on the command line, so they stay plain.
-  static func isPlain(_ name: String) -> Bool {
+  package static func isPlain(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count)
       && name.utf8.allSatisfy {
         switch $0 {

@@ -2,17 +2,17 @@
 ///
 /// Its values are told as key values, so that one comparison serves indexes, stored bytes and
 /// decoded records. Where the record type is known, `TypedField` reads it from a record.
-class FieldReference: @unchecked Sendable {
+package class FieldReference: @unchecked Sendable {
   /// The form of the value; of one element where there are several.
-  let form: KeyForm
+  package let form: KeyForm
   /// An array or a set: a test is true if it is true for some element.
-  let isMultiple: Bool
+  package let isMultiple: Bool
   /// Whether the stored bytes of the field are those of its value: nothing the type of the user
   /// does comes between.
   let isStandard: Bool
   /// What `\.city` is called in plans.
   let name: String
-  let identity: FieldIdentity
+  package let identity: FieldIdentity
   /// Of the identity, so that most of those that differ need not be compared.
   let identityHash: Int
   /// Of a number that a filter calculates.
@@ -37,9 +37,17 @@ class FieldReference: @unchecked Sendable {
     self.calculation = calculation
   }
 
+  /// A field whose stored bytes are those of its value.
+  package convenience init(
+    _ form: KeyForm, isMultiple: Bool = false, name: String, identity: FieldIdentity
+  ) {
+    self.init(
+      form: form, isMultiple: isMultiple, isStandard: true, name: name, identity: identity)
+  }
+
   /// The coding names of a field that can be tested on stored bytes; nil for all others. The id
   /// is told by the key of the record.
-  var storedPath: [String]? {
+  package var storedPath: [String]? {
     guard isStandard, case .stored(let names) = identity else { return nil }
     return names
   }

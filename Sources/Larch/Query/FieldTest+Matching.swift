@@ -2,7 +2,7 @@ internal import Foundation
 
 extension FieldTest {
   /// Whether the values of a field, or of one element of it, pass.
-  func matches(_ values: [KeyValue]) -> Bool {
+  package func matches(_ values: [KeyValue]) -> Bool {
     switch self {
     case .equal(let wanted): return KeyValue.areEqual(values, wanted)
     case .within(let lower, let upper):
@@ -28,7 +28,7 @@ extension FieldTest {
   }
 
   /// One of the values: they are put in order, each once, without those that equal nothing.
-  static func oneOf(anyOrder list: [[KeyValue]]) -> FieldTest {
+  package static func oneOf(anyOrder list: [[KeyValue]]) -> FieldTest {
     let sorted = list.filter { !$0.contains(where: \.isNaN) }
       .sorted { KeyValue.compare($0, $1) < 0 }
     var distinct: [[KeyValue]] = []

@@ -55,7 +55,7 @@ extension FilterNode {
 
 extension PairFilter {
   /// Whether the values of two fields compare so.
-  func matches(_ left: [KeyValue], _ right: [KeyValue]) -> Bool {
+  package func matches(_ left: [KeyValue], _ right: [KeyValue]) -> Bool {
     switch comparison {
     case .equal: KeyValue.areEqual(left, right)
     case .less: KeyValue.compareInFilter(left, right).map { $0 < 0 } ?? false

@@ -1,5 +1,5 @@
 /// A filter as a tree, without the record type.
-enum FilterNode: Sendable {
+package enum FilterNode: Sendable {
   /// True where all are; without any, always.
   case all([FilterNode])
   /// True where one is; without any, never.
@@ -29,18 +29,18 @@ enum FilterNode: Sendable {
 }
 
 /// One field against constants; for an array or a set, some element of it.
-final class FieldFilter: Sendable {
-  let field: FieldReference
-  let test: FieldTest
+package final class FieldFilter: Sendable {
+  package let field: FieldReference
+  package let test: FieldTest
 
-  init(_ field: FieldReference, _ test: FieldTest) {
+  package init(_ field: FieldReference, _ test: FieldTest) {
     self.field = field
     self.test = test
   }
 }
 
 /// What is asked of the values of a field. Nil equals nil and is in no range; NaN equals nothing.
-enum FieldTest: Sendable {
+package enum FieldTest: Sendable {
   case equal([KeyValue])
   /// Present, and between the bounds.
   case within(lower: ValueBound?, upper: ValueBound?)
@@ -51,14 +51,19 @@ enum FieldTest: Sendable {
 }
 
 /// The end of a range.
-struct ValueBound: Sendable {
+package struct ValueBound: Sendable {
   var values: [KeyValue]
   var isIncluded: Bool
+
+  package init(values: [KeyValue], isIncluded: Bool) {
+    self.values = values
+    self.isIncluded = isIncluded
+  }
 }
 
 /// What is asked of a text.
-struct TextTest: Sendable {
-  enum Kind: Sendable {
+package struct TextTest: Sendable {
+  package enum Kind: Sendable {
     case equal, hasPrefix, hasSuffix, contains
     /// A pattern of SQL's kind: `%` for any text, `_` for one character, `\` before one of them
     /// or itself makes it plain.
@@ -74,7 +79,7 @@ struct TextTest: Sendable {
   /// Of `like`.
   let pattern: LikePattern?
 
-  init(kind: Kind, text: String, ignoresCase: Bool) {
+  package init(kind: Kind, text: String, ignoresCase: Bool) {
     self.kind = kind
     self.text = text
     self.ignoresCase = ignoresCase
@@ -84,14 +89,14 @@ struct TextTest: Sendable {
 }
 
 /// Two fields of one record against each other.
-final class PairFilter: Sendable {
-  enum Comparison: Sendable { case equal, less, lessOrEqual }
+package final class PairFilter: Sendable {
+  package enum Comparison: Sendable { case equal, less, lessOrEqual }
 
-  let left: FieldReference
+  package let left: FieldReference
   let comparison: Comparison
-  let right: FieldReference
+  package let right: FieldReference
 
-  init(_ left: FieldReference, _ comparison: Comparison, _ right: FieldReference) {
+  package init(_ left: FieldReference, _ comparison: Comparison, _ right: FieldReference) {
     self.left = left
     self.comparison = comparison
     self.right = right
@@ -99,7 +104,7 @@ final class PairFilter: Sendable {
 }
 
 /// A closure of the user's over the decoded record; made as `RecordTest`, which knows its type.
-class RecordFilter: @unchecked Sendable {
+package class RecordFilter: @unchecked Sendable {
   /// What plans call it.
   let text: String
   /// Why it cannot be asked, such as a pattern that is none; thrown when the query runs.
@@ -117,5 +122,15 @@ final class RecordTest<R>: RecordFilter, @unchecked Sendable {
   init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {
     self.matches = matches
     super.init(text: text, error: error)
+  }
+}
+
+/// A condition that only those can ask who made it, in a module above this one.
+package final class StoredTest<Test: Sendable>: RecordFilter, @unchecked Sendable {
+  package let test: Test
+
+  package init(_ test: Test, text: String) {
+    self.test = test
+    super.init(text: text)
   }
 }

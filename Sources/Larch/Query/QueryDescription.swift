@@ -1,15 +1,17 @@
 /// A query without the record type: what the planner plans.
-struct QueryDescription: Sendable {
-  var filter: FilterNode = .always
+package struct QueryDescription: Sendable {
+  package var filter: FilterNode
   /// Records that are the same in all of these come in the order of their ids.
-  var order: [OrderTerm] = []
+  package var order: [OrderTerm] = []
   /// Ids descend. The directions of `order` are final, nothing reverses them again.
   var idsDescend = false
   /// Applied last, behind filter and order, whatever came first in the program.
-  var limit: Int?
-  var offset = 0
+  package var limit: Int?
+  package var offset = 0
   /// Only records behind this place in the order.
   var after: PageToken?
+
+  package init(filter: FilterNode = .always) { self.filter = filter }
 }
 
 extension QueryDescription {
@@ -20,11 +22,17 @@ extension QueryDescription {
 }
 
 /// One field of an order.
-struct OrderTerm: Sendable {
+package struct OrderTerm: Sendable {
   let field: FieldReference
   var descends: Bool
   /// Upper and lower case are the same.
   let ignoresCase: Bool
+
+  package init(field: FieldReference, descends: Bool, ignoresCase: Bool = false) {
+    self.field = field
+    self.descends = descends
+    self.ignoresCase = ignoresCase
+  }
 }
 
 /// Which way an order goes.
@@ -52,7 +60,7 @@ public struct PageToken: Sendable {
 }
 
 /// What the rows of a result are needed for.
-enum QueryNeed: Sendable {
+package enum QueryNeed: Sendable {
   /// Whole records.
   case records
   /// Ids, in the order of the query.

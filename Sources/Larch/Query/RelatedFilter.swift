@@ -1,7 +1,7 @@
 /// Whether a record has related ones that a filter is true for.
 ///
 /// What does not lead to a record relates to nothing: nil, an id whose record is gone.
-final class RelatedFilter: Sendable {
+package final class RelatedFilter: Sendable {
   /// How the related records are found from the one that is asked; never `through`.
   let route: AssociationRoute.Kind
   /// The type of the related records.

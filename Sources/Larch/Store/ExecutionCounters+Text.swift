@@ -1,6 +1,6 @@
 extension ExecutionCounters {
   /// The last line of an `explain` that ran the query.
-  var text: String {
+  package var text: String {
     var text = "examined \(examinedText); returned \(rowsReturned)"
     if spilledBytes > 0 { text += "; sorted through a file of \(spilledBytes) bytes" }
     return text

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Makes new stores that get their place when they are complete: nobody could tell a part of the
 /// records from all of them.
-enum FreshStore {
+package enum FreshStore {
   /// - Throws: `.fileExists` where something is there.
-  static func checkPlace(_ target: String) throws {
+  package static func checkPlace(_ target: String) throws {
     guard FileManager.default.fileExists(atPath: target) else { return }
     throw LarchError(
       .fileExists, "There is a file where the new store was to be made; choose another path."
@@ -14,7 +14,7 @@ enum FreshStore {
   /// Fills a new store and puts it to its place; when `fill` throws, nothing is left of it.
   ///
   /// - Parameter databaseCount: of those that `fill` makes.
-  static func make(
+  package static func make(
     at target: String, databaseCount: Int, fill: (LMDBEnvironment) throws -> Void
   ) throws {
     let location = try StoreLocation(target)

@@ -69,7 +69,7 @@ public class ReadTransaction {
 
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
   @inline(__always)
-  final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {
+  package final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {
     let transaction = try live()
     if context.isTakingIn { throw TransactionContext.reentered }
     do {

@@ -2,7 +2,7 @@
 ///
 /// Works with handles of any catalog: where that knows no types, what only they can tell is passed
 /// over, and counted.
-struct RecordVerifier: ~Copyable {
+package struct RecordVerifier: ~Copyable {
   /// A reference that records of the collection hold.
   private struct Reference {
     let association: String
@@ -19,10 +19,10 @@ struct RecordVerifier: ~Copyable {
   private var entries = EntryList()
   private var writer = KeyWriter()
 
-  init(_ context: TransactionContext) { self.context = context }
+  package init(_ context: TransactionContext) { self.context = context }
 
   /// Returns for each index how many records do not tell their keys.
-  mutating func verify(
+  package mutating func verify(
     _ collection: CollectionHandle, into report: inout VerificationReport,
     progress: (Int) throws -> Void = { _ in }
   ) throws -> [Int] {

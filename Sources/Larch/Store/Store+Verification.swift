@@ -78,7 +78,7 @@ extension Store {
 
   /// What to report of a file that nothing may be read from through LMDB, which would trust its
   /// damaged pages; nil for any other.
-  func damagedPages() throws -> VerificationReport? {
+  package func damagedPages() throws -> VerificationReport? {
     do {
       _ = try FileCheck.verify(path: path)
       return nil
@@ -90,7 +90,7 @@ extension Store {
   }
 
   /// Proves lists, and in the same snapshot what the closure proves.
-  func prove(
+  package func prove(
     _ check: () throws -> Void,
     records: (ReadTransaction, LMDBTransaction, inout VerificationReport) throws -> Void
   ) throws -> VerificationReport {
@@ -168,7 +168,7 @@ extension Store {
   }
 
   /// Makes both directions of every list of ids agree.
-  func rebuildLists() throws {
+  package func rebuildLists() throws {
     try environment.withSteadyHandles { try rebuildOnce(withIndexes: false, $0) }
   }
 

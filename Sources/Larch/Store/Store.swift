@@ -19,14 +19,14 @@ internal import Synchronization
 /// - ``WriteTransaction``
 public final class Store: Sendable {
   /// The largest encoded record, in bytes.
-  static let recordSizeLimit = 64 << 20
+  package static let recordSizeLimit = 64 << 20
 
   /// The path of the file.
   public let path: String
   /// How the store was opened.
   public let options: Options
 
-  let environment: LMDBEnvironment
+  package let environment: LMDBEnvironment
   let schema: StoreSchema
   private let state: Locked<State>
   /// The versions that were given to records.

@@ -5,7 +5,7 @@
 /// removed and created again, or restored from a backup, begins its count again.
 public struct StoreVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The number of the transaction that made the state.
-  let transaction: UInt64
+  package let transaction: UInt64
 
   init(_ transaction: UInt64) { self.transaction = transaction }
 

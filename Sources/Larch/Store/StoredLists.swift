@@ -1,21 +1,22 @@
 /// The two directions of one association's lists as the file has them, whoever declares them, with
 /// the records at their ends.
-struct StoredLists: Sendable {
-  struct End: Sendable {
-    let collection: StoredCollection
+package struct StoredLists: Sendable {
+  package struct End: Sendable {
+    package let collection: StoredCollection
     let records: LMDBDatabase
 
-    func text(of id: UnsafeRawBufferPointer) -> String { collection.idKind.text(of: id) }
+    package func text(of id: UnsafeRawBufferPointer) -> String { collection.idKind.text(of: id) }
   }
 
-  let stored: StoredAssociation
-  let databases: LinkDatabases
-  let first: End
-  let second: End
+  package let stored: StoredAssociation
+  package let databases: LinkDatabases
+  package let first: End
+  package let second: End
 
   /// The lists of one direction, and those that must say the same.
-  func direction(isForward: Bool) -> (lists: LMDBDatabase, others: LMDBDatabase, from: End, to: End)
-  {
+  package func direction(isForward: Bool) -> (
+    lists: LMDBDatabase, others: LMDBDatabase, from: End, to: End
+  ) {
     isForward
       ? (databases.forward, databases.inverse, first, second)
       : (databases.inverse, databases.forward, second, first)
@@ -84,17 +85,53 @@ extension StoredLists {
   ) throws -> [StoredLists]? {
     var found: [StoredLists] = []
     for stored in try catalog.storage.associations(in: transaction) where stored.kind == .links {
-      guard let handle = catalog.association(stored.key), let lists = handle.lists,
-        let first = handle.first, let second = handle.second,
-        try lists.forward.flags(in: transaction) == .ids(of: second.stored.idKind),
-        try lists.inverse.flags(in: transaction) == .ids(of: first.stored.idKind)
-      else { return nil }
-      found.append(
-        StoredLists(
-          stored: stored, databases: lists,
-          first: End(collection: first.stored, records: first.records),
-          second: End(collection: second.stored, records: second.records)))
+      guard let lists = try StoredLists(stored, in: catalog, transaction) else { return nil }
+      found.append(lists)
     }
     return found
+  }
+
+  /// The lists of one association by the handles of the catalog; nil where it has none, and where
+  /// what it has does not have the form of lists.
+  package init?(
+    _ stored: StoredAssociation, in catalog: Catalog, _ transaction: LMDBTransaction
+  ) throws {
+    guard let handle = catalog.association(stored.key), let lists = handle.lists,
+      let first = handle.first, let second = handle.second,
+      try lists.forward.flags(in: transaction) == .ids(of: second.stored.idKind),
+      try lists.inverse.flags(in: transaction) == .ids(of: first.stored.idKind)
+    else { return nil }
+    self.init(
+      stored: stored, databases: lists,
+      first: End(collection: first.stored, records: first.records),
+      second: End(collection: second.stored, records: second.records))
+  }
+}
+
+extension StoredLists {
+  /// Adds a link in both directions; false where it was there.
+  ///
+  /// - Throws: `.danglingReference` where a record at one of its ends is not there.
+  @discardableResult
+  package func link(
+    _ firstID: [UInt8], _ secondID: [UInt8], in transaction: LMDBTransaction
+  ) throws -> Bool {
+    try firstID.withUnsafeBytes { firstID in
+      try secondID.withUnsafeBytes { secondID in
+        for (end, id) in [(first, firstID), (second, secondID)]
+        where try end.records.get(id, in: transaction) == nil {
+          throw LarchError(
+            .danglingReference, "A list names a record that is not there."
+          ) {
+            $0.collection = end.collection.name
+            $0.id = end.text(of: id)
+          }
+        }
+        let isNew = try databases.forward.put(
+          firstID, secondID, in: transaction, mode: .ifPairAbsent)
+        try databases.inverse.put(secondID, firstID, in: transaction, mode: .ifPairAbsent)
+        return isNew
+      }
+    }
   }
 }

@@ -62,7 +62,7 @@ final class StoredRecordReader {
 
 extension RecordEnvelope {
   /// Stores a record and its checksum under an id.
-  static func put(
+  package static func put(
     _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32,
     into records: LMDBDatabase, in transaction: LMDBTransaction
   ) throws {

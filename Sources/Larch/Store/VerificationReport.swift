@@ -37,7 +37,7 @@ public struct VerificationReport: Sendable {
     /// What else is known.
     public let detail: String?
 
-    init(
+    package init(
       _ kind: Kind, collection: String? = nil, index: String? = nil, association: String? = nil,
       id: String? = nil, detail: String? = nil
     ) {
@@ -80,7 +80,7 @@ public struct VerificationReport: Sendable {
   /// Whether everything is as it must be.
   public var isClean: Bool { faultCount == 0 }
 
-  mutating func add(_ fault: Fault) {
+  package mutating func add(_ fault: Fault) {
     faultCount += 1
     if faults.count < VerificationReport.faultLimit { faults.append(fault) }
   }

@@ -87,12 +87,12 @@ struct StoredReader {
 
 extension UnsafeRawBufferPointer {
   /// Whether both hold the same bytes.
-  func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+  package func equals(_ other: UnsafeRawBufferPointer) -> Bool {
     count == other.count && (count == 0 || memoryCompare(other, count) == 0)
   }
 
   /// Order of LMDB keys: bytes first, then length.
-  func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
+  package func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
     let common = Swift.min(count, other.count)
     let order = common == 0 ? 0 : memoryCompare(other, common)
     return order != 0 ? order < 0 : count < other.count

@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch count`: how many records a filter picks.
 struct CountCommand: Command {

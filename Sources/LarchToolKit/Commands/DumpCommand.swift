@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch dump`: everything as text.
 struct DumpCommand: Command {

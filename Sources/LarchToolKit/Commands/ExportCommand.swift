@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Larch
+internal import LarchInspection
 
 /// `larch export`: a store as text.
 struct ExportCommand: Command {

@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch get`: one record by its id.
 struct GetCommand: Command {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Larch
+internal import LarchInspection
 
 /// `larch import`: what export wrote, back into a store.
 struct ImportCommand: Command {

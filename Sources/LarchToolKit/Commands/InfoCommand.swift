@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch info`: a store at a glance.
 struct InfoCommand: Command {

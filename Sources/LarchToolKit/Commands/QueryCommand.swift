@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch query`: the records that a filter picks, in an order.
 struct QueryCommand: Command {

@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch rebuild`: indexes and links made again from the records.
 struct RebuildCommand: Command {

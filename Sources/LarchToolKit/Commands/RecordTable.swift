@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Larch
+internal import LarchInspection
 
 /// Records as rows of a table with a column for each field.
 enum RecordTable {

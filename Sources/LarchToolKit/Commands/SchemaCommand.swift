@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch schema`: what the catalog says of the records.
 struct SchemaCommand: Command {

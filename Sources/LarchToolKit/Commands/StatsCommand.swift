@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch stats`: where the space goes.
 struct StatsCommand: Command {

@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// `larch verify`: proves a file.
 struct VerifyCommand: Command {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Larch
+internal import LarchInspection
 
 /// `larch watch`: what others commit.
 struct WatchCommand: Command {

@@ -1,4 +1,5 @@
-package import Larch
+internal import Larch
+package import LarchInspection
 
 /// Names of collections that a user types.
 package enum CollectionName {

@@ -1,4 +1,5 @@
 internal import Larch
+internal import LarchInspection
 
 /// What a report shows, as it was at one moment.
 struct ReportContent {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Larch
+internal import LarchInspection
 
 /// The first records of a collection as a table.
 struct ReportSample {

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// References as the catalog alone tells of them: proved as with their types, or named as not
 /// proved.

@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// What the declarations come to: associations in the catalog, and indexes.
 @Suite("Associations as they are declared")

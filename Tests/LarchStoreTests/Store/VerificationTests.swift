@@ -3,6 +3,7 @@ import LarchTestSupport
 import Testing
 
 @testable import Larch
+@testable import LarchInspection
 
 /// Faults planted behind the store's back; each must be found, named, and nothing else.
 @Suite("Verification")

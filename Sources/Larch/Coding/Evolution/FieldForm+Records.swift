@@ -2,7 +2,7 @@ extension FieldForm {
   /// The form of one stored record: the fields that it has, and those that it might have.
   ///
   /// - Throws: `.corrupted` for bytes that are no record.
-  init(of record: UnsafeRawBufferPointer, _ shapes: ShapeTable) throws {
+  package init(of record: UnsafeRawBufferPointer, _ shapes: ShapeTable) throws {
     let value = try RecordFormat.value(of: record)
     self = try FieldForm(RawField(value), shapes, depth: 0)
   }

@@ -1,5 +1,5 @@
 /// What is known of the values that a type keeps under a key, without a value.
-indirect enum FieldForm: Hashable, Sendable {
+package indirect enum FieldForm: Hashable, Sendable {
   /// Only the values themselves tell.
   case unknown
   /// One value of a kind that is neither a record, a list nor a map.
@@ -12,34 +12,40 @@ indirect enum FieldForm: Hashable, Sendable {
 }
 
 /// The fields of a type with keys of its own.
-struct RecordForm: Hashable, Sendable {
-  struct Field: Hashable, Sendable {
-    let name: String
-    var form: FieldForm
+package struct RecordForm: Hashable, Sendable {
+  package struct Field: Hashable, Sendable {
+    package let name: String
+    package var form: FieldForm
     /// The type writes nothing there for nil, and reads nothing as nil.
-    var isOptional: Bool
+    package var isOptional: Bool
+
+    package init(name: String, form: FieldForm, isOptional: Bool) {
+      self.name = name
+      self.form = form
+      self.isOptional = isOptional
+    }
   }
 
   /// In the order of their names.
-  private(set) var fields: [Field]
+  package private(set) var fields: [Field]
   /// Whether there are no others.
-  var isComplete: Bool
+  package var isComplete: Bool
   /// The type: what older names of the fields are looked up by. Not part of what is stored.
   var owner: ObjectIdentifier?
 
-  init(_ fields: [Field], isComplete: Bool, owner: ObjectIdentifier? = nil) {
+  package init(_ fields: [Field], isComplete: Bool, owner: ObjectIdentifier? = nil) {
     self.fields = fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     self.isComplete = isComplete
     self.owner = owner
   }
 
-  func field(_ name: String) -> Field? { fields.first { $0.name == name } }
+  package func field(_ name: String) -> Field? { fields.first { $0.name == name } }
 
-  static func == (a: RecordForm, b: RecordForm) -> Bool {
+  package static func == (a: RecordForm, b: RecordForm) -> Bool {
     a.isComplete == b.isComplete && a.fields == b.fields
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(isComplete)
     hasher.combine(fields)
   }
@@ -47,7 +53,7 @@ struct RecordForm: Hashable, Sendable {
 
 extension FieldForm: CustomStringConvertible {
   /// As errors name it: `int64`, `list of string`, `record`.
-  var description: String {
+  package var description: String {
     switch self {
     case .unknown: "unknown"
     case .scalar(let kind): kind.name

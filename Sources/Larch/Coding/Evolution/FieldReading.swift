@@ -2,7 +2,7 @@
 /// today: under older names, or with nil where a default stands now.
 ///
 /// For whatever reads stored fields without decoding, so that it answers as decoding does.
-final class FieldReading: Sendable {
+package final class FieldReading: Sendable {
   private let owner: any (Decodable & SendableMetatype).Type
   private let aliases: FieldAliases
   /// The fields of the record whose default stands in for nil.

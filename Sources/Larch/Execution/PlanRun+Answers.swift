@@ -1,0 +1,57 @@
+/// What answers the questions of a run in place of a record type. For modules above this one: they
+/// cannot inherit from `TypedAccess`, which is not public.
+package protocol RecordAnswers {
+  /// Whether all filters are true for the record.
+  func matches(
+    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+  ) throws -> Bool
+
+  /// The values of a field, or of each of its elements.
+  func values(
+    of field: FieldReference, in record: UnsafeRawBufferPointer
+  ) throws -> [[KeyValue]]
+}
+
+/// Passes the questions of a run on.
+private final class AnsweredAccess: TypedAccess {
+  private let answers: any RecordAnswers
+
+  init(_ answers: any RecordAnswers) { self.answers = answers }
+
+  override func matches(
+    _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    try answers.matches(filters, record, id: id)
+  }
+
+  override func values(
+    of field: FieldReference, in record: UnsafeRawBufferPointer
+  ) throws -> [[KeyValue]] {
+    try answers.values(of: field, in: record)
+  }
+}
+
+extension PlanRun {
+  /// Plans a query without a record type. Nothing is read before a row is asked for, but for the
+  /// figures that the plan is chosen by.
+  ///
+  /// - Parameters:
+  ///   - usable: the indexes that can answer, by bit and by their place in the schema; nil for a
+  ///     look at every record with the filter as it was written.
+  ///   - answers: tells what only records tell.
+  /// - Throws: `.invalidQuery` for a query that cannot be asked; `.corrupted`.
+  package convenience init(
+    _ query: QueryDescription, for need: QueryNeed, through usable: UInt64?,
+    in collection: CollectionHandle, _ context: TransactionContext, answers: any RecordAnswers
+  ) throws {
+    let planner = Planner(schema: collection.schema, usable: usable ?? 0)
+    let plan =
+      usable == nil
+      ? try planner.fullScan(query, for: need)
+      : try planner.plan(query, for: need, statistics: IndexStatistics(collection, context))
+    try self.init(plan, in: collection, context: context, typed: AnsweredAccess(answers))
+  }
+
+  /// The plan, as `RecordReading.explain` tells it.
+  package var planText: String { plan.text(in: collection.schema) }
+}

@@ -1,0 +1,12 @@
+extension CollectionHandle {
+  /// The number of the page at the top of the records, which is another one after each change of one
+  /// of them; 0 where LMDB's own record of it cannot be read.
+  package func topPage(in transaction: LMDBTransaction) throws -> UInt64 {
+    var cursor = try LMDBCursor(.main, in: transaction)
+    let name = Array(CatalogStorage.recordsName(number).utf8)
+    guard let record = try name.withUnsafeBytes({ try cursor.seek(exactly: $0) }),
+      record.value.count == PageLayout.databaseRecordSize, let bytes = record.value.baseAddress
+    else { return 0 }
+    return DatabaseRecord(bytes).root
+  }
+}

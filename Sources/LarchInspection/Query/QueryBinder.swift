@@ -1,0 +1,245 @@
+internal import Larch
+
+/// Gives the names in a query their fields, and the constants the types of these.
+struct QueryBinder {
+  let collection: TypelessCollection
+
+  /// - Throws: `QueryTextError` where the query names what is not there, or asks what cannot be
+  ///   asked of a field.
+  func bind(_ query: QueryText) throws(QueryTextError) -> QueryDescription {
+    var description = QueryDescription()
+    if let filter = query.filter { description.filter = try node(filter) }
+    for term in query.order { description.order.append(try orderTerm(term)) }
+    description.limit = query.limit
+    description.offset = query.offset
+    return description
+  }
+
+  private func node(_ condition: QueryText.Condition) throws(QueryTextError) -> FilterNode {
+    switch condition {
+    case .all(let parts): return .all(try nodes(parts))
+    case .any(let parts): return .any(try nodes(parts))
+    case .not(let part): return .not(try node(part))
+    case .test(let test): return try node(test)
+    }
+  }
+
+  private func nodes(
+    _ conditions: [QueryText.Condition]
+  ) throws(QueryTextError) -> [FilterNode] {
+    var nodes: [FilterNode] = []
+    for condition in conditions { nodes.append(try node(condition)) }
+    return nodes
+  }
+
+  private func node(_ test: QueryText.Test) throws(QueryTextError) -> FilterNode {
+    let field = try collection.field(test.field)
+    switch test.operation {
+    case .isTrue: return try isTrue(field, test)
+    case .isNil: return isNil(field, test)
+    case .compare(let comparison, let literal):
+      return try node(field, comparison, literal, test)
+    case .compareField(let comparison, let name):
+      return try pair(field, comparison, try collection.field(name), test, name)
+    case .equalIgnoringCase(let literal):
+      return try text(.equal, literal, ignoresCase: true, field, test)
+    case .between(let lower, let upper):
+      return try make(
+        .within(
+          lower: LiteralTest.Bound(literal: lower, isIncluded: true),
+          upper: LiteralTest.Bound(literal: upper, isIncluded: true)), field, test, [lower, upper])
+    case .oneOf(let literals): return try make(.oneOf(literals), field, test, literals)
+    case .contains(let literal, let ignoresCase):
+      switch field {
+      case .other(let names, nil, isList: false):
+        // Of a text a part, of a list an element, as each record has it.
+        let element = TypelessField.other(names, nil, isList: true)
+        let hasElement = try contains(element, literal, ignoresCase: ignoresCase, test)
+        guard case .text = literal.value else { return hasElement }
+        let part = try text(
+          .contains, literal, ignoresCase: ignoresCase, field, test, reach: .single)
+        return .any([part, hasElement])
+      case _ where field.isList:
+        return try contains(field, literal, ignoresCase: ignoresCase, test)
+      default: return try text(.contains, literal, ignoresCase: ignoresCase, field, test)
+      }
+    case .has(let literal):
+      var field = field
+      if case .other(let names, nil, isList: false) = field {
+        field = .other(names, nil, isList: true)
+      }
+      guard field.isList else {
+        throw QueryTextError(
+          test.column,
+          "\(QueryTextError.shown(test.field.text)) is no list: only lists have elements"
+        )
+      }
+      return try make(.equal(literal), field, test, [literal])
+    case .text(let kind, let literal, let ignoresCase):
+      return try text(kind, literal, ignoresCase: ignoresCase, field, test)
+    }
+  }
+
+  // MARK: Tests
+
+  /// Whether a list has an element.
+  private func contains(
+    _ field: TypelessField, _ literal: QueryText.Literal, ignoresCase: Bool, _ test: QueryText.Test
+  ) throws(QueryTextError) -> FilterNode {
+    ignoresCase
+      ? try text(.equal, literal, ignoresCase: true, field, test)
+      : try make(.equal(literal), field, test, [literal])
+  }
+
+  private func isTrue(
+    _ field: TypelessField, _ test: QueryText.Test
+  ) throws(QueryTextError) -> FilterNode {
+    switch field {
+    case .reference(let reference)
+    where !reference.isMultiple && reference.form.unwrapped == .primitive(.bool):
+      return .field(FieldFilter(reference, .equal([.bool(true)])))
+    case .other(_, nil, isList: false):
+      let literal = QueryText.Literal(value: .bool(true), column: test.column, source: "true")
+      return try make(.equal(literal), field, test, [literal])
+    default:
+      throw QueryTextError(
+        test.column,
+        "\(QueryTextError.shown(test.field.text)) is no bool: expected a comparison behind it")
+    }
+  }
+
+  private func isNil(_ field: TypelessField, _ test: QueryText.Test) -> FilterNode {
+    if case .reference(let reference) = field, !reference.isMultiple {
+      return .field(FieldFilter(reference, .equal([.null])))
+    }
+    let whole = LiteralTest(kind: .isNil, column: test.column)
+    return DynamicFilter(test.field.names, whole, .either)
+      .node(text: "\(test.field.text) == nil")
+  }
+
+  private func node(
+    _ field: TypelessField, _ comparison: QueryText.Comparison, _ literal: QueryText.Literal,
+    _ test: QueryText.Test
+  ) throws(QueryTextError) -> FilterNode {
+    func bound(_ isIncluded: Bool) -> LiteralTest.Bound {
+      LiteralTest.Bound(literal: literal, isIncluded: isIncluded)
+    }
+    switch comparison {
+    case .equal:
+      if literal.value == .null { return isNil(field, test) }
+      return try make(.equal(literal), field, test, [literal])
+    case .notEqual: return .not(try node(field, .equal, literal, test))
+    case .less, .lessOrEqual, .greater, .greaterOrEqual:
+      guard literal.value != .null else {
+        throw QueryTextError(
+          literal.column, "nil is neither less nor greater than anything; expected a constant")
+      }
+      let isIncluded = comparison == .lessOrEqual || comparison == .greaterOrEqual
+      let isUpper = comparison == .less || comparison == .lessOrEqual
+      return try make(
+        isUpper
+          ? .within(lower: nil, upper: bound(isIncluded))
+          : .within(lower: bound(isIncluded), upper: nil), field, test, [literal])
+    }
+  }
+
+  private func text(
+    _ kind: TextTest.Kind, _ literal: QueryText.Literal, ignoresCase: Bool,
+    _ field: TypelessField, _ test: QueryText.Test, reach: DynamicFilter.Reach = .either
+  ) throws(QueryTextError) -> FilterNode {
+    guard case .text(let text) = literal.value else {
+      throw QueryTextError(
+        literal.column, "expected a text in quotes, found \(QueryTextError.shown(literal.source))")
+    }
+    let textTest = TextTest(kind: kind, text: text, ignoresCase: ignoresCase)
+    return try make(.text(textTest), field, test, [literal], reach: reach)
+  }
+
+  /// - Parameter reach: of a field of which it is not known whether it is a list.
+  private func make(
+    _ kind: LiteralTest.Kind, _ field: TypelessField, _ test: QueryText.Test,
+    _ literals: [QueryText.Literal], reach: DynamicFilter.Reach = .either
+  ) throws(QueryTextError) -> FilterNode {
+    let asked = LiteralTest(kind: kind, column: test.column)
+    switch field {
+    case .reference(let reference):
+      guard case .primitive(let primitive) = reference.form.unwrapped.node else {
+        throw QueryTextError(
+          test.field.column, "\(QueryTextError.shown(test.field.text)) cannot be compared")
+      }
+      return .field(
+        FieldFilter(
+          reference,
+          try asked.fieldTest(
+            primitive, isOptional: reference.form.isOptional, test.field.text)))
+    case .other(let names, let kind, let isList):
+      if let kind { try check(literals, kind, test) }
+      let constants = literals.map(\.source).joined(separator: ", ")
+      let text = "\(test.field.text) \(test.word) \(QueryTextError.plain(constants))"
+      return DynamicFilter(names, asked, isList ? .elements : reach).node(text: text)
+    case .record(let fields):
+      throw QueryTextError(
+        test.field.column,
+        "\(QueryTextError.shown(test.field.text)) has fields of its own: expected one of them"
+          + TypelessCollection.listed(fields))
+    }
+  }
+
+  /// Numbers that no key has are compared with numbers.
+  private func check(
+    _ literals: [QueryText.Literal], _ kind: FieldKind, _ test: QueryText.Test
+  ) throws(QueryTextError) {
+    for literal in literals where literal.value != .null {
+      guard DynamicFilter.decimal(literal) != nil else {
+        throw QueryTextError(
+          literal.column,
+          "\(QueryTextError.shown(test.field.text)) is of kind \(kind.name): expected a number, found "
+            + QueryTextError.shown(literal.source))
+      }
+    }
+  }
+
+  private func pair(
+    _ left: TypelessField, _ comparison: QueryText.Comparison, _ right: TypelessField,
+    _ test: QueryText.Test, _ name: QueryText.Name
+  ) throws(QueryTextError) -> FilterNode {
+    guard case .reference(let first) = left, case .reference(let second) = right,
+      !first.isMultiple, !second.isMultiple, first.form.unwrapped == second.form.unwrapped
+    else {
+      throw QueryTextError(
+        name.column,
+        "\(QueryTextError.shown(test.field.text)) and \(QueryTextError.shown(name.text)) are not of one kind: expected such a field, or a constant; texts are in quotes"
+      )
+    }
+    func pair(
+      _ a: FieldReference, _ comparison: PairFilter.Comparison, _ b: FieldReference
+    ) -> FilterNode { .pair(PairFilter(a, comparison, b)) }
+    return switch comparison {
+    case .equal: pair(first, .equal, second)
+    case .notEqual: .not(pair(first, .equal, second))
+    case .less: pair(first, .less, second)
+    case .lessOrEqual: pair(first, .lessOrEqual, second)
+    case .greater: pair(second, .less, first)
+    case .greaterOrEqual: pair(second, .lessOrEqual, first)
+    }
+  }
+
+  // MARK: Orders
+
+  private func orderTerm(_ term: QueryText.Term) throws(QueryTextError) -> OrderTerm {
+    guard case .reference(let reference) = try collection.field(term.field),
+      !reference.isMultiple
+    else {
+      throw QueryTextError(
+        term.field.column,
+        "\(QueryTextError.shown(term.field.text)) has no values that can be put in order")
+    }
+    if term.ignoresCase, reference.form.unwrapped != .primitive(.string) {
+      throw QueryTextError(
+        term.field.column,
+        "\(QueryTextError.shown(term.field.text)) is no text: only texts have case")
+    }
+    return OrderTerm(
+      field: reference, descends: term.descends, ignoresCase: term.ignoresCase)
+  }
+}

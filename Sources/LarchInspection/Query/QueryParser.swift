@@ -1,0 +1,336 @@
+internal import Larch
+
+/// Reads the text of a query, by the grammar in `docs/query-language.md`.
+struct QueryParser {
+  /// Deeper brackets and negations are refused: each takes a part of the stack.
+  static let depthLimit = 100
+  /// Of more tests the planner would take too long.
+  static let testLimit = 1_000
+
+  private let places: [QueryLexer.Place]
+  private var next = 0
+  private var depth = 0
+  private var tests = 0
+
+  /// - Throws: `QueryTextError` for whatever is no query.
+  static func parse(_ text: String) throws(QueryTextError) -> QueryText {
+    var parser = QueryParser(places: try QueryLexer.tokens(of: text))
+    return try parser.query()
+  }
+
+  private init(places: [QueryLexer.Place]) { self.places = places }
+
+  // MARK: Tokens
+
+  /// The last one is `end`, which nothing goes beyond.
+  private var here: QueryLexer.Place { places[next] }
+
+  private var following: QueryLexer.Place { places[min(next + 1, places.count - 1)] }
+
+  private mutating func advance() { if next < places.count - 1 { next += 1 } }
+
+  private func isWord(_ word: String, _ place: QueryLexer.Place) -> Bool {
+    if case .word(let text) = place.token { return text.lowercased() == word }
+    return false
+  }
+
+  private mutating func skip(word: String) -> Bool {
+    guard isWord(word, here) else { return false }
+    advance()
+    return true
+  }
+
+  private mutating func skip(sign: String) -> Bool {
+    guard here.token == .sign(sign) else { return false }
+    advance()
+    return true
+  }
+
+  private mutating func expect(sign: String, _ what: String) throws(QueryTextError) {
+    guard skip(sign: sign) else { throw expected(what) }
+  }
+
+  private func expected(_ what: String) -> QueryTextError {
+    let found = here.token == .end ? "the end" : QueryTextError.shown(here.source)
+    return QueryTextError(here.column, "expected \(what), found \(found)")
+  }
+
+  // MARK: Clauses
+
+  private mutating func query() throws(QueryTextError) -> QueryText {
+    var query = QueryText()
+    if here.token != .end, !beginsClause { query.filter = try any() }
+    if isWord("order", here) {
+      advance()
+      guard skip(word: "by") else { throw expected("by") }
+      repeat { query.order.append(try term()) } while skip(sign: ",")
+    }
+    var seen: Set<String> = []
+    while case .word(let word) = here.token {
+      let clause = word.lowercased()
+      guard clause == "limit" || clause == "offset" else { break }
+      guard seen.insert(clause).inserted else {
+        throw QueryTextError(here.column, "the \(clause) is given twice")
+      }
+      advance()
+      let number = try wholeNumber()
+      if clause == "limit" { query.limit = number } else { query.offset = number }
+    }
+    guard here.token == .end else {
+      let clauses =
+        !seen.isEmpty
+        ? "limit, offset or the end"
+        : query.order.isEmpty
+          ? "and, or, order by, limit, offset or the end" : "a comma, limit, offset or the end"
+      throw expected(clauses)
+    }
+    return query
+  }
+
+  /// Whether the filter is over, or there is none: words that are fields too are told by what
+  /// stands behind them.
+  private var beginsClause: Bool {
+    if isWord("order", here) { return isWord("by", following) }
+    guard isWord("limit", here) || isWord("offset", here) else { return false }
+    if case .literal(.number) = following.token { return true }
+    return false
+  }
+
+  private mutating func term() throws(QueryTextError) -> QueryText.Term {
+    let field = try name()
+    let ignoresCase = try ignoringCase()
+    var descends = false
+    if skip(word: "desc") || skip(word: "descending") {
+      descends = true
+    } else if !skip(word: "asc") {
+      _ = skip(word: "ascending")
+    }
+    return QueryText.Term(field: field, descends: descends, ignoresCase: ignoresCase)
+  }
+
+  private mutating func wholeNumber() throws(QueryTextError) -> Int {
+    guard case .literal(.number(let text)) = here.token, let number = Int(text), number >= 0 else {
+      throw expected("a whole number, 0 or more")
+    }
+    advance()
+    return number
+  }
+
+  // MARK: Conditions
+
+  private mutating func any() throws(QueryTextError) -> QueryText.Condition {
+    var parts = [try all()]
+    while skip(word: "or") { parts.append(try all()) }
+    return parts.count == 1 ? parts[0] : .any(parts)
+  }
+
+  private mutating func all() throws(QueryTextError) -> QueryText.Condition {
+    var parts = [try condition()]
+    while skip(word: "and") { parts.append(try condition()) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func condition() throws(QueryTextError) -> QueryText.Condition {
+    let column = here.column
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= QueryParser.depthLimit else {
+      throw QueryTextError(
+        column, "conditions may lie \(QueryParser.depthLimit) deep in each other at most")
+    }
+    if skip(word: "not") { return .not(try condition()) }
+    if skip(sign: "(") {
+      let inner = try any()
+      try expect(sign: ")", "and, or or a closing bracket")
+      return inner
+    }
+    tests += 1
+    guard tests <= QueryParser.testLimit else {
+      throw QueryTextError(column, "a query has \(QueryParser.testLimit) tests at most")
+    }
+    return try test()
+  }
+
+  private mutating func test() throws(QueryTextError) -> QueryText.Condition {
+    if let literal = literalHere(isOperand: false) {
+      advance()
+      let place = here
+      guard let comparison = comparison(here) else {
+        throw expected("a comparison behind the constant")
+      }
+      advance()
+      let field = try name()
+      return .test(
+        QueryText.Test(
+          field: field, operation: .compare(comparison.turned, literal), column: place.column,
+          word: place.source))
+    }
+    let field = try name()
+    let place = here
+    let isNegated = isWord("not", here)
+    if isNegated { advance() }
+    let word = here.source
+    guard let operation = try operation(isNegated: isNegated, field) else {
+      return .test(
+        QueryText.Test(
+          field: field, operation: .isTrue, column: field.column, word: field.text))
+    }
+    let test = QueryText.Condition.test(
+      QueryText.Test(field: field, operation: operation.0, column: place.column, word: word))
+    return isNegated != operation.isNegated ? .not(test) : test
+  }
+
+  private func comparison(_ place: QueryLexer.Place) -> QueryText.Comparison? {
+    guard case .sign(let sign) = place.token else { return nil }
+    return switch sign {
+    case "=": .equal
+    case "!=": .notEqual
+    case "<": .less
+    case "<=": .lessOrEqual
+    case ">": .greater
+    case ">=": .greaterOrEqual
+    default: nil
+    }
+  }
+
+  private typealias Found = (QueryText.Operation, isNegated: Bool)
+
+  /// Nil where the field stands alone.
+  private mutating func operation(
+    isNegated: Bool, _ field: QueryText.Name
+  ) throws(QueryTextError) -> Found? {
+    if !isNegated, let comparison = comparison(here) {
+      advance()
+      return (try compared(comparison), false)
+    }
+    if case .word(let word) = here.token {
+      switch word.lowercased() {
+      case "in":
+        advance()
+        return (.oneOf(try list()), false)
+      case "between":
+        advance()
+        let lower = try literal()
+        guard skip(word: "and") else { throw expected("and with the upper bound") }
+        return (.between(lower, try literal()), false)
+      case "like":
+        advance()
+        return (try text(.like), false)
+      case "contains":
+        advance()
+        let literal = try literal()
+        return (.contains(literal, ignoresCase: try ignoringCase()), false)
+      case "has":
+        advance()
+        return (.has(try literal()), false)
+      case "begins", "starts", "ends":
+        advance()
+        guard skip(word: "with") else { throw expected("with") }
+        return (try text(word.lowercased() == "ends" ? .hasSuffix : .hasPrefix), false)
+      case "is" where !isNegated:
+        advance()
+        let isNot = skip(word: "not")
+        guard skip(word: "nil") || skip(word: "null") else { throw expected("nil or not nil") }
+        return (.isNil, isNot)
+      case "and", "or", "order", "limit", "offset":
+        if !isNegated { return nil }
+      default: break
+      }
+    }
+    if !isNegated, here.token == .end || here.token == .sign(")") { return nil }
+    let operators =
+      isNegated
+      ? "in, between, like, contains, has, begins with or ends with"
+      : "=, !=, <, <=, >, >=, in, between, like, contains, has, begins with, ends with or is nil"
+    throw expected("\(operators) behind \(QueryTextError.shown(field.text))")
+  }
+
+  private mutating func compared(
+    _ comparison: QueryText.Comparison
+  ) throws(QueryTextError) -> QueryText.Operation {
+    if let literal = literalHere(isOperand: true) {
+      advance()
+      guard try ignoringCase() else { return .compare(comparison, literal) }
+      guard comparison == .equal else {
+        throw QueryTextError(literal.column, "only = and texts can ignore case")
+      }
+      return .equalIgnoringCase(literal)
+    }
+    switch here.token {
+    case .word, .name: return .compareField(comparison, try name())
+    default: throw expected("a constant or a field")
+    }
+  }
+
+  private mutating func text(
+    _ kind: TextTest.Kind
+  ) throws(QueryTextError) -> QueryText.Operation {
+    let literal = try literal()
+    return .text(kind, literal, ignoresCase: try ignoringCase())
+  }
+
+  private mutating func ignoringCase() throws(QueryTextError) -> Bool {
+    guard skip(word: "ignoring") else { return false }
+    guard skip(word: "case") else { throw expected("case") }
+    return true
+  }
+
+  // MARK: Constants and names
+
+  private mutating func list() throws(QueryTextError) -> [QueryText.Literal] {
+    try expect(sign: "(", "an opening bracket")
+    var list: [QueryText.Literal] = []
+    if skip(sign: ")") { return list }
+    repeat { list.append(try literal()) } while skip(sign: ",")
+    try expect(sign: ")", "a comma or a closing bracket")
+    return list
+  }
+
+  private mutating func literal() throws(QueryTextError) -> QueryText.Literal {
+    guard let literal = literalHere(isOperand: true) else {
+      throw expected("a constant: a text in quotes, a number, a date, true, false or nil")
+    }
+    advance()
+    return literal
+  }
+
+  /// The constant that stands here.
+  ///
+  /// - Parameter isOperand: whether it stands behind an operator, where the words for numbers that
+  ///   digits cannot write are none of fields.
+  private func literalHere(isOperand: Bool) -> QueryText.Literal? {
+    let value: QueryText.Literal.Value? =
+      switch here.token {
+      case .literal(let value): value
+      case .word(let word):
+        switch word.lowercased() {
+        case "true": .bool(true)
+        case "false": .bool(false)
+        case "nil", "null": .null
+        case "inf" where isOperand: .number("inf")
+        case "nan" where isOperand: .number("nan")
+        default: nil
+        }
+      default: nil
+      }
+    return value.map { QueryText.Literal(value: $0, column: here.column, source: here.source) }
+  }
+
+  /// Words that stand where a field is expected only by mistake.
+  private static let reserved: Set<String> = ["and", "or", "not", "true", "false", "nil", "null"]
+
+  private mutating func name() throws(QueryTextError) -> QueryText.Name {
+    let column = here.column
+    var names: [String] = []
+    repeat {
+      switch here.token {
+      case .name(let name): names.append(name)
+      case .word(let word) where !(QueryParser.reserved.contains(word.lowercased())):
+        names.append(word)
+      default: throw expected(names.isEmpty ? "a field" : "the name of a field behind the dot")
+      }
+      advance()
+    } while skip(sign: ".")
+    return QueryText.Name(names: names, column: column)
+  }
+}

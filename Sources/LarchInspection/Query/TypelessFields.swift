@@ -1,0 +1,202 @@
+internal import Larch
+
+/// What the catalog and the shapes tell of the fields of a collection.
+struct TypelessFields: Sendable {
+  /// What a query can ask of a field.
+  enum Kind: Sendable {
+    /// Values that keys and orders know.
+    case values(KeyForm.Primitive, isOptional: Bool)
+    /// The same for each element of a list.
+    case elements(KeyForm.Primitive)
+    /// Values of this kind, or of any kind, that only stored records tell.
+    case other(FieldKind?)
+    /// The same for what lies in a list.
+    case otherElements
+    /// A list in some records and one value in others.
+    case mixed
+    /// A value with fields of its own.
+    case record
+  }
+
+  /// The forms that records were written in, the oldest first.
+  let versions: [FieldForm]
+  /// Whether all records have one of these forms.
+  let isProved: Bool
+
+  /// - Parameter isProved: whether the catalog says so; else they are those of some records, and
+  ///   tell no more than names.
+  init(versions: [FieldForm], isProved: Bool) {
+    self.versions = versions
+    self.isProved = isProved
+  }
+
+  // MARK: One field
+
+  /// What is found at a path in one version.
+  private enum Found {
+    case form(FieldForm, isOptional: Bool, isInList: Bool)
+    /// Anything may be there.
+    case open(isInList: Bool)
+    case nothing
+  }
+
+  /// Nil where no record has such a field.
+  func kind(of names: [String]) -> Kind? {
+    var last: (form: FieldForm, isInList: Bool)?
+    var isMixed = false
+    var isOptional = false
+    var isOpen = false
+    for version in versions {
+      switch TypelessFields.find(names, in: version) {
+      case .form(let form, let mayBeNil, let isInList):
+        // Bytes that were written as a list of numbers, or the other way round.
+        if let last, last.form.isList != form.isList { isMixed = true }
+        last = (form, isInList)
+        if mayBeNil { isOptional = true }
+      case .open(let isInList):
+        isOpen = true
+        isOptional = true
+        if isInList { last = last ?? (.unknown, true) }
+      case .nothing: isOptional = true
+      }
+    }
+    guard let last else { return isOpen ? .other(nil) : nil }
+    if isMixed { return .mixed }
+    guard isProved, !isOpen else {
+      if case .record = last.form, !last.isInList { return .record }
+      return last.isInList ? .otherElements : .other(nil)
+    }
+    switch last.form {
+    case .scalar(let kind):
+      if last.isInList { return .otherElements }
+      return KeyForm.Primitive(storedKind: kind).map { .values($0, isOptional: isOptional) }
+        ?? .other(kind)
+    case .list(.scalar(let kind)) where !last.isInList:
+      return KeyForm.Primitive(storedKind: kind).map { .elements($0) } ?? .otherElements
+    case .list: return .otherElements
+    case .record, .map: return last.isInList ? .otherElements : .record
+    case .unknown: return last.isInList ? .otherElements : .other(nil)
+    }
+  }
+
+  /// Whether every record has a value there, in each of the versions.
+  private func isAlwaysPresent(_ names: [String]) -> Bool {
+    guard isProved, !versions.isEmpty else { return false }
+    return versions.allSatisfy { version in
+      if case .form(_, isOptional: false, isInList: false) = TypelessFields.find(names, in: version)
+      {
+        return true
+      }
+      return false
+    }
+  }
+
+  private static func find(_ names: [String], in version: FieldForm) -> Found {
+    var form = version
+    var isOptional = false
+    var isInList = false
+    var rest = names[...]
+    while let name = rest.first {
+      switch form {
+      case .record(let record):
+        rest = rest.dropFirst()
+        guard let field = record.field(name) else {
+          return record.isComplete ? .nothing : .open(isInList: isInList)
+        }
+        form = field.form
+        if field.isOptional { isOptional = true }
+      case .map(let value):
+        rest = rest.dropFirst()
+        form = value
+        isOptional = true
+      case .list(let element):
+        guard !isInList else { return .open(isInList: true) }
+        form = element
+        isInList = true
+      case .unknown: return .open(isInList: isInList)
+      case .scalar: return .nothing
+      }
+    }
+    return .form(form, isOptional: isOptional, isInList: isInList)
+  }
+
+  /// Whether an index surely has the entries that the stored fields of every record say, so that a
+  /// query can be answered from it.
+  ///
+  /// More than that records tell their keys: whoever looks at each record can pass over one that does
+  /// not, but a query asks the index for all of them at once.
+  func prove(_ index: IndexSchema) -> Bool {
+    guard !index.isDecoded, !index.isPartial else { return false }
+    let definition = IndexDefinition(index.definition)
+    let isMarked = definition.hasDefault || definition.hasRename
+    return index.fields.allSatisfy { field in
+      guard let names = field.storedPath, names != ["id"],
+        case .primitive(let primitive) = field.form.unwrapped.node
+      else { return false }
+      switch kind(of: names) {
+      case .values(primitive, _) where !field.isMultiple,
+        .elements(primitive) where field.isMultiple:
+        break
+      // The catalog does not say of which kind the values are: the index does.
+      case .other(nil) where !field.isMultiple, .otherElements where field.isMultiple: break
+      // Nor does a file that was never compared with its types say what is a list.
+      case .other(nil) where !isProved: break
+      default: return false
+      }
+      // Where a record lacks the field, the program may have read another value than nil.
+      let mayBeMissing = !isMarked && (field.isMultiple || field.form.isOptional)
+      return mayBeMissing || isAlwaysPresent(names)
+    }
+  }
+
+  // MARK: All fields
+
+  /// Deeper fields are not listed.
+  private static let depthLimit = 4
+  /// More are not.
+  private static let countLimit = 1_000
+
+  /// The paths of all fields that have names, those of the record first.
+  var paths: [[String]] {
+    var paths: [[String]] = []
+    var seen: Set<[String]> = []
+    var level: [([String], FieldForm)] = versions.map { ([], $0) }
+    for _ in 0..<TypelessFields.depthLimit {
+      var next: [([String], FieldForm)] = []
+      for (path, form) in level {
+        guard let record = form.elementRecord else { continue }
+        for field in record.fields where paths.count < TypelessFields.countLimit {
+          let inner = path + [field.name]
+          if seen.insert(inner).inserted { paths.append(inner) }
+          next.append((inner, field.form))
+        }
+      }
+      level = next
+    }
+    return paths
+  }
+}
+
+extension FieldForm {
+  fileprivate var isList: Bool {
+    if case .list = self { return true }
+    return false
+  }
+
+  /// The fields of the record, or of each record in the list.
+  fileprivate var elementRecord: RecordForm? {
+    switch self {
+    case .record(let record): record
+    case .list(.record(let record)): record
+    case .unknown, .scalar, .list, .map: nil
+    }
+  }
+}
+
+extension KeyForm.Primitive {
+  /// The type whose values are stored as this kind; nil for kinds that no key has.
+  init?(storedKind kind: FieldKind) {
+    guard let found = Self.allCases.first(where: { $0.storedKind == kind }) else { return nil }
+    self = found
+  }
+}

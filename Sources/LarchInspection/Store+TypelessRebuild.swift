@@ -1,0 +1,84 @@
+package import Larch
+
+/// What was rebuilt without the types of the program.
+package struct TypelessRebuild: Sendable {
+  package struct Index: Sendable {
+    package let collection: String
+    package let index: String
+    package let entriesBefore: Int
+    package let entriesAfter: Int
+  }
+
+  /// The indexes that were rebuilt.
+  package fileprivate(set) var rebuilt: [Index] = []
+  /// Those that were left as they are, since only the program can tell all their keys.
+  package fileprivate(set) var left: [(collection: String, index: String)] = []
+}
+
+extension Store {
+  /// Rebuilds each index whose keys the records tell, and both directions of lists
+  /// agree, as ``rebuild()`` does for types.
+  ///
+  /// An index is one transaction: either all its entries are new, or nothing of it has changed.
+  ///
+  /// - Parameter progress: is called before each index with its collection and name.
+  /// - Throws: `.checksumMismatch` for a damaged record, `.uniqueConflict` when two records share a
+  ///   unique value, and what ``write(_:)`` and `progress` throw.
+  /// - Complexity: O(n log n) for each index.
+  package func rebuildWithoutTypes(
+    progress: (_ collection: String, _ index: String) throws -> Void = { _, _ in }
+  ) throws -> TypelessRebuild {
+    try rebuildLists()
+    let catalog = try CatalogLoader.typelessCatalog(of: environment)
+    var result = TypelessRebuild()
+    for collection in catalog.collections {
+      for index in collection.indexes.filter(\.isReady)
+        .sorted(by: { $0.stored.name < $1.stored.name })
+      {
+        let names = (collection: collection.stored.name, index: index.stored.name)
+        try progress(names.collection, names.index)
+        do {
+          guard let counts = try rebuild(index.stored.id, of: collection.number) else {
+            continue
+          }
+          result.rebuilt.append(
+            .init(
+              collection: names.collection, index: names.index, entriesBefore: counts.before,
+              entriesAfter: counts.after))
+        } catch is IndexNeedsType {
+          result.left.append(names)
+        }
+      }
+    }
+    return result
+  }
+
+  /// How many entries there were and are; nil for an index that is gone meanwhile.
+  private func rebuild(
+    _ index: UInt32, of collection: UInt32
+  ) throws -> (before: Int, after: Int)? {
+    try environment.withSteadyHandles { check in
+      let catalog = try CatalogLoader.typelessCatalog(of: environment)
+      guard let collection = catalog.collections.first(where: { $0.number == collection }),
+        let number = collection.indexes.firstIndex(where: { $0.stored.id == index && $0.isReady })
+      else { return nil }
+      let handle = collection.indexes[number]
+      guard !handle.schema.isDecoded else {
+        throw IndexNeedsType(positions: 1 << UInt64(handle.position))
+      }
+      return try write { transaction in
+        try check()
+        return try transaction.storage { lmdb in
+          try catalog.checkGeneration(in: lmdb)
+          let before = try handle.database.statistics(in: lmdb).entries
+          try handle.database.empty(in: lmdb)
+          try IndexBuilder(
+            environment: environment, catalog: catalog, batchSize: 20_000,
+            progress: { _, _, _, _ in }
+          ).build(number, in: collection, in: lmdb)
+          return (before, try handle.database.statistics(in: lmdb).entries)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,255 @@
+internal import Foundation
+internal import Larch
+
+/// One line of an export behind its header.
+enum ExportLine {
+  /// A record of the collection at this place in the header.
+  case record(collection: Int, id: [UInt8], ExportRecord)
+  /// A part of the list of one record of the first end, of the association at this place.
+  case links(association: Int, first: [UInt8], second: [[UInt8]])
+}
+
+/// A record as a line has it, before the shapes are known that it is stored with.
+struct ExportRecord {
+  let node: JSONNode
+  /// Whether it has a shape.
+  let isRecord: Bool
+
+  /// Its bytes as they are stored.
+  func bytes(_ reader: inout RecordTextReader) throws -> [UInt8] {
+    try isRecord ? reader.record(node) : reader.value(node)
+  }
+}
+
+/// Reads an export line by line, and proves that it is whole.
+final class ExportLines {
+  let header: ExportHeader
+  /// How far the file was read, in bytes, and how long it is.
+  var offset: Int { scanner.offset }
+  let size: Int
+  /// The number of the line that was read last.
+  private(set) var line = 0
+
+  private let scanner: JSONElementScanner
+  private var idWriter = KeyWriter()
+  private let places: [String: Int]
+  private let listPlaces: [String: Int]
+  private var recordCounts: [Int]
+  private var linkCounts: [Int]
+  /// The last id of each collection: lines are in the order of ids, so none comes twice.
+  private var lastIDs: [[UInt8]]
+  private var isAtEnd = false
+
+  /// Reads the first line.
+  init(_ source: JSONSource) throws {
+    let bytes = try source.open()
+    size = bytes.count
+    var options = ImportOptions()
+    options.format = .lines
+    // A record takes 64 MiB at most, and its bytes four times as much as text.
+    options.elementSizeLimit = 512 << 20
+    scanner = JSONElementScanner(bytes, options)
+    guard let first = try scanner.next() else {
+      throw LarchError(.truncated, "The file is empty; an export begins with a header.")
+    }
+    line = first.place.line
+    do {
+      header = try ExportHeader(try ExportLines.node(first))
+    } catch let problem as ExportHeader.Problem {
+      throw ExportLines.error(
+        problem.isNewer ? .newerFormat : .invalidJSON, problem.reason, line: first.place.line,
+        problem.detail)
+    }
+    places = Dictionary(
+      uniqueKeysWithValues: header.collections.enumerated().map { ($1.name, $0) })
+    listPlaces = Dictionary(
+      uniqueKeysWithValues: header.associations.enumerated().filter { $1.kind == .links }
+        .map { ($1.key, $0) })
+    recordCounts = Array(repeating: 0, count: header.collections.count)
+    lastIDs = Array(repeating: [], count: header.collections.count)
+    linkCounts = Array(repeating: 0, count: header.associations.count)
+  }
+
+  /// The next line; nil at the end, once the last line has proved that nothing is missing.
+  func next() throws -> ExportLine? {
+    guard let element = try scanner.next() else {
+      guard isAtEnd else {
+        throw ExportLines.error(
+          .truncated, "The export was cut off: its last line, which counts the others, is missing.",
+          line: line)
+      }
+      return nil
+    }
+    line = element.place.line
+    let node = try ExportLines.node(element)
+    guard !isAtEnd else { throw error("Something stands behind the last line of the export.") }
+    guard case .object(let members) = node, let names = node.members else {
+      throw error("A line of an export is an object, in which no name comes twice.")
+    }
+    if let name = names["collection"] { return try record(name, names, count: members.count) }
+    if let key = names["association"] { return try links(key, names, count: members.count) }
+    guard let end = names["end"], members.count == 1 else {
+      throw error("The line is none that an export has.")
+    }
+    try check(end)
+    isAtEnd = true
+    return try next()
+  }
+
+  // MARK: Lines
+
+  private func record(
+    _ name: JSONNode, _ members: [String: JSONNode], count: Int
+  ) throws -> ExportLine {
+    guard let place = name.string.flatMap({ places[$0] }) else {
+      throw error("The header of the export does not have this collection.", name.string)
+    }
+    guard count == 3, let id = members["id"],
+      let node = members["record"] ?? members["value"]
+    else { throw error("A line of a record has `collection`, `id` and `record` or `value`.") }
+    let bytes = try self.id(id, header.collections[place])
+    let isRising = bytes.withUnsafeBytes { bytes in
+      lastIDs[place].withUnsafeBytes { $0.precedes(bytes) }
+    }
+    guard isRising else {
+      throw error("The id is not above that of the line before, or it comes twice.", name.string)
+    }
+    lastIDs[place] = bytes
+    recordCounts[place] += 1
+    return .record(
+      collection: place, id: bytes,
+      ExportRecord(node: node, isRecord: members["record"] != nil))
+  }
+
+  private func links(
+    _ key: JSONNode, _ members: [String: JSONNode], count: Int
+  ) throws -> ExportLine {
+    guard let place = key.string.flatMap({ listPlaces[$0] }) else {
+      throw error("The header of the export does not have this association.", key.string)
+    }
+    let association = header.associations[place]
+    guard count == 3, let first = members["first"], let second = members["second"]?.array,
+      let firstEnd = places[association.first], let secondEnd = places[association.second]
+    else { throw error("A line of a list has `association`, `first` and `second`.") }
+    linkCounts[place] += second.count
+    return .links(
+      association: place, first: try id(first, header.collections[firstEnd]),
+      second: try second.map { try id($0, header.collections[secondEnd]) })
+  }
+
+  private func id(_ node: JSONNode, _ collection: ExportHeader.Collection) throws -> [UInt8] {
+    guard ExportID.write(node, collection.idKind, to: &idWriter) else {
+      throw error("The id is none that the collection can have.", collection.name)
+    }
+    return [UInt8](idWriter.bytes)
+  }
+
+  private func check(_ end: JSONNode) throws {
+    guard let members = end.members, let records = members["records"]?.members,
+      let links = members["links"]?.members
+    else { throw error("The last line of the export does not count the others.") }
+    for (place, collection) in header.collections.enumerated()
+    where records[collection.name]?.integer(Int.self) != recordCounts[place] {
+      throw error(
+        "The export has not as many records as its last line says; a part is missing.",
+        collection.name)
+    }
+    for (place, association) in header.associations.enumerated()
+    where association.kind == .links
+      && links[association.key]?.integer(Int.self) != linkCounts[place]
+    {
+      throw error(
+        "The export has not as many links as its last line says; a part is missing.",
+        association.key)
+    }
+  }
+
+  // MARK: Errors
+
+  private static func node(_ element: ScannedElement) throws -> JSONNode {
+    if let problem = element.problem {
+      throw located(problem, line: element.place.line)
+    }
+    do {
+      return try JSONNode(element.bytes)
+    } catch let problem as JSONNode.Problem {
+      throw error(
+        .invalidJSON, problem.reason, line: element.place.line, "byte \(problem.offset + 1)")
+    }
+  }
+
+  private static func error(
+    _ code: LarchError.Code, _ reason: StaticString, line: Int, _ detail: String? = nil
+  ) -> LarchError {
+    LarchError(code, reason) {
+      $0.detail = "line \(line)" + (detail.map { ", \($0)" } ?? "")
+    }
+  }
+
+  /// An error about the line that was read last.
+  func error(_ reason: StaticString, _ detail: String? = nil) -> LarchError {
+    ExportLines.error(.invalidJSON, reason, line: line, detail)
+  }
+
+  /// An error that came up with a line, with the number of the line in it.
+  static func located(_ error: any Error, line: Int) -> any Error {
+    switch error {
+    case var error as LarchError:
+      let place = "line \(line)"
+      error.context.detail = error.context.detail.map { "\(place), \($0)" } ?? place
+      return error
+    case let problem as RecordTextReader.Problem:
+      return self.error(
+        .invalidJSON, problem.reason, line: line,
+        problem.path.isEmpty ? nil : "field \(problem.path)")
+    default: return error
+    }
+  }
+}
+
+/// Ids as JSON: numbers, and text for what is none.
+enum ExportID {
+  /// The id of stored bytes; nil where they are none of this kind.
+  static func text(of id: UnsafeRawBufferPointer, _ kind: RecordIDKind) -> [UInt8]? {
+    var writer = JSONTextWriter()
+    switch kind {
+    case .assigned, .integer, .unsigned:
+      guard id.count == 8 else { return nil }
+      writer.raw(kind.text(of: id))
+    case .uuid:
+      guard id.count == 16 else { return nil }
+      writer.text(kind.text(of: id))
+    case .string:
+      guard id.count >= 1, id[0] == 1,
+        let text = String(validating: id.dropFirst(), as: UTF8.self)
+      else { return nil }
+      writer.text(text)
+    }
+    return writer.bytes
+  }
+
+  /// Writes the bytes that a record is stored under; false where the JSON is no id of this kind.
+  static func write(
+    _ node: JSONNode, _ kind: RecordIDKind, to writer: inout KeyWriter
+  ) -> Bool {
+    writer.clear()
+    switch kind {
+    case .assigned:
+      guard let number = node.integer(Int64.self), number > 0 else { return false }
+      writer.append(int64: number)
+    case .integer:
+      guard let number = node.integer(Int64.self) else { return false }
+      writer.append(int64: number)
+    case .unsigned:
+      guard let number = node.integer(UInt64.self) else { return false }
+      writer.append(uint64: number)
+    case .uuid:
+      guard let uuid = node.string.flatMap({ UUID(uuidString: $0) }) else { return false }
+      withUnsafeBytes(of: uuid.uuid) { writer.append(uuid: $0) }
+    case .string:
+      guard let text = node.string else { return false }
+      return writer.append(idString: text)
+    }
+    return true
+  }
+}
