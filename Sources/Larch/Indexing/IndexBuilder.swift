@@ -26,7 +26,8 @@ package struct IndexBuilder {
 
   package init(
     environment: LMDBEnvironment, catalog: Catalog, batchSize: Int, generation: Int? = nil,
-    progress: @escaping (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
+    progress:
+      @escaping (_ collection: String, _ index: String, _ done: Int, _ total: Int) throws -> Void
   ) {
     self.environment = environment
     self.catalog = catalog
