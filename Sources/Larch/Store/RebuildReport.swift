@@ -6,10 +6,10 @@
 /// with a type that can read them.
 public struct RebuildReport: Sendable {
   /// One record that is missing in one index.
-  public struct Record: Sendable, Hashable, CustomStringConvertible {
+  public struct MissingRecord: Sendable, Hashable, CustomStringConvertible {
     /// The collection of the record.
     public let collection: String
-    /// The index that lacks it.
+    /// The index in which it is missing.
     public let index: String
     /// The id of the record, as text.
     public let id: String
@@ -23,7 +23,7 @@ public struct RebuildReport: Sendable {
   }
 
   /// The first thousand.
-  public private(set) var records: [Record] = []
+  public private(set) var records: [MissingRecord] = []
   /// How many there are, over all indexes.
   public private(set) var count = 0
 
@@ -34,7 +34,7 @@ public struct RebuildReport: Sendable {
     count += 1
     guard records.count < VerificationReport.faultLimit else { return }
     records.append(
-      Record(
+      MissingRecord(
         collection: error.context.collection ?? "", index: index, id: error.context.id ?? "",
         field: error.context.field))
   }
