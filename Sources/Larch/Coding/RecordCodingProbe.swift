@@ -1,5 +1,6 @@
 /// Coding alone, without a store: for the benchmark that compares it with hand-written code.
 @_spi(Benchmark)
+@_documentation(visibility: private)
 public final class RecordCodingProbe {
   private let coder = RecordCoder(shapes: ShapeTable())
 

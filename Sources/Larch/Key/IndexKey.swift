@@ -88,6 +88,7 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
 ///
 /// An array or a set has an entry for each distinct element; an empty one, or nil in its place,
 /// has none. Together with other fields in one index, it has an entry for each combination.
+@_documentation(visibility: private)
 public protocol IndexableField: SendableMetatype {
   /// The type of one entry: of an element where there are several, of the value in an optional.
   /// Met by Larch; never named by you.

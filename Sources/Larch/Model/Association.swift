@@ -181,6 +181,7 @@ public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
 }
 
 /// How an association finds the records at its other end. Made by Larch.
+@_documentation(visibility: private)
 public struct AssociationRoute: Sendable {
   enum Kind: Sendable {
     /// The owner holds one id.

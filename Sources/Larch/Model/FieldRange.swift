@@ -1,5 +1,6 @@
 /// A range that filters and rules take: `1...5`, `1..<5`, `1...`, `...5` or `..<5`. You never need to
 /// conform to it.
+@_documentation(visibility: private)
 public protocol FieldRange<Bound> {
   /// What lies in the range.
   associatedtype Bound: Comparable
@@ -9,6 +10,7 @@ public protocol FieldRange<Bound> {
 }
 
 /// The bounds of a range in a filter or a rule. You never need one.
+@_documentation(visibility: private)
 public struct FieldBounds<Bound: Comparable> {
   let lower: Bound?
   let upper: Bound?

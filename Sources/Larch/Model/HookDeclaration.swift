@@ -14,6 +14,7 @@ enum HookStep: Int, CaseIterable {
 }
 
 /// A hook that a schema declares. You never need to make one: see ``WillSave``.
+@_documentation(visibility: private)
 public struct _DeclaredHook<R: Record>: Sendable {
   /// Given the record, what is or was stored for the hooks of an update, and the transaction, whose
   /// type lies above this layer.
@@ -29,6 +30,7 @@ public struct _DeclaredHook<R: Record>: Sendable {
 }
 
 /// A line of a schema that is a hook. You never need to conform to it.
+@_documentation(visibility: private)
 public protocol _HookLine: SchemaEntry {
   /// Met by Larch.
   var _declared: _DeclaredHook<R> { get }

@@ -2,6 +2,7 @@
 /// of ids.
 ///
 /// The requirements are met by Larch; neither write nor call them.
+@_documentation(visibility: private)
 public protocol IDReference: IndexableField {
   /// The type of the ids.
   associatedtype _ReferencedID: RecordIdentifier

@@ -1,4 +1,5 @@
 /// A text, or an optional one, as a field in a filter or a rule. You never need to conform to it.
+@_documentation(visibility: private)
 public protocol TextValue: IndexKey, Sendable {
   /// The text. Met by Larch.
   var _text: String? { get }

@@ -2,6 +2,7 @@ public import Foundation
 
 /// A value that can be blank: an optional, a text, a collection, data, an id. You never need to
 /// conform to it.
+@_documentation(visibility: private)
 public protocol PresenceField: SendableMetatype {
   /// Tells whether a value is blank. Met by Larch.
   static var _blankTest: @Sendable (Self) -> Bool { get }
@@ -9,6 +10,7 @@ public protocol PresenceField: SendableMetatype {
 
 /// A value that has a length: a text, a collection, data, or an optional of these. You never need
 /// to conform to it.
+@_documentation(visibility: private)
 public protocol LengthField: SendableMetatype {
   /// The length, or nil for nil. Met by Larch.
   static func _length(_ value: Self) -> Int?

@@ -1,6 +1,7 @@
 /// An array or a set, or an optional of one, as a field in a filter.
 ///
 /// Nil has no elements, so it passes no test of them. You never need to conform to it.
+@_documentation(visibility: private)
 public protocol ElementSequence: SendableMetatype {
   /// What is in it.
   associatedtype Element

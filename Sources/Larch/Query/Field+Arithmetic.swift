@@ -6,6 +6,7 @@
 
 /// A number that filters calculate with: an integer or a floating-point number of the standard
 /// library. You never need to conform to it.
+@_documentation(visibility: private)
 public protocol FieldNumber: IndexKey, Numeric, Sendable {}
 
 extension Int: FieldNumber {}

@@ -1,4 +1,5 @@
 /// An optional as a field in a filter. You never need to conform to it.
+@_documentation(visibility: private)
 public protocol OptionalField: SendableMetatype {
   /// What is in it.
   associatedtype Wrapped

@@ -20,6 +20,7 @@ public struct Filter<Root>: Sendable {
 }
 
 /// What can stand as a condition: a ``Filter``, or a field that is a `Bool`.
+@_documentation(visibility: private)
 public protocol FilterExpression<Root>: Sendable {
   /// What the condition is about.
   associatedtype Root

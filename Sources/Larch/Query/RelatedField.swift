@@ -152,6 +152,7 @@ struct RelatedRecordOrigin: Sendable {
 
 /// An association as filters name it: ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. You
 /// never need to conform to it.
+@_documentation(visibility: private)
 public protocol FilteredAssociation<Owner, Target>: Association {
   /// What stands for the other end: ``RelatedRecords`` or ``RelatedRecord``.
   associatedtype _Related

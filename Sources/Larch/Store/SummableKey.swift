@@ -1,4 +1,5 @@
 /// A number, or an optional number, that can be summed up.
+@_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
   associatedtype Sum
@@ -8,6 +9,7 @@ public protocol SummableKey: IndexKey {
 }
 
 /// A sum that is being made. You never need one.
+@_documentation(visibility: private)
 public struct KeyTotal {
   var whole: Int128 = 0
   var real = 0.0
