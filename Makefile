@@ -20,8 +20,9 @@ test: setup ## Runs the whole test suite, the library optimised
 lint: ## Checks the format and the rules of the house
 	@./Scripts/lint.sh
 
-layers: setup ## Checks that each folder of the library uses only the folders below it
+layers: setup ## Checks that each folder of the library uses only the folders that it may use
 	@./Tests/check-layers.sh
+	@./Tests/check-layers-itself.sh
 
 snippets: setup ## Checks that every example in the documents is part of a running test
 	@./Scripts/snippets.sh

@@ -32,81 +32,56 @@ let package = Package(
       path: "Tests/LarchCrashSupport"),
     // Loaded into that program by the loader, never linked: it takes the place of open and write.
     .target(name: "LarchRecorder", path: "Tests/LarchRecorder"),
-    .testTarget(
-      name: "LarchPowerTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(
-      name: "LarchCrashTests",
-      dependencies: [
-        "Larch", "LarchInspection", "LarchTestSupport", "LarchCrashSupport", "LarchChild",
-      ]),
-    .testTarget(
-      name: "LarchFaultTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(
-      name: "LarchProcessTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(name: "LarchActiveRecordTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchEvolutionTests", dependencies: ["Larch", "LarchTestSupport"],
-      exclude: ["Golden"]),
-    .testTarget(name: "LarchExecutionTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchImportTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(name: "LarchKeyTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchCodingTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchPageTests", dependencies: ["Larch", "LarchTestSupport", "LarchToolKit"]),
-    .testTarget(name: "LarchPlanningTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchLogTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchMemberwiseTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchMigrationTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchOracleTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"],
-      exclude: ["Golden"]),
-    .testTarget(name: "LarchProductTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchHookTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchReaderTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchRelationTests", dependencies: ["Larch", "LarchInspection", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchSpaceTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(
-      name: "LarchDocumentationTests", dependencies: ["Larch", "LarchTestSupport"],
-      exclude: ["Snapshots"]),
-    .testTarget(
-      name: "LarchStoreTests", dependencies: ["Larch", "LarchInspection", "LarchTestSupport"],
-      exclude: ["Golden"]),
-    .testTarget(
-      name: "LarchStressTests",
-      dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "LarchChild"]),
-    .testTarget(name: "LarchValidationTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(name: "LarchWriterTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchTransferTests", dependencies: ["Larch", "LarchInspection", "LarchTestSupport"],
-      exclude: ["Golden"]),
-    .testTarget(
-      name: "LarchToolTests",
-      dependencies: [
-        "Larch", "LarchInspection", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit",
-        "LarchTool",
-      ]),
-    .testTarget(
-      name: "LarchTypelessTests",
-      dependencies: [
-        "Larch", "LarchInspection", "LarchTestSupport", "LarchCrashSupport", "LarchToolKit",
-        "LarchTool",
-      ]),
-    .testTarget(name: "LarchTrackedTests", dependencies: ["Larch", "LarchTestSupport"]),
-    .testTarget(
-      name: "LarchTests", dependencies: ["Larch", "LarchTestSupport", "LarchChild", "CLMDB"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The test targets: what each needs beside the library and its support for tests, and the folder of
+// files that are no sources.
+let child: [Target.Dependency] = ["LarchCrashSupport", "LarchChild"]
+let tool: [Target.Dependency] = [
+  "LarchInspection", "LarchCrashSupport", "LarchToolKit", "LarchTool",
+]
+let tests: [(name: String, needs: [Target.Dependency], files: [String])] = [
+  ("LarchActiveRecordTests", [], []),
+  ("LarchCodingTests", [], []),
+  ("LarchCrashTests", child + ["LarchInspection"], []),
+  ("LarchDocumentationTests", [], ["Snapshots"]),
+  ("LarchEvolutionTests", [], ["Golden"]),
+  ("LarchExecutionTests", [], []),
+  ("LarchFaultTests", child, []),
+  ("LarchHookTests", [], []),
+  ("LarchImportTests", child, []),
+  ("LarchKeyTests", [], []),
+  ("LarchLogTests", [], []),
+  ("LarchMemberwiseTests", [], []),
+  ("LarchMigrationTests", [], []),
+  ("LarchOracleTests", child, ["Golden"]),
+  ("LarchPageTests", ["LarchToolKit"], []),
+  ("LarchPlanningTests", [], []),
+  ("LarchPowerTests", child, []),
+  ("LarchProcessTests", child, []),
+  ("LarchProductTests", [], []),
+  ("LarchQueryTests", [], []),
+  ("LarchReaderTests", [], []),
+  ("LarchRelationTests", ["LarchInspection"], []),
+  ("LarchSpaceTests", child, []),
+  ("LarchStoreTests", ["LarchInspection"], ["Golden"]),
+  ("LarchStressTests", child, []),
+  ("LarchTests", ["LarchChild", "CLMDB"], []),
+  ("LarchToolTests", tool, []),
+  ("LarchTrackedTests", [], []),
+  ("LarchTransferTests", ["LarchInspection"], ["Golden"]),
+  ("LarchTypelessTests", tool, []),
+  ("LarchValidationTests", [], []),
+  ("LarchWriterTests", [], []),
+]
+for test in tests {
+  package.targets.append(
+    .testTarget(
+      name: test.name, dependencies: ["Larch", "LarchTestSupport"] + test.needs,
+      exclude: test.files))
+}
 
 // A change of the library makes every test target compile again, which takes minutes; whoever works on
 // one part names the targets that he needs: LARCH_TESTS=LarchStoreTests,LarchKeyTests.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Larch is one module whose folders are layers (docs/architecture.md). This check keeps them so:
-# each folder is type-checked together with exactly the folders that it may use, so naming a type
-# of any other folder is an error. A new dependency is a visible edit of the list below. What needs no
+# Larch is one module whose folders are layers (docs/architecture.md), and the folders in a layer are
+# its rooms. This check keeps them so: each is type-checked together with exactly the folders that it
+# may use, so naming a type of any other folder is an error. A new dependency is a visible edit of
+# the lists below. Names check only these: `Tests/check-layers.sh Key Store/Files`. What needs no
 # record types is a target of its own, `LarchInspection`: the compiler keeps it above the library.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../Scripts/common.sh"
@@ -26,7 +27,40 @@ ActiveRecord: Support LMDB Pages Key Coding Model Query Planning Catalog Indexin
 Import:       Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
 '
 
-sources=Sources/Larch
+# Rooms of a layer: the rooms of the same layer that it may use, beside what the layer may.
+rooms='
+Store/Associations: Opening Querying Saving Transactions
+Store/AsyncWriting: Opening Transactions
+Store/Deleting: Querying Saving Transactions
+Store/Files: Opening Transactions
+Store/Integrity: Associations Files Opening Transactions
+Store/Migrations: Opening Querying Saving Transactions
+Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
+Store/Querying: Deleting Opening Saving Transactions
+Store/Saving: Associations Deleting Querying Transactions
+Store/Statistics: Opening Transactions
+Store/Transactions: AsyncWriting Opening Querying Saving
+Execution/Filters: Related Rows Running
+Execution/Joins: Filters Related Rows Running Sorting
+Execution/Related: Filters Joins Rows Running Sorting
+Execution/Rows: Filters Related Running Sorting
+Execution/Running: Filters Related Rows Sorting
+Execution/Sorting: Filters Related Rows
+LMDB/Access: Environment
+LMDB/Environment: Access Files Reading Writing
+LMDB/Files: Access Environment
+LMDB/Reading: Access Environment Files
+LMDB/Writing: Access Environment Files Reading
+Query/Fields: Filters Requests
+Query/Filters: Fields
+Query/Requests: Fields Filters
+Model/Associations: Records Schema
+Model/Records: Schema Validation
+Model/Schema: Associations Records Validation
+Model/Validation: Records Schema
+'
+
+sources=${LARCH_LAYERED_SOURCES:-Sources/Larch}
 failures=0
 report() {
   printf 'larch layers: %s\n' "$*" >&2
@@ -71,22 +105,64 @@ fi
 
 swift_files_in() { find "$@" -name '*.swift' | LC_ALL=C sort; }
 
-while IFS=: read -r name uses; do
-  [ -n "$name" ] && [ -d "$sources/$name" ] || continue
+# Type-checks one folder with the folders that it may use.
+check() {
+  local name=$1 uses=$2 used file files=()
   # Bodies are checked in the folder itself only; of the others, what they declare.
-  files=()
   while IFS= read -r file; do files+=(-primary-file "$file"); done \
     < <(swift_files_in "$sources/$name")
-  [ "${#files[@]}" -gt 0 ] || continue
+  [ "${#files[@]}" -gt 0 ] || return 0
   for used in $uses; do
     [ -d "$sources/$used" ] || continue
     while IFS= read -r file; do files+=("$file"); done < <(swift_files_in "$sources/$used")
   done
-  if ! swiftc "${flags[@]}" "${files[@]}" >"$scratch/log" 2>&1; then
-    grep -E 'error:' "$scratch/log" >&2 || cat "$scratch/log" >&2
-    report "$name uses more than it may:$(tr -s " " <<<" ${uses:-nothing}")"
+  local log=$scratch/${name//\//-}.log
+  if ! swiftc "${flags[@]}" "${files[@]}" >"$log" 2>&1; then
+    grep -E 'error:' "$log" >&2 || cat "$log" >&2
+    say "$name uses more than it may:$(tr -s ' ' <<<" ${uses:-nothing}")" >&2
+    : >"$log.failed"
   fi
-done <<<"$layers"
+}
+
+# A layer with rooms is checked room by room, and has no file outside of them.
+has_rooms() { grep -q "^$1/" <<<"$rooms"; }
+checks=$scratch/checks
+while IFS=: read -r name uses; do
+  [ -n "$name" ] && [ -d "$sources/$name" ] || continue
+  has_rooms "$name" || printf '%s:%s\n' "$name" "$uses"
+done <<<"$layers" >"$checks"
+while IFS=: read -r name uses; do
+  [ -n "$name" ] && [ -d "$sources/$name" ] || continue
+  layer=${name%%/*}
+  siblings=$(for room in $uses; do printf ' %s' "$layer/$room"; done)
+  printf '%s:%s%s\n' "$name" "$(grep "^$layer:" <<<"$layers" | cut -d: -f2-)" "$siblings"
+done <<<"$rooms" >>"$checks"
+for layer in $(cut -d/ -f1 <<<"$rooms" | sort -u); do
+  for file in "$sources/$layer"/*.swift; do
+    [ -e "$file" ] && report "$file lies in no room"
+  done
+  for folder in "$sources/$layer"/*/; do
+    [ -d "$folder" ] || continue
+    name=$layer/$(basename "$folder")
+    grep -q "^$name:" <<<"$rooms" || report "the room $name is not in the list of rooms"
+  done
+done
+
+if [ $# -gt 0 ]; then
+  for name in "$@"; do
+    grep -E "^$name(/[^:]*)?:" "$checks" || fail "there is no layer or room $name"
+  done >"$scratch/wanted"
+  mv "$scratch/wanted" "$checks"
+fi
+# Two at a time: each is one thread.
+run_every_second() {
+  awk -v first="$1" 'NR % 2 == first' "$checks" |
+    while IFS=: read -r name uses; do check "$name" "$uses"; done
+}
+run_every_second 0 &
+run_every_second 1
+wait
+failures=$((failures + $(find "$scratch" -name '*.failed' | wc -l)))
 
 # C comes in through one door, and the call that destroys data in duplicate-sorted databases
 # (docs/decisions/0003-entry-layout.md) is not made anywhere.

@@ -66,12 +66,12 @@ struct RebuildTests {
       let ids = try store.fetch(Entry.all).filter { $0.number == 3 }.map(\.id)
       #expect(try store.ids(query) == ids, "after \(count)")
       var entry = Entry(number: 3, text: "new")
-      try await store.save(&entry)
+      try await entry.save(in: store)
       #expect(try store.ids(query) == ids + [entry.id], "after \(count)")
       try await store.rebuild()
       #expect(try store.explain(query).hasPrefix("index number"))
       #expect(try store.ids(query) == ids + [entry.id])
-      #expect(try store.find(Entry.self, by: \.text, "new")?.id == entry.id)
+      #expect(try store.find(Entry.self, by: \.text, equals: "new")?.id == entry.id)
       #expect(try await store.verify().isClean)
     }
   }
