@@ -81,16 +81,22 @@ struct StaleHolderTests {
   @Test("Without blocking the thread")
   func asynchronous() async throws {
     let (store, users) = try StaleHolderTests.store()
-    var circle = Circle(name: "a")
-    try await store.save(&circle)
-    try await store.add(users[0], to: &circle, Circle.users)
-    try await store.add(users[1].id, to: &circle, Circle.users)
-    #expect(circle.userIDs == [users[0].id, users[1].id])
-    try await store.remove(users[0], from: &circle, Circle.users)
-    #expect(circle.userIDs == [users[1].id])
-    try await store.replace(Circle.users, of: &circle, with: [users[2].id])
+    let saved = try await store.write { tx in
+      var circle = Circle(name: "a")
+      try tx.save(&circle)
+      try tx.add(users[0], to: &circle, Circle.users)
+      try tx.add(users[1].id, to: &circle, Circle.users)
+      return circle
+    }
+    #expect(saved.userIDs == [users[0].id, users[1].id])
+    let circle = try await store.write { tx in
+      var circle = saved
+      try tx.remove(users[0], from: &circle, Circle.users)
+      try tx.replace(Circle.users, of: &circle, with: [users[2].id])
+      try tx.save(&circle)
+      return circle
+    }
     #expect(circle.userIDs == [users[2].id])
-    try await store.save(&circle)
     let count = try store.count(circle.related(Circle.users))
     #expect(count == 1)
   }
