@@ -68,9 +68,12 @@ import Testing
         Issue.record("a link from \(id) to \(other)")
       }
     }
-    let faults = try store.verifyWithoutTypes().report.faults
+    // By its types the store has a handle of the lists, which is void now.
+    let untyped = try Store(at: store.path, options: store.options)
+    defer { untyped.close() }
+    let faults = try untyped.verifyWithoutTypes().report.faults
     #expect(faults.map(\.kind) == [.page])
-    #expect(faults.map(\.association) == [lists(in: store)])
+    #expect(faults.map(\.association) == [lists(in: untyped)])
   }
 
   private func lists(in store: Store) -> String? {
