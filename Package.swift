@@ -66,6 +66,7 @@ let package = Package(
     .testTarget(name: "LarchQueryTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchHookTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchReaderTests", dependencies: ["Larch", "LarchTestSupport"]),
+    .testTarget(name: "LarchRuntimeTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(name: "LarchRelationTests", dependencies: ["Larch", "LarchTestSupport"]),
     .testTarget(
       name: "LarchSpaceTests",

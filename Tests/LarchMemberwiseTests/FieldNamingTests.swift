@@ -180,24 +180,24 @@ extension NamingSamples {
     @Test("Property names and written names are told apart")
     func renamed() {
       #expect(
-        CodingKeysProbe.keys(of: Renamed.self)?.cases == [
+        TypeProbe.keys(of: Renamed.self)?.cases == [
           .init(propertyName: "surname", codingName: "last_name"),
           .init(propertyName: "place", codingName: "where"),
           .init(propertyName: "swapped", codingName: "other"),
           .init(propertyName: "other", codingName: "swapped"),
         ])
-      #expect(CodingKeysProbe.keys(of: Single.self)?.cases.map(\.propertyName) == ["only"])
-      #expect(CodingKeysProbe.keys(of: Generic<Doc>.self)?.cases.count == 2)
+      #expect(TypeProbe.keys(of: Single.self)?.cases.map(\.propertyName) == ["only"])
+      #expect(TypeProbe.keys(of: Generic<Doc>.self)?.cases.count == 2)
     }
 
     @Test("Types without one set of plain keys have none")
     func without() {
-      #expect(CodingKeysProbe.keys(of: Int.self) == nil)
-      #expect(CodingKeysProbe.keys(of: [Doc].self) == nil)
-      #expect(CodingKeysProbe.keys(of: Level.self) == nil)
-      #expect(CodingKeysProbe.keys(of: DynamicKeys.self) == nil)
-      #expect(CodingKeysProbe.keys(of: TwoKeys.self) == nil)
-      #expect(CodingKeysProbe.keys(of: Clashing.self) == nil)
+      #expect(TypeProbe.keys(of: Int.self) == nil)
+      #expect(TypeProbe.keys(of: [Doc].self) == nil)
+      #expect(TypeProbe.keys(of: Level.self) == nil)
+      #expect(TypeProbe.keys(of: DynamicKeys.self) == nil)
+      #expect(TypeProbe.keys(of: TwoKeys.self) == nil)
+      #expect(TypeProbe.keys(of: Clashing.self) == nil)
     }
   }
 }

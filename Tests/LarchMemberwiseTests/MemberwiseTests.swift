@@ -29,7 +29,7 @@ final class MemberwiseHarness: MemberwiseReference {
   func encode<Value: MemberwiseCoded>(
     _ value: Value, _ codec: MemberwiseCodec
   ) throws -> [UInt8] {
-    var output = MemberwiseOutput(capacity: 16)
+    var output = RecordOutput(capacity: 16)
     defer { output.deallocate() }
     let isWritten = withUnsafePointer(to: value) {
       codec.encode(UnsafeRawPointer($0), to: &output)

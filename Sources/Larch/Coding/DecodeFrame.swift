@@ -5,13 +5,13 @@ struct DecodeState {
   /// The frame of the innermost value, `frames - 1` when idle.
   var current: UnsafeMutablePointer<DecodeFrame>
   /// 256 times an unresolved entry.
-  let noEntries: UnsafeMutablePointer<DecodeEntry>
+  let noEntries: UnsafeMutablePointer<FieldPlace>
   /// Stands for no cache at all; never read or written.
   let noCache: UnsafeMutablePointer<DecodeCache>
   /// Frames beside the stack that are in use.
   var extraCount = 0
-  // Nil only before: no frame is given out until then, whatever the data is.
-  unowned(unsafe) var coder: RecordCoder! = nil
+  // The coder gives the state back before it is gone.
+  unowned(unsafe) var coder: RecordCoder?
   /// Kept with the frames that they belong to.
   let containers = Unmanaged.passRetained(ImmortalContainers())
 }
@@ -42,7 +42,7 @@ struct DecodeFrame {
   /// Where the plan for it is remembered.
   var cache: UnsafeMutablePointer<DecodeCache>
   /// Of a record: by key byte; nothing resolved for other values.
-  var entries: UnsafeMutablePointer<DecodeEntry>
+  var entries: UnsafeMutablePointer<FieldPlace>
   var plan: UnsafeMutablePointer<DecodePlan.Hot>?
   /// Of a list or map: kind and number of the elements, where they start.
   var elementKind: UInt8 = 0
@@ -83,24 +83,24 @@ extension UnsafeMutablePointer<DecodeFrame> {
   // MARK: Fields of a record
 
   @inline(__always)
-  func entry<Key: CodingKey>(_ key: Key) -> UnsafeMutablePointer<DecodeEntry> {
+  func entry<Key: CodingKey>(_ key: Key) -> UnsafeMutablePointer<FieldPlace> {
     if MemoryLayout<Key>.size == 1 {
       // Of one byte, as was just asked; any byte is a `UInt8`.
       let byte = unsafeBitCast(key, to: UInt8.self)
       let entry = pointee.entries + Int(byte)
-      if entry.pointee.kind != DecodeEntry.unresolved { return entry }
+      if entry.pointee.kind != FieldPlace.unresolved { return entry }
       return resolve(key.stringValue, byte: Int(byte))
     }
     return resolve(key.stringValue, byte: -1)
   }
 
   @inline(never)
-  private func resolve(_ name: String, byte: Int) -> UnsafeMutablePointer<DecodeEntry> {
+  private func resolve(_ name: String, byte: Int) -> UnsafeMutablePointer<FieldPlace> {
     guard pointee.mode == .record, let plan = pointee.plan else {
       return pointee.state.pointee.noEntries
     }
     guard let slot = plan.pointee.owner.slot(of: name) else {
-      if byte >= 0 { pointee.entries[byte].kind = DecodeEntry.missing }
+      if byte >= 0 { pointee.entries[byte].kind = FieldPlace.missing }
       return pointee.state.pointee.noEntries
     }
     let entry = plan.pointee.fieldEntries + slot
@@ -109,19 +109,19 @@ extension UnsafeMutablePointer<DecodeFrame> {
   }
 
   @inline(__always)
-  func isPresent(_ entry: UnsafeMutablePointer<DecodeEntry>) -> Bool {
+  func isPresent(_ entry: UnsafeMutablePointer<FieldPlace>) -> Bool {
     pointee.base.load(fromByteOffset: Int(entry.pointee.maskOffset), as: UInt8.self)
       & entry.pointee.bit != 0
   }
 
   @inline(__always)
-  func load<V: BitwiseCopyable>(_ entry: UnsafeMutablePointer<DecodeEntry>, as type: V.Type) -> V {
+  func load<V: BitwiseCopyable>(_ entry: UnsafeMutablePointer<FieldPlace>, as type: V.Type) -> V {
     pointee.base.loadUnaligned(fromByteOffset: Int(entry.pointee.offset), as: type)
   }
 
   /// The bytes of a variable field.
   @inline(__always)
-  func bytes(_ entry: UnsafeMutablePointer<DecodeEntry>) throws -> UnsafeRawBufferPointer {
+  func bytes(_ entry: UnsafeMutablePointer<FieldPlace>) throws -> UnsafeRawBufferPointer {
     guard let plan = pointee.plan else { throw ByteReader.damaged() }
     let base = pointee.base
     let start: Int

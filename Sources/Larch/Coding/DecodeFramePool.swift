@@ -1,20 +1,17 @@
 /// The frames of coders that are gone, for reading: never freed, for the same reason as those for
 /// writing.
 enum DecodeFramePool {
-  private struct Box: @unchecked Sendable {
-    // Only one coder has it at a time: it is here, or it was taken.
-    let state: UnsafeMutablePointer<DecodeState>
-    let extraFrames: [DecodeFramePointer]
-  }
-
-  private static let pool = Locked<[Box]>([])
-
   /// A state, and the frames beside the stack that were made for it.
-  static func take() -> (UnsafeMutablePointer<DecodeState>, [DecodeFramePointer]) {
-    if let box = pool.withLock({ $0.popLast() }) { return (box.state, box.extraFrames) }
+  typealias Frames = (state: UnsafeMutablePointer<DecodeState>, extra: [DecodeFramePointer])
+
+  private static let pool = Pool<Frames>()
+
+  static func take() -> Frames { pool.take(make) }
+
+  private static func make() -> Frames {
     let state = UnsafeMutablePointer<DecodeState>.allocate(capacity: 1)
-    let noEntries = UnsafeMutablePointer<DecodeEntry>.allocate(capacity: 256)
-    noEntries.initialize(repeating: DecodeEntry(kind: DecodeEntry.unresolved), count: 256)
+    let noEntries = UnsafeMutablePointer<FieldPlace>.allocate(capacity: 256)
+    noEntries.initialize(repeating: FieldPlace(kind: FieldPlace.unresolved), count: 256)
     let noCache = UnsafeMutablePointer<DecodeCache>.allocate(capacity: 1)
     noCache.initialize(to: DecodeCache())
     let frames =
@@ -48,7 +45,6 @@ enum DecodeFramePool {
     back state: UnsafeMutablePointer<DecodeState>, _ extraFrames: [DecodeFramePointer]
   ) {
     state.pointee.coder = nil
-    let box = Box(state: state, extraFrames: extraFrames)
-    pool.withLock { $0.append(box) }
+    pool.give(back: (state, extraFrames))
   }
 }

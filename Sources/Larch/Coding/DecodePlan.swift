@@ -10,13 +10,11 @@ final class DecodePlan {
   struct Hot {
     let identity: Identity
     /// By key byte, filled when a key is met first.
-    let entries: UnsafeMutablePointer<DecodeEntry>
+    let entries: UnsafeMutablePointer<FieldPlace>
     /// By slot.
-    let fieldEntries: UnsafeMutablePointer<DecodeEntry>
+    let fieldEntries: UnsafeMutablePointer<FieldPlace>
     let caches: UnsafeMutablePointer<DecodeCache>
-    let boxes: UnsafeMutablePointer<Unmanaged<AnyObject>?>
-    /// The same as immortal references, where `ReturnedContainer` is trusted; then there are no
-    /// boxes.
+    /// The container at each depth as an immortal reference, where `ReturnedContainer` is trusted.
     let references: UnsafeMutablePointer<UnsafeRawPointer?>
     let slotsEnd: Int
     let isWide: Bool
@@ -33,30 +31,15 @@ final class DecodePlan {
     self.aliases = aliases
     declared = defaults
     let isWide = identity.header & RecordFormat.wideBit != 0
-    let entries = UnsafeMutablePointer<DecodeEntry>.allocate(capacity: 256)
-    entries.initialize(repeating: DecodeEntry(kind: DecodeEntry.unresolved), count: 256)
+    let entries = UnsafeMutablePointer<FieldPlace>.allocate(capacity: 256)
+    entries.initialize(repeating: FieldPlace(kind: FieldPlace.unresolved), count: 256)
     let count = shape.fields.count
-    let fieldEntries = UnsafeMutablePointer<DecodeEntry>.allocate(capacity: max(count, 1))
+    let fieldEntries = UnsafeMutablePointer<FieldPlace>.allocate(capacity: max(count, 1))
     for slot in 0..<count {
-      let layout = shape.layouts[slot]
-      var entry = DecodeEntry(kind: layout.kind)
-      entry.slot = UInt16(slot)
-      entry.fieldKind = shape.fields[slot].kind
-      entry.width = layout.width
-      entry.maskOffset = UInt16(2 + slot >> 3)
-      entry.bit = 1 << UInt8(slot & 7)
-      entry.offset = isWide ? layout.wideOffset : layout.offset
-      if layout.previousVariable >= 0 {
-        let previous = shape.layouts[Int(layout.previousVariable)]
-        entry.previousEnd = isWide ? previous.wideOffset : previous.offset
-      }
-      (fieldEntries + slot).initialize(to: entry)
+      (fieldEntries + slot).initialize(to: FieldPlace(slot, in: shape, isWide: isWide))
     }
     let caches = UnsafeMutablePointer<DecodeCache>.allocate(capacity: max(count, 1))
     caches.initialize(repeating: DecodeCache(), count: max(count, 1))
-    let boxes = UnsafeMutablePointer<Unmanaged<AnyObject>?>.allocate(
-      capacity: RecordFormat.depthLimit)
-    boxes.initialize(repeating: nil, count: RecordFormat.depthLimit)
     let references = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(
       capacity: RecordFormat.depthLimit)
     references.initialize(repeating: nil, count: RecordFormat.depthLimit)
@@ -64,14 +47,12 @@ final class DecodePlan {
     hot.initialize(
       to: Hot(
         identity: identity, entries: entries, fieldEntries: fieldEntries, caches: caches,
-        boxes: boxes, references: references,
+        references: references,
         slotsEnd: isWide ? shape.wideSlotsEnd : shape.slotsEnd, isWide: isWide,
         owner: self))
   }
 
   deinit {
-    for depth in 0..<RecordFormat.depthLimit { hot.pointee.boxes[depth]?.release() }
-    hot.pointee.boxes.deallocate()
     hot.pointee.references.deallocate()
     hot.pointee.caches.deallocate()
     hot.pointee.fieldEntries.deallocate()
@@ -101,29 +82,6 @@ final class DecodePlan {
   func names(of field: String) -> [String] {
     [field] + aliases.filter { $0.value.contains(field) && shape.slot(of: $0.key) == nil }.keys
   }
-}
-
-/// Where the field of a key is in a record.
-struct DecodeEntry {
-  /// The key was not met yet.
-  static let unresolved: UInt8 = 0xFF
-  /// The shape has no such field.
-  static let missing: UInt8 = 0xFE
-
-  var kind: UInt8
-  var bit: UInt8 = 0
-  var maskOffset: UInt16 = 0
-  var offset: UInt32 = 0
-  /// Where the end of the variable field before this one is stored, 0 when there is none.
-  var previousEnd: UInt32 = 0
-  var slot: UInt16 = 0
-  /// The same as `kind` for a field that is there, without the way from number to case.
-  var fieldKind = FieldKind.bool
-  var width: UInt8 = 0
-
-  /// The field is of a kind that its value can be read from at once.
-  @inline(__always)
-  var isKnown: Bool { kind < DecodeEntry.missing && kind != FieldKind.tagged.rawValue }
 }
 
 /// Per slot: the type that was read there last, how, and its plan if it is a record too.

@@ -32,7 +32,7 @@ extension EncodeFramePointer {
       add(value, kind)
     } else {
       pointee.elementKind = kind.rawValue
-      pointee.state.pointee.append(fixed: value)
+      pointee.state.pointee.output.append(fixed: value)
     }
   }
 
@@ -59,7 +59,7 @@ extension EncodeFramePointer {
     case EncodeFrame.elementSlot: sink.add(bytes, kind)
     case EncodeFrame.detachedSlot, EncodeFrame.treeSlot:
       pointee.elementKind = kind.rawValue
-      pointee.state.pointee.append(bytes)
+      pointee.state.pointee.output.append(bytes)
     default: sink.put(bytes, kind, slot: slot)
     }
   }
@@ -114,21 +114,21 @@ extension EncodeFramePointer {
   private func writeArray<T>(_ value: T, _ strategy: EncodePlan.Strategy) {
     let state = pointee.state
     func packed<E: BitwiseCopyable>(_ array: [E], _ kind: FieldKind) {
-      state.pointee.append(array.isEmpty ? 0 : kind.rawValue)
-      state.pointee.append(varint: array.count)
-      array.withUnsafeBytes { state.pointee.append($0) }
+      state.pointee.output.append(array.isEmpty ? 0 : kind.rawValue)
+      state.pointee.output.append(varint: array.count)
+      array.withUnsafeBytes { state.pointee.output.append($0) }
     }
     switch strategy {
     case .ints: packed(Leaf.bits(value, as: [Int].self), .int64)
     case .doubles: packed(Leaf.bits(value, as: [Double].self), .double)
     default:
       let array = Leaf.bits(value, as: [String].self)
-      state.pointee.append(array.isEmpty ? 0 : FieldKind.string.rawValue)
-      state.pointee.append(varint: array.count)
+      state.pointee.output.append(array.isEmpty ? 0 : FieldKind.string.rawValue)
+      state.pointee.output.append(varint: array.count)
       for text in array {
         Leaf.withUTF8(text) {
-          state.pointee.append(varint: $0.count)
-          state.pointee.append($0)
+          state.pointee.output.append(varint: $0.count)
+          state.pointee.output.append($0)
         }
       }
     }
@@ -151,10 +151,10 @@ extension EncodeFramePointer {
         return beginVariable(kind, slot: slot) ? -1 : nil
       }
       guard beginVariable(.tagged, slot: slot) else { return nil }
-      state.pointee.append(kind.rawValue)
+      state.pointee.output.append(kind.rawValue)
     }
     let offset = state.pointee.end
-    state.pointee.append(fixed: UInt32(0))
+    state.pointee.output.append(fixed: UInt32(0))
     return offset
   }
 
@@ -195,16 +195,9 @@ extension EncodeFramePointer {
       pointee.mode != .record
     else { return beginOtherRecord(keyType) }
     guard beginLong(.record) else { return false }
-    let state = pointee.state
-    let isWide = version.pointee.slotsEnd > RecordFormat.narrowLimit
-    let length = isWide ? version.pointee.wideSlotsEnd : version.pointee.slotsEnd
-    state.pointee.reserve(length)
-    let record = state.pointee.base + pointee.start
-    record.initializeMemory(as: UInt8.self, repeating: 0, count: length)
-    record.storeBytes(
-      of: isWide ? version.pointee.header | RecordFormat.wideBit : version.pointee.header,
-      as: UInt16.self)
-    state.pointee.end = pointee.start &+ length
+    let isWide = pointee.state.pointee.output.beginRecord(
+      version.pointee.header, slotsEnd: version.pointee.slotsEnd,
+      wideSlotsEnd: version.pointee.wideSlotsEnd)
     pointee.mode = .record
     pointee.wide = isWide
     pointee.version = version
@@ -233,7 +226,7 @@ extension EncodeFramePointer {
     pointee.elementKind = 0
     pointee.count = 0
     pointee.mode = isMap ? .map : .list
-    pointee.state.pointee.append(fixed: UInt16(0))
+    pointee.state.pointee.output.append(fixed: UInt16(0))
     return true
   }
 
@@ -366,17 +359,7 @@ extension EncodeFramePointer {
     if pointee.count < 0x80 {
       list.storeBytes(of: UInt8(pointee.count), toByteOffset: 1, as: UInt8.self)
     } else {
-      var bytes = 1
-      var rest = pointee.count >> 7
-      while rest > 0 {
-        bytes += 1
-        rest >>= 7
-      }
-      state.pointee.insertRoom(bytes - 1, at: pointee.start + 2)
-      let end = state.pointee.end
-      state.pointee.end = pointee.start + 1
-      state.pointee.append(varint: pointee.count)
-      state.pointee.end = end
+      state.pointee.output.insert(varint: pointee.count, at: pointee.start + 1, replacing: 1)
     }
     if pointee.sinkSlot <= EncodeFrame.detachedSlot {
       pointee.elementKind =

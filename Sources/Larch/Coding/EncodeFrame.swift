@@ -1,9 +1,6 @@
-/// The buffer that a coder writes into, and where it is. One for each coder, reused for every record.
+/// What a coder writes into, and where it is. One for each coder, reused for every record.
 struct EncodeState {
-  var base: UnsafeMutableRawPointer
-  /// Bytes written.
-  var end = 0
-  var capacity: Int
+  var output: RecordOutput
   /// `RecordFormat.depthLimit` frames, one for each value that is being written inside another, and
   /// one below them for whoever wants the first value.
   let frames: UnsafeMutablePointer<EncodeFrame>
@@ -13,65 +10,20 @@ struct EncodeState {
   let noSlots: UnsafeMutablePointer<UInt16>
   /// Containers of trees between the frames; they count for the depth.
   var treeLevels = 0
-  /// Set while a coder has this state.
-  // Nil only before: no frame is given out until then, whatever the data is.
-  unowned(unsafe) var coder: RecordCoder! = nil
+  /// The coder that has this state; nil in the pool.
+  // The coder gives the state back before it is gone.
+  unowned(unsafe) var coder: RecordCoder?
   /// Kept with the frames that they belong to.
   let containers = Unmanaged.passRetained(ImmortalContainers())
 
   @inline(__always)
-  mutating func reserve(_ count: Int) {
-    if capacity &- end < count { grow(count) }
-  }
+  var base: UnsafeMutableRawPointer { output.base }
 
-  @inline(never)
-  private mutating func grow(_ count: Int) {
-    let wanted = max(capacity * 2, end + count)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
-    larger.copyMemory(from: base, byteCount: end)
-    base.deallocate()
-    base = larger
-    capacity = wanted
-  }
-
+  /// Bytes written.
   @inline(__always)
-  mutating func append(_ byte: UInt8) {
-    reserve(1)
-    base.storeBytes(of: byte, toByteOffset: end, as: UInt8.self)
-    end &+= 1
-  }
-
-  @inline(__always)
-  mutating func append<V: BitwiseCopyable>(fixed value: V) {
-    reserve(MemoryLayout<V>.size)
-    base.storeBytes(of: value, toByteOffset: end, as: V.self)
-    end &+= MemoryLayout<V>.size
-  }
-
-  @inline(__always)
-  mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    reserve(bytes.count)
-    if let source = bytes.baseAddress {
-      (base + end).copyMemory(from: source, byteCount: bytes.count)
-    }
-    end &+= bytes.count
-  }
-
-  @inline(__always)
-  mutating func append(varint value: Int) {
-    var rest = UInt32(truncatingIfNeeded: value)
-    while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    append(UInt8(truncatingIfNeeded: rest))
-  }
-
-  /// Makes room for `count` bytes at `offset` by moving what follows.
-  mutating func insertRoom(_ count: Int, at offset: Int) {
-    reserve(count)
-    (base + offset + count).copyMemory(from: base + offset, byteCount: end - offset)
-    end += count
+  var end: Int {
+    get { output.count }
+    set { output.count = newValue }
   }
 }
 
@@ -167,34 +119,34 @@ extension UnsafeMutablePointer<EncodeFrame> {
     guard pointee.layouts[slot].kind == kind.rawValue, slot > pointee.lastVariable else {
       return putOther(bytes, kind, slot: slot)
     }
-    pointee.state.pointee.append(bytes)
+    pointee.state.pointee.output.append(bytes)
     endVariable(slot: slot)
   }
 
   @inline(never)
   private func putOther<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind, slot: Int) {
     guard beginTagged(kind, slot: slot) else { return }
-    pointee.state.pointee.append(fixed: value)
+    pointee.state.pointee.output.append(fixed: value)
     endVariable(slot: slot)
   }
 
   @inline(never)
   private func putOther(_ bytes: UnsafeRawBufferPointer, _ kind: FieldKind, slot: Int) {
     guard beginTagged(kind, slot: slot) else { return }
-    pointee.state.pointee.append(varint: bytes.count)
-    pointee.state.pointee.append(bytes)
+    pointee.state.pointee.output.append(varint: bytes.count)
+    pointee.state.pointee.output.append(bytes)
     endVariable(slot: slot)
   }
 
   func putNull(slot: Int) {
     guard beginVariable(.tagged, slot: slot) else { return }
-    pointee.state.pointee.append(0)
+    pointee.state.pointee.output.append(0)
     endVariable(slot: slot)
   }
 
   private func beginTagged(_ kind: FieldKind, slot: Int) -> Bool {
     guard beginVariable(.tagged, slot: slot) else { return false }
-    pointee.state.pointee.append(kind.rawValue)
+    pointee.state.pointee.output.append(kind.rawValue)
     return true
   }
 
@@ -231,28 +183,14 @@ extension UnsafeMutablePointer<EncodeFrame> {
     pointee.variableCount &+= 1
   }
 
-  /// Turns what was written so far into a wide record: slots grow, the heap moves.
+  /// Turns what was written so far into a wide record.
   @inline(never)
   private func widen() {
     guard let version = pointee.version else { return }
-    let state = pointee.state
-    let growth = version.pointee.wideSlotsEnd - version.pointee.slotsEnd
-    state.pointee.insertRoom(growth, at: pointee.start + version.pointee.slotsEnd)
-    let record = state.pointee.base + pointee.start
-    // From the last slot to the first, since each moves up.
-    for slot in stride(from: version.pointee.fieldCount - 1, through: 0, by: -1) {
-      let layout = pointee.layouts[slot]
-      let (old, new) = (Int(layout.offset), Int(layout.wideOffset))
-      if layout.width > 0 {
-        (record + new).copyMemory(from: record + old, byteCount: Int(layout.width))
-      } else {
-        let end = record.loadUnaligned(fromByteOffset: old, as: UInt16.self)
-        record.storeBytes(
-          of: end == 0 ? 0 : UInt32(end) + UInt32(growth), toByteOffset: new, as: UInt32.self)
-      }
-    }
+    pointee.state.pointee.output.widenRecord(
+      at: pointee.start, version.pointee.layouts, fieldCount: version.pointee.fieldCount,
+      slotsEnd: version.pointee.slotsEnd, wideSlotsEnd: version.pointee.wideSlotsEnd)
     pointee.wide = true
-    record.storeBytes(of: version.pointee.header | RecordFormat.wideBit, as: UInt16.self)
   }
 
   // MARK: Elements of a list and values of a map
@@ -260,15 +198,15 @@ extension UnsafeMutablePointer<EncodeFrame> {
   @inline(__always)
   func add<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind) {
     guard beginElement(kind.rawValue) else { return }
-    pointee.state.pointee.append(fixed: value)
+    pointee.state.pointee.output.append(fixed: value)
     pointee.count &+= 1
   }
 
   @inline(__always)
   func add(_ bytes: UnsafeRawBufferPointer, _ kind: FieldKind) {
     guard beginElement(kind.rawValue) else { return }
-    pointee.state.pointee.append(varint: bytes.count)
-    pointee.state.pointee.append(bytes)
+    pointee.state.pointee.output.append(varint: bytes.count)
+    pointee.state.pointee.output.append(bytes)
     pointee.count &+= 1
   }
 
@@ -292,7 +230,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
     } else if pointee.elementKind != tagged {
       tagElements()
     }
-    if pointee.elementKind == tagged { pointee.state.pointee.append(kind) }
+    if pointee.elementKind == tagged { pointee.state.pointee.output.append(kind) }
     return true
   }
 
@@ -302,12 +240,13 @@ extension UnsafeMutablePointer<EncodeFrame> {
     let isMap = pointee.mode == .map
     guard let kind = FieldKind(rawValue: pointee.elementKind) else { return }
     let first = pointee.start + 2
-    // The key of the entry that is being written lies behind the last element.
-    let pendingKey = isMap ? state.pointee.end - pointee.keyOffset + pointee.keyPrefix : 0
+    // The key of the entry that is being written lies after the last element.
+    let keyPrefix = Varint.width(UInt64(pointee.keyCount))
+    let pendingKey = isMap ? state.pointee.end - pointee.keyOffset + keyPrefix : 0
     let growth = pointee.count
     let oldEnd = state.pointee.end
     let pending = oldEnd - pendingKey
-    state.pointee.reserve(growth)
+    state.pointee.output.reserve(growth)
     let old = [UInt8](
       UnsafeRawBufferPointer(start: state.pointee.base + first, count: oldEnd - first))
     state.pointee.end = first
@@ -317,14 +256,15 @@ extension UnsafeMutablePointer<EncodeFrame> {
         if isMap {
           let start = reader.offset
           guard (try? reader.bytes(.string)) != nil else { return }
-          state.pointee.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
+          state.pointee.output.append(
+            UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
         }
         let start = reader.offset
         guard (try? reader.skip(kind)) != nil else { return }
-        state.pointee.append(kind.rawValue)
-        state.pointee.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
+        state.pointee.output.append(kind.rawValue)
+        state.pointee.output.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
       }
-      state.pointee.append(UnsafeRawBufferPointer(rebasing: bytes[(pending - first)...]))
+      state.pointee.output.append(UnsafeRawBufferPointer(rebasing: bytes[(pending - first)...]))
     }
     pointee.elementKind = FieldKind.tagged.rawValue
     pointee.keyOffset += growth
@@ -339,23 +279,10 @@ extension UnsafeMutablePointer<EncodeFrame> {
 
   /// Writes the key of the next entry of a map.
   func beginEntry(_ key: UnsafeRawBufferPointer) {
-    pointee.state.pointee.append(varint: key.count)
+    pointee.state.pointee.output.append(varint: key.count)
     pointee.keyOffset = pointee.state.pointee.end
     pointee.keyCount = key.count
-    pointee.state.pointee.append(key)
-  }
-}
-
-extension EncodeFrame {
-  /// Bytes of the length in front of the key.
-  fileprivate var keyPrefix: Int {
-    var count = 1
-    var rest = keyCount >> 7
-    while rest > 0 {
-      count += 1
-      rest >>= 7
-    }
-    return count
+    pointee.state.pointee.output.append(key)
   }
 }
 

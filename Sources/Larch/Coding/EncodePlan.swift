@@ -6,10 +6,8 @@ final class EncodePlan {
     /// The newest shape of the type.
     var version: UnsafeMutablePointer<EncodeVersion>?
     var keyType: ObjectIdentifier?
-    /// The container of the type at each depth, made once.
-    let boxes: UnsafeMutablePointer<Unmanaged<AnyObject>?>
-    /// The same as immortal references, where `ReturnedContainer` is trusted; then there are no
-    /// boxes.
+    /// The container of the type at each depth as an immortal reference, where `ReturnedContainer`
+    /// is trusted.
     let references: UnsafeMutablePointer<UnsafeRawPointer?>
     unowned(unsafe) let owner: EncodePlan
   }
@@ -44,30 +42,15 @@ final class EncodePlan {
     sorted = type as? any SortedEncodable.Type
     let strategy = Leaf.strategy(of: type) ?? (sorted == nil ? .direct : .sorted)
     hot = .allocate(capacity: 1)
-    let boxes = UnsafeMutablePointer<Unmanaged<AnyObject>?>.allocate(
-      capacity: RecordFormat.depthLimit)
-    boxes.initialize(repeating: nil, count: RecordFormat.depthLimit)
     let references = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(
       capacity: RecordFormat.depthLimit)
     references.initialize(repeating: nil, count: RecordFormat.depthLimit)
     hot.initialize(
       to: Hot(
-        strategy: strategy, version: nil, keyType: nil, boxes: boxes, references: references,
-        owner: self))
-  }
-
-  /// The kept containers are for keys of another type.
-  private func forgetContainers() {
-    for depth in 0..<RecordFormat.depthLimit {
-      hot.pointee.boxes[depth]?.release()
-      hot.pointee.boxes[depth] = nil
-      hot.pointee.references[depth] = nil
-    }
+        strategy: strategy, version: nil, keyType: nil, references: references, owner: self))
   }
 
   deinit {
-    forgetContainers()
-    hot.pointee.boxes.deallocate()
     hot.pointee.references.deallocate()
     hot.deallocate()
     for version in versions { EncodeVersion.free(version) }
@@ -94,7 +77,10 @@ final class EncodePlan {
   ) throws -> UnsafeMutablePointer<EncodeVersion>? {
     if writesMaps { return nil }
     let isNew = merge(seen)
-    if hot.pointee.keyType != keyType { forgetContainers() }
+    if hot.pointee.keyType != keyType {
+      // The containers are for keys of another type.
+      hot.pointee.references.update(repeating: nil, count: RecordFormat.depthLimit)
+    }
     hot.pointee.keyType = keyType
     if let version = hot.pointee.version, !isNew { return version }
     guard let shape = try findShape(shapes) else {
@@ -204,10 +190,17 @@ struct EncodeVersion {
 }
 
 extension EncodeFramePointer {
+  /// The coder of a frame whose value is being written.
+  @inline(__always)
+  var coder: RecordCoder {
+    // A frame is given out by a coder alone, which has set itself before; whatever the data is.
+    pointee.state.pointee.coder!
+  }
+
   /// The plan for a type; only for a frame whose value is being written.
   @inline(__always)
   func plan<T: Encodable>(for type: T.Type) -> UnsafeMutablePointer<EncodePlan.Hot> {
-    pointee.state.pointee.coder.plan(for: type)
+    coder.plan(for: type)
   }
 
   /// The slot of a key, or a negative number when nothing can be written for it.

@@ -139,7 +139,7 @@ private struct FieldNames {
   private let layout: TypeLayout?
 
   init(of type: (any Decodable.Type)?) {
-    let cases = type.flatMap { CodingKeysProbe.keys(of: $0) }?.cases ?? []
+    let cases = type.flatMap { TypeProbe.keys(of: $0) }?.cases ?? []
     properties = Dictionary(
       cases.map { ($0.codingName, $0.propertyName) }, uniquingKeysWith: { first, _ in first })
     layout = type.flatMap { TypeLayout(of: $0) }
@@ -150,7 +150,7 @@ private struct FieldNames {
 
   func type(of name: String) -> (any Decodable.Type)? {
     layout?.field(named: property(name)).flatMap {
-      FieldNaming.unwrapped($0.type) as? any Decodable.Type
+      Reflection.unwrapped($0.type) as? any Decodable.Type
     }
   }
 }

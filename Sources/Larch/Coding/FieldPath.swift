@@ -36,12 +36,7 @@ final class FieldPath {
     var header: UInt16 = 0
     var generation = 0
     var table: ObjectIdentifier?
-    var kind = FieldKind.bool
-    var width = 0
-    var bit: UInt8 = 0
-    var maskOffset = 0
-    var offset = 0
-    var previousEnd = 0
+    var place = FieldPlace()
     var slotsEnd = 0
   }
 
@@ -70,18 +65,17 @@ final class FieldPath {
     // One field of the record itself, of a fixed kind, in the shape of the record before: the case
     // that filters run through for every record.
     let step = steps
-    if isSingle, step.pointee.width > 0, record.count >= step.pointee.slotsEnd,
+    if isSingle, step.pointee.place.width > 0, record.count >= step.pointee.slotsEnd,
       let base = record.baseAddress,
       base.loadUnaligned(as: UInt16.self) == step.pointee.header,
       step.pointee.generation == shapes.generation, step.pointee.table == ObjectIdentifier(shapes)
     {
-      if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0
-      {
-        return nilField
-      }
+      let mask = base.load(fromByteOffset: Int(step.pointee.place.maskOffset), as: UInt8.self)
+      if mask & step.pointee.place.bit == 0 { return nilField }
       return .value(
-        step.pointee.kind,
-        UnsafeRawBufferPointer(start: base + step.pointee.offset, count: step.pointee.width))
+        step.pointee.place.fieldKind,
+        UnsafeRawBufferPointer(
+          start: base + Int(step.pointee.place.offset), count: Int(step.pointee.place.width)))
     }
     return try walk(record, shapes)
   }
@@ -120,64 +114,21 @@ final class FieldPath {
   private func field(
     _ index: Int, in record: UnsafeRawBufferPointer, _ shapes: ShapeTable
   ) throws -> FoundValue {
-    guard record.count >= 2, let base = record.baseAddress else { throw ByteReader.damaged() }
-    let header = base.loadUnaligned(as: UInt16.self)
+    let view = try RecordView(record)
     let step = steps + index
-    if !step.pointee.isKnown || step.pointee.header != header
+    if !step.pointee.isKnown || step.pointee.header != view.header
       || step.pointee.generation != shapes.generation
       || step.pointee.table != ObjectIdentifier(shapes)
     {
-      guard header & RecordFormat.reservedBit == 0 else { throw ByteReader.damaged("header") }
-      let shape = try shapes.shape(header & RecordFormat.shapeMask)
-      let isWide = header & RecordFormat.wideBit != 0
+      let shape = try view.shape(shapes)
       guard let slot = slot(index, in: shape) else { return FoundValue(state: .missing) }
-      step.pointee = Self.step(shape, slot, header, isWide)
-      step.pointee.generation = shapes.generation
-      step.pointee.table = ObjectIdentifier(shapes)
+      step.pointee = Step(
+        isKnown: true, header: view.header, generation: shapes.generation,
+        table: ObjectIdentifier(shapes), place: FieldPlace(slot, in: shape, isWide: view.isWide),
+        slotsEnd: view.isWide ? shape.wideSlotsEnd : shape.slotsEnd)
     }
     guard record.count >= step.pointee.slotsEnd else { throw ByteReader.damaged("length") }
-    let kind = step.pointee.kind
-    if base.load(fromByteOffset: step.pointee.maskOffset, as: UInt8.self) & step.pointee.bit == 0 {
-      return FoundValue(state: .absent)
-    }
-    if kind.isFixed {
-      return FoundValue(
-        state: .value, kind: kind,
-        bytes: UnsafeRawBufferPointer(start: base + step.pointee.offset, count: kind.width))
-    }
-    let isWide = header & RecordFormat.wideBit != 0
-    func number(_ offset: Int) -> Int {
-      isWide
-        ? Int(base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-        : Int(base.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
-    }
-    let end = number(step.pointee.offset)
-    let start =
-      step.pointee.previousEnd == 0 ? step.pointee.slotsEnd : number(step.pointee.previousEnd)
-    guard start >= step.pointee.slotsEnd, start <= end, end <= record.count else {
-      throw ByteReader.damaged("offset of a field")
-    }
-    let bytes = UnsafeRawBufferPointer(start: base + start, count: end - start)
-    return kind == .tagged
-      ? try DecodeFramePointer.untag(bytes) : FoundValue(state: .value, kind: kind, bytes: bytes)
-  }
-
-  private static func step(_ shape: Shape, _ slot: Int, _ header: UInt16, _ isWide: Bool) -> Step {
-    let layout = shape.layouts[slot]
-    var step = Step()
-    step.isKnown = true
-    step.header = header
-    step.kind = shape.fields[slot].kind
-    step.width = Int(layout.width)
-    step.bit = 1 << UInt8(slot & 7)
-    step.maskOffset = 2 + slot >> 3
-    step.offset = Int(isWide ? layout.wideOffset : layout.offset)
-    if layout.previousVariable >= 0 {
-      let previous = shape.layouts[Int(layout.previousVariable)]
-      step.previousEnd = Int(isWide ? previous.wideOffset : previous.offset)
-    }
-    step.slotsEnd = isWide ? shape.wideSlotsEnd : shape.slotsEnd
-    return step
+    return try view.value(at: step.pointee.place, slotsEnd: step.pointee.slotsEnd)
   }
 }
 

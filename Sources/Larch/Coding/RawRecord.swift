@@ -22,7 +22,7 @@ struct RawRecord {
   func shape() throws -> Shape? {
     let value = try RecordFormat.value(of: bytes)
     guard value.state == .value, value.kind == .record else { return nil }
-    return try Self.header(value.bytes, shapes).shape
+    return try RecordView(value.bytes).shape(shapes)
   }
 
   /// The fields in stored order, for a record; the entries, for a tagged map.
@@ -30,7 +30,7 @@ struct RawRecord {
     let value = try RecordFormat.value(of: bytes)
     guard value.state == .value else { return [] }
     switch value.kind {
-    case .record: return try Self.fields(value.bytes, shapes).map { ($0.name, RawField($0.value)) }
+    case .record: return try RawRecord(value.bytes, shapes: shapes).slots()
     case .map: return try Self.entries(value.bytes).map { ($0.name, $0.value) }
     default: return []
     }
@@ -38,7 +38,7 @@ struct RawRecord {
 
   /// The fields of the slot form of a record, which is never a tagged value.
   func slots() throws -> [(name: String, value: RawField)] {
-    try Self.fields(bytes, shapes).map { ($0.name, RawField($0.value)) }
+    try RecordView(bytes).fields(shapes).map { ($0.name, RawField($0.value)) }
   }
 
   /// The whole record as JSON.
@@ -66,53 +66,6 @@ struct RawRecord {
 
   // MARK: Reading
 
-  static func header(
-    _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
-  ) throws -> (shape: Shape, isWide: Bool) {
-    guard record.count >= 2 else { throw ByteReader.damaged("length") }
-    let header = record.loadUnaligned(as: UInt16.self)
-    guard header & RecordFormat.reservedBit == 0 else { throw ByteReader.damaged("header") }
-    return (
-      try shapes.shape(header & RecordFormat.shapeMask), header & RecordFormat.wideBit != 0
-    )
-  }
-
-  /// The fields that have a value, in stored order, from the slot form of a record.
-  static func fields(
-    _ record: UnsafeRawBufferPointer, _ shapes: ShapeTable
-  ) throws -> [(name: String, value: FoundValue)] {
-    let (shape, isWide) = try header(record, shapes)
-    let slotsEnd = isWide ? shape.wideSlotsEnd : shape.slotsEnd
-    guard record.count >= slotsEnd else { throw ByteReader.damaged("length") }
-    var result: [(name: String, value: FoundValue)] = []
-    var start = slotsEnd
-    for (slot, field) in shape.fields.enumerated() {
-      let isPresent = record[2 + slot >> 3] & (1 << UInt8(slot & 7)) != 0
-      let layout = shape.layouts[slot]
-      let offset = Int(isWide ? layout.wideOffset : layout.offset)
-      var bytes = UnsafeRawBufferPointer(rebasing: record[offset..<offset + field.kind.width])
-      if !field.kind.isFixed {
-        let end =
-          isWide
-          ? Int(record.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-          : Int(record.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
-        guard start <= end, end <= record.count else {
-          throw ByteReader.damaged("offset of a field")
-        }
-        bytes = UnsafeRawBufferPointer(rebasing: record[start..<end])
-        start = end
-      }
-      guard isPresent else { continue }
-      let value =
-        field.kind == .tagged
-        ? try DecodeFramePointer.untag(bytes)
-        : FoundValue(state: .value, kind: field.kind, bytes: bytes)
-      result.append((field.name, value))
-    }
-    guard start == record.count else { throw ByteReader.damaged("length") }
-    return result
-  }
-
   private static func entries(
     _ map: UnsafeRawBufferPointer
   ) throws -> [(name: String, value: RawField)] {
@@ -134,7 +87,7 @@ struct RawRecord {
     let bytes = value.bytes
     switch value.kind {
     case .record:
-      try write(members: fields(bytes, shapes), to: &writer, shapes, depth: depth)
+      try write(members: RecordView(bytes).fields(shapes), to: &writer, shapes, depth: depth)
     case .map:
       let members = try entries(bytes).map { ($0.name, FoundValue($0.value)) }
       try write(members: members, to: &writer, shapes, depth: depth)

@@ -307,24 +307,10 @@ final class RecordCoder {
 extension EncodeState {
   /// Makes the slot form that was written a record of shape 0.
   fileprivate mutating func wrapTagged(_ raw: UInt8) {
-    let kind = FieldKind(rawValue: raw)
-    let length = end
-    var prefix: [UInt8] = [0, 0, raw]
-    if kind?.hasLongLength == true {
-      for shift in stride(from: 0, to: 32, by: 8) {
-        prefix.append(UInt8(truncatingIfNeeded: length >> shift))
-      }
-    } else if kind?.hasShortLength == true {
-      var rest = length
-      while rest >= 0x80 {
-        prefix.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-        rest >>= 7
-      }
-      prefix.append(UInt8(rest))
-    }
-    insertRoom(prefix.count, at: 0)
-    // It has the kind at least, so it has an address.
-    prefix.withUnsafeBytes { base.copyMemory(from: $0.baseAddress!, byteCount: prefix.count) }
+    if let kind = FieldKind(rawValue: raw) { output.insertLength(kind, at: 0) }
+    output.insertRoom(3, at: 0)
+    output.base.storeBytes(of: 0, as: UInt16.self)
+    output.base.storeBytes(of: raw, toByteOffset: 2, as: UInt8.self)
   }
 
   /// The keys from the record to the innermost value.

@@ -5,24 +5,15 @@ final class RecordComparer {
   /// Tells nested values with fields from dictionaries.
   private let shaped = RecordCoder(shapes: ShapeTable())
 
-  private struct Box: @unchecked Sendable {
-    // Only one caller has it at a time: it is in the pool, or it was taken.
-    let comparer: RecordComparer
-  }
-
-  private static let pool = Locked<[Box]>([])
-  private static let poolLimit = 8
+  private static let pool = Pool<RecordComparer>(limit: 8)
   /// A comparer that has met so many shapes is not kept.
   private static let shapeLimit = 4096
 
   /// Runs `body` with a comparer that has learned the types of earlier calls.
   static func with<T>(_ body: (RecordComparer) throws -> T) rethrows -> T {
-    let comparer = pool.withLock { $0.popLast() }?.comparer ?? RecordComparer()
+    let comparer = pool.take { RecordComparer() }
     defer {
-      if comparer.shaped.shapes.count < shapeLimit {
-        let box = Box(comparer: comparer)
-        pool.withLock { if $0.count < poolLimit { $0.append(box) } }
-      }
+      if comparer.shaped.shapes.count < shapeLimit { pool.give(back: comparer) }
     }
     return try body(comparer)
   }

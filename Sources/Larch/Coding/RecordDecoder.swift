@@ -35,15 +35,7 @@ struct FrameDecoder: Decoder {
       plan.pointee.references[depth] = reference
       return larchReturnDecodingContainer(reference)
     }
-    if let known = plan.pointee.boxes[depth] {
-      return known._withUnsafeGuaranteedRef {
-        // A plan is for one type of keys: `beginKeyed` chose it by that.
-        unsafeDowncast($0, to: KeyedDecodingBox<Key>.self).container
-      }
-    }
-    let made = KeyedDecodingBox<Key>(fresh())
-    plan.pointee.boxes[depth] = .passRetained(made)
-    return made.container
+    return fresh()
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -54,12 +46,6 @@ struct FrameDecoder: Decoder {
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
     FrameSingleValueDecodingContainer(frame: frame)
   }
-}
-
-/// Keeps a container, which is a reference to a box of the standard library, for the next value.
-final class KeyedDecodingBox<Key: CodingKey> {
-  let container: KeyedDecodingContainer<Key>
-  init(_ container: KeyedDecodingContainer<Key>) { self.container = container }
 }
 
 struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
@@ -327,7 +313,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   @inline(__always)
   private func known<T: Decodable>(
-    _ type: T.Type, _ entry: UnsafeMutablePointer<DecodeEntry>,
+    _ type: T.Type, _ entry: UnsafeMutablePointer<FieldPlace>,
     _ cache: UnsafeMutablePointer<DecodeCache>, _ key: Key
   ) throws -> T {
     if cache.pointee.type != ObjectIdentifier(type) { cache.pointee = DecodeCache(type) }

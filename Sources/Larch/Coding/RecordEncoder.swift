@@ -30,15 +30,7 @@ struct FrameEncoder: Encoder {
       plan.pointee.references[depth] = reference
       return larchReturnEncodingContainer(reference)
     }
-    if let known = plan.pointee.boxes[depth] {
-      return known._withUnsafeGuaranteedRef {
-        // `beginRecord` let only the type of keys pass that the plan has.
-        unsafeDowncast($0, to: KeyedEncodingBox<Key>.self).container
-      }
-    }
-    let made = KeyedEncodingBox<Key>(fresh())
-    plan.pointee.boxes[depth] = .passRetained(made)
-    return made.container
+    return fresh()
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -49,12 +41,6 @@ struct FrameEncoder: Encoder {
   func singleValueContainer() -> any SingleValueEncodingContainer {
     FrameSingleValueEncodingContainer(frame: frame)
   }
-}
-
-/// Keeps a container, which is a reference to a box of the standard library, for the next value.
-final class KeyedEncodingBox<Key: CodingKey> {
-  let container: KeyedEncodingContainer<Key>
-  init(_ container: KeyedEncodingContainer<Key>) { self.container = container }
 }
 
 struct FrameKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {

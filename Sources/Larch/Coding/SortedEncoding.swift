@@ -76,7 +76,7 @@ extension EncodeFramePointer {
       pieces.sort { bytes[$0.key].lexicographicallyPrecedes(bytes[$1.key]) }
       state.pointee.end = first
       for piece in pieces {
-        state.pointee.append(
+        state.pointee.output.append(
           UnsafeRawBufferPointer(rebasing: bytes[piece.key.lowerBound..<piece.end]))
       }
     }
@@ -122,20 +122,10 @@ extension EncodePlan {
     }
     if let known = type as? any KindKnowing.Type { return known.fieldKind }
     if let raw = type as? any RawRepresentable.Type { return rawKind(raw) }
-    return primitives[ObjectIdentifier(type)]
+    return StandardType.primitiveKind(type)
   }
 
   private static func rawKind<R: RawRepresentable>(_ type: R.Type) -> FieldKind? {
-    primitives[ObjectIdentifier(R.RawValue.self)]
+    StandardType.primitiveKind(R.RawValue.self)
   }
-
-  private static let primitives: [ObjectIdentifier: FieldKind] = [
-    ObjectIdentifier(Bool.self): .bool, ObjectIdentifier(String.self): .string,
-    ObjectIdentifier(Double.self): .double, ObjectIdentifier(Float.self): .float,
-    ObjectIdentifier(Int.self): .int64, ObjectIdentifier(Int8.self): .int8,
-    ObjectIdentifier(Int16.self): .int16, ObjectIdentifier(Int32.self): .int32,
-    ObjectIdentifier(Int64.self): .int64, ObjectIdentifier(UInt.self): .uint64,
-    ObjectIdentifier(UInt8.self): .uint8, ObjectIdentifier(UInt16.self): .uint16,
-    ObjectIdentifier(UInt32.self): .uint32, ObjectIdentifier(UInt64.self): .uint64,
-  ]
 }

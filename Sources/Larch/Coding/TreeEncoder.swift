@@ -33,17 +33,25 @@ struct TreeEncoder: Encoder {
     TreeSingleValueEncodingContainer(tree: self)
   }
 
-  func put<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind, at node: TreeNode) {
-    var bits: UInt128 = 0
-    withUnsafeMutableBytes(of: &bits) { $0.storeBytes(of: value, as: V.self) }
+  /// A value of any type: one of those that Codable names as it is, all others by their own
+  /// `encode(to:)`.
+  func put<T: Encodable>(_ value: T, at node: TreeNode, key: (any CodingKey)?) throws {
     let clean = TreeNode()
-    clean.content = .fixed(kind, bits)
+    switch StandardType.primitiveKind(T.self) {
+    case .string:
+      clean.content = .bytes(.string, Array(Leaf.bits(value, as: String.self).utf8))
+    case .some(let kind):
+      clean.content = .fixed(kind, withUnsafeBytes(of: value) { Self.bits($0) })
+    case nil:
+      let place = TreePlace(depth: frame.pointee.depth, level: level, path: codingPath, key: key)
+      return node.become(try frame.leaf(value, at: place))
+    }
     node.become(clean)
   }
 
-  func put(_ value: String, at node: TreeNode) {
+  func put<V: FixedWidthInteger>(wide value: V, _ kind: FieldKind, at node: TreeNode) {
     let clean = TreeNode()
-    clean.content = .bytes(.string, Array(value.utf8))
+    clean.content = .fixed(kind, UInt128(truncatingIfNeeded: value))
     node.become(clean)
   }
 
@@ -53,10 +61,10 @@ struct TreeEncoder: Encoder {
     node.become(clean)
   }
 
-  /// A value with an `encode(to:)` of its own.
-  func put<T: Encodable>(_ value: T, at node: TreeNode, key: (any CodingKey)?) throws {
-    let place = TreePlace(depth: frame.pointee.depth, level: level, path: codingPath, key: key)
-    node.become(try frame.leaf(value, at: place))
+  private static func bits(_ bytes: UnsafeRawBufferPointer) -> UInt128 {
+    var bits: UInt128 = 0
+    withUnsafeMutableBytes(of: &bits) { $0.copyMemory(from: bytes) }
+    return bits
   }
 
   func child(_ node: TreeNode, _ key: any CodingKey) -> TreeEncoder {
@@ -77,96 +85,49 @@ struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 
   var codingPath: [any CodingKey] { tree.codingPath }
 
-  private func put<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind, _ key: Key) {
-    tree.put(value, kind, at: tree.node.member(key.stringValue))
-  }
-
-  private func skip(_ key: Key, _ kind: FieldKind?) {
-    let known = tree.node.member(key.stringValue)
-    guard case .nothing = known.content, known.children.isEmpty else { return }
-    known.isAbsent = true
-    known.absentKind = kind
-  }
-
   func encodeNil(forKey key: Key) throws { tree.putNull(at: tree.node.member(key.stringValue)) }
-  func encode(_ value: Bool, forKey key: Key) throws { put(value ? 1 as UInt8 : 0, .bool, key) }
-  func encode(_ value: String, forKey key: Key) throws {
-    tree.put(value, at: tree.node.member(key.stringValue))
-  }
-  func encode(_ value: Double, forKey key: Key) throws { put(value, .double, key) }
-  func encode(_ value: Float, forKey key: Key) throws { put(value, .float, key) }
-  func encode(_ value: Int, forKey key: Key) throws { put(Int64(value), .int64, key) }
-  func encode(_ value: Int8, forKey key: Key) throws { put(value, .int8, key) }
-  func encode(_ value: Int16, forKey key: Key) throws { put(value, .int16, key) }
-  func encode(_ value: Int32, forKey key: Key) throws { put(value, .int32, key) }
-  func encode(_ value: Int64, forKey key: Key) throws { put(value, .int64, key) }
-  func encode(_ value: Int128, forKey key: Key) throws { put(value, .int128, key) }
-  func encode(_ value: UInt, forKey key: Key) throws { put(UInt64(value), .uint64, key) }
-  func encode(_ value: UInt8, forKey key: Key) throws { put(value, .uint8, key) }
-  func encode(_ value: UInt16, forKey key: Key) throws { put(value, .uint16, key) }
-  func encode(_ value: UInt32, forKey key: Key) throws { put(value, .uint32, key) }
-  func encode(_ value: UInt64, forKey key: Key) throws { put(value, .uint64, key) }
-  func encode(_ value: UInt128, forKey key: Key) throws { put(value, .uint128, key) }
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     try tree.put(value, at: tree.node.member(key.stringValue), key: key)
   }
+  // The defaults of these refuse.
+  func encode(_ value: Int128, forKey key: Key) throws {
+    tree.put(wide: value, .int128, at: tree.node.member(key.stringValue))
+  }
+  func encode(_ value: UInt128, forKey key: Key) throws {
+    tree.put(wide: value, .uint128, at: tree.node.member(key.stringValue))
+  }
 
-  // A nil says what kind the field will have, so that the first value already shows the shape.
-  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { skip(key, .bool) }
+  /// A nil says what kind the field will have, so that the first value already shows the shape.
+  private func offer<T: Encodable>(_ value: T?, _ key: Key, _ kind: FieldKind? = nil) throws {
+    if let value { return try encode(value, forKey: key) }
+    let known = tree.node.member(key.stringValue)
+    guard case .nothing = known.content, known.children.isEmpty else { return }
+    known.isAbsent = true
+    known.absentKind = kind ?? EncodePlan.kind(of: T.self)
   }
-  func encodeIfPresent(_ value: String?, forKey key: Key) throws {
-    if let value { try encode(value, forKey: key) } else { skip(key, .string) }
-  }
-  func encodeIfPresent(_ value: Double?, forKey key: Key) throws {
-    if let value { put(value, .double, key) } else { skip(key, .double) }
-  }
-  func encodeIfPresent(_ value: Float?, forKey key: Key) throws {
-    if let value { put(value, .float, key) } else { skip(key, .float) }
-  }
-  func encodeIfPresent(_ value: Int?, forKey key: Key) throws {
-    if let value { put(Int64(value), .int64, key) } else { skip(key, .int64) }
-  }
-  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws {
-    if let value { put(value, .int8, key) } else { skip(key, .int8) }
-  }
-  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws {
-    if let value { put(value, .int16, key) } else { skip(key, .int16) }
-  }
-  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws {
-    if let value { put(value, .int32, key) } else { skip(key, .int32) }
-  }
-  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws {
-    if let value { put(value, .int64, key) } else { skip(key, .int64) }
-  }
+
+  // The defaults of these say nothing of a nil.
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try offer(value, key) }
   func encodeIfPresent(_ value: Int128?, forKey key: Key) throws {
-    if let value { put(value, .int128, key) } else { skip(key, .int128) }
+    try offer(value, key, .int128)
   }
-  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws {
-    if let value { put(UInt64(value), .uint64, key) } else { skip(key, .uint64) }
-  }
-  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws {
-    if let value { put(value, .uint8, key) } else { skip(key, .uint8) }
-  }
-  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws {
-    if let value { put(value, .uint16, key) } else { skip(key, .uint16) }
-  }
-  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws {
-    if let value { put(value, .uint32, key) } else { skip(key, .uint32) }
-  }
-  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws {
-    if let value { put(value, .uint64, key) } else { skip(key, .uint64) }
-  }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try offer(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try offer(value, key) }
   func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws {
-    if let value { put(value, .uint128, key) } else { skip(key, .uint128) }
+    try offer(value, key, .uint128)
   }
-  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws {
-    if let value {
-      try encode(value, forKey: key)
-    } else {
-      skip(key, EncodePlan.kind(of: T.self))
-    }
-  }
+  func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try offer(value, key) }
 
   private func nested(_ key: any CodingKey) -> TreeEncoder {
     tree.node.isPlain = false
@@ -192,27 +153,9 @@ struct TreeUnkeyedEncodingContainer: UnkeyedEncodingContainer {
   var codingPath: [any CodingKey] { tree.codingPath }
   var count: Int { tree.node.children.count }
 
-  private func put<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind) {
-    tree.put(value, kind, at: tree.node.append())
-  }
-
   func encodeNil() throws { tree.putNull(at: tree.node.append()) }
-  func encode(_ value: Bool) throws { put(value ? 1 as UInt8 : 0, .bool) }
-  func encode(_ value: String) throws { tree.put(value, at: tree.node.append()) }
-  func encode(_ value: Double) throws { put(value, .double) }
-  func encode(_ value: Float) throws { put(value, .float) }
-  func encode(_ value: Int) throws { put(Int64(value), .int64) }
-  func encode(_ value: Int8) throws { put(value, .int8) }
-  func encode(_ value: Int16) throws { put(value, .int16) }
-  func encode(_ value: Int32) throws { put(value, .int32) }
-  func encode(_ value: Int64) throws { put(value, .int64) }
-  func encode(_ value: Int128) throws { put(value, .int128) }
-  func encode(_ value: UInt) throws { put(UInt64(value), .uint64) }
-  func encode(_ value: UInt8) throws { put(value, .uint8) }
-  func encode(_ value: UInt16) throws { put(value, .uint16) }
-  func encode(_ value: UInt32) throws { put(value, .uint32) }
-  func encode(_ value: UInt64) throws { put(value, .uint64) }
-  func encode(_ value: UInt128) throws { put(value, .uint128) }
+  func encode(_ value: Int128) throws { tree.put(wide: value, .int128, at: tree.node.append()) }
+  func encode(_ value: UInt128) throws { tree.put(wide: value, .uint128, at: tree.node.append()) }
   func encode<T: Encodable>(_ value: T) throws {
     let key = PathKey(intValue: count)
     // Appended when it is known to be there: a value that throws leaves no element behind.
@@ -240,27 +183,9 @@ struct TreeSingleValueEncodingContainer: SingleValueEncodingContainer {
 
   var codingPath: [any CodingKey] { tree.codingPath }
 
-  private func put<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind) {
-    tree.put(value, kind, at: tree.node)
-  }
-
   func encodeNil() throws { tree.putNull(at: tree.node) }
-  func encode(_ value: Bool) throws { put(value ? 1 as UInt8 : 0, .bool) }
-  func encode(_ value: String) throws { tree.put(value, at: tree.node) }
-  func encode(_ value: Double) throws { put(value, .double) }
-  func encode(_ value: Float) throws { put(value, .float) }
-  func encode(_ value: Int) throws { put(Int64(value), .int64) }
-  func encode(_ value: Int8) throws { put(value, .int8) }
-  func encode(_ value: Int16) throws { put(value, .int16) }
-  func encode(_ value: Int32) throws { put(value, .int32) }
-  func encode(_ value: Int64) throws { put(value, .int64) }
-  func encode(_ value: Int128) throws { put(value, .int128) }
-  func encode(_ value: UInt) throws { put(UInt64(value), .uint64) }
-  func encode(_ value: UInt8) throws { put(value, .uint8) }
-  func encode(_ value: UInt16) throws { put(value, .uint16) }
-  func encode(_ value: UInt32) throws { put(value, .uint32) }
-  func encode(_ value: UInt64) throws { put(value, .uint64) }
-  func encode(_ value: UInt128) throws { put(value, .uint128) }
+  func encode(_ value: Int128) throws { tree.put(wide: value, .int128, at: tree.node) }
+  func encode(_ value: UInt128) throws { tree.put(wide: value, .uint128, at: tree.node) }
   func encode<T: Encodable>(_ value: T) throws {
     try tree.put(value, at: tree.node, key: nil)
   }

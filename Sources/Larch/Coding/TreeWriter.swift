@@ -4,8 +4,7 @@ extension EncodeFramePointer {
   func tree<T: Encodable>(of value: T, plan: UnsafeMutablePointer<EncodePlan.Hot>) throws
     -> TreeNode
   {
-    // A frame is given out by a coder alone, which has set itself before.
-    let coder = pointee.state.pointee.coder!
+    let coder = coder
     pointee.mode = .written
     let node = TreeNode()
     try value.encode(
@@ -80,7 +79,7 @@ extension EncodeFramePointer {
   /// Writes a tree as the value of this frame.
   func write(_ node: TreeNode) throws {
     if pointee.sinkSlot == EncodeFrame.treeSlot {
-      pointee.state.pointee.coder.adopted = node
+      coder.adopted = node
       return
     }
     pointee.mode = .open
@@ -102,155 +101,65 @@ extension EncodeFramePointer {
       bytes.withUnsafeBytes { emitValue($0, kind) }
     case .bytes, .nothing, .object, .list:
       guard let kind = node.kind, beginLong(kind) else { return }
-      try pointee.state.pointee.appendSlotForm(node, depth: pointee.depth)
+      var writer = TreeWriter(state: pointee.state)
+      try writer.appendSlot(node, kind, depth: pointee.depth + pointee.state.pointee.treeLevels)
       endLong()
     }
   }
 }
 
-extension EncodeState {
-  /// A tree in slot form.
-  fileprivate mutating func appendSlotForm(_ node: TreeNode, depth: Int) throws {
-    guard depth + treeLevels < RecordFormat.depthLimit else { throw tooDeep() }
-    switch node.content {
-    case .null: break
-    case .fixed(let kind, let bits):
-      withUnsafeBytes(of: bits.littleEndian) {
-        append(UnsafeRawBufferPointer(rebasing: $0[..<kind.width]))
-      }
-    case .bytes(_, let bytes): bytes.withUnsafeBytes { append($0) }
-    case .list: try appendList(node, depth: depth)
-    case .nothing, .object:
-      if let version = node.version {
-        try appendRecord(node, version, depth: depth)
-      } else {
-        try appendMap(node, depth: depth)
-      }
-    }
+/// Writes trees into the buffer of a coder.
+private struct TreeWriter: RecordFormWriter {
+  let state: UnsafeMutablePointer<EncodeState>
+
+  var output: RecordOutput {
+    get { state.pointee.output }
+    nonmutating _modify { yield &state.pointee.output }
   }
 
-  private func tooDeep() -> EncodingError {
+  func kind(of node: TreeNode) -> FieldKind? { node.kind }
+
+  func tooDeep() -> any Error {
     EncodingError.invalidValue(
       (),
       .init(
-        codingPath: codingPath,
+        codingPath: state.pointee.codingPath,
         debugDescription: "Values lie deeper in each other than a record may hold."))
   }
 
-  private mutating func appendElementForm(_ node: TreeNode, depth: Int) throws {
-    guard let kind = node.kind else { return }
-    if kind.hasLongLength {
-      let offset = end
-      append(fixed: UInt32(0))
-      try appendSlotForm(node, depth: depth + 1)
-      (base + offset).storeBytes(
-        of: UInt32(truncatingIfNeeded: end - offset - 4), as: UInt32.self)
-    } else {
-      if case .bytes(_, let bytes) = node.content, kind.hasShortLength {
-        append(varint: bytes.count)
+  mutating func appendScalar(_ node: TreeNode, _ kind: FieldKind) {
+    switch node.content {
+    case .fixed(let kind, let bits):
+      withUnsafeBytes(of: bits) {
+        output.append(UnsafeRawBufferPointer(rebasing: $0[..<kind.width]))
       }
-      try appendSlotForm(node, depth: depth)
+    case .bytes(_, let bytes): bytes.withUnsafeBytes { output.append($0) }
+    case .null, .nothing, .object, .list: break
     }
   }
 
-  private mutating func appendTagged(_ node: TreeNode, depth: Int) throws {
-    append(node.kind?.rawValue ?? 0)
-    try appendElementForm(node, depth: depth)
-  }
-
-  /// The kind of all these values, `tagged` when there are several or a null.
-  private func commonKind(_ nodes: some Collection<TreeNode>) -> FieldKind {
-    guard let first = nodes.first?.kind else { return .tagged }
-    return nodes.allSatisfy { $0.kind == first } ? first : .tagged
-  }
-
-  private mutating func appendList(_ node: TreeNode, depth: Int) throws {
-    let kind = commonKind(node.children)
-    append(node.children.isEmpty ? 0 : kind.rawValue)
-    append(varint: node.children.count)
-    for child in node.children {
-      if kind == .tagged {
-        try appendTagged(child, depth: depth)
-      } else {
-        try appendElementForm(child, depth: depth)
+  mutating func appendContainer(_ node: TreeNode, _ kind: FieldKind, depth: Int) throws {
+    switch node.content {
+    case .list: try appendList(node.children, depth: depth)
+    case .nothing, .object:
+      guard let version = node.version else {
+        let entries = zip(node.names, node.children).filter { !$0.1.isAbsent }
+        return try appendMap(
+          entries.map { (key: Array($0.0.utf8), value: $0.1) }, depth: depth)
       }
+      let shape = version.pointee.shape._withUnsafeGuaranteedRef { $0 }
+      try appendRecord(node, shape, depth: depth)
+    // A value inside that was written at once.
+    case .null, .fixed, .bytes: appendScalar(node, kind)
     }
   }
 
-  private mutating func appendMap(_ node: TreeNode, depth: Int) throws {
-    let entries = zip(node.names, node.children).filter { !$0.1.isAbsent }
-      .map { (key: Array($0.0.utf8), value: $0.1) }
-      .sorted { $0.key.lexicographicallyPrecedes($1.key) }
-    let kind = commonKind(entries.map(\.value))
-    append(entries.isEmpty ? 0 : kind.rawValue)
-    append(varint: entries.count)
-    for entry in entries {
-      append(varint: entry.key.count)
-      entry.key.withUnsafeBytes { append($0) }
-      if kind == .tagged {
-        try appendTagged(entry.value, depth: depth)
-      } else {
-        try appendElementForm(entry.value, depth: depth)
-      }
-    }
-  }
-
-  private mutating func appendRecord(
-    _ node: TreeNode, _ version: UnsafeMutablePointer<EncodeVersion>, depth: Int
-  ) throws {
-    let fields = version.pointee.shape._withUnsafeGuaranteedRef { $0.fields }
-    let layouts = version.pointee.layouts
-    let start = end
-    let present = fields.map { field -> TreeNode? in
-      guard let member = node.member(named: field.name), !member.isAbsent else { return nil }
-      return member
-    }
-    reserve(version.pointee.slotsEnd)
-    (base + start).initializeMemory(
-      as: UInt8.self, repeating: 0, count: version.pointee.slotsEnd)
-    end = start + version.pointee.slotsEnd
-    var ends: [Int] = []
-    for (slot, field) in fields.enumerated() where !field.kind.isFixed {
-      if let member = present[slot] {
-        if field.kind == .tagged {
-          try appendTagged(member, depth: depth + 1)
-        } else {
-          try appendSlotForm(member, depth: depth + 1)
-        }
-      }
-      ends.append(end - start)
-    }
-    var header = version.pointee.header
-    let isWide = end - start > RecordFormat.narrowLimit
-    if isWide {
-      let growth = version.pointee.wideSlotsEnd - version.pointee.slotsEnd
-      insertRoom(growth, at: start + version.pointee.slotsEnd)
-      ends = ends.map { $0 + growth }
-      header |= RecordFormat.wideBit
-    }
-    let record = base + start
-    record.storeBytes(of: header, as: UInt16.self)
-    var variables = ends.makeIterator()
-    for (slot, field) in fields.enumerated() {
-      let offset = Int(isWide ? layouts[slot].wideOffset : layouts[slot].offset)
-      if let member = present[slot] {
-        let byte = record.load(fromByteOffset: 2 + slot >> 3, as: UInt8.self)
-        record.storeBytes(
-          of: byte | 1 << UInt8(slot & 7), toByteOffset: 2 + slot >> 3, as: UInt8.self)
-        if field.kind.isFixed {
-          let after = end
-          end = start + offset
-          try appendSlotForm(member, depth: depth + 1)
-          end = after
-        }
-      }
-      if !field.kind.isFixed, let last = variables.next() {
-        if isWide {
-          record.storeBytes(of: UInt32(last), toByteOffset: offset, as: UInt32.self)
-        } else {
-          record.storeBytes(of: UInt16(last), toByteOffset: offset, as: UInt16.self)
-        }
-      }
+  private mutating func appendRecord(_ node: TreeNode, _ shape: Shape, depth: Int) throws {
+    var record = RecordBuilder(shape, in: &output)
+    for (slot, field) in shape.fields.enumerated() {
+      let member = node.member(named: field.name)
+      if let member, !member.isAbsent { try appendSlot(member, field.kind, depth: depth + 1) }
+      record.end(slot, isPresent: member?.isAbsent == false, in: &output)
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+
 /// Tells which stored field a key path reads, exactly or not at all.
 ///
 /// A key path knows its property by offset or by accessor, the record knows its fields by coding
@@ -32,7 +33,7 @@ enum FieldNaming {
     if let offset = MemoryLayout<Root>.offset(of: keyPath) {
       path = TypeLayout(ofStruct: Root.self)?.path(toOffset: offset, leaf: Value.self)
     } else {
-      path = KeyPathDescription(keyPath)?.fields()
+      path = KeyPathDescription(keyPath, isLeaf: isLeaf)?.fields()
     }
     guard let path, !path.isEmpty else { return .computed(printableName: nil) }
     let propertyNames = path.map(\.name)
@@ -49,12 +50,12 @@ enum FieldNaming {
     var names: [String] = []
     var owner = root
     for (index, field) in path.enumerated() {
-      guard !isLeaf(owner), let keys = CodingKeysProbe.keys(of: owner),
+      guard !isLeaf(owner), let keys = TypeProbe.keys(of: owner),
         let name = keys.codingName(ofProperty: field.name)
       else { return nil }
       names.append(name)
       guard index < path.count - 1 else { break }
-      guard let next = unwrapped(field.type) as? any Decodable.Type else { return nil }
+      guard let next = Reflection.unwrapped(field.type) as? any Decodable.Type else { return nil }
       owner = next
     }
     return names
@@ -66,25 +67,7 @@ enum FieldNaming {
       || type == URL.self || type == String.self
   }
 
-  /// `Wrapped` of an optional, any number deep, or the type itself.
-  static func unwrapped(_ type: Any.Type) -> Any.Type {
-    var type = type
-    while let optional = type as? any OptionalType.Type { type = optional.wrappedType }
-    return type
-  }
-
   private static let cache = Cache()
-}
-
-/// Lets run-time code see through `Optional`.
-protocol OptionalType {
-  static var wrappedType: Any.Type { get }
-  var isNil: Bool { get }
-}
-
-extension Optional: OptionalType {
-  static var wrappedType: Any.Type { Wrapped.self }
-  var isNil: Bool { self == nil }
 }
 
 extension FieldNaming {

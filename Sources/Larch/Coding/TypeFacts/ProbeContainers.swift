@@ -1,6 +1,6 @@
 /// What a type sees of the keys of a made-up record.
-struct FormKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let run: FormRun
+struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let run: ProbeRun
   var codingPath: [any CodingKey] { [] }
 
   var allKeys: [Key] { run.keys(Key.self) }
@@ -26,58 +26,26 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   // The defaults of these would ask `contains` and `decodeNil`.
-  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try nothing(type, key) }
-  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
-    try nothing(type, key)
-  }
-  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
-    try nothing(type, key)
-  }
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? { try lack(key) }
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try lack(key) }
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try lack(key) }
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try lack(key) }
+  func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try lack(key) }
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try lack(key) }
+  func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try lack(key) }
+  func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try lack(key) }
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try lack(key) }
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try lack(key) }
+  func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try lack(key) }
+  func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try lack(key) }
+  func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try lack(key) }
+  func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try lack(key) }
+  func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try lack(key) }
+  func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try lack(key) }
+  func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try lack(key) }
 
-  private func nothing<Value>(_ type: Value.Type, _ key: Key) throws -> Value? {
-    try run.offer(type, key.stringValue)
+  private func lack<Value>(_ key: Key) throws -> Value? {
+    try run.offer(Value.self, key.stringValue)
     return nil
   }
 
@@ -95,14 +63,14 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 }
 
 /// What a type sees of a made-up list: values without end, of which it has had enough after one.
-struct FormUnkeyedContainer: UnkeyedDecodingContainer {
-  let run: FormRun
+struct ProbeUnkeyedContainer: UnkeyedDecodingContainer {
+  let run: ProbeRun
   var codingPath: [any CodingKey] { [] }
   var count: Int? { nil }
   var isAtEnd: Bool { currentIndex > 0 }
   private(set) var currentIndex = 0
 
-  init(run: FormRun) { self.run = run }
+  init(run: ProbeRun) { self.run = run }
 
   mutating func decodeNil() throws -> Bool { false }
 
@@ -126,8 +94,8 @@ struct FormUnkeyedContainer: UnkeyedDecodingContainer {
 }
 
 /// What a type sees that is written as one value.
-struct FormSingleContainer: SingleValueDecodingContainer {
-  let run: FormRun
+struct ProbeSingleContainer: SingleValueDecodingContainer {
+  let run: ProbeRun
   var codingPath: [any CodingKey] { [] }
 
   func decodeNil() -> Bool {

@@ -1,9 +1,16 @@
 /// One run of `init(from:)` of a type.
-final class FormRun: Decoder {
+final class ProbeRun: Decoder {
+  /// What is not answered in a run.
+  enum Refusal {
+    case nothing
+    case field(String)
+    /// Not even what container there is.
+    case everything
+  }
+
   private let type: any Decodable.Type
-  let finder: FormFinder
-  /// The field that is not answered in this run.
-  private let refused: String?
+  private let probe: TypeProbe
+  private let refused: Refusal
   /// The case that an enum with payloads is told to be.
   private let caseNumber: Int
   /// The keys are those of the payload of a case, which are no stored properties.
@@ -14,6 +21,12 @@ final class FormRun: Decoder {
   private let layout: TypeLayout?
 
   private(set) var form = FieldForm.unknown
+  /// The questions in their order, and whether there was nothing but one for each field.
+  private(set) var questions: [TypeFacts.Question] = []
+  private(set) var asksOnce = true
+  private var keyType: (any CodingKey.Type)?
+  private var keyCases: CodingKeyCases?
+  private var hasOtherKeys = false
   private var fields: [RecordForm.Field] = []
   private var isRecord = false
   private var lackable: Set<String> = []
@@ -30,11 +43,11 @@ final class FormRun: Decoder {
   let userInfo: [CodingUserInfoKey: Any] = [:]
 
   init(
-    _ type: any Decodable.Type, finder: FormFinder, refusing: String? = nil, caseNumber: Int = 0,
-    isPayload: Bool = false
+    _ type: any Decodable.Type, probe: TypeProbe, refusing: Refusal = .nothing,
+    caseNumber: Int = 0, isPayload: Bool = false
   ) {
     self.type = type
-    self.finder = finder
+    self.probe = probe
     self.caseNumber = caseNumber
     self.isPayload = isPayload
     refused = refusing
@@ -74,26 +87,33 @@ final class FormRun: Decoder {
       RecordForm(fields, isComplete: isComplete, owner: ObjectIdentifier(type)))
   }
 
+  /// The keys of the type; nil unless one enum of keys is all that it asked for.
+  var keys: CodingKeyCases? { hasOtherKeys ? nil : keyCases }
+
   // MARK: Questions
 
-  func stop(_ name: String? = nil) -> FormFinder.Refused {
+  func stop(_ name: String? = nil) -> TypeProbe.Refused {
     if !hasStopped { stoppedAt = name }
     hasStopped = true
-    return FormFinder.Refused()
+    asksOnce = false
+    return TypeProbe.Refused()
   }
 
   func begin() throws {
     if hasStopped { wentOn = true }
-    guard finder.mayAsk() else { throw stop() }
+    guard probe.mayAsk() else { throw stop() }
   }
 
   /// Asked whether a field is there at all.
-  func mayLack(_ name: String) { lackable.insert(name) }
+  func mayLack(_ name: String) {
+    asksOnce = false
+    lackable.insert(name)
+  }
 
   /// All keys that there are: those of dictionaries are none, an enum with payloads has one.
   func keys<Key: CodingKey>(_: Key.Type) -> [Key] {
     isUnclear()
-    guard isEnumeration, let cases = CodingKeyCases(Key.self)?.cases,
+    guard isEnumeration, let cases = cases(of: Key.self)?.cases,
       cases.indices.contains(caseNumber)
     else { return [] }
     asksForCase = true
@@ -105,18 +125,30 @@ final class FormRun: Decoder {
   /// The payload of the case that an enum was told to be; nil for other containers inside.
   func payload<Key: CodingKey>(_: Key.Type) -> KeyedDecodingContainer<Key>? {
     guard asksForCase else { return nil }
-    let run = FormRun(type, finder: finder, isPayload: true)
-    return KeyedDecodingContainer(FormKeyedContainer<Key>(run: run))
+    let run = ProbeRun(type, probe: probe, isPayload: true)
+    return KeyedDecodingContainer(ProbeKeyedContainer<Key>(run: run))
   }
 
   /// A container inside this one, whose fields stay unknown.
-  func nested(_ name: String) -> FormFinder.Refused {
+  func nested(_ name: String) -> TypeProbe.Refused {
     isUnclear()
     note(name, .unknown, isOptional: true)
     return stop(name)
   }
 
-  func isUnclear() { isComplete = false }
+  func isUnclear() {
+    isComplete = false
+    asksOnce = false
+  }
+
+  private func ask(_ name: String, _ type: any Any.Type, mayBeMissing: Bool) {
+    if questions.contains(where: { $0.name == name }) { asksOnce = false }
+    questions.append(TypeFacts.Question(name: name, type: type, mayBeMissing: mayBeMissing))
+  }
+
+  private func cases<Key: CodingKey>(of type: Key.Type) -> CodingKeyCases? {
+    keyType == type ? keyCases : CodingKeyCases(type)
+  }
 
   func note(_ name: String, _ form: FieldForm, isOptional: Bool) {
     if let place = fields.firstIndex(where: { $0.name == name }) {
@@ -131,10 +163,11 @@ final class FormRun: Decoder {
   func answer<Value, Key: CodingKey>(_ type: Value.Type, _ key: Key) throws -> Value {
     try begin()
     let name = key.stringValue
-    let found = finder.find(type)
-    let isOptional = type is any FormOptional.Type
+    let found = probe.find(type)
+    let isOptional = type is any OptionalType.Type
+    ask(name, type, mayBeMissing: false)
     note(name, found.form, isOptional: isOptional)
-    if name == refused { throw stop(name) }
+    if case .field(name) = refused { throw stop(name) }
     guard isProperty(key, of: type), let value = found.value as? Value else { throw stop(name) }
     if !isOptional { refusable.append(name) }
     return value
@@ -143,15 +176,15 @@ final class FormRun: Decoder {
   /// Notes a field that may be missing.
   func offer(_ type: any Any.Type, _ name: String) throws {
     try begin()
-    note(name, finder.find(type).form, isOptional: true)
+    ask(name, type, mayBeMissing: true)
+    note(name, probe.find(type).form, isOptional: true)
   }
 
   /// Whether a key is that of a stored property of this type.
   private func isProperty<Key: CodingKey>(_ key: Key, of type: any Any.Type) -> Bool {
     if isPayload { return true }
     guard let layout else { return false }
-    let name = CodingKeyCases(Key.self)?.cases.first { $0.codingName == key.stringValue }
-    let property = name?.propertyName ?? key.stringValue
+    let property = cases(of: Key.self)?.propertyName(ofKey: key.stringValue) ?? key.stringValue
     // The storage of a property wrapper is named after its property.
     let field = layout.field(named: property) ?? layout.field(named: "_" + property)
     return field?.type == type
@@ -159,7 +192,7 @@ final class FormRun: Decoder {
 
   /// Answers the only value of a type, or an element.
   func sample<Value>(_ type: Value.Type, isTrusted: Bool) throws -> Value {
-    guard isTrusted, let value = finder.find(type).value as? Value else { throw stop() }
+    guard isTrusted, let value = probe.find(type).value as? Value else { throw stop() }
     return value
   }
 
@@ -172,29 +205,44 @@ final class FormRun: Decoder {
   // MARK: Containers
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    try begin()
+    try begin(keyType: type)
     if case .scalar = form { isComplete = false }
+    if isRecord { asksOnce = false }
     isRecord = true
-    return KeyedDecodingContainer(FormKeyedContainer<Key>(run: self))
+    return KeyedDecodingContainer(ProbeKeyedContainer<Key>(run: self))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    try begin()
+    try begin(keyType: nil)
     isUnclear()
     if !isRecord { form = .list(.unknown) }
-    return FormUnkeyedContainer(run: self)
+    return ProbeUnkeyedContainer(run: self)
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    try begin(keyType: nil)
+    asksOnce = false
+    return ProbeSingleContainer(run: self)
+  }
+
+  /// Notes which keys are asked for; nil for a container without keys.
+  private func begin(keyType new: (any CodingKey.Type)?) throws {
+    if let new, keyType == nil {
+      keyType = new
+      keyCases = CodingKeyCases(new)
+    } else if new == nil || keyType != new {
+      // As a type does that tries something else once the first was refused.
+      hasOtherKeys = true
+    }
     try begin()
-    return FormSingleContainer(run: self)
+    if case .everything = refused { throw stop() }
   }
 
   /// Notes the only value.
   func single(_ type: any Any.Type) throws {
     try begin()
     guard !isRecord else { return isUnclear() }
-    let new = finder.find(type).form
+    let new = probe.find(type).form
     form = hasSingle && form != new ? .unknown : new
     hasSingle = true
   }

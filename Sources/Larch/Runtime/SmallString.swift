@@ -10,7 +10,7 @@ enum SmallString {
   static let smallBit: UInt64 = 0x2000_0000_0000_0000
 
   /// Whether the direct form is what this Swift uses. Found out once.
-  static let isTrusted: Bool = selfTest()
+  static let isTrusted = RuntimeFeature.smallString.passes(selfTest)
 
   /// A string of valid UTF-8 bytes, or nil when they are not valid.
   ///

@@ -12,10 +12,22 @@ struct KeyPathDescription {
   private let root: Any.Type
   private let leaf: Any.Type
 
+  /// Whether key paths describe themselves as expected. Found out once.
+  static let isTrusted = RuntimeFeature.keyPathDescription.passes(selfTest)
+
   /// Nil when a component has no name (computed properties, subscripts, `!`).
-  init?<Root, Value>(_ keyPath: KeyPath<Root, Value>) {
+  ///
+  /// - Parameter isLeaf: whether a type is one value, in whose properties no path leads.
+  init?<Root, Value>(_ keyPath: KeyPath<Root, Value>, isLeaf: (Any.Type) -> Bool) {
+    guard Self.isTrusted else { return nil }
+    self.init(unchecked: keyPath, isLeaf: isLeaf)
+  }
+
+  private init?<Root, Value>(
+    unchecked keyPath: KeyPath<Root, Value>, isLeaf: (Any.Type) -> Bool
+  ) {
     var seen: Set<ObjectIdentifier> = []
-    guard Self.hasNames(Root.self, &seen) else { return nil }
+    guard Self.hasNames(Root.self, isLeaf, &seen) else { return nil }
     let text = keyPath.debugDescription
     let prefix = "\\" + String(describing: Root.self)
     guard text.hasPrefix(prefix) else { return nil }
@@ -29,17 +41,19 @@ struct KeyPathDescription {
 
   /// Whether all stored properties that can be reached have names. Where a module was built
   /// without them (`-disable-reflection-names`) the standard library's description traps.
-  private static func hasNames(_ type: Any.Type, _ seen: inout Set<ObjectIdentifier>) -> Bool {
-    let type = FieldNaming.unwrapped(type)
+  private static func hasNames(
+    _ type: Any.Type, _ isLeaf: (Any.Type) -> Bool, _ seen: inout Set<ObjectIdentifier>
+  ) -> Bool {
+    let type = Reflection.unwrapped(type)
     switch Reflection.Kind(of: type) {
     case .structure, .finalOrOpenClass: break
     default: return true
     }
-    guard !FieldNaming.isLeaf(type), seen.insert(ObjectIdentifier(type)).inserted else {
+    guard !isLeaf(type), seen.insert(ObjectIdentifier(type)).inserted else {
       return true
     }
     guard let fields = Reflection.fields(of: type) else { return false }
-    for field in fields where !hasNames(field.type, &seen) { return false }
+    for field in fields where !hasNames(field.type, isLeaf, &seen) { return false }
     return true
   }
 
@@ -81,5 +95,24 @@ struct KeyPathDescription {
     }
     guard type == leaf || (leaf as? any OptionalType.Type)?.wrappedType == type else { return nil }
     return path
+  }
+
+  // MARK: Self-test
+
+  private struct Sample {
+    struct Inner { var number: Int }
+    var text: String
+    var inner: Inner
+    var other: Inner?
+    var length: Int { text.count }
+  }
+
+  private static func selfTest() -> Bool {
+    func names<Value>(_ keyPath: KeyPath<Sample, Value>) -> [String]? {
+      Self(unchecked: keyPath) { $0 == String.self }?.fields()?.map(\.name)
+    }
+    return names(\.text) == ["text"] && names(\.inner.number) == ["inner", "number"]
+      && names(\.other) == ["other"] && names(\.other?.number) == ["other", "number"]
+      && names(\.length) == nil && names(\.other!.number) == nil
   }
 }

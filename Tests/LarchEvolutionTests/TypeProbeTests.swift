@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// What is found of types without an instance, against what saving instances writes.
-@Suite struct FormFinderTests {
+@Suite struct TypeProbeTests {
   enum Plain: String, Codable, CaseIterable { case one, two }
   enum Numbered: UInt8, Codable { case first = 3, second }
   enum Payload: Codable, Hashable { case text(String), pair(a: Int, b: Double), none }
@@ -94,7 +94,7 @@ import Testing
   }
 
   private func check<R: Record>(_ records: R...) throws {
-    let form = FormFinder.form(of: R.self)
+    let form = TypeProbe.facts(of: R.self).form
     let coder = RecordCoder(shapes: ShapeTable())
     for record in records {
       let written = try FieldForm(of: try coder.encode(record), coder.shapes)
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test func `All fields of a type with the compiler's coding are known`() throws {
-    guard case .record(let form) = FormFinder.form(of: V1.Person.self) else {
+    guard case .record(let form) = TypeProbe.facts(of: V1.Person.self).form else {
       Issue.record("no record")
       return
     }
@@ -139,7 +139,7 @@ import Testing
         "age: int32", "home: record", "id: int64", "lastName: string", "level: string",
         "nick: string?", "score: float", "tags: list of string", "teamID: int64?",
       ])
-    guard case .record(let all) = FormFinder.form(of: Everything.self) else {
+    guard case .record(let all) = TypeProbe.facts(of: Everything.self).form else {
       Issue.record("no record")
       return
     }
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func `What a type reads by hand is not known`() throws {
-    guard case .record(let form) = FormFinder.form(of: ByHand.self) else {
+    guard case .record(let form) = TypeProbe.facts(of: ByHand.self).form else {
       Issue.record("no record")
       return
     }
@@ -171,7 +171,7 @@ import Testing
     }
   }
   @Test func `A field whose absence is tolerated is optional`() throws {
-    guard case .record(let form) = FormFinder.form(of: Tolerant.self) else {
+    guard case .record(let form) = TypeProbe.facts(of: Tolerant.self).form else {
       Issue.record("no record")
       return
     }
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test func `A form reads back as it was written, and any bytes give a form or an error`() throws {
-    let form = FormFinder.form(of: Everything.self)
+    let form = TypeProbe.facts(of: Everything.self).form
     var writer = StoredWriter()
     form.write(to: &writer)
     let bytes = writer.bytes

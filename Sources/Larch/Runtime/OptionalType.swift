@@ -1,3 +1,25 @@
+/// Lets run-time code see through `Optional`.
+protocol OptionalType {
+  static var wrappedType: Any.Type { get }
+  static var noneSample: Any { get }
+  var isNil: Bool { get }
+}
+
+extension Optional: OptionalType {
+  static var wrappedType: Any.Type { Wrapped.self }
+  static var noneSample: Any { Self.none as Any }
+  var isNil: Bool { self == nil }
+}
+
+extension Reflection {
+  /// `Wrapped` of an optional, any number deep, or the type itself.
+  static func unwrapped(_ type: Any.Type) -> Any.Type {
+    var type = type
+    while let optional = type as? any OptionalType.Type { type = optional.wrappedType }
+    return type
+  }
+}
+
 /// Optionals handled in place, for types that are known only at run time. The payload of an
 /// optional starts where the optional starts.
 protocol OptionalMemory: OptionalType {

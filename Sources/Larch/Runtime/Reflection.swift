@@ -31,7 +31,7 @@ enum Reflection {
   }
 
   /// Whether the runtime functions answer as expected in this process. Found out once.
-  static let isTrusted: Bool = selfTest()
+  static let isTrusted = RuntimeFeature.reflection.passes(selfTest)
 
   /// The stored properties of a struct or class, or nil when the metadata does not say.
   static func fields(of type: Any.Type) -> [Field]? {
