@@ -85,16 +85,31 @@ struct KeyPathDescription {
         guard let optional = type as? any OptionalType.Type else { return nil }
         type = optional.wrappedType
       case .property(let name):
-        guard let field = TypeLayout(of: type)?.field(named: String(name)),
-          // The description finds names by offset, which values without memory share.
-          TypeLayout.Memory(of: field.type).size > 0
-        else { return nil }
+        guard let field = field(named: String(name), of: type) else { return nil }
         path.append(field)
         type = field.type
       }
     }
     guard type == leaf || (leaf as? any OptionalType.Type)?.wrappedType == type else { return nil }
     return path
+  }
+
+  /// The stored property that the description names. It finds names by offset, which values without
+  /// memory share with a neighbour, so it may name them in place of the neighbour.
+  private func field(named name: String, of type: Any.Type) -> Reflection.Field? {
+    guard let layout = TypeLayout(of: type), let named = layout.field(named: name) else {
+      return nil
+    }
+    var found: Reflection.Field?
+    for field in layout.fields {
+      if TypeLayout.Memory(of: field.type).size == 0 {
+        // The path may lead to this value itself, whatever the description says.
+        if field.type == Reflection.unwrapped(leaf) { return nil }
+      } else if field.offset == named.offset {
+        found = field
+      }
+    }
+    return found
   }
 
   // MARK: Self-test

@@ -16,8 +16,11 @@ struct TypeLayout: Sendable {
     var end = 0
     for field in fields {
       let memory = Memory(of: field.type)
+      guard field.isStrong else { return nil }
+      // Values without memory lie anywhere: the runtime says 0.
+      guard memory.size > 0 else { continue }
       let aligned = (end &+ memory.alignment &- 1) / memory.alignment &* memory.alignment
-      guard field.isStrong, field.offset == aligned else { return nil }
+      guard field.offset == aligned else { return nil }
       end = field.offset &+ memory.size
     }
     guard end == whole.size else { return nil }
