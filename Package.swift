@@ -65,6 +65,7 @@ let tests: [(name: String, needs: [Target.Dependency], files: [String])] = [
   ("LarchQueryTests", [], []),
   ("LarchReaderTests", [], []),
   ("LarchRelationTests", ["LarchInspection"], []),
+  ("LarchRuntimeTests", [], []),
   ("LarchSpaceTests", child, []),
   ("LarchStoreTests", ["LarchInspection"], ["Golden"]),
   ("LarchStressTests", child, []),

@@ -11,20 +11,21 @@ cd "$root"
 # Folder: the folders that it may use. Lowest first; not transitive, what is used is written out.
 layers='
 Support:
+Runtime:      Support
 LMDB:         Support
 Pages:        Support
 Key:          Support
-Coding:       Support
-Model:        Support Key Coding
-Query:        Support Key Coding Model
-Planning:     Support Key Coding Model Query
-Catalog:      Support LMDB Key Coding Model
-Indexing:     Support LMDB Key Coding Model Catalog
-Execution:    Support LMDB Key Coding Model Query Planning Catalog Indexing
-Relations:    Support LMDB Key Coding Model Catalog Indexing
-Store:        Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
-ActiveRecord: Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
-Import:       Support LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Coding:       Support Runtime
+Model:        Support Runtime Key Coding
+Query:        Support Runtime Key Coding Model
+Planning:     Support Runtime Key Coding Model Query
+Catalog:      Support Runtime LMDB Key Coding Model
+Indexing:     Support Runtime LMDB Key Coding Model Catalog
+Execution:    Support Runtime LMDB Key Coding Model Query Planning Catalog Indexing
+Relations:    Support Runtime LMDB Key Coding Model Catalog Indexing
+Store:        Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
+ActiveRecord: Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Import:       Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
 '
 
 # Rooms of a layer: the rooms of the same layer that it may use, beside what the layer may.
@@ -51,6 +52,11 @@ LMDB/Environment: Access Files Reading Writing
 LMDB/Files: Access Environment
 LMDB/Reading: Access Environment Files
 LMDB/Writing: Access Environment Files Reading
+Coding/Codable: Evolution Format Memberwise TypeFacts
+Coding/Evolution: Codable Format TypeFacts
+Coding/Format: Codable Evolution TypeFacts
+Coding/Memberwise: Codable Evolution Format TypeFacts
+Coding/TypeFacts: Codable Evolution Format Memberwise
 Query/Fields: Filters Requests
 Query/Filters: Fields
 Query/Requests: Fields Filters

@@ -6,33 +6,6 @@ import Testing
 
 @Suite("Containers handed out by reference")
 struct ReturnedContainerTests {
-  /// If this fails, records are right and slower: a new Swift has other containers.
-  @Test("This Swift's containers and short strings pass the self-tests")
-  func trusted() {
-    #expect(ReturnedContainer.isTrusted)
-    #expect(SmallString.isTrusted)
-  }
-
-  @Test("Without them records have the same bytes and are read the same")
-  func fallBack() throws {
-    let fast = CodingBench()
-    let slow = CodingBench()
-    let writing = slow.coder.state.pointee.containers.takeUnretainedValue()
-    let reading = slow.coder.decodeState.pointee.containers.takeUnretainedValue()
-    (writing.isUsed, reading.isUsed) = (false, false)
-    // The frames are used again by other coders.
-    defer {
-      (writing.isUsed, reading.isUsed) = (ReturnedContainer.isTrusted, ReturnedContainer.isTrusted)
-    }
-    for _ in 0..<3 {
-      let bytes = try fast.bytes(Rich.sample)
-      #expect(try slow.bytes(Rich.sample) == bytes)
-      #expect(try slow.decode(Rich.self, bytes) == Rich.sample)
-      #expect(try fast.decode(Rich.self, bytes) == Rich.sample)
-      try slow.roundTrip(Person.sample)
-    }
-  }
-
   @Test("A type that changes its coding keys between values gets containers of the new ones")
   func changingKeys() throws {
     let bench = CodingBench()

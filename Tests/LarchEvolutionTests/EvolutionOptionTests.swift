@@ -176,7 +176,7 @@ import Testing
         }
       }
     }
-    #expect(try file.history("Thing") == FieldHistory([FormFinder.form(of: Second.self)]))
+    #expect(try file.history("Thing") == FieldHistory([TypeProbe.facts(of: Second.self).form]))
   }
 
   @Test func `Awaiting migrations, records that cannot be read are refused later`() throws {

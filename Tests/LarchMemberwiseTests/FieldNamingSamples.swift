@@ -107,6 +107,48 @@ enum NamingSamples {
     var number: Int
   }
 
+  enum Lone: String, Codable { case only }
+
+  /// Fields without memory stand between others, where the runtime gives all of them the offset 0.
+  struct Hollow: Codable {
+    var lone: Lone
+    var first: HollowPart?
+    var nothing: Nothing
+    var part: HollowPart
+    var small: Int8
+    var second: Lone
+    var number: Int
+    var last: Nothing
+  }
+
+  struct HollowPart: Codable {
+    var lone: Lone
+    var code: Int
+    var nothing: Nothing
+    var note: String?
+  }
+
+  /// Of an optional chain to either only the other's type is seen.
+  struct HollowMaybe: Codable {
+    var maybe: Lone?
+    var lone: Lone
+  }
+
+  struct HollowOuter: Codable {
+    var number: Int
+    var inside: HollowMaybe?
+  }
+
+  final class HollowClass: Codable {
+    let lone: Lone
+    let name: String
+    let nothing: Nothing
+    let part: HollowPart
+    init(name: String, part: HollowPart) {
+      (lone, self.name, nothing, self.part) = (.only, name, Nothing(), part)
+    }
+  }
+
   /// Its keys are named as properties are, its coding is written by hand.
   struct Custom: Codable {
     var title: String

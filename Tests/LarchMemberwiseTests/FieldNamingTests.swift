@@ -76,6 +76,17 @@ extension NamingSamples {
       stored(\HoldsClass.author, "author"),
       stored(\HoldsClass.perhaps?.name, "perhaps", "name"),
       stored(\Empties.number, "number"),
+      stored(\Hollow.first, "first"),
+      stored(\Hollow.first?.code, "first", "code"),
+      stored(\Hollow.first?.note, "first", "note"),
+      stored(\Hollow.part, "part"),
+      stored(\Hollow.part.code, "part", "code"),
+      stored(\Hollow.part.note, "part", "note"),
+      stored(\Hollow.small, "small"),
+      stored(\Hollow.number, "number"),
+      stored(\HollowMaybe.maybe, "maybe"),
+      stored(\HollowClass.name, "name"),
+      stored(\HollowClass.part.code, "part", "code"),
       stored(\Scaled.fraction, "fraction"),
       stored(\Recursive.next, "next"),
       stored(\Unicode.größe, "größe"),
@@ -98,6 +109,11 @@ extension NamingSamples {
       row("member of a tuple", \Tuples.pair.0, .unnamed),
       row("a tuple", \Tuples.pair, .named("pair")),
       row("no memory", \Empties.first, .unnamed),
+      row("no memory, beside others", \Hollow.second, .unnamed),
+      row("no memory, nested", \Hollow.part.lone, .unnamed),
+      row("no memory, through an optional", \Hollow.first?.lone, .unnamed),
+      row("no memory, beside its optional", \HollowOuter.inside?.lone, .unnamed),
+      row("no memory, in a class", \HollowClass.lone, .unnamed),
       row("open class", \OpenClass.name, .unnamed),
       row("subclass", \Subclass.extra, .unnamed),
       row("coded as one value", \Money.cents, .named("cents")),
@@ -180,24 +196,24 @@ extension NamingSamples {
     @Test("Property names and written names are told apart")
     func renamed() {
       #expect(
-        CodingKeysProbe.keys(of: Renamed.self)?.cases == [
+        TypeProbe.keys(of: Renamed.self)?.cases == [
           .init(propertyName: "surname", codingName: "last_name"),
           .init(propertyName: "place", codingName: "where"),
           .init(propertyName: "swapped", codingName: "other"),
           .init(propertyName: "other", codingName: "swapped"),
         ])
-      #expect(CodingKeysProbe.keys(of: Single.self)?.cases.map(\.propertyName) == ["only"])
-      #expect(CodingKeysProbe.keys(of: Generic<Doc>.self)?.cases.count == 2)
+      #expect(TypeProbe.keys(of: Single.self)?.cases.map(\.propertyName) == ["only"])
+      #expect(TypeProbe.keys(of: Generic<Doc>.self)?.cases.count == 2)
     }
 
     @Test("Types without one set of plain keys have none")
     func without() {
-      #expect(CodingKeysProbe.keys(of: Int.self) == nil)
-      #expect(CodingKeysProbe.keys(of: [Doc].self) == nil)
-      #expect(CodingKeysProbe.keys(of: Level.self) == nil)
-      #expect(CodingKeysProbe.keys(of: DynamicKeys.self) == nil)
-      #expect(CodingKeysProbe.keys(of: TwoKeys.self) == nil)
-      #expect(CodingKeysProbe.keys(of: Clashing.self) == nil)
+      #expect(TypeProbe.keys(of: Int.self) == nil)
+      #expect(TypeProbe.keys(of: [Doc].self) == nil)
+      #expect(TypeProbe.keys(of: Level.self) == nil)
+      #expect(TypeProbe.keys(of: DynamicKeys.self) == nil)
+      #expect(TypeProbe.keys(of: TwoKeys.self) == nil)
+      #expect(TypeProbe.keys(of: Clashing.self) == nil)
     }
   }
 }

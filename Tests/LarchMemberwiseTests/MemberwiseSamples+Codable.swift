@@ -24,7 +24,7 @@ struct MemberOmitting: MemberwiseCoded {
 struct MemberWrapped: MemberwiseCoded { @NamingSamples.Trimmed var text: String }
 struct MemberForeign: MemberwiseCoded { var address: NamingSamples.Address }
 struct MemberDoubleOptional: MemberwiseCoded { var value: Int?? }
-struct MemberEmpty: MemberwiseCoded {}
+struct MemberEmpty: MemberwiseCoded, Equatable {}
 enum MemberEnum: String, MemberwiseCoded { case a, b }
 struct MemberTwoKeys: MemberwiseCoded {
   var a: Int
@@ -62,4 +62,22 @@ struct MemberFalseReader: MemberwiseCoded {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     name = try container.decode(String.self, forKey: .name).uppercased()
   }
+}
+
+struct MemberHollow: MemberwiseCoded, Equatable {
+  enum Kind: String, Codable { case only }
+  struct Empty: Codable, Equatable {}
+  var small: Int8
+  var kind = Kind.only
+  var number: Int
+  var empty = Empty()
+  var part: MemberHollowPart
+  var other: MemberHollowPart?
+  var name: String
+  var last = Kind.only
+}
+struct MemberHollowPart: MemberwiseCoded, Equatable {
+  var empty = MemberEmpty()
+  var code: Int
+  var note: String?
 }

@@ -29,7 +29,7 @@ final class MemberwiseHarness: MemberwiseReference {
   func encode<Value: MemberwiseCoded>(
     _ value: Value, _ codec: MemberwiseCodec
   ) throws -> [UInt8] {
-    var output = MemberwiseOutput(capacity: 16)
+    var output = RecordOutput(capacity: 16)
     defer { output.deallocate() }
     let isWritten = withUnsafePointer(to: value) {
       codec.encode(UnsafeRawPointer($0), to: &output)
@@ -261,12 +261,28 @@ struct MemberwiseTests {
       Fallback(type: MemberForeign.self, reason: "Address, which is not MemberwiseCoded"),
       Fallback(type: MemberDoubleOptional.self, reason: "an optional of an optional"),
       Fallback(type: MemberEmpty.self, reason: "no stored properties"),
+      Fallback(type: MemberHollow.self, reason: "kind is a Kind, which has no memberwise form"),
+      Fallback(type: MemberHollowPart.self, reason: "empty is a nested type, and "),
       Fallback(type: MemberTwoKeys.self, reason: "does more than ask for each key once"),
     ])
   func fallback(_ row: Fallback) {
     let reason = MemberwisePlan.plan(for: row.type).reasonForFallback
     #expect(reason?.contains(row.reason) == true, "\(reason ?? "memberwise")")
     #expect(MemberwiseCodec(row.type, shapes: ShapeTable()) == nil)
+  }
+
+  @Test("Fields without memory are coded through Codable, with all fields beside them")
+  func fieldsWithoutMemory() throws {
+    let coder = RecordCoder(shapes: ShapeTable())
+    for number in 0..<20 {
+      let part = MemberHollowPart(code: number, note: number % 2 == 0 ? nil : "note \(number)")
+      let value = MemberHollow(
+        small: Int8(number), number: -number, part: part, other: number % 3 == 0 ? nil : part,
+        name: "name \(number)")
+      let bytes = [UInt8](try coder.encode(value))
+      #expect(try bytes.elementsEqual(coder.encodeThroughCodable(value)))
+      #expect(try bytes.withUnsafeBytes { try coder.decode(MemberHollow.self, from: $0) } == value)
+    }
   }
 
   @Test("Types that did not opt in are left alone")

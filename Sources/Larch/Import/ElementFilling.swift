@@ -14,7 +14,7 @@ struct ElementFilling {
   var merges = false
 
   init<R: Record>(for type: R.Type) {
-    idKey = CodingKeysProbe.keys(of: R.self)?.codingName(ofProperty: "id") ?? "id"
+    idKey = TypeProbe.keys(of: R.self)?.codingName(ofProperty: "id") ?? "id"
     if R.ID._idKind == .assigned, let unassigned = R.ID._assigned(0) {
       newID = { unassigned }
     } else if R.ID.self == UUID.self {

@@ -1,5 +1,24 @@
 internal import Foundation
 
+/// LEB128: seven bits a byte, lowest first, the shortest form.
+enum Varint {
+  /// How many bytes a number takes.
+  static func width(_ value: UInt64) -> Int {
+    max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7)
+  }
+
+  /// Gives the bytes of a number one after the other.
+  @inline(__always)
+  static func write(_ value: UInt64, _ append: (UInt8) -> Void) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+}
+
 /// Writes small stored structures: fixed integers little-endian, lengths as varints.
 struct StoredWriter {
   private(set) var bytes: [UInt8] = []
@@ -11,12 +30,7 @@ struct StoredWriter {
   }
 
   mutating func append(varint value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    bytes.append(UInt8(rest))
+    Varint.write(value) { bytes.append($0) }
   }
 
   mutating func append(_ text: String) {

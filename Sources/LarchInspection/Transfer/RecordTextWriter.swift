@@ -61,10 +61,11 @@ struct RecordTextWriter {
   private mutating func open(_ kind: FieldKind) { text.raw("{\"$\(kind.name)\":") }
 
   private mutating func record(_ bytes: UnsafeRawBufferPointer, depth: Int) throws {
-    let shape = try RawRecord.header(bytes, shapes).shape
+    let view = try RecordView(bytes)
+    let shape = try view.shape(shapes)
     usedShapes.insert(shape.id)
     text.raw("{\"$shape\":\(shape.id)")
-    let fields = try RawRecord.fields(bytes, shapes)
+    let fields = try view.fields(shapes)
       .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     for (name, value) in fields {
       text.raw(",")

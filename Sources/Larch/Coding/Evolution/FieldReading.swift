@@ -41,11 +41,11 @@ package final class FieldReading: Sendable {
   private static func type(
     of name: String, in owner: any Decodable.Type
   ) -> (any Decodable.Type)? {
-    guard !FieldNaming.isLeaf(owner), let keys = CodingKeysProbe.keys(of: owner),
+    guard !FieldNaming.isLeaf(owner), let keys = TypeProbe.keys(of: owner),
       let property = keys.cases.first(where: { $0.codingName == name })?.propertyName,
       let field = TypeLayout(of: owner)?.field(named: property)
     else { return nil }
-    return FieldNaming.unwrapped(field.type) as? any Decodable.Type
+    return Reflection.unwrapped(field.type) as? any Decodable.Type
   }
 
   /// A text that differs when the older names of these fields do; nil stands for all fields of all

@@ -57,7 +57,7 @@ final class MemberwiseCodec {
 
   /// Appends the record of the value at `value`.
   @inline(__always)
-  func encode(_ value: UnsafeRawPointer, to output: inout MemberwiseOutput) -> Bool {
+  func encode(_ value: UnsafeRawPointer, to output: inout RecordOutput) -> Bool {
     guard generation == shapes.generation, let writer else { return false }
     return writer._withUnsafeGuaranteedRef { $0.encode(value, to: &output) }
   }
@@ -85,7 +85,7 @@ final class MemberwiseCodec {
     _ program: MemberwiseProgram, _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
     _ reference: any MemberwiseReference
   ) -> Bool? {
-    var output = MemberwiseOutput()
+    var output = RecordOutput()
     defer { output.deallocate() }
     // A value that needs Codable, such as one of more than 64 KiB, proves nothing.
     guard program.encode(UnsafeRawPointer(value), to: &output) else { return nil }
@@ -150,7 +150,7 @@ final class MemberwiseCodec {
       let theirBytes = try? reference.comparableBytes(of: theirs)
     else { return nil }
     if ourBytes == theirBytes { return true }
-    var output = MemberwiseOutput()
+    var output = RecordOutput()
     defer { output.deallocate() }
     let isWellFormed = withUnsafePointer(to: ours) {
       program.encode(UnsafeRawPointer($0), to: &output) && output.bytes.elementsEqual(record)

@@ -121,7 +121,7 @@ final class MemberwisePlan: Sendable {
     guard !layout.fields.isEmpty, layout.fields.count <= 64 else {
       throw Reason("it has no stored properties or more than 64")
     }
-    guard let keys = CodingKeysProbe.keys(of: type) else {
+    guard let keys = TypeProbe.keys(of: type) else {
       throw Reason("its Codable does not use one CodingKeys enum")
     }
     var properties: [Property] = []
@@ -134,14 +134,19 @@ final class MemberwisePlan: Sendable {
     guard keys.cases.count == properties.count else {
       throw Reason("its CodingKeys have a key without a stored property")
     }
-    guard let questions = MemberwiseDecodingProbe.questions(of: type) else {
+    // The type promises synthesised coding, so no code of the user's judges the made-up values. What
+    // is asked for proves that reading fills every property from a field, which a `let x = 3` is not.
+    let facts = TypeProbe.facts(of: type)
+    guard facts.asksOnce else {
       throw Reason("its init(from:) does more than ask for each key once")
     }
+    let questions = Dictionary(
+      facts.questions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     for property in properties {
       guard let question = questions[property.codingName] else {
         throw Reason("\(property.codingName) is written but not read back")
       }
-      guard question.type == FieldNaming.unwrapped(property.type),
+      guard question.type == Reflection.unwrapped(property.type),
         question.mayBeMissing || !property.isOptional
       else { throw Reason("\(property.codingName) is read as another type") }
     }
@@ -165,7 +170,7 @@ final class MemberwisePlan: Sendable {
     } else if type == String.self {
       form = .string
     } else if let kind = plainKind(of: type) {
-      guard optional == nil || PlainOptional.isPayloadAndTag(type) else {
+      guard optional == nil || PlainMemory.isPayloadAndTag(type) else {
         throw unsupported("an optional in a form that Larch does not know")
       }
       form = .plain(kind)
@@ -189,8 +194,7 @@ final class MemberwisePlan: Sendable {
 
   /// The kind of a type whose memory is its slot.
   private static func plainKind(of type: Any.Type) -> FieldKind? {
-    if type == Date.self { return Date.isPlainSeconds ? .date : nil }
-    if type == UUID.self { return UUID.isPlainBytes ? .uuid : nil }
+    guard PlainMemory.isTrusted else { return nil }
     if let element = type as? any MemberwiseElement.Type { return element.elementKind }
     if type is any SingleFieldCoded.Type, let layout = TypeLayout(ofStruct: type),
       layout.fields.count == 1, layout.fields[0].offset == 0,
@@ -205,30 +209,6 @@ final class MemberwisePlan: Sendable {
 extension EnumTable {
   static func make(_ type: any Codable.Type) -> EnumTable? {
     func open<Value: Codable>(_ type: Value.Type) -> EnumTable? { EnumTable(type) }
-    return _openExistential(type, do: open)
-  }
-}
-
-/// Optionals of types without spare bit patterns: the payload, then one byte, 0 for a value.
-enum PlainOptional {
-  static func isPayloadAndTag(_ type: Any.Type) -> Bool {
-    func open<Value>(_ type: Value.Type) -> Bool {
-      let size = MemoryLayout<Value>.size
-      guard _isPOD(type), MemoryLayout<Value?>.size == size + 1, size <= 16 else { return false }
-      return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 16) { memory in
-        guard let start = memory.baseAddress else { return false }
-        func filled(_ value: (UnsafeMutableRawPointer) -> Value?) -> [UInt8] {
-          memory.initializeMemory(as: UInt8.self, repeating: 0x5A)
-          let optional = value(start)
-          memory.initializeMemory(as: UInt8.self, repeating: 0xAA)
-          start.bindMemory(to: Value?.self, capacity: 1).initialize(to: optional)
-          return [UInt8](memory.prefix(size + 1))
-        }
-        let some = filled { $0.load(as: Value.self) }
-        let none = filled { _ in nil }
-        return some == [UInt8](repeating: 0x5A, count: size) + [0] && none.last == 1
-      }
-    }
     return _openExistential(type, do: open)
   }
 }

@@ -3,7 +3,7 @@ internal import Foundation
 extension MemberwiseProgram {
   /// Appends the record of the value at `value`. False when Codable has to write it; what was
   /// appended by then is meaningless.
-  func encode(_ value: UnsafeRawPointer, to output: inout MemberwiseOutput) -> Bool {
+  func encode(_ value: UnsafeRawPointer, to output: inout RecordOutput) -> Bool {
     guard canEncode else { return false }
     if hasAbsent, !absent.allSatisfy({ $0.optional.isNone(at: value + $0.offset) }) {
       return false
@@ -87,47 +87,32 @@ extension MemberwiseProgram {
   /// A string that is not small; the new cursor.
   @inline(never)
   private func append(
-    _ source: UnsafeRawPointer, to output: inout MemberwiseOutput, _ start: Int, _ cursor: Int
+    _ source: UnsafeRawPointer, to output: inout RecordOutput, _ start: Int, _ cursor: Int
   ) -> Int {
     output.count = start &+ cursor
-    Self.appendText(source.assumingMemoryBound(to: String.self), to: &output)
+    output.append(source.assumingMemoryBound(to: String.self).pointee)
     output.reserve(reserve)
     return output.count &- start
-  }
-
-  @inline(__always)
-  private static func appendText(
-    _ text: UnsafePointer<String>, to output: inout MemberwiseOutput
-  ) {
-    let done: Void? = text.pointee.utf8.withContiguousStorageIfAvailable {
-      output.reserve($0.count)
-      output.append(UnsafeRawBufferPointer($0))
-    }
-    if done == nil {
-      output.reserve(text.pointee.utf8.count)
-      for byte in text.pointee.utf8 { output.append(byte: byte) }
-    }
   }
 
   /// The variable steps other than a direct string.
   @inline(never)
   private func encodeRarely(
-    _ step: Step, _ source: UnsafeRawPointer, to output: inout MemberwiseOutput, _ start: Int,
+    _ step: Step, _ source: UnsafeRawPointer, to output: inout RecordOutput, _ start: Int,
     _ mask: inout UInt64
   ) -> Bool {
     switch step.operation {
-    case .string: Self.appendText(source.assumingMemoryBound(to: String.self), to: &output)
+    case .string: output.append(source.assumingMemoryBound(to: String.self).pointee)
     case .optionalDirectString, .optionalString:
       let isNil = source.assumingMemoryBound(to: String?.self).pointee == nil
       if isNil { return true }
-      Self.appendText(source.assumingMemoryBound(to: String.self), to: &output)
+      output.append(source.assumingMemoryBound(to: String.self).pointee)
     case .enumeration, .optionalEnumeration:
       let byte = source.load(as: UInt8.self)
       let bytes = step.table?._withUnsafeGuaranteedRef { $0.bytes(ofCase: byte) }
       guard let bytes = bytes.flatMap({ $0 }) else {
         return step.operation == .optionalEnumeration
       }
-      output.reserve(bytes.count)
       output.append(bytes)
     case .leaf, .optionalLeaf:
       let detail = details[Int(step.detail)]

@@ -50,13 +50,13 @@ extension RecordCoder: MemberwiseReference {
   func encodeMemberwise<R: Encodable>(
     _ value: R, _ codec: Unmanaged<MemberwiseCodec>
   ) -> UnsafeRawBufferPointer? {
-    var output = MemberwiseOutput(
-      base: state.pointee.base, capacity: state.pointee.capacity, count: 0)
+    // A copy, so that it is not read again from memory for each field.
+    var output = state.pointee.output
+    output.count = 0
     let isWritten = withUnsafePointer(to: value) { value in
       codec._withUnsafeGuaranteedRef { $0.encode(UnsafeRawPointer(value), to: &output) }
     }
-    state.pointee.base = output.base
-    state.pointee.capacity = output.capacity
+    state.pointee.output = output
     guard isWritten else { return nil }
     #if DEBUG
       // Codable decides; the caller goes on through it, and learns when this was different.
@@ -80,10 +80,7 @@ extension RecordCoder: MemberwiseReference {
     bytes.withUnsafeBytes { bytes in
       withUnsafePointer(to: value) { codec.learnWriting(UnsafeRawPointer($0), bytes, self) }
       state.pointee.end = 0
-      state.pointee.reserve(bytes.count)
-      UnsafeMutableRawBufferPointer(start: state.pointee.base, count: bytes.count)
-        .copyMemory(from: bytes)
-      state.pointee.end = bytes.count
+      state.pointee.output.append(bytes)
     }
     return UnsafeRawBufferPointer(start: state.pointee.base, count: bytes.count)
   }

@@ -59,7 +59,7 @@ struct StoredReference {
       while let element = try elements.next() {
         if try stays(element) { kept.append(element) }
       }
-      return .value(.list, FieldValueWriter.listSlot(kept))
+      return .value(.list, try FieldValueWriter.listSlot(kept))
     }
     return isTold ? rewritten : nil
   }

@@ -127,7 +127,7 @@ enum KeyOrderProof {
 
   /// False where two cases of the enum, or of the one in the optional, say otherwise.
   static func holds(for type: Any.Type) -> Bool {
-    guard let type = FieldNaming.unwrapped(type) as? any (IndexKey & Comparable).Type,
+    guard let type = Reflection.unwrapped(type) as? any (IndexKey & Comparable).Type,
       Reflection.Kind(of: type) == .enumeration
     else { return true }
     let id = ObjectIdentifier(type)

@@ -117,7 +117,7 @@ package final class CollectionSchema: Sendable {
 
   /// What records of the type hold, as far as its coding tells. Running that coding is the first
   /// thing that is done for it.
-  var form: FieldForm { FormFinder.form(of: type) }
+  var form: FieldForm { TypeProbe.facts(of: type).form }
 
   init(
     name: String, typeName: String, type: any Record.Type, idKind: RecordIDKind,

@@ -48,7 +48,7 @@ struct Renames: Sendable {
     _ older: String, to name: String, of owner: any Decodable.Type, in collection: String,
     path: [String]
   ) throws {
-    let inUse = CodingKeysProbe.keys(of: owner)?.cases.contains { $0.codingName == older }
+    let inUse = TypeProbe.keys(of: owner)?.cases.contains { $0.codingName == older }
     // Records of the older version have the name for the renamed field, those of this one for
     // another: nobody could tell which it is.
     guard inUse == false, !aliases.isOlder(older, of: ObjectIdentifier(owner)) else {
@@ -71,7 +71,7 @@ struct Renames: Sendable {
     var owner = root
     for property in properties.dropLast() {
       guard let field = TypeLayout(of: owner)?.field(named: property),
-        let next = FieldNaming.unwrapped(field.type) as? any Decodable.Type
+        let next = Reflection.unwrapped(field.type) as? any Decodable.Type
       else { return nil }
       owner = next
     }

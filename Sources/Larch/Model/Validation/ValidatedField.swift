@@ -114,6 +114,6 @@ enum StandardValues {
   ]
 
   static func contain(_ type: Any.Type) -> Bool {
-    types.contains(ObjectIdentifier(FieldNaming.unwrapped(type)))
+    types.contains(ObjectIdentifier(Reflection.unwrapped(type)))
   }
 }

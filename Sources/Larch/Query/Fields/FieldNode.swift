@@ -149,7 +149,7 @@ extension FieldNode where Value: ElementSequence {
 
 /// The type as a key. `Decimal` has a conformance that is there only to refuse it.
 private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
-  guard let key = type as? any IndexKey.Type, FieldNaming.unwrapped(type) != Decimal.self else {
+  guard let key = type as? any IndexKey.Type, Reflection.unwrapped(type) != Decimal.self else {
     return nil
   }
   return key

@@ -171,11 +171,10 @@ final class RelatedRows<Owner: Record, Target: Record> {
     try targetAccess.decode(partners.record(at: place), id: partners.id(at: place))
   }
 
-  /// Where a row has what stands behind its record. Swift lays tuples out like that on every
-  /// platform: it is a part of its binary interface.
+  /// Where a row has what comes after its record.
   static func offset<Second>(of second: Second.Type) -> Int {
-    let alignment = MemoryLayout<Second>.alignment
-    return (MemoryLayout<Owner>.size + alignment - 1) & -alignment
+    // Every element of a tuple is stored in it, so it has an offset.
+    MemoryLayout<(Owner, Second)>.offset(of: \.1)!
   }
 }
 

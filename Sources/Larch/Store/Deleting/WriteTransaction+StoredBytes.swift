@@ -117,7 +117,7 @@ extension WriteTransaction {
   private func stamp<R: Record>(
     _ record: inout [UInt8], as type: R.Type, in collection: CollectionHandle
   ) throws {
-    guard let name = CodingKeysProbe.keys(of: type)?.codingName(ofProperty: "updatedAt") else {
+    guard let name = TypeProbe.keys(of: type)?.codingName(ofProperty: "updatedAt") else {
       return
     }
     let seconds = now.timeIntervalSinceReferenceDate.bitPattern.littleEndian

@@ -32,7 +32,7 @@ struct RunningScope {
     let outer = slot.pointee
     var scope = RunningScope(
       store: .passUnretained(store),
-      transaction: transaction.map { .passUnretained($0) }, task: larch_current_task(),
+      transaction: transaction.map { .passUnretained($0) }, task: CurrentTask.identity,
       outer: outer?.assumingMemoryBound(to: RunningScope.self))
     return try withUnsafeMutablePointer(to: &scope) { scope in
       slot.pointee = UnsafeMutableRawPointer(scope)
@@ -55,7 +55,7 @@ struct RunningScope {
   /// The write of a store that the calling thread is inside of, also with something else in between.
   @inline(never)
   static func write(of store: Store) -> WriteTransaction? {
-    let task = larch_current_task()
+    let task = CurrentTask.identity
     var scope = larch_scope()!.pointee?.assumingMemoryBound(to: RunningScope.self)  // As above.
     while let here = scope, here.pointee.task == task {
       if here.pointee.store.toOpaque() == Unmanaged.passUnretained(store).toOpaque(),
@@ -69,7 +69,7 @@ struct RunningScope {
   }
 
   private static func target(_ innermost: UnsafeMutablePointer<RunningScope>) -> Target? {
-    let task = larch_current_task()
+    let task = CurrentTask.identity
     guard innermost.pointee.task == task else { return nil }
     if let transaction = innermost.pointee.transaction {
       return .transaction(transaction.takeUnretainedValue())

@@ -1,0 +1,246 @@
+/// How the values of one Swift type are written, learned from writing them.
+final class EncodePlan {
+  /// What the containers read on every field: plain memory, no references counted.
+  struct Hot {
+    var strategy: Strategy
+    /// The newest shape of the type.
+    var version: UnsafeMutablePointer<EncodeVersion>?
+    var keyType: ObjectIdentifier?
+    /// The container of the type at each depth as an immortal reference, where `ReturnedContainer`
+    /// is trusted.
+    let references: UnsafeMutablePointer<UnsafeRawPointer?>
+    unowned(unsafe) let owner: EncodePlan
+  }
+
+  enum Strategy: UInt8 {
+    case date, uuid, data, url, decimal, int64
+    case string, strings, ints, doubles
+    /// Its own `encode(to:)`, in one pass.
+    case direct
+    /// Set, or Dictionary: ours, since theirs has no order.
+    case sorted
+    /// `encode(to:)` into a tree first.
+    case tree
+  }
+
+  let typeName: String
+  let hot: UnsafeMutablePointer<Hot>
+  /// The fields that were seen, kind nil when only nil was seen.
+  private(set) var fields: [(name: String, kind: FieldKind?)] = []
+  private var versions: [UnsafeMutablePointer<EncodeVersion>] = []
+  /// How often the fast path failed where no new shape helps.
+  private var misses = 0
+  private(set) var writesMaps = false
+  /// For the strategy of that name.
+  let sorted: (any SortedEncodable.Type)?
+
+  /// A type whose values keep failing on the fast path does not try it any more.
+  private static let missLimit = 8
+
+  init(_ type: any Encodable.Type) {
+    typeName = String(describing: type)
+    sorted = type as? any SortedEncodable.Type
+    let strategy = Leaf.strategy(of: type) ?? (sorted == nil ? .direct : .sorted)
+    hot = .allocate(capacity: 1)
+    let references = UnsafeMutablePointer<UnsafeRawPointer?>.allocate(
+      capacity: RecordFormat.depthLimit)
+    references.initialize(repeating: nil, count: RecordFormat.depthLimit)
+    hot.initialize(
+      to: Hot(
+        strategy: strategy, version: nil, keyType: nil, references: references, owner: self))
+  }
+
+  deinit {
+    hot.pointee.references.deallocate()
+    hot.deallocate()
+    for version in versions { EncodeVersion.free(version) }
+  }
+
+  /// The shapes may have been taken back: they are found or made again when the next value comes.
+  func forgetShapes() {
+    hot.pointee.version = nil
+  }
+
+  /// The fast path failed although the shape has all fields of the value.
+  func missed() {
+    misses += 1
+    if misses >= Self.missLimit { hot.pointee.strategy = .tree }
+  }
+
+  /// Values of the type use containers that only the tree can write.
+  func needsTree() { hot.pointee.strategy = .tree }
+
+  /// Records the fields of a value in the order in which they were written, and gives the shape
+  /// for it; nil when the type has too many shapes, so that its values become maps.
+  func learn(
+    _ seen: [(name: String, kind: FieldKind?)], keyType: ObjectIdentifier?, shapes: ShapeTable
+  ) throws -> UnsafeMutablePointer<EncodeVersion>? {
+    if writesMaps { return nil }
+    let isNew = merge(seen)
+    if hot.pointee.keyType != keyType {
+      // The containers are for keys of another type.
+      hot.pointee.references.update(repeating: nil, count: RecordFormat.depthLimit)
+    }
+    hot.pointee.keyType = keyType
+    if let version = hot.pointee.version, !isNew { return version }
+    guard let shape = try findShape(shapes) else {
+      writesMaps = true
+      needsTree()
+      return nil
+    }
+    // The names of the shape in the store may be known with more general kinds.
+    for (index, field) in shape.fields.enumerated() {
+      if let known = fields.firstIndex(where: { $0.name == field.name }) {
+        fields[known].kind = field.kind
+      } else {
+        fields.insert((field.name, field.kind), at: min(index, fields.count))
+      }
+    }
+    let version = EncodeVersion.make(shape)
+    versions.append(version)
+    hot.pointee.version = version
+    return version
+  }
+
+  private func merge(_ seen: [(name: String, kind: FieldKind?)]) -> Bool {
+    var isNew = false
+    var position = 0
+    for (name, kind) in seen {
+      if let index = fields.firstIndex(where: { $0.name == name }) {
+        position = index + 1
+        guard let kind, fields[index].kind != kind, fields[index].kind != .tagged else { continue }
+        fields[index].kind = fields[index].kind == nil ? kind : .tagged
+        isNew = true
+      } else {
+        fields.insert((name, kind), at: position)
+        position += 1
+        if kind != nil { isNew = true }
+      }
+    }
+    return isNew
+  }
+
+  private func findShape(_ shapes: ShapeTable) throws -> Shape? {
+    guard fields.count <= RecordFormat.fieldLimit,
+      fields.allSatisfy({ $0.name.utf8.count <= 0xFFFF }), typeName.utf8.count <= 0xFFFF
+    else { return nil }
+    let found = try shapes.first(typeName: typeName) { shape in
+      shape.fields.count == fields.count
+        && zip(shape.fields, fields).allSatisfy { stored, seen in
+          stored.name == seen.name
+            && (seen.kind == nil || stored.kind == seen.kind || stored.kind == .tagged)
+        }
+    }
+    if let found { return found }
+    let known = fields.compactMap { field in
+      field.kind.map { ShapeField(name: field.name, kind: $0) }
+    }
+    if let found = try shapes.first(typeName: typeName, where: { $0.fields == known }) {
+      return found
+    }
+    guard try shapes.shapeCount(typeName: typeName) < RecordFormat.shapesPerTypeLimit,
+      shapes.count < Int(RecordFormat.shapeMask)
+    else { return nil }
+    return try shapes.intern(typeName: typeName, fields: known)
+  }
+}
+
+/// A shape with the tables for writing it. Frames keep theirs while the type learns the next one, so
+/// versions live as long as the plan.
+struct EncodeVersion {
+  let shape: Unmanaged<Shape>
+  let layouts: UnsafeMutablePointer<FieldLayout>
+  /// Key byte to slot, filled when a key is met first.
+  let keySlots: UnsafeMutablePointer<UInt16>
+  /// Per slot: the type that was written there last, and its plan.
+  let caches: UnsafeMutablePointer<Cache>
+  let header: UInt16
+  let fieldCount: Int
+  let variableCount: Int
+  let slotsEnd: Int
+  let wideSlotsEnd: Int
+
+  struct Cache {
+    var type: ObjectIdentifier?
+    var plan: UnsafeMutablePointer<EncodePlan.Hot>?
+  }
+
+  static func make(_ shape: Shape) -> UnsafeMutablePointer<EncodeVersion> {
+    let count = shape.fields.count
+    let keySlots = UnsafeMutablePointer<UInt16>.allocate(capacity: 256)
+    keySlots.initialize(repeating: EncodeFrame.unresolved, count: 256)
+    let caches = UnsafeMutablePointer<Cache>.allocate(capacity: max(count, 1))
+    caches.initialize(repeating: Cache(), count: max(count, 1))
+    let version = UnsafeMutablePointer<EncodeVersion>.allocate(capacity: 1)
+    version.initialize(
+      to: EncodeVersion(
+        shape: .passRetained(shape), layouts: shape.layouts, keySlots: keySlots, caches: caches,
+        header: shape.id, fieldCount: count,
+        variableCount: shape.fields.count { !$0.kind.isFixed },
+        slotsEnd: shape.slotsEnd, wideSlotsEnd: shape.wideSlotsEnd))
+    return version
+  }
+
+  static func free(_ version: UnsafeMutablePointer<EncodeVersion>) {
+    version.pointee.keySlots.deallocate()
+    version.pointee.caches.deallocate()
+    version.pointee.shape.release()
+    version.deallocate()
+  }
+}
+
+extension EncodeFramePointer {
+  /// The coder of a frame whose value is being written.
+  @inline(__always)
+  var coder: RecordCoder {
+    // A frame is given out by a coder alone, which has set itself before; whatever the data is.
+    pointee.state.pointee.coder!
+  }
+
+  /// The plan for a type; only for a frame whose value is being written.
+  @inline(__always)
+  func plan<T: Encodable>(for type: T.Type) -> UnsafeMutablePointer<EncodePlan.Hot> {
+    coder.plan(for: type)
+  }
+
+  /// The slot of a key, or a negative number when nothing can be written for it.
+  ///
+  /// A coding key of one byte is that byte: `stringValue` is asked once for each, and the table
+  /// answers from then on. Others are compared with the field after the last one, then looked up.
+  @inline(__always)
+  func slot<Key: CodingKey>(_ key: Key) -> Int {
+    if MemoryLayout<Key>.size == 1 {
+      // Of one byte, as was just asked; any byte is a `UInt8`.
+      let byte = unsafeBitCast(key, to: UInt8.self)
+      let slot = pointee.keySlots[Int(byte)]
+      if slot != EncodeFrame.unresolved {
+        pointee.slot = Int(slot)
+        return Int(slot)
+      }
+      return resolve(key.stringValue, byte: Int(byte))
+    }
+    return resolve(key.stringValue, byte: -1)
+  }
+
+  @inline(never)
+  private func resolve(_ name: String, byte: Int) -> Int {
+    // The table of nothing: closed, failed, or a value inside this one is being written.
+    if pointee.keySlots == pointee.state.pointee.noSlots || pointee.mode != .record {
+      if pointee.mode == .record { fail() }
+      return -1
+    }
+    guard let version = pointee.version else { return -1 }
+    let found = version.pointee.shape._withUnsafeGuaranteedRef { shape in
+      let next = pointee.slot &+ 1
+      if next < shape.fields.count, shape.fields[next].name == name { return next }
+      return shape.slot(of: name) ?? -1
+    }
+    if found < 0 {
+      fail()
+      return -1
+    }
+    if byte >= 0 { pointee.keySlots[byte] = UInt16(found) }
+    pointee.slot = found
+    return found
+  }
+}

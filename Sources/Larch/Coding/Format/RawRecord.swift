@@ -1,0 +1,274 @@
+internal import Foundation
+
+/// A record without its Swift type: what the catalog and the bytes alone tell.
+///
+/// As JSON, on one line with keys sorted by their bytes:
+/// - numbers are exact: integers in full, floating point in the shortest form that reads back the
+///   same; what JSON lacks is `{"$double": "nan"}`, `"inf"` or `"-inf"`;
+/// - a date is ISO 8601 in UTC with as many digits of a second, up to nine, as tell it exactly, or
+///   `{"$date": seconds since 2001}` when no such text does;
+/// - data is base64 text, a UUID its text, a decimal a number;
+/// - absent fields are left out, a nil that was written on purpose is null.
+package struct RawRecord {
+  let bytes: UnsafeRawBufferPointer
+  package let shapes: ShapeTable
+
+  package init(_ bytes: UnsafeRawBufferPointer, shapes: ShapeTable) {
+    self.bytes = bytes
+    self.shapes = shapes
+  }
+
+  /// The shape of the record; nil when it is a tagged value.
+  func shape() throws -> Shape? {
+    let value = try RecordFormat.value(of: bytes)
+    guard value.state == .value, value.kind == .record else { return nil }
+    return try RecordView(value.bytes).shape(shapes)
+  }
+
+  /// The fields in stored order, for a record; the entries, for a tagged map.
+  package func fields() throws -> [(name: String, value: RawField)] {
+    let value = try RecordFormat.value(of: bytes)
+    guard value.state == .value else { return [] }
+    switch value.kind {
+    case .record: return try RawRecord(value.bytes, shapes: shapes).slots()
+    case .map: return try Self.entries(value.bytes).map { ($0.name, $0.value) }
+    default: return []
+    }
+  }
+
+  /// The fields of the slot form of a record, which is never a tagged value.
+  func slots() throws -> [(name: String, value: RawField)] {
+    try RecordView(bytes).fields(shapes).map { ($0.name, RawField($0.value)) }
+  }
+
+  /// The whole record as JSON.
+  package func json() throws -> String {
+    var writer = JSONTextWriter()
+    try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// One value of a record as JSON.
+  package static func json(of value: RawField, shapes: ShapeTable) throws -> String {
+    var writer = JSONTextWriter()
+    try write(FoundValue(value), to: &writer, shapes, depth: 0)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// The whole record as JSON, with another text in place of some of its values.
+  ///
+  /// - Parameter substitute: is called with each single value: the names that lead to it, its kind
+  ///   and its JSON. It returns the text that stands in its place; nil leaves it as it is.
+  package func json(
+    substituting substitute:
+      @escaping (_ path: [String], _ kind: FieldKind, _ json: String) ->
+      String?
+  ) throws -> String {
+    var writer = JSONTextWriter()
+    writer.substitute = substitute
+    try Self.write(RecordFormat.value(of: bytes), to: &writer, shapes, depth: 0)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  // MARK: Reading
+
+  private static func entries(
+    _ map: UnsafeRawBufferPointer
+  ) throws -> [(name: String, value: RawField)] {
+    var list = try RawList(.map, map)
+    var result: [(name: String, value: RawField)] = []
+    while let value = try list.next() { result.append((try Leaf.string(list.key), value)) }
+    return result
+  }
+
+  // MARK: JSON
+
+  private static func write(
+    _ value: FoundValue, to writer: inout JSONTextWriter, _ shapes: ShapeTable, depth: Int
+  ) throws {
+    guard !value.isNil else { return writer.raw("null") }
+    guard depth < RecordFormat.depthLimit * 2 else {
+      throw ByteReader.damaged("depth of values in each other")
+    }
+    let bytes = value.bytes
+    switch value.kind {
+    case .record:
+      try write(members: RecordView(bytes).fields(shapes), to: &writer, shapes, depth: depth)
+    case .map:
+      let members = try entries(bytes).map { ($0.name, FoundValue($0.value)) }
+      try write(members: members, to: &writer, shapes, depth: depth)
+    case .list:
+      var list = try RawList(.list, bytes)
+      writer.raw("[")
+      while let element = try list.next() {
+        if list.index > 1 { writer.raw(",") }
+        try write(FoundValue(element), to: &writer, shapes, depth: depth + 1)
+      }
+      writer.raw("]")
+    default:
+      if let substitute = writer.substitute {
+        try writer.scalar(value.kind, bytes, substitute)
+      } else {
+        try writer.scalar(value.kind, bytes)
+      }
+    }
+  }
+
+  private static func write(
+    members: [(name: String, value: FoundValue)], to writer: inout JSONTextWriter,
+    _ shapes: ShapeTable, depth: Int
+  ) throws {
+    writer.raw("{")
+    let sorted = members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    for (index, member) in sorted.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.text(member.name)
+      writer.raw(":")
+      if writer.substitute != nil { writer.path.append(member.name) }
+      try write(member.value, to: &writer, shapes, depth: depth + 1)
+      if writer.substitute != nil { writer.path.removeLast() }
+    }
+    writer.raw("}")
+  }
+}
+
+extension FoundValue {
+  package init(_ field: RawField) {
+    switch field {
+    case .missing: self.init(state: .missing)
+    case .absent: self.init(state: .null)
+    case .value(let kind, let bytes): self.init(state: .value, kind: kind, bytes: bytes)
+    }
+  }
+}
+
+/// JSON text of single values.
+package struct JSONTextWriter {
+  package private(set) var bytes: [UInt8] = []
+  /// Gives other texts for single values; nil where all stay as they are.
+  fileprivate var substitute: (([String], FieldKind, String) -> String?)?
+  /// The names that lead to the value that is written. Kept only for `substitute`.
+  fileprivate var path: [String] = []
+
+  package init() {}
+
+  package mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+  package mutating func text(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""): raw("\\\"")
+      case UInt8(ascii: "\\"): raw("\\\\")
+      case 0x0A: raw("\\n")
+      case 0x0D: raw("\\r")
+      case 0x09: raw("\\t")
+      case ..<0x20, 0x7F:
+        let digits = Array("0123456789abcdef".utf8)
+        raw("\\u00")
+        bytes.append(digits[Int(byte >> 4)])
+        bytes.append(digits[Int(byte & 15)])
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// A value, or what stands in its place.
+  fileprivate mutating func scalar(
+    _ kind: FieldKind, _ value: UnsafeRawBufferPointer,
+    _ substitute: ([String], FieldKind, String) -> String?
+  ) throws {
+    var alone = JSONTextWriter()
+    try alone.scalar(kind, value)
+    let text = String(decoding: alone.bytes, as: UTF8.self)
+    raw(substitute(path, kind, text) ?? text)
+  }
+
+  package mutating func scalar(_ kind: FieldKind, _ value: UnsafeRawBufferPointer) throws {
+    guard !kind.isFixed || value.count == kind.width else { throw ByteReader.damaged("length") }
+    switch kind {
+    case .bool: raw(try DecodeFramePointer.bool(value[0]) ? "true" : "false")
+    case .int8: raw("\(value.loadUnaligned(as: Int8.self))")
+    case .int16: raw("\(value.loadUnaligned(as: Int16.self))")
+    case .int32: raw("\(value.loadUnaligned(as: Int32.self))")
+    case .int64: raw("\(value.loadUnaligned(as: Int64.self))")
+    case .int128: raw("\(value.loadUnaligned(as: Int128.self))")
+    case .uint8: raw("\(value.loadUnaligned(as: UInt8.self))")
+    case .uint16: raw("\(value.loadUnaligned(as: UInt16.self))")
+    case .uint32: raw("\(value.loadUnaligned(as: UInt32.self))")
+    case .uint64: raw("\(value.loadUnaligned(as: UInt64.self))")
+    case .uint128: raw("\(value.loadUnaligned(as: UInt128.self))")
+    case .float:
+      let number = value.loadUnaligned(as: Float.self)
+      raw(number.isFinite ? "\(number)" : "{\"$double\":\"\(number)\"}")
+    case .double:
+      let number = value.loadUnaligned(as: Double.self)
+      raw(number.isFinite ? "\(number)" : "{\"$double\":\"\(number)\"}")
+    case .date: date(value.loadUnaligned(as: Double.self))
+    case .uuid: text(Leaf.uuid(value).uuidString)
+    case .decimal:
+      let number = try Leaf.decimal(value)
+      raw(number.isNaN ? "{\"$decimal\":\"nan\"}" : number.description)
+    case .string, .url: text(try Leaf.string(value))
+    case .data: text(Data(value).base64EncodedString())
+    case .record, .list, .map, .tagged: throw ByteReader.damaged("kind of a value")
+    }
+  }
+
+  /// A date as it is in JSON.
+  package static func dateText(_ seconds: Double) -> String {
+    var writer = JSONTextWriter()
+    writer.date(seconds)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  private mutating func date(_ seconds: Double) {
+    if let iso = Self.iso(date: seconds) { return text(iso) }
+    raw("{\"$date\":\(seconds.isFinite ? "\(seconds)" : "\"\(seconds)\"")}")
+  }
+
+  /// A point in time as ISO 8601 in UTC; nil where no such text tells it exactly.
+  package static func iso(date seconds: Double) -> String? {
+    // 0001-01-01 and 10000-01-01: years of four digits.
+    guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else { return nil }
+    let whole = seconds.rounded(.down)
+    let fraction = seconds - whole
+    var power: Int64 = 1
+    for digits in 0...9 {
+      let number = (fraction * Double(power)).rounded()
+      if number < Double(power) || digits == 0, whole + number / Double(power) == seconds,
+        digits > 0 || number == 0
+      {
+        return iso(Int64(whole), Int64(number), digits)
+      }
+      power *= 10
+    }
+    return nil
+  }
+
+  private static func iso(_ seconds: Int64, _ fraction: Int64, _ digits: Int) -> String {
+    // Days since 0000-03-01, whose years end with the leap day.
+    let sinceEpoch = seconds + 978_307_200
+    let day = (sinceEpoch >= 0 ? sinceEpoch : sinceEpoch - 86_399) / 86_400
+    let rest = sinceEpoch - day * 86_400
+    let shifted = day + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra =
+      (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let month = (5 * dayOfYear + 2) / 153
+    let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
+    let calendarMonth = month < 10 ? month + 3 : month - 9
+    let year = yearOfEra + era * 400 + (calendarMonth <= 2 ? 1 : 0)
+    func padded(_ number: Int64, _ width: Int) -> String {
+      let text = String(number)
+      return String(repeating: "0", count: max(0, width - text.count)) + text
+    }
+    let date = "\(padded(year, 4))-\(padded(calendarMonth, 2))-\(padded(dayOfMonth, 2))"
+    let time =
+      "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
+    return "\(date)T\(time)\(digits > 0 ? "." + padded(fraction, digits) : "")Z"
+  }
+}

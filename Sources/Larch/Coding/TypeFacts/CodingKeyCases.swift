@@ -1,0 +1,35 @@
+/// The cases of a CodingKeys enum: property name and stored name of each.
+struct CodingKeyCases: Sendable {
+  struct Case: Sendable, Equatable {
+    /// The case's name, which for synthesised coding is the property's name.
+    let propertyName: String
+    /// What is written: `stringValue`, so `"last_name"` for `case surname = "last_name"`.
+    let codingName: String
+  }
+
+  /// In the order of the key's byte.
+  let cases: [Case]
+
+  /// Nil for key types that are not an enum of plain cases, and when two cases share a name.
+  init?<Key: CodingKey>(_ type: Key.Type) {
+    guard let names = Reflection.caseNames(of: type) else { return nil }
+    var cases: [Case] = []
+    var taken: Set<String> = []
+    for (byte, name) in names.enumerated() {
+      guard let key = Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: byte)) else {
+        return nil
+      }
+      guard taken.insert(key.stringValue).inserted else { return nil }
+      cases.append(Case(propertyName: name, codingName: key.stringValue))
+    }
+    self.cases = cases
+  }
+
+  func codingName(ofProperty name: String) -> String? {
+    cases.first { $0.propertyName == name }?.codingName
+  }
+
+  func propertyName(ofKey name: String) -> String? {
+    cases.first { $0.codingName == name }?.propertyName
+  }
+}

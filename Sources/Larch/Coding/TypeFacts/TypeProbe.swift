@@ -1,0 +1,198 @@
+/// What is known of a type before there is a value of it.
+struct TypeFacts: Sendable {
+  /// A field that `init(from:)` asks for.
+  struct Question: Sendable {
+    let name: String
+    let type: any Any.Type
+    let mayBeMissing: Bool
+  }
+
+  /// What values of the type hold.
+  let form: FieldForm
+  /// In the order in which they came.
+  let questions: [Question]
+  /// Whether `init(from:)` asks one keyed container for each field once, and for nothing else.
+  let asksOnce: Bool
+}
+
+/// Finds out what values of a type hold, without one: `init(from:)` runs on made-up values, and what
+/// it asks for is noted.
+///
+/// What is asked for and how is all that is believed. A property of the type that is asked for as
+/// it is declared gets a value; where something else is asked for, the type converts, and no
+/// made-up value is given to code that may not like it: the rest stays unknown.
+final class TypeProbe {
+  /// What was found of a type, and a value where one could be made.
+  struct Found {
+    var facts: TypeFacts
+    var value: Any?
+
+    init(_ facts: TypeFacts, value: Any? = nil) {
+      self.facts = facts
+      self.value = value
+    }
+
+    init(_ form: FieldForm, value: Any? = nil) {
+      self.init(TypeFacts(form: form, questions: [], asksOnce: false), value: value)
+    }
+
+    var form: FieldForm { facts.form }
+  }
+
+  /// A question that is not answered.
+  struct Refused: Error {}
+
+  /// What was found out of a type before; each by runs of its own.
+  private struct Known {
+    var keys: CodingKeyCases??
+    var facts: TypeFacts?
+  }
+
+  private static let known = Locked<[ObjectIdentifier: Known]>([:])
+  /// How many cases of an enum with payloads are tried.
+  private static let caseLimit = 8
+  /// Endless questions end.
+  private static let questionLimit = 200_000
+
+  private var found: [ObjectIdentifier: Found] = [:]
+  private var running: Set<ObjectIdentifier> = []
+  /// Types inside themselves that are not at their end yet.
+  private var cut: Set<ObjectIdentifier> = []
+  private var questions = 0
+
+  /// The coding keys of a type, when its coding is one keyed container with an enum of keys. They are
+  /// private to the type, but its `init(from:)` has to name them. The first question is refused, so
+  /// no code of the type runs past it and no value is made.
+  static func keys(of type: any Decodable.Type) -> CodingKeyCases? {
+    let id = ObjectIdentifier(type)
+    if let keys = known.withLock({ $0[id]?.keys }) { return keys }
+    let run = ProbeRun(type, probe: TypeProbe(), refusing: .everything)
+    _ = run.run()
+    let keys = run.keys
+    known.withLock { $0[id, default: Known()].keys = .some(keys) }
+    return keys
+  }
+
+  /// What is known of a type. Found out once for each type.
+  static func facts(of type: any Decodable.Type) -> TypeFacts {
+    let id = ObjectIdentifier(type)
+    if let facts = known.withLock({ $0[id]?.facts }) { return facts }
+    let facts = TypeProbe().find(type).facts
+    known.withLock { $0[id, default: Known()].facts = facts }
+    return facts
+  }
+
+  func find(_ type: any Any.Type) -> Found {
+    if let leaf = StandardType.of(type) { return Found(.scalar(leaf.kind), value: leaf.sample) }
+    guard let type = type as? any Decodable.Type else { return Found(.unknown) }
+    let id = ObjectIdentifier(type)
+    if let known = found[id] { return known }
+    // A type inside itself: what is found of it stands at its first place.
+    guard running.count < 64, running.insert(id).inserted else {
+      cut.insert(id)
+      return Found(.unknown)
+    }
+    defer { running.remove(id) }
+    let made = make(type)
+    // What was cut short inside another type may be more where it stands alone.
+    cut.remove(id)
+    if cut.isEmpty { found[id] = made }
+    return made
+  }
+
+  private func make(_ type: any Decodable.Type) -> Found {
+    if let optional = type as? any OptionalType.Type {
+      return Found(find(optional.wrappedType).form, value: optional.noneSample)
+    }
+    if let sequence = type as? any FormSequence.Type {
+      return Found(sequence.form(self), value: sequence.emptySample)
+    }
+    let run = ProbeRun(type, probe: self)
+    var value = run.run()
+    var form = run.form
+    if value == nil, run.asksForCase {
+      for number in 1..<Self.caseLimit where value == nil {
+        value = ProbeRun(type, probe: self, caseNumber: number).run()
+      }
+    }
+    if !run.refusable.isEmpty, value != nil { form = checked(type, run) }
+    if case .scalar = form, value == nil { value = Self.firstCase(of: type) }
+    return Found(
+      TypeFacts(
+        form: form, questions: run.questions, asksOnce: run.asksOnce && value != nil),
+      value: value)
+  }
+
+  /// Refuses each field once: a type that goes on then reads it in another way too.
+  private func checked(_ type: any Decodable.Type, _ run: ProbeRun) -> FieldForm {
+    guard run.refusable.count <= 128 else { return run.form }
+    for name in run.refusable {
+      let second = ProbeRun(type, probe: self, refusing: .field(name))
+      if second.run() != nil || second.wentOn { run.forget(name) }
+    }
+    return run.form
+  }
+
+  func mayAsk() -> Bool {
+    questions += 1
+    return questions < Self.questionLimit
+  }
+
+  /// Some case of an enum without payloads.
+  private static func firstCase(of type: any Any.Type) -> Any? {
+    func first<Value>(_ type: Value.Type) -> Any? {
+      if Reflection.caseCount(of: type) != nil, let value = Reflection.value(of: type, byte: 0) {
+        return value
+      }
+      func listed<Listed: CaseIterable>(_ type: Listed.Type) -> Any? { type.allCases.first }
+      return (type as? any CaseIterable.Type).flatMap { listed($0) }
+    }
+    return _openExistential(type, do: first)
+  }
+}
+
+// MARK: - Types with a form of their own
+
+/// Collections whose coding is the standard library's.
+private protocol FormSequence {
+  static func form(_ probe: TypeProbe) -> FieldForm
+  static var emptySample: Any { get }
+}
+
+extension TypeProbe {
+  /// A nil in a list or a map makes all of it tagged, so such elements are not known.
+  func elementForm(_ type: any Any.Type) -> FieldForm {
+    type is any OptionalType.Type ? .unknown : find(type).form
+  }
+}
+
+extension Array: FormSequence {
+  fileprivate static func form(_ probe: TypeProbe) -> FieldForm {
+    .list(probe.elementForm(Element.self))
+  }
+  fileprivate static var emptySample: Any { [Element]() }
+}
+
+extension ContiguousArray: FormSequence {
+  fileprivate static func form(_ probe: TypeProbe) -> FieldForm {
+    .list(probe.elementForm(Element.self))
+  }
+  fileprivate static var emptySample: Any { ContiguousArray<Element>() }
+}
+
+extension Set: FormSequence {
+  fileprivate static func form(_ probe: TypeProbe) -> FieldForm {
+    .list(probe.elementForm(Element.self))
+  }
+  fileprivate static var emptySample: Any { Set<Element>() }
+}
+
+extension Dictionary: FormSequence {
+  fileprivate static func form(_ probe: TypeProbe) -> FieldForm {
+    let isMap =
+      Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type
+    // Other keys and their values alternate in a list.
+    return isMap ? .map(probe.elementForm(Value.self)) : .list(.unknown)
+  }
+  fileprivate static var emptySample: Any { [Key: Value]() }
+}

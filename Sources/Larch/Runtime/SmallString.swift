@@ -1,0 +1,112 @@
+internal import Foundation
+
+/// Strings of up to 15 bytes, which Swift keeps inside the 16 bytes of the `String` itself.
+///
+/// The direct form is not promised by Swift: it is compared with the library's own strings once in
+/// a process, and where it differs every string takes the library's way.
+enum SmallString {
+  /// Top byte of the second word: immortal, ASCII, small; the low four bits are the count.
+  static let asciiTag: UInt64 = 0xE000_0000_0000_0000
+  static let smallBit: UInt64 = 0x2000_0000_0000_0000
+
+  /// Whether the direct form is what this Swift uses. Found out once.
+  static let isTrusted = RuntimeFeature.smallString.passes(selfTest)
+
+  /// A string of valid UTF-8 bytes, or nil when they are not valid.
+  ///
+  /// The repairing initializer and a comparison are several times faster than the validating one;
+  /// ASCII needs no comparison.
+  static func text(_ utf8: UnsafeRawBufferPointer) -> String? {
+    let text = String(decoding: utf8, as: UTF8.self)
+    if isASCII(utf8) { return text }
+    let isUnchanged = text.utf8.withContiguousStorageIfAvailable { ours in
+      guard ours.count == utf8.count, let left = ours.baseAddress, let right = utf8.baseAddress
+      else { return ours.count == utf8.count }
+      return memcmp(left, right, utf8.count) == 0
+    }
+    return isUnchanged ?? text.utf8.elementsEqual(utf8) ? text : nil
+  }
+
+  @inline(__always)
+  private static func isASCII(_ utf8: UnsafeRawBufferPointer) -> Bool {
+    guard let start = utf8.baseAddress, utf8.count >= 8 else {
+      return utf8.allSatisfy { $0 < 0x80 }
+    }
+    var bits = load64(start + (utf8.count &- 8))
+    var offset = 0
+    while offset &+ 8 < utf8.count {
+      bits |= load64(start + offset)
+      offset &+= 8
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
+  /// The two words of a small ASCII string, or nil for what is longer or not ASCII.
+  @inline(__always)
+  static func words(_ start: UnsafeRawPointer, _ count: Int) -> (UInt64, UInt64)? {
+    var low: UInt64 = 0
+    var high: UInt64 = 0
+    // Overlapping loads cover the bytes without reading past either end.
+    if count >= 8 {
+      guard count <= 15 else { return nil }
+      low = load64(start)
+      high = load64(start + (count &- 8))
+      high = count == 8 ? 0 : high &>> UInt64(truncatingIfNeeded: (16 &- count) &* 8)
+    } else if count >= 4 {
+      let tail = UInt64((start + (count &- 4)).loadUnaligned(as: UInt32.self).littleEndian)
+      low =
+        UInt64(start.loadUnaligned(as: UInt32.self).littleEndian)
+        | tail &<< UInt64(truncatingIfNeeded: (count &- 4) &* 8)
+    } else if count > 0 {
+      low = UInt64(start.load(as: UInt8.self))
+      let middle = count &>> 1
+      low |=
+        UInt64(start.load(fromByteOffset: middle, as: UInt8.self))
+        &<< UInt64(truncatingIfNeeded: middle &* 8)
+      low |=
+        UInt64(start.load(fromByteOffset: count &- 1, as: UInt8.self))
+        &<< UInt64(truncatingIfNeeded: (count &- 1) &* 8)
+    }
+    guard (low | high) & 0x8080_8080_8080_8080 == 0 else { return nil }
+    return (low, high | asciiTag | UInt64(truncatingIfNeeded: count) &<< 56)
+  }
+
+  @inline(__always)
+  private static func load64(_ pointer: UnsafeRawPointer) -> UInt64 {
+    pointer.loadUnaligned(as: UInt64.self).littleEndian
+  }
+
+  private static func selfTest() -> Bool {
+    guard MemoryLayout<String>.size == 16, MemoryLayout<String?>.size == 16,
+      1.littleEndian == 1
+    else { return false }
+    for count in 0...16 {
+      // Built at run time, as strings from a file are.
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 0x7F &- $0 &* 7) }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let optional: String? = text
+      let actual = rawWords(text)
+      guard rawWords(optional) == actual else { return false }
+      let direct = bytes.withUnsafeBytes { buffer -> (UInt64, UInt64)? in
+        guard let start = buffer.baseAddress else { return (0, asciiTag) }
+        return words(start, count)
+      }
+      if count == 16 {
+        guard direct == nil, actual.1 & smallBit == 0, actual.1 != 0 else { return false }
+      } else {
+        // The words were just found to be those that the runtime itself made for this text.
+        guard let direct, direct == actual, unsafeBitCast(direct, to: String.self) == text else {
+          return false
+        }
+      }
+    }
+    // Small but not ASCII: another tag, same place of bytes and count.
+    let accent = String(decoding: [0xC3, 0xA9, 0x61] as [UInt8], as: UTF8.self)
+    guard rawWords(accent) == (0x61A9C3, 0xA300_0000_0000_0000) else { return false }
+    return rawWords(String?.none).1 == 0
+  }
+
+  private static func rawWords<Text>(_ text: Text) -> (UInt64, UInt64) {
+    withUnsafeBytes(of: text) { $0.load(as: (UInt64, UInt64).self) }
+  }
+}

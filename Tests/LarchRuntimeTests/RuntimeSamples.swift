@@ -1,0 +1,100 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+struct RuntimePlace: MemberwiseCoded, Hashable {
+  var city: String
+  var zip: Int32
+  enum CodingKeys: String, CodingKey {
+    case city = "town"
+    case zip
+  }
+}
+
+enum RuntimeLevel: String, Codable { case low, high }
+
+struct RuntimeThing: Record, MemberwiseCoded, Hashable {
+  static let collectionName = "RuntimeThing"
+  // Named, since without reflection no name of a property is known.
+  static let schema = Schema<RuntimeThing> {
+    Index(\.number, name: "number")
+    Index(\.place?.city, name: "city")
+  }
+
+  var id = RecordID<RuntimeThing>()
+  var number: Int
+  var name: String
+  var note: String?
+  var born: Date
+  var died: Date?
+  var key: UUID
+  var count: Int16?
+  var level: RuntimeLevel
+  var tags: [String]
+  var place: RuntimePlace?
+
+  static func sample(_ number: Int) -> RuntimeThing {
+    let texts = ["", "a", "thirteen more", "sixteen or longer", "é", "漢字漢字漢字"]
+    let text = texts[number % texts.count]
+    let isEven = number % 2 == 0
+    let byte = UInt8(truncatingIfNeeded: number)
+    return RuntimeThing(
+      number: number, name: text, note: isEven ? nil : text + "!",
+      born: Date(timeIntervalSinceReferenceDate: Double(number) * 1.5),
+      died: isEven ? Date(timeIntervalSinceReferenceDate: -1) : nil,
+      key: UUID(uuid: (byte, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),
+      count: isEven ? 3 : nil, level: isEven ? .low : .high,
+      tags: Array(repeating: text, count: number % 3),
+      place: number % 3 == 0 ? nil : RuntimePlace(city: text, zip: Int32(number)))
+  }
+}
+
+enum RuntimeSample {
+  static let things = (0..<60).map(RuntimeThing.sample)
+
+  /// The records of all samples one after the other, which are read back.
+  static func bytes() throws -> [UInt8] {
+    let coder = RecordCoder(shapes: ShapeTable())
+    var all: [UInt8] = []
+    for thing in things {
+      for _ in 0..<2 {
+        let bytes = [UInt8](try coder.encode(thing))
+        let read = try bytes.withUnsafeBytes { try coder.decode(RuntimeThing.self, from: $0) }
+        try #require(read == thing)
+        let codable = try bytes.withUnsafeBytes {
+          try coder.decodeThroughCodable(RuntimeThing.self, from: $0)
+        }
+        try #require(codable == thing)
+        all += bytes
+      }
+    }
+    return all
+  }
+
+  /// Saves, finds, asks through indexes and without them, and calls without a store.
+  static func useStore() throws {
+    try Store.scratch(RuntimeThing.self) { store in
+      try store.saveAll(things)
+      let saved = try store.everything(RuntimeThing.self)
+      try #require(saved.map(\.number) == things.map(\.number))
+      for number in [0, 7, 59] {
+        try #require(
+          try store.fetch(RuntimeThing.where { $0.number == number }).map(\.number) == [number])
+      }
+      let cities = try store.fetch(RuntimeThing.where { $0.place.city == "a" })
+      try #require(cities.map(\.number) == saved.filter { $0.place?.city == "a" }.map(\.number))
+      let low = try store.fetch(RuntimeThing.where { $0.level == .low && $0.note == nil })
+      try #require(Set(low) == Set(saved.filter { $0.level == .low && $0.note == nil }))
+      try store.write { tx in
+        var thing = RuntimeThing.sample(100)
+        try thing.save()
+        // Of this write: it is not committed yet.
+        try #require(try RuntimeThing.all.count() == things.count + 1)
+        try tx.delete(thing)
+      }
+      try #require(try store.verify().isClean)
+    }
+  }
+}
