@@ -32,7 +32,7 @@ extension StoreInspector {
     let stored = collection.stored
     let history = try storage.fieldHistory(of: stored.id, in: transaction)
     let shapes = try shapes(ofType: stored.typeName)
-    guard let versions = history?.versions, !versions.isEmpty else {
+    guard let versions = history?.declarations, !versions.isEmpty else {
       return shapes.map { .record(RecordForm($0, among: [])) }
     }
     return versions.map { filled($0, from: shapes) }

@@ -65,7 +65,7 @@ final class EvolutionFile {
       }
       try store.environment.write { transaction in
         for entry in try storage.collections(in: transaction) {
-          try storage.remove(.fields(entry.id), in: transaction)
+          try storage.removeFieldHistory(of: entry.id, in: transaction)
         }
       }
     }

@@ -50,6 +50,44 @@ struct RoundTripTests {
     }
   }
 
+  private struct Before: Record {
+    static let collectionName = "Thing"
+    var id: Int
+    var size: Int
+  }
+
+  private struct After: Record {
+    static let collectionName = "Thing"
+    static let schema = Schema<After> { Index(\.note) }
+    var id: Int
+    var note: String?
+  }
+
+  @Test("A declaration that only opened the store comes along, with the indexes that belong to it")
+  func opened() throws {
+    try withScratchPath { path throws in
+      try Store.using(path, Before.self) { store throws in
+        try store.write { tx throws in
+          var record = Before(id: 1, size: 7)
+          try tx.insert(&record)
+        }
+      }
+      try Store.using(path, After.self) { _ in }
+      try roundTrip(path, After.self) { store throws in
+        let found = try store.read { tx throws in try tx.fetch(After.where { $0.note == nil }) }
+        #expect(found.map(\.id) == [1])
+        #expect(try store.exportText().contains("\"opened\":["))
+        // The program before it can read all records still.
+        var options = Store.Options()
+        options.durability = .none
+        let older = try Store(
+          path: store.path, types: [Before.self], options: options, isTemporary: false)
+        defer { older.close() }
+        #expect(try older.read { tx throws in try tx.fetch(Before.all) }.map(\.size) == [7])
+      }
+    }
+  }
+
   @Test(
     "Random records of all kinds come back byte for byte, with every index",
     arguments: [1, 2, 3, 4, 5, 6] as [UInt64])

@@ -36,13 +36,18 @@ package final class CollectionHandle: Sendable {
   let referenceIndexes: UInt64
   /// The place among the collections of the catalog.
   let place: Int
+  /// The declarations that opened the file and have to be noted with the next record: see
+  /// `FieldHistory`.
+  let unwrittenForms: [FieldForm]
   /// How fields are read that stored records have in another way; nil where none is.
   let reading: FieldReading?
 
   init(
     stored: StoredCollection, schema: CollectionSchema, records: LMDBDatabase,
-    indexes: [IndexHandle], references: [SavedReference], place: Int, reading: FieldReading?
+    indexes: [IndexHandle], references: [SavedReference], place: Int,
+    unwrittenForms: [FieldForm], reading: FieldReading?
   ) {
+    self.unwrittenForms = unwrittenForms
     self.references = references
     referenceIndexes = references.reduce(0) { $0 | 1 << UInt64($1.number) }
     self.place = place

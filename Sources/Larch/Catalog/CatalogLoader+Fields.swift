@@ -52,7 +52,7 @@ extension CatalogLoader {
       evolution.compare(stored: version, declared: declared)
     }
     var result = FieldComparison()
-    let isKnown = known?.versions.contains(declared) ?? false
+    let isKnown = known?.knows(declared) ?? false
     if isKnown, evolution.mismatches.isEmpty { return result }
     if try isEmpty(entry, in: transaction) {
       // What earlier versions of the type wrote is gone.
@@ -62,8 +62,8 @@ extension CatalogLoader {
     }
     result.mismatches = evolution.mismatches
     if !isKnown {
-      var history = FieldHistory(versions)
-      history.add(declared)
+      var history = known ?? FieldHistory(versions)
+      history.addUnwritten(declared)
       result.history = history
       // A file of a Larch that did not keep declarations gets them when its type changes.
       result.mustBeNoted =
@@ -71,6 +71,21 @@ extension CatalogLoader {
         || declared.hasFields(besides: versions)
     }
     return result
+  }
+
+  /// The declarations that the first write through these handles has to take note of.
+  ///
+  /// A program that compares no fields does not know its own: it may be any of those that opened the
+  /// file.
+  func unwrittenForms(
+    of schema: CollectionSchema, _ entry: StoredCollection, _ storage: CatalogStorage,
+    in transaction: LMDBTransaction
+  ) throws -> [FieldForm] {
+    guard let history = try storage.fieldHistory(of: entry.id, in: transaction),
+      !history.unwritten.isEmpty
+    else { return [] }
+    return comparesFields
+      ? history.unwritten.filter { $0 == schema.form } : history.unwritten
   }
 
   /// The forms of some records, where the file does not say under which declarations its records

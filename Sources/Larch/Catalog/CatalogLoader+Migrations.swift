@@ -73,7 +73,7 @@ extension CatalogLoader {
       }
       try storage.remove(.association(association.key), in: transaction)
     }
-    try storage.remove(.fields(collection.id), in: transaction)
+    try storage.removeFieldHistory(of: collection.id, in: transaction)
     try storage.remove(.highestDeletedID(collection.id), in: transaction)
     try storage.remove(.collection(collection.name), in: transaction)
   }

@@ -51,7 +51,7 @@ extension CatalogLoader {
       try storage.remove(.buildProgress(index.id), in: transaction)
     }
     try dropDatabase(CatalogStorage.recordsName(entry.id), in: transaction)
-    try storage.remove(.fields(entry.id), in: transaction)
+    try storage.removeFieldHistory(of: entry.id, in: transaction)
     try storage.remove(.highestDeletedID(entry.id), in: transaction)
     try storage.remove(.collection(entry.name), in: transaction)
   }

@@ -252,6 +252,7 @@ package struct CatalogLoader {
           indexes: indexes,
           references: try references(of: schema, indexes, stored, in: transaction),
           place: collections.count,
+          unwrittenForms: try unwrittenForms(of: schema, entry, storage, in: transaction),
           reading: FieldReading(
             schema.type, aliases: aliases, defaults: schema.standInDefaults)))
     }

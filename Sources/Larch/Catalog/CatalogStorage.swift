@@ -39,6 +39,8 @@ package struct CatalogStorage: Sendable {
     case migration(String)
     /// The declarations under which the records of a collection were written.
     case fields(UInt32)
+    /// The declarations under which the file was opened and no record was written yet.
+    case opened(UInt32)
 
     static let collectionPrefix: [UInt8] = Array("collection/".utf8)
     static let associationPrefix: [UInt8] = Array("association/".utf8)
@@ -55,6 +57,7 @@ package struct CatalogStorage: Sendable {
       case .association(let key): Key.associationPrefix + Array(key.utf8)
       case .migration(let name): Key.migrationPrefix + Array(name.utf8)
       case .fields(let id): Array("fields/\(id)".utf8)
+      case .opened(let id): Array("opened/\(id)".utf8)
       }
     }
   }

@@ -119,12 +119,15 @@ extension LarchError {
   /// them in its detail.
   init?(_ mismatches: [FieldMismatch], collection: String) {
     guard let first = mismatches.first else { return nil }
+    // Several versions may have a field in several forms: the oldest one stands for them.
+    var paths: Set<String> = []
+    let fields = mismatches.filter { paths.insert($0.path).inserted }
     let fill: (inout Context) -> Void = { context in
       context.collection = collection
       context.field = first.path
       context.detail =
-        mismatches.count == 1
-        ? first.detail : mismatches.map { "\($0.path): \($0.detail)" }.joined(separator: "; ")
+        fields.count == 1
+        ? first.detail : fields.map { "\($0.path): \($0.detail)" }.joined(separator: "; ")
     }
     switch first.reason {
     case .kind:

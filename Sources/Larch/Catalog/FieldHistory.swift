@@ -2,20 +2,41 @@
 /// type since the collection was last empty.
 ///
 /// Any record that is stored has one of these forms, so a type reads them all if it reads each
-/// form.
+/// form. A version that only opened the file has left no record, so it is kept apart: no type has
+/// to read it. The first write under it makes it one of the versions.
 package struct FieldHistory: Equatable, Sendable {
   /// More versions than this are kept as fewer, which know less.
   static let versionLimit = 64
 
   /// The oldest first.
   package private(set) var versions: [FieldForm]
+  /// Those under which the file was opened and no record was written yet; the oldest first.
+  package private(set) var unwritten: [FieldForm] = []
 
-  package init(_ versions: [FieldForm]) {
+  package init(_ versions: [FieldForm], unwritten: [FieldForm] = []) {
     self.versions = []
     for version in versions { add(version) }
+    for version in unwritten { addUnwritten(version) }
   }
 
+  /// All declarations that the file was opened under; the last one is what its indexes belong to.
+  package var declarations: [FieldForm] { versions + unwritten }
+
+  func knows(_ version: FieldForm) -> Bool {
+    versions.contains(version) || unwritten.contains(version)
+  }
+
+  /// Takes note of a declaration under which no record was written yet.
+  mutating func addUnwritten(_ version: FieldForm) {
+    guard !knows(version) else { return }
+    unwritten.append(version)
+    // Who still writes under a version that is left out adds it again.
+    if unwritten.count > FieldHistory.versionLimit { unwritten.removeFirst() }
+  }
+
+  /// Takes note of a declaration under which records are written.
   package mutating func add(_ version: FieldForm) {
+    unwritten.removeAll { $0 == version }
     guard !versions.contains(version) else { return }
     versions.append(version)
     if versions.count > FieldHistory.versionLimit {
@@ -25,18 +46,32 @@ package struct FieldHistory: Equatable, Sendable {
     }
   }
 
-  func encoded() -> [UInt8] {
+  /// The entry of the versions; those without records have another.
+  func encoded() -> [UInt8] { FieldHistory.encoded(versions) }
+
+  fileprivate static func encoded(_ forms: [FieldForm]) -> [UInt8] {
     var writer = StoredWriter()
-    writer.append(varint: UInt64(versions.count))
-    for version in versions { version.write(to: &writer) }
+    writer.append(varint: UInt64(forms.count))
+    for form in forms { form.write(to: &writer) }
     return writer.bytes
   }
 
+  /// Reads the entry of the versions.
   init(decoding bytes: UnsafeRawBufferPointer) throws {
+    versions = try FieldHistory.forms(bytes)
+  }
+
+  fileprivate init(decoding versions: [UInt8], unwritten: [UInt8]?) throws {
+    self.versions = try versions.withUnsafeBytes { try FieldHistory.forms($0) }
+    self.unwritten = try unwritten?.withUnsafeBytes { try FieldHistory.forms($0) } ?? []
+  }
+
+  private static func forms(_ bytes: UnsafeRawBufferPointer) throws -> [FieldForm] {
     var reader = StoredReader(bytes)
-    versions = []
-    for _ in 0..<(try reader.count()) { versions.append(try FieldForm(reading: &reader)) }
+    var forms: [FieldForm] = []
+    for _ in 0..<(try reader.count()) { forms.append(try FieldForm(reading: &reader)) }
     try reader.expectEnd()
+    return forms
   }
 }
 
@@ -70,8 +105,9 @@ extension CatalogStorage {
   package func fieldHistory(
     of collection: UInt32, in transaction: LMDBTransaction
   ) throws -> FieldHistory? {
-    guard let bytes = try value(.fields(collection), in: transaction) else { return nil }
-    return try bytes.withUnsafeBytes { try FieldHistory(decoding: $0) }
+    guard let versions = try value(.fields(collection), in: transaction) else { return nil }
+    return try FieldHistory(
+      decoding: versions, unwritten: try value(.opened(collection), in: transaction))
   }
 
   /// Collection and declarations, if the entry of a catalog is that.
@@ -90,6 +126,30 @@ extension CatalogStorage {
     _ history: FieldHistory, of collection: UInt32, in transaction: LMDBTransaction
   ) throws {
     try set(.fields(collection), to: history.encoded(), in: transaction)
+    if history.unwritten.isEmpty {
+      try remove(.opened(collection), in: transaction)
+    } else {
+      try set(.opened(collection), to: FieldHistory.encoded(history.unwritten), in: transaction)
+    }
+  }
+
+  package func removeFieldHistory(of collection: UInt32, in transaction: LMDBTransaction) throws {
+    try remove(.fields(collection), in: transaction)
+    try remove(.opened(collection), in: transaction)
+  }
+
+  /// Takes note that records were written under declarations that had only opened the file. Called
+  /// in the transaction that writes the first of them: programs of other declarations then look
+  /// whether they can read these records.
+  func noteWritten(
+    under forms: [FieldForm], of collection: UInt32, in transaction: LMDBTransaction
+  ) throws {
+    guard let before = try fieldHistory(of: collection, in: transaction) else { return }
+    var history = before
+    for form in forms where before.unwritten.contains(form) { history.add(form) }
+    guard history != before else { return }
+    try setFieldHistory(history, of: collection, in: transaction)
+    try setGeneration(try generation(in: transaction) + 1, in: transaction)
   }
 
   /// Forgets earlier declarations: all records of the collection are as the type is now. Called in

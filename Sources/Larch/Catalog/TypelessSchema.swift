@@ -47,7 +47,7 @@ extension StoreSchema {
               definition.isTold(beside: definitions)
               && !oddNames.contains { index.definition.contains($0) }
             return IndexSchema(
-              typeless: index, definition, form: history?.versions.last, isTold: isTold)
+              typeless: index, definition, form: history?.declarations.last, isTold: isTold)
           }))
     }
     associations = try storage.associations(in: transaction).compactMap { association in
@@ -67,7 +67,7 @@ extension CatalogStorage {
       guard let shape = try shape(UInt16(number + 1), in: transaction) else { continue }
       names.formUnion(shape.fields.map(\.name))
     }
-    for version in histories.flatMap(\.versions) { version.addNames(to: &names) }
+    for version in histories.flatMap(\.declarations) { version.addNames(to: &names) }
     return names.filter { name in
       name.contains(".") || name.contains(";")
         || ["[", "~", "=", "("].contains { name.hasPrefix($0) }

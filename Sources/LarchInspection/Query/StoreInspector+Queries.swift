@@ -175,7 +175,7 @@ extension StoreInspector {
     if let history = try storage.fieldHistory(of: collection.stored.id, in: transaction),
       !history.versions.isEmpty
     {
-      return TypelessFields(versions: history.versions, isProved: true)
+      return TypelessFields(versions: history.declarations, isProved: true)
     }
     // A file that was never compared with the fields of its types.
     var found: [FieldForm] = []

@@ -133,6 +133,9 @@ extension ExportHeader {
         }
       }
       $0.member("name") { $0.text(collection.name) }
+      if let fields = collection.fields, !fields.unwritten.isEmpty {
+        $0.member("opened") { $0.array(fields.unwritten) { write($0, to: &$1) } }
+      }
       $0.member("type") { $0.text(collection.typeName) }
     }
   }

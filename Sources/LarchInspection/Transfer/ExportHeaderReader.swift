@@ -80,11 +80,13 @@ struct ExportHeaderReader {
       }
       highest = number
     }
-    var fields: FieldHistory?
-    if let node = members["fields"] {
-      guard let versions = node.array else { throw damaged("fields of \(name)") }
-      fields = FieldHistory(try versions.map { try form($0, depth: 0) })
+    func forms(_ member: String) throws -> [FieldForm]? {
+      guard let node = members[member] else { return nil }
+      guard let forms = node.array else { throw damaged("\(member) of \(name)") }
+      return try forms.map { try form($0, depth: 0) }
     }
+    let opened = try forms("opened") ?? []
+    let fields = try forms("fields").map { FieldHistory($0, unwritten: opened) }
     return ExportHeader.Collection(
       name: name, typeName: try text("type", of: members), idKind: kind, indexes: indexes,
       highestDeletedID: highest, fields: fields)

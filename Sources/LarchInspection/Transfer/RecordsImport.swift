@@ -225,7 +225,7 @@ private final class ImportChange {
     let before = history
     guard let fields = wanted.fields else {
       // Where nothing is known of them, the records themselves are looked at from now on.
-      try storage.remove(.fields(number), in: transaction)
+      try storage.removeFieldHistory(of: number, in: transaction)
       isSchemaChanged = true
       return
     }

@@ -77,6 +77,7 @@ extension WriteTransaction {
         }
       }
     }
+    writer.noteWrite(in: collection)
     changeCount &+= 1
     if let raised { versions.note(raised.number, versionKey, base: raised.base, outcome) }
   }

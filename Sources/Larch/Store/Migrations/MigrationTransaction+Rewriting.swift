@@ -123,7 +123,9 @@ extension MigrationTransaction {
     try storage { transaction in
       let stored = try storedCollection(collection, in: transaction).stored
       let catalog = context.catalog.storage
-      guard let form else { return try catalog.remove(.fields(stored.id), in: transaction) }
+      guard let form else {
+        return try catalog.removeFieldHistory(of: stored.id, in: transaction)
+      }
       var history = FieldHistory([form])
       // The migration may have saved records of the declared type beside them.
       if let declared = loader.schemas.first(where: { $0.name == collection }) {

@@ -12,6 +12,8 @@ final class WriteContext {
   private var highestGoneIDs: [UInt32: Int64] = [:]
   /// Compares stored fields with the properties they come from.
   @exclusivity(unchecked) var proof = FieldProof()
+  /// Collections that got records under declarations which had only opened the file.
+  private var newlyWritten: Set<Int> = []
   /// Keys of references, while a deletion looks for what refers to a record.
   @exclusivity(unchecked) var keys = KeyWriter()
   /// Tells which rules an update asks.
@@ -46,6 +48,7 @@ final class WriteContext {
     try maintainer.references.finish(isLinked: isLinked)
     try maintainer.flush()
     try storeShapes()
+    try storeDeclarations()
     if ids.hasUndone { noteUndone() }
     try storeHighestGoneIDs()
     if !checkedCollections.isEmpty { releaseIDs() }
@@ -68,6 +71,7 @@ final class WriteContext {
     maintainer.references.discard()
     checkedCollections.removeAll(keepingCapacity: true)
     highestGoneIDs.removeAll(keepingCapacity: true)
+    newlyWritten.removeAll(keepingCapacity: true)
   }
 
   /// Whether an id is in a list of an association, from either side.
@@ -91,6 +95,7 @@ final class WriteContext {
     let transaction: LMDBTransaction
     let shapeCount: Int
     let references: (records: Int, links: Int)
+    let newlyWritten: Set<Int>
   }
 
   /// Begins a child transaction; everything gathered so far goes to its parent first.
@@ -99,7 +104,8 @@ final class WriteContext {
     try storeShapes()
     let parent = try context.transaction()
     let savepoint = Savepoint(
-      transaction: parent, shapeCount: storedShapeCount, references: maintainer.references.mark)
+      transaction: parent, shapeCount: storedShapeCount, references: maintainer.references.mark,
+      newlyWritten: newlyWritten)
     context.current = try parent.beginChild()
     ids.undone.beginSavepoint()
     return savepoint
@@ -118,6 +124,7 @@ final class WriteContext {
     maintainer.discard()
     ids.undoSavepoint()
     maintainer.references.rewind(to: savepoint.references)
+    newlyWritten = savepoint.newlyWritten
     context.current?.abort()
     context.current = savepoint.transaction
     storedShapeCount = savepoint.shapeCount
@@ -141,6 +148,25 @@ final class WriteContext {
         try context.shapes.shape(UInt16(id)), in: transaction)
     }
     storedShapeCount = context.shapes.count
+  }
+
+  // MARK: Declarations
+
+  /// Called with each record that is written.
+  @inline(__always)
+  func noteWrite(in collection: CollectionHandle) {
+    if !collection.unwrittenForms.isEmpty { newlyWritten.insert(collection.place) }
+  }
+
+  /// Lets the file know under which declarations it got records now.
+  private func storeDeclarations() throws {
+    if newlyWritten.isEmpty { return }
+    let transaction = try context.transaction()
+    for place in newlyWritten {
+      let collection = context.catalog.collections[place]
+      try context.catalog.storage.noteWritten(
+        under: collection.unwrittenForms, of: collection.number, in: transaction)
+    }
   }
 
   // MARK: Ids

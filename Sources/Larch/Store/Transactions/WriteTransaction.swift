@@ -286,6 +286,7 @@ extension WriteTransaction {
       id: key, before: old, after: bytes, in: collection,
       prove: { try prove(record, $0, in: collection) },
       write: { try write(bytes, key, collection, isLast: isLast, transaction) })
+    writer.noteWrite(in: collection)
     changeCount &+= 1
   }
 
