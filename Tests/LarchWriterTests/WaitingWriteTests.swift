@@ -101,15 +101,17 @@ struct WaitingWriteTests {
     let held = HeldWriter(store)
     let tasks = (1..<5).map { number in Task { try await store.insert(number) } }
     try await store.untilWaiting(4)
-    let rebuilt = DispatchSemaphore(value: 0)
+    let changed = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       // Behind them in the row; those after it find other handles.
-      _ = try? store.rebuild()
-      rebuilt.signal()
+      try? store.environment.write { transaction in
+        try CatalogLoader(store.environment, store.schema).raiseGeneration(in: transaction)
+      }
+      changed.signal()
     }
     held.end()
     for task in tasks { try await task.value }
-    while rebuilt.wait(timeout: .now()) == .timedOut {
+    while changed.wait(timeout: .now()) == .timedOut {
       try await Task.sleep(for: .milliseconds(1))
     }
     for number in 5..<9 { try await store.insert(number) }

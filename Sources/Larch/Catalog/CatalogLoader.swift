@@ -112,22 +112,6 @@ package struct CatalogLoader {
     }
   }
 
-  /// Empties every declared index and marks it as unfinished, so that it is built again.
-  func resetIndexes(in transaction: LMDBTransaction) throws {
-    let storage = try openStorage(in: transaction)
-    for var entry in try storage.collections(in: transaction)
-    where schemas.contains(where: { $0.name == entry.name }) {
-      for place in entry.indexes.indices {
-        let name = CatalogStorage.indexName(entry.indexes[place].id)
-        try existing(name, in: transaction).empty(in: transaction)
-        try storage.remove(.buildProgress(entry.indexes[place].id), in: transaction)
-        entry.indexes[place].state = .building
-      }
-      try storage.set(entry, in: transaction)
-    }
-    try storage.setGeneration(try storage.generation(in: transaction) + 1, in: transaction)
-  }
-
   /// Lets everybody who has the store open look at it again.
   func raiseGeneration(in transaction: LMDBTransaction) throws {
     let storage = try openStorage(in: transaction)

@@ -1,8 +1,10 @@
 /// Builds the indexes that were declared over records which are there already.
 ///
 /// Each batch is a transaction of its own that also keeps how far it came, so a build that is
-/// killed goes on where it was. Meanwhile writers keep the index too, for every record, and no
-/// query uses it; an entry that both make is made once.
+/// killed goes on where it was. Meanwhile writers keep the index too, for every record, and neither
+/// queries nor rules trust it; an entry that both make is made once.
+///
+/// Indexes that are there already are rebuilt in one transaction.
 package struct IndexBuilder {
   let environment: LMDBEnvironment
   let catalog: Catalog
@@ -21,6 +23,8 @@ package struct IndexBuilder {
     var count = 0
     /// Where the next one begins.
     var next: BuildPosition
+    /// The place before the first record that was passed over, where one was.
+    var unread: BuildPosition?
     var passedOver: [LarchError] = []
   }
 
@@ -95,6 +99,62 @@ package struct IndexBuilder {
     }
   }
 
+  /// Empties every index and builds it again, in a transaction that is running: nobody sees an index
+  /// that is not complete, and when the transaction is undone, nothing has changed.
+  func rebuildAll(in transaction: LMDBTransaction) throws {
+    let context = try TransactionContext(catalog, of: environment)
+    context.begin(transaction)
+    defer { context.end() }
+    for collection in catalog.collections {
+      for number in collection.indexes.indices {
+        try rebuild(number, in: collection, context, transaction)
+      }
+    }
+  }
+
+  private func rebuild(
+    _ number: Int, in collection: CollectionHandle, _ context: TransactionContext,
+    _ transaction: LMDBTransaction
+  ) throws {
+    let index = collection.indexes[number]
+    let total = try collection.records.statistics(in: transaction).entries
+    try index.database.empty(in: transaction)
+    var position = BuildPosition()
+    var unread: BuildPosition?
+    var passedOver = 0
+    var isFinished = false
+    while !isFinished {
+      let batch = try addBatch(
+        number, in: collection, after: position, isNoted: false, context, transaction)
+      position = batch.next
+      if unread == nil { unread = batch.unread }
+      for error in batch.passedOver { passOver?(error, index.stored) }
+      passedOver += batch.passedOver.count
+      isFinished = batch.count < batchSize || position.done >= total
+      if isFinished {
+        try end(index, in: collection, unread: unread, context, transaction)
+      }
+      try progress(
+        collection.stored.name, index.stored.name, min(position.done - passedOver, total), total)
+    }
+  }
+
+  /// Ends the build of an index over all records, which has the entries of all, or of those that can
+  /// be read.
+  private func end(
+    _ index: IndexHandle, in collection: CollectionHandle, unread: BuildPosition?,
+    _ context: TransactionContext, _ transaction: LMDBTransaction
+  ) throws {
+    guard let unread else { return try finish(index, in: collection, context, transaction) }
+    if index.schema.isUnique {
+      try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
+        .check(transaction)
+    }
+    try catalog.storage.set(
+      .buildProgress(index.stored.id), to: unread.encoded(), in: transaction)
+    try note(.building, of: index, in: collection, transaction)
+  }
+
   /// Builds what is unfinished of one collection, in a transaction that is running.
   func build(_ collection: CollectionHandle, in transaction: LMDBTransaction) throws {
     let total = try collection.records.statistics(in: transaction).entries
@@ -135,11 +195,9 @@ package struct IndexBuilder {
     var keys = IndexKeys()
     var entries = EntryList()
     var batch = Batch(next: position)
-    // The place before the first record that was passed over, where one was.
-    var noted: BuildPosition?
     do {
       var cursor = try LMDBCursor(collection.records, in: transaction)
-      var record = try start(&cursor, after: position.lastID)
+      var record = try position.next(of: &cursor)
       while let here = record, batch.count < batchSize {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
@@ -151,7 +209,7 @@ package struct IndexBuilder {
           guard error.code == .decodingFailed, passOver != nil else { throw error }
           entries.removeAll()
           batch.passedOver.append(error)
-          if noted == nil { noted = batch.next }
+          if batch.unread == nil { batch.unread = batch.next }
         }
         for item in entries.items { pending.add(entries.key(item), id: here.key) }
         batch.count += 1
@@ -161,22 +219,11 @@ package struct IndexBuilder {
       }
     }
     try pending.flush(in: transaction)
-    if isNoted, batch.count == batchSize || noted != nil {
-      let next = noted ?? batch.next
+    if isNoted, batch.count == batchSize || batch.unread != nil {
+      let next = batch.unread ?? batch.next
       try storage.set(.buildProgress(index.stored.id), to: next.encoded(), in: transaction)
     }
     return batch
-  }
-
-  private func start(
-    _ cursor: inout LMDBCursor, after id: [UInt8]?
-  ) throws -> LMDBEntry? {
-    guard let id else { return try cursor.first() }
-    return try id.withUnsafeBytes { id in
-      let entry = try cursor.seek(atOrAfter: id)
-      guard let entry, entry.key.equals(id) else { return entry }
-      return try cursor.next()
-    }
   }
 
   /// Marks the index as complete, once it is proved unique if it has to be.
@@ -187,12 +234,23 @@ package struct IndexBuilder {
     if index.schema.isUnique {
       try UniquenessCheck(index, in: collection, context).check(transaction)
     }
+    try catalog.storage.remove(.buildProgress(index.stored.id), in: transaction)
+    try note(.ready, of: index, in: collection, transaction)
+  }
+
+  /// Notes a new state of an index. Whoever has the store open must look at it again: what they trust
+  /// depends on it.
+  private func note(
+    _ state: StoredIndex.State, of index: IndexHandle, in collection: CollectionHandle,
+    _ transaction: LMDBTransaction
+  ) throws {
     let storage = catalog.storage
     var (entry, place) = try storedEntry(of: index, in: collection, transaction)
-    entry.indexes[place].state = .ready
-    // Who has the store open meanwhile keeps the index already; they need not notice.
+    if entry.indexes[place].state == state { return }
+    entry.indexes[place].state = state
     try storage.set(entry, in: transaction)
-    try storage.remove(.buildProgress(index.stored.id), in: transaction)
+    let generation = try storage.generation(in: transaction)
+    try storage.setGeneration(generation + 1, in: transaction)
   }
 
   private func storedState(
@@ -215,116 +273,5 @@ package struct IndexBuilder {
       ) { $0.index = index.stored.name }
     }
     return (entry, place)
-  }
-}
-
-/// How far the building of an index came, as the file keeps it.
-private struct BuildPosition {
-  /// How many records were read.
-  var done = 0
-  /// The id of the last one; nil before the first.
-  var lastID: [UInt8]?
-
-  init(
-    of index: IndexHandle, _ storage: CatalogStorage, _ transaction: LMDBTransaction
-  ) throws {
-    guard let bytes = try storage.value(.buildProgress(index.stored.id), in: transaction) else {
-      return
-    }
-    try bytes.withUnsafeBytes {
-      var reader = StoredReader($0)
-      done = Int(clamping: try reader.varint())
-      lastID = try reader.data()
-      try reader.expectEnd()
-    }
-  }
-
-  func encoded() -> [UInt8] {
-    var writer = StoredWriter()
-    writer.append(varint: UInt64(done))
-    writer.append(data: lastID ?? [])
-    return writer.bytes
-  }
-}
-
-/// Proves that no two records share a key of a unique index.
-struct UniquenessCheck {
-  private let index: IndexHandle
-  private let collection: CollectionHandle
-  private let context: TransactionContext
-  private let passesOverUnreadable: Bool
-
-  /// - Parameter passesOverUnreadable: whether keys and records that cannot be read are left to
-  ///   others to report.
-  init(
-    _ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext,
-    passesOverUnreadable: Bool = false
-  ) {
-    self.passesOverUnreadable = passesOverUnreadable
-    self.index = index
-    self.collection = collection
-    self.context = context
-  }
-
-  func check(_ transaction: LMDBTransaction) throws {
-    var cursor = try LMDBCursor(index.database, in: transaction)
-    var values = WholeValues(context)
-    var entry = try cursor.first()
-    while let here = entry {
-      if try cursor.duplicateCount() > 1,
-        try readable({ try !index.schema.hasNil(here.key) }) ?? false
-      {
-        try checkHolders(of: here.key, &cursor, first: here.value, &values, transaction)
-      }
-      entry = try cursor.nextKey()
-    }
-  }
-
-  private func checkHolders(
-    of key: UnsafeRawBufferPointer, _ cursor: inout LMDBCursor, first: UnsafeRawBufferPointer,
-    _ values: inout WholeValues, _ transaction: LMDBTransaction
-  ) throws {
-    guard try index.schema.mayBeCut(key) else {
-      throw conflict(key, first, try cursor.nextDuplicate())
-    }
-    // Cut keys: the records tell whether the long values differ.
-    var seen: [[UInt8]: [UInt8]] = [:]
-    var entry: LMDBEntry? = try cursor.current()
-    while let here = entry {
-      let whole = try readable { try values.keys(ofID: here.value, in: index, collection) }
-      for full in whole ?? [] {
-        if let other = seen[full] {
-          throw other.withUnsafeBytes { conflict(key, $0, here) }
-        }
-        seen[full] = [UInt8](here.value)
-      }
-      entry = try cursor.nextDuplicate()
-    }
-  }
-
-  /// Nil for what cannot be read, where that is passed over.
-  private func readable<T>(_ body: () throws -> T) throws -> T? {
-    do {
-      return try body()
-    } catch {
-      guard passesOverUnreadable, error is LarchError || error is IndexNeedsType else {
-        throw error
-      }
-      return nil
-    }
-  }
-
-  private func conflict(
-    _ key: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer, _ other: LMDBEntry?
-  ) -> LarchError {
-    LarchError(
-      .uniqueConflict,
-      "Two stored records have the same value in an index that is declared unique; open the store without the declaration and change one of them."
-    ) {
-      $0.collection = collection.stored.name
-      $0.index = index.stored.name
-      $0.id = collection.stored.idKind.text(of: id)
-      $0.otherID = other.map { collection.stored.idKind.text(of: $0.value) }
-    }
   }
 }

@@ -1,4 +1,5 @@
-/// Finds who holds a key of a unique index, in the trees as they are.
+/// Finds who holds a key of a unique index, in the trees as they are; records that the build of the
+/// index has not come to are read.
 struct UniqueLookup {
   let context: TransactionContext
   let index: IndexHandle
@@ -7,20 +8,21 @@ struct UniqueLookup {
   /// The id of a record other than `id` that holds the key; its bytes are valid until the next
   /// change.
   ///
-  /// - Parameter whole: the values behind the key, for one that is cut: different long values may
-  ///   share it, and only the records tell them apart.
+  /// - Parameter whole: the values behind the keys, for a key that is cut, since different long values
+  ///   may share it and only the records tell them apart; and for an index that is not complete.
   func holder(
     of key: UnsafeRawBufferPointer, isCut: Bool, besides id: UnsafeRawBufferPointer,
     whole: (inout WholeValues) throws -> Set<[UInt8]>
   ) throws -> UnsafeRawBufferPointer? {
     let transaction = try context.transaction()
-    guard isCut else {
-      guard let other = try index.database.get(key, in: transaction), !other.equals(id) else {
-        return nil
-      }
-      return other
-    }
     var long = WholeValues(context)
+    guard isCut else {
+      if let other = try index.database.get(key, in: transaction), !other.equals(id) {
+        return other
+      }
+      if index.isReady { return nil }
+      return try unlisted(try whole(&long), besides: id, &long, transaction)
+    }
     let wanted = try whole(&long)
     var cursor = try LMDBCursor(index.database, in: transaction)
     var entry = try cursor.seek(exactly: key)
@@ -32,6 +34,45 @@ struct UniqueLookup {
       }
       entry = try cursor.nextDuplicate()
     }
+    return index.isReady ? nil : try unlisted(wanted, besides: id, &long, transaction)
+  }
+
+  /// The holder among the records that the index does not have yet.
+  ///
+  /// - Throws: `.decodingFailed` for a record of which nobody can tell.
+  private func unlisted(
+    _ wanted: Set<[UInt8]>, besides id: UnsafeRawBufferPointer, _ values: inout WholeValues,
+    _ transaction: LMDBTransaction
+  ) throws -> UnsafeRawBufferPointer? {
+    let position = try BuildPosition(of: index, context.catalog.storage, transaction)
+    var cursor = try LMDBCursor(collection.records, in: transaction)
+    var unread: LarchError?
+    var record = try position.next(of: &cursor)
+    while let here = record {
+      if !here.key.equals(id) {
+        let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
+        do {
+          let held = try values.keys(of: bytes, in: index, collection)
+          if held.contains(where: wanted.contains) { return here.key }
+        } catch let error as LarchError where error.code == .decodingFailed {
+          if unread == nil { unread = untold(error, here.key) }
+        }
+      }
+      record = try cursor.next()
+    }
+    if let unread { throw unread }
     return nil
+  }
+
+  private func untold(_ error: LarchError, _ id: UnsafeRawBufferPointer) -> LarchError {
+    LarchError(
+      .decodingFailed,
+      "A record that cannot be decoded may have this value in a unique index, which is not complete for that reason; delete that record by its id, or save another in its place."
+    ) {
+      $0 = error.context
+      $0.collection = collection.stored.name
+      $0.id = collection.stored.idKind.text(of: id)
+      $0.index = index.stored.name
+    }
   }
 }

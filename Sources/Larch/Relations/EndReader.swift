@@ -23,7 +23,7 @@ final class EndReader {
 
   /// Nil where nothing can be related: the file has nothing of the other type yet.
   ///
-  /// - Throws: `.unknownAssociation` where the list of a reference is not complete.
+  /// - Throws: `.unknownAssociation` where the index of a reference is not complete.
   init?(
     _ end: AssociationEnd, _ context: TransactionContext,
     prepare: @escaping Preparation
@@ -43,7 +43,7 @@ final class EndReader {
       else {
         throw LarchError(
           .unknownAssociation,
-          "The list of the references is not complete yet; open the file once for writing, or call `buildIndexes(of:)` in the migration."
+          "The index of the references is not complete, so nobody can tell which records the rule is about; wait for the opening that builds it, call `rebuild()`, which names records that keep it from being complete, or call `buildIndexes(of:)` in the migration."
         ) {
           $0.collection = holder.stored.name
           $0.field = association.stored.key

@@ -52,6 +52,23 @@ struct UndecodableRebuildTests {
         #expect(try store.count(Task.where { $0.kind == .open }) == 8)
         let faults = try store.verify().faults.map(\.id)
         #expect(faults == ["4", "7"])
+        // Nobody can tell whether these two have the value of a new record in the unique index; what
+        // others have is known.
+        var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 4)
+        let refusal = caught { try store.save(&task) }
+        #expect(refusal?.code == .decodingFailed && refusal?.context.id == "4")
+        #expect(refusal?.context.index == "open")
+        task.number = 9
+        #expect(caught { try store.save(&task) }?.code == .uniqueConflict)
+        task.kind = .closed
+        try store.save(&task)
+        try store.delete(task)
+        // A record keeps its own value.
+        var third = try #require(try store.find(Task.self, 3))
+        third.other = .open
+        try store.save(&third)
+        third.number = 4
+        #expect(caught { try store.save(&third) }?.code == .decodingFailed)
       }
       // Who can read the records finishes the index, and it has all of them.
       try Store.using(path, OldTask.self) { store throws in

@@ -196,8 +196,11 @@ struct VerificationTests {
     try remove(oldName, id, try index("name"))
     try put(nameKey, id, try index("name"))
     #expect(try faults() == ["duplicate, collection Team, index name, id 5, also id 12"])
+    let dump = try store.dump()
     let error = caught { try store.rebuild() }
     #expect(error?.code == .uniqueConflict)
+    // Nothing has changed: the other indexes are as good as before, and so are their rules.
+    #expect(try store.dump() == dump)
     #expect(error?.context.id == "5")
     #expect(error?.context.otherID == "12")
     // One of them gives way, and all is well again.

@@ -151,7 +151,7 @@ extension WriteTransaction {
         database = end.isFirst ? lists.forward : lists.inverse
         try writer.maintainer.flush(database, before: key)
         if try database.get(key, in: transaction) != nil { return true }
-      } else if !end.isFirst, let index = end.association.index,
+      } else if !end.isFirst, let index = end.association.index, index.isReady,
         let reference = end.association.reference
       {
         guard reference.form.writeKey(of: key, to: &writer.keys) else { continue }

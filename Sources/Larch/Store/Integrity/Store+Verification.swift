@@ -5,7 +5,8 @@ extension Store {
   ///
   /// Works on a snapshot, in constant memory, while others read and write. Records, indexes and
   /// references are those of the types that the store was opened for; pages and lists are all that
-  /// the file has. References that need not lead anywhere, by the rule `.none`, are only counted.
+  /// the file has. References that need not lead anywhere, by the rule `.none`, are only counted. An
+  /// index that is not complete is not compared: nothing trusts it.
   ///
   /// - Parameter progress: called now and then, at the end at the latest; what it throws stops it.
   /// - Returns: the counts, and what is wrong; an error is thrown only when the store cannot be
@@ -109,78 +110,5 @@ extension Store {
       }
     }
     return report
-  }
-
-  /// Rebuilds every index from the records, checks that unique ones are unique, and makes both
-  /// directions of every list of ids agree.
-  ///
-  /// A link between two records stays, or comes back, where one direction has it and both records
-  /// exist; links with records that do not exist are removed. References do not change: only you
-  /// know the right value of one that leads nowhere.
-  ///
-  /// Indexes are made in batches: when the process is killed, or this is stopped, queries do without
-  /// the indexes that are not complete, and the next opening, or the next call, makes them.
-  ///
-  /// A record that its type cannot decode any more is passed over in indexes that need that: the
-  /// report names it. Such an index stays unfinished, and no query uses it, until the records are
-  /// deleted or replaced and this is called again, or the store is opened again.
-  ///
-  /// - Parameter progress: called after each batch of an index; what it throws stops it.
-  /// - Returns: the records that are missing in indexes.
-  /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
-  ///   `.uniqueConflict` when two records share a unique value, and what `write(_:)` throws; what
-  ///   `progress` throws.
-  /// - Complexity: O(n log n) for each index, as `verify()` for lists.
-  @discardableResult
-  @available(
-    *, noasync,
-    message:
-      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
-  )
-  public func rebuild(progress: ((IndexProgress) throws -> Void)? = nil) throws -> RebuildReport {
-    return try rebuildAll(progress)
-  }
-
-  /// Builds every index again from the records, and makes both directions of every list of ids agree,
-  /// without blocking the task's thread.
-  ///
-  /// Cancelling the task stops it between two batches. All else is as in the synchronous form.
-  ///
-  /// ```swift
-  /// try await store.rebuild { print($0.collection, $0.index, $0.done, $0.total) }
-  /// ```
-  ///
-  /// - Parameter progress: called after each batch of an index, on another thread; what it throws
-  ///   stops it.
-  /// - Returns: the records that are missing in indexes.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
-  @discardableResult
-  public nonisolated(nonsending) func rebuild(
-    progress: (@Sendable (IndexProgress) throws -> Void)? = nil
-  ) async throws -> RebuildReport {
-    return try await SpaceWorker().run(progress) { try self.rebuildAll($0) }
-  }
-
-  private func rebuildAll(_ progress: ((IndexProgress) throws -> Void)?) throws -> RebuildReport {
-    try environment.withSteadyHandles { try rebuildOnce(withIndexes: true, $0) }
-    return try buildIndexes(progress)
-  }
-
-  /// Makes both directions of every list of ids agree.
-  package func rebuildLists() throws {
-    try environment.withSteadyHandles { try rebuildOnce(withIndexes: false, $0) }
-  }
-
-  private func rebuildOnce(withIndexes: Bool, _ check: () throws -> Void) throws {
-    let loader = CatalogLoader(environment, schema)
-    let lists = try storedLists { _, _ in }
-    try write { transaction in
-      try check()
-      try transaction.storage { lmdb in
-        for lists in lists { try LinkRepair(lists: lists, transaction: lmdb).run() }
-        if withIndexes { try loader.resetIndexes(in: lmdb) }
-      }
-    }
   }
 }

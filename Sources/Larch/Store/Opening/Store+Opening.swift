@@ -121,23 +121,14 @@ extension Store {
   private static func openCatalog(
     _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
-    var unindexed = RebuildReport()
-    return try openCatalog(environment, schema, options, &unindexed, nil)
-  }
-
-  private static func openCatalog(
-    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
-    _ unindexed: inout RebuildReport, _ progress: ((IndexProgress) throws -> Void)?
-  ) throws -> OpenCatalog {
     // Another process may compact the file while indexes are built.
     try environment.withSteadyHandles { _ in
-      try openCatalogOnce(environment, schema, options, &unindexed, progress)
+      try openCatalogOnce(environment, schema, options)
     }
   }
 
   private static func openCatalogOnce(
-    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options,
-    _ unindexed: inout RebuildReport, _ progress: ((IndexProgress) throws -> Void)?
+    _ environment: LMDBEnvironment, _ schema: StoreSchema, _ options: Options
   ) throws -> OpenCatalog {
     let loader = CatalogLoader(environment, schema, evolution: options.evolution)
     let generation = environment.generation
@@ -159,41 +150,18 @@ extension Store {
       catalog = try loader.load()
     }
     guard var catalog else { throw changed(environment) }
-    let report = options.indexProgress
-    var found = RebuildReport()
+    var unindexed = RebuildReport()
     var builder = IndexBuilder(
       environment: environment, catalog: catalog, batchSize: options.indexBatchSize,
       generation: generation
     ) { collection, index, done, total in
       let step = IndexProgress(collection: collection, index: index, done: done, total: total)
-      report?(step)
-      if done == total, let log = options.log {
-        log(
-          LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
-            $0.path = environment.path
-            $0.collection = collection
-            $0.index = index
-            $0.detail = "\(total) records"
-          })
-      }
-      try progress?(step)
+      options.indexProgress?(step)
+      options.logBuilt(step, environment.path)
     }
-    builder.passOver = { error, index in found.add(error, index.name) }
+    builder.passOver = { error, index in unindexed.add(error, index.name) }
     let isBuilt = try builder.buildAll()
-    unindexed = found
-    if !unindexed.isComplete {
-      options.log?(
-        LogMessage(
-          .warning, .indexUnfinished,
-          "Indexes could not be finished, since records cannot be decoded: delete or replace these."
-        ) {
-          $0.path = environment.path
-          $0.collection = unindexed.records.first?.collection
-          $0.index = unindexed.records.first?.index
-          $0.detail =
-            "\(unindexed.count) records, the first has the id \(unindexed.records.first?.id ?? "")"
-        })
-    }
+    options.logUnfinished(unindexed, environment.path)
     if isBuilt {
       guard let built = try loader.load() else { throw changed(environment) }
       catalog = built
@@ -214,15 +182,35 @@ extension Store {
       "Another program changes the schema of the file at the same time; open the store again."
     ) { $0.path = environment.path }
   }
+}
 
-  /// Builds unfinished indexes and takes the new state of the catalog into use.
-  func buildIndexes(_ progress: ((IndexProgress) throws -> Void)? = nil) throws -> RebuildReport {
-    var options = options
-    // An open store was found to be as declared; an index that is rebuilt is no change of that.
-    if options.evolution == .check { options.evolution = .automatic }
-    var unindexed = RebuildReport()
-    replaceCatalog(try Store.openCatalog(environment, schema, options, &unindexed, progress))
-    return unindexed
+extension Store.Options {
+  /// Logs an index that a step of its build has finished.
+  func logBuilt(_ step: Store.IndexProgress, _ path: String) {
+    guard let log, step.done == step.total else { return }
+    log(
+      LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
+        $0.path = path
+        $0.collection = step.collection
+        $0.index = step.index
+        $0.detail = "\(step.total) records"
+      })
+  }
+
+  /// Logs what indexes miss, where they do.
+  func logUnfinished(_ report: RebuildReport, _ path: String) {
+    guard let log, !report.isComplete else { return }
+    log(
+      LogMessage(
+        .warning, .indexUnfinished,
+        "Indexes could not be finished, since records cannot be decoded: delete or replace these."
+      ) {
+        $0.path = path
+        $0.collection = report.records.first?.collection
+        $0.index = report.records.first?.index
+        $0.detail =
+          "\(report.count) records, the first has the id \(report.records.first?.id ?? "")"
+      })
   }
 }
 

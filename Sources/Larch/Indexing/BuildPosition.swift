@@ -1,0 +1,42 @@
+/// How far the building of an index came, as the file keeps it.
+struct BuildPosition {
+  /// How many records were read.
+  var done = 0
+  /// The id of the last one; nil before the first.
+  var lastID: [UInt8]?
+
+  /// Before the first record.
+  init() {}
+
+  /// Where the build of an index is to go on.
+  init(
+    of index: IndexHandle, _ storage: CatalogStorage, _ transaction: LMDBTransaction
+  ) throws {
+    guard let bytes = try storage.value(.buildProgress(index.stored.id), in: transaction) else {
+      return
+    }
+    try bytes.withUnsafeBytes {
+      var reader = StoredReader($0)
+      done = Int(clamping: try reader.varint())
+      lastID = try reader.data()
+      try reader.expectEnd()
+    }
+  }
+
+  /// The first record that the build has not come to.
+  func next(of cursor: inout LMDBCursor) throws -> LMDBEntry? {
+    guard let lastID else { return try cursor.first() }
+    return try lastID.withUnsafeBytes { id in
+      let entry = try cursor.seek(atOrAfter: id)
+      guard let entry, entry.key.equals(id) else { return entry }
+      return try cursor.next()
+    }
+  }
+
+  func encoded() -> [UInt8] {
+    var writer = StoredWriter()
+    writer.append(varint: UInt64(done))
+    writer.append(data: lastID ?? [])
+    return writer.bytes
+  }
+}
