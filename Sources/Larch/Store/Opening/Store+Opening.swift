@@ -181,17 +181,16 @@ extension Store {
     builder.passOver = { error, index in found.add(error, index.name) }
     let isBuilt = try builder.buildAll()
     unindexed = found
-    if !unindexed.isComplete {
+    for missing in unindexed.indexes {
       options.log?(
         LogMessage(
           .warning, .indexUnfinished,
-          "Indexes could not be finished, since records cannot be decoded: delete or replace these."
+          "An index could not be finished, since records cannot be decoded: delete or replace these."
         ) {
           $0.path = environment.path
-          $0.collection = unindexed.records.first?.collection
-          $0.index = unindexed.records.first?.index
-          $0.detail =
-            "\(unindexed.count) records, the first has the id \(unindexed.records.first?.id ?? "")"
+          $0.collection = missing.collection
+          $0.index = missing.index
+          $0.detail = missing.text
         })
     }
     if isBuilt {
