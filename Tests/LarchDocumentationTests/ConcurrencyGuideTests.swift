@@ -64,6 +64,26 @@ struct ConcurrencyGuideTests {
     #expect(try #require(source).balance >= 0)
   }
 
+  @Test("a write returns the record that it made")
+  func returned() async throws {
+    let store = try Store.temporary(for: Account.self)
+    // snippet: concurrent-return
+    var ada = try await store.write { tx in
+      var account = Account(owner: "Ada", balance: 100)
+      try tx.insert(&account)
+      return account  // with the id that it got
+    }
+    ada.balance += 50
+    ada = try await store.write { [ada] tx in  // a copy of the record goes in
+      var account = ada
+      try tx.save(&account)
+      return account
+    }
+    // end snippet
+    #expect(try store.find(Account.self, ada.id)?.balance == 150)
+    #expect(try store.count(Account.all) == 1)
+  }
+
   @Test("readings that may be lost, and the flush at the end")
   func relaxed() async throws {
     let store = try Store.temporary(for: Reading.self)

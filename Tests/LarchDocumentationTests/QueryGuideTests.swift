@@ -207,6 +207,19 @@ extension QueryGuide {
       try expect(queries, expected, all, store)
     }
 
+    @Test("Key paths through an optional have a question mark")
+    func optionalPaths() throws {
+      let (store, all) = try filled()
+      // snippet: query-optional-path
+      let byZip = Person.all.sorted(by: \.address?.zip)
+      let zips = try store.fetch(byZip.select(\.address?.zip))  // [String?]
+      let sizes = try store.counts(by: \.address?.zip, of: Person.all)
+      // end snippet
+      #expect(zips == [nil, nil, nil, nil, "0154", "SW1"])
+      #expect(sizes.map(\.value) == [nil, "0154", "SW1"] && sizes.map(\.count) == [4, 1, 1])
+      #expect(all.filter { $0.address?.zip == nil }.count == 4)
+    }
+
     @Test("Elements of arrays and sets")
     func elements() throws {
       let (store, all) = try filled()

@@ -356,6 +356,28 @@ struct ImportTests {
     }
   }
 
+  /// In asynchronous code the compiler said "use `try await`" of a call that was written so: there was
+  /// no such form of it.
+  @Test("A type imports in asynchronous code, into a store that is named or that of the task")
+  func asynchronous() async throws {
+    let store = try Store.temporary(for: Guest.self)
+    let text = JSONSource.text(#"[{"name":"Ada","email":"a@b","age":1},{"name":"Ben","age":"old"}]"#)
+    let steps = Locked(0)
+    let report = try await Guest.importJSON(from: text, onError: .skip, in: store) { _ in
+      steps.withLock { $0 += 1 }
+    }
+    #expect(report.inserted == 1 && report.failures.map(\.line) == [1])
+    #expect(steps.withLock { $0 } > 0)
+    try await Store.with(store) {
+      let other = JSONSource.text(#"[{"name":"Eva","email":"a@b","age":1},{"name":"Eve","age":1}]"#)
+      let report = try await Guest.importJSON(from: other, matching: \.email)
+      #expect(report.inserted == 1 && report.updated == 1)
+    }
+    #expect(try store.fetch(Guest.all).map(\.name) == ["Eva", "Eve"])
+    await #expect(throws: LarchError.self) { try await Guest.importJSON(from: text, in: store) }
+    #expect(try store.count(Guest.all) == 2)
+  }
+
   @Test("An import that is cancelled ends between batches, and those before stay")
   func cancelling() async throws {
     let path = ScratchFile.freshPath()

@@ -133,9 +133,56 @@ struct PagingTests {
         }
         let text = "seed \(seed), query \(number), behind \(taken): \(filter.text)\(order.text)"
         try clause.compare(query.after(token), Array(sorted.dropFirst(taken)), text)
-        let part = Array(sorted.dropFirst(taken + 2).prefix(3))
+        // The first page left out what the offset says; behind a token nothing more is left out.
+        let part = Array(sorted.dropFirst(taken).prefix(3))
         try clause.compare(query.after(token).offset(2).limit(3), part, text + " limit 3 offset 2")
+        try clause.compare(query.offset(2).limit(3).after(token), part, text + " offset 2 limit 3")
       }
+    }
+  }
+
+  /// Each page left out as many records as the offset says, so a walk through all pages missed a few
+  /// before each of them.
+  @Test(
+    "Pages of a query with an offset give all records but the first ones",
+    arguments: OracleKind.allCases)
+  func offsets(kind: OracleKind) throws { try Self.offsets(kind.indexes) }
+
+  private static func offsets<K: OracleIndexes>(_ kind: K.Type) throws {
+    typealias Thing = OracleThing<K>
+    for seed in UInt64(0)..<6 {
+      var random = SeededGenerator(seed: seed &+ 170)
+      let clause = try OracleClause<K>((0..<40).map { _ in random.thing(K.self) })
+      for number in 0..<12 {
+        let filter = OracleFilter<K>.random(&random, depth: 1)
+        let order = OracleOrder<K>.random(&random)
+        let (limit, offset) = (1 + random.below(11), random.below(9))
+        let wanted = order.sort(clause.things.filter(filter.matches)).dropFirst(offset)
+        var query = order.apply(Thing.where { _ in filter.filter }).limit(limit).offset(offset)
+        let text = "seed \(seed), query \(number): \(filter.text)\(order.text), \(limit) \(offset)"
+        var page = try clause.store.page(query)
+        var seen = page.records
+        while let token = page.next, seen.count <= wanted.count {
+          query = query.after(token)
+          if random.chance(1, in: 2) { query = query.offset(offset) }
+          #expect(!"\(query)".contains("offset"), "\(text)")
+          page = try clause.store.page(query)
+          seen += page.records
+        }
+        #expect(seen.map(\.id) == wanted.map(\.id), "\(K.name), \(text)")
+      }
+    }
+  }
+
+  @Test("A negative offset is refused behind a token too")
+  func negativeOffset() throws {
+    typealias Thing = OracleThing<SingleIndexes>
+    let clause = try OracleClause<SingleIndexes>.of([1, 2, 3]) { $0.number = $1 }
+    let token = try #require(try clause.store.page(Thing.all.limit(2)).next)
+    for query in [Thing.all.after(token).offset(-1), Thing.all.offset(-1).after(token)] {
+      #expect(caught { _ = try clause.store.fetch(query) }?.code == .invalidQuery)
+      let numbers = query.select(\.number).distinct()
+      #expect(caught { _ = try clause.store.fetch(numbers) }?.code == .invalidQuery)
     }
   }
 

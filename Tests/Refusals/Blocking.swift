@@ -37,13 +37,15 @@ func ofStores(_ store: Store, _ tag: Tag) async throws {
   try store.removeAll(from: others)  // error: use `try await
   try store.replace(others, with: [tag.id])  // error: use `try await
   _ = try store.importJSON(Tag.self, from: .text("[]"))  // error: 'async' but is not marked
+  _ = try Tag.importJSON(from: .text("[]"), in: store)  // error: not marked
+  _ = try Tag.importJSON(from: .text("[]"), matching: \.name, in: store)  // error: not marked
   try store.sync()  // error: 'async' but is not marked
   try store.backup(to: "copy.larch")  // error: 'async' but is not marked
   _ = try store.compact()  // error: 'async' but is not marked
   try store.rebuild()  // error: 'async' but is not marked
   try store.rebuild { _ in }  // error: 'async' but is not marked
-  try Tag.all.delete(in: store)  // error: store.delete(query)
-  try others.add(tag.id, in: store)  // error: store.add(
+  try Tag.all.delete(in: store)  // error: 'async' but is not marked
+  try Tag.all.update(in: store) { $0.name = "b" }  // error: 'async' but is not marked
 }
 
 func ofRecords(_ tag: Tag) async throws {
@@ -55,6 +57,7 @@ func ofRecords(_ tag: Tag) async throws {
   try tag.delete()  // error: 'async' but is not marked
   _ = try tag.saved()  // error: 'async' but is not marked
   _ = try tag.inserted()  // error: 'async' but is not marked
+  _ = try Tag.importJSON(from: .text("[]"))  // error: 'async' but is not marked
   try Tag.delete(tag.id)  // error: 'async' but is not marked
   try Tag.erase()  // error: 'async' but is not marked
   _ = try Tag.findOrCreate(by: \.name, equals: "a") { Tag(name: "a") }  // error: not marked
@@ -67,14 +70,14 @@ func inTasks(_ store: Store) {
   Task { try store.write { try $0.erase(Tag.self) } }  // error: use `try await`
   Task { try store.delete(Tag.all) }  // error: use `try await
   Task { try await store.write { try $0.erase(Tag.self) } }
-  Task { try store.erase(Tag.self) }  // error: use `try await`
+  Task { try store.erase(Tag.self) }  // error: use `try await store.write
   Task {
     var tag = Tag(name: "a")
-    try store.save(&tag)  // error: use `try await`
+    try store.save(&tag)  // error: use `try await store.write
     try tag.save()  // error: use `try await`
     try store.rebuild()  // error: use `try await`
   }
-  Task { try await store.erase(Tag.self) }
+  Task { try await Tag.erase(in: store) }
   Task { try await store.rebuild { print($0.done) } }
 }
 
@@ -84,6 +87,14 @@ func asItShouldBe(_ store: Store, _ tag: Tag) async throws {
   one.name = "c"
   try await one.save(in: store)
   try await Tag.where { $0.name == "d" }.delete(in: store)
+  try await Tag.where { $0.name == "d" }.update(in: store) { $0.name = "e" }
+  _ = try await tag.saved(in: store)
+  try await tag.delete(in: store)
+  try await Tag.delete(tag.id, in: store)
+  try await Tag.erase(in: store)
+  try await Tag.importJSON(from: .text("[]"), in: store)
+  try await Tag.importJSON(from: .text("[]"), matching: \.name, in: store) { print($0.fraction) }
+  try await Tag.importJSON(from: .text("[]"), onError: .skip)
   try await store.write { tx in
     try tx.replace(tag.related(Tag.others), with: [tag.id])
     var other = try tx.findOrCreate(by: \.name, equals: "b") { Tag(name: "b") }

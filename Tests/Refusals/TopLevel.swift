@@ -12,7 +12,7 @@ let store = try Store(at: "tags.larch", for: Tag.self)
 try await store.write { try $0.erase(Tag.self) }  // error: put the call into an async function
 try store.write { try $0.erase(Tag.self) }  // error: put the call into an async function
 try await Store.transaction { try Tag.erase() }  // error: put the call into an async function
-try await store.erase(Tag.self)  // error: put the call into an async function
+try await store.erase(Tag.self)  // error: use `try await store.write
 try store.rebuild()  // error: put the call into an async function
 
 // The right way is open.

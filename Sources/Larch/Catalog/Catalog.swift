@@ -30,6 +30,8 @@ package final class CollectionHandle: Sendable {
   /// The indexes that can answer queries, by bit and by their place in the schema: those that are
   /// complete, over all records. A schema has 64 at most.
   let answering: UInt64
+  /// The indexes that could answer queries if they were complete, by bit as these.
+  let unfinished: UInt64
   /// The references that records of the collection hold.
   let references: [SavedReference]
   /// The indexes of these references, by bit and by their place in `indexes`.
@@ -57,9 +59,13 @@ package final class CollectionHandle: Sendable {
     self.schema = schema
     self.records = records
     self.indexes = indexes
-    answering = indexes.reduce(0) { known, index in
-      index.isReady && !index.schema.isPartial ? known | 1 << UInt64(index.position) : known
+    var answering: UInt64 = 0
+    var unfinished: UInt64 = 0
+    for index in indexes where !index.schema.isPartial {
+      let bit: UInt64 = 1 << UInt64(index.position)
+      if index.isReady { answering |= bit } else { unfinished |= bit }
     }
+    (self.answering, self.unfinished) = (answering, unfinished)
   }
 }
 

@@ -1,5 +1,48 @@
 internal import Foundation
 
+extension Record {
+  /// Takes the elements of a JSON text in as records of this type, without blocking the task's thread.
+  /// See ``Store/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  ///
+  /// ```swift
+  /// let report = try await Person.importJSON(from: .file("people.json"), onError: .skip)
+  /// ```
+  ///
+  /// - Parameter store: the store; that of the task, else ``Store/default``, when it is nil.
+  /// - Throws: `.noDefaultStore` when no store is set, and the same errors.
+  /// - Complexity: the same.
+  @discardableResult
+  public static func importJSON(
+    from source: JSONSource, existing: ImportExisting = .replace,
+    onError policy: ImportErrorPolicy = .stop, batchSize: Int = 1000,
+    options: ImportOptions = ImportOptions(), in store: Store? = nil,
+    progress: (@Sendable (ImportProgress) -> Void)? = nil
+  ) async throws -> ImportReport {
+    try await AmbientStore.chosen(store).importJSON(
+      Self.self, from: source, existing: existing, onError: policy, batchSize: batchSize,
+      options: options, progress: progress)
+  }
+
+  /// Takes the elements of a JSON text in as records of this type, by a unique field, without blocking
+  /// the task's thread. See
+  /// ``Store/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
+  ///
+  /// - Parameter store: the store; that of the task, else ``Store/default``, when it is nil.
+  /// - Throws: `.noDefaultStore` when no store is set, and the same errors.
+  /// - Complexity: the same.
+  @discardableResult
+  public static func importJSON<Value: IndexKey & Decodable>(
+    from source: JSONSource, matching field: any KeyPath<Self, Value> & Sendable,
+    existing: ImportExisting = .replace, onError policy: ImportErrorPolicy = .stop,
+    batchSize: Int = 1000, options: ImportOptions = ImportOptions(), in store: Store? = nil,
+    progress: (@Sendable (ImportProgress) -> Void)? = nil
+  ) async throws -> ImportReport {
+    try await AmbientStore.chosen(store).importJSON(
+      Self.self, from: source, matching: field, existing: existing, onError: policy,
+      batchSize: batchSize, options: options, progress: progress)
+  }
+}
+
 extension Store {
   /// Takes the elements of a JSON text in as records, without blocking the task's thread. See
   /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.

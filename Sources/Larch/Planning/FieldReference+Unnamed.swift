@@ -56,12 +56,18 @@ extension [FieldReference] {
 extension Plan {
   /// The fields that rows are checked or sorted by, while an index over a stored property of their
   /// type is there that may have been meant.
-  func unnamedFields(in schema: CollectionSchema) -> [FieldReference] {
+  ///
+  /// - Parameter unfinished: the indexes that are not complete, by bit: where one of them is over the
+  ///   field, that is the reason.
+  func unnamedFields(in schema: CollectionSchema, unfinished: UInt64) -> [FieldReference] {
     var order: [OrderTerm] = []
     if case .sorted(let terms, _) = self.order { order = terms }
     if residue.isEmpty, order.isEmpty { return [] }
     return [FieldReference](unnamedIn: residue, order).filter { field in
-      schema.indexes.contains { index in
+      for (number, index) in schema.indexes.enumerated() where unfinished.hasBit(number) {
+        if index.fields.contains(where: { $0.identity == field.identity }) { return false }
+      }
+      return schema.indexes.contains { index in
         index.fields.contains {
           if case .stored = $0.identity { $0.form.unwrapped == field.form.unwrapped } else { false }
         }

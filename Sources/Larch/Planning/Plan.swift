@@ -82,6 +82,21 @@ extension Plan {
   }
 }
 
+extension Plan {
+  /// The indexes whose entries are read, by bit and by their place in the schema.
+  var indexes: UInt64 { source.indexes | (otherwise?.source.indexes ?? 0) }
+}
+
+extension Plan.Source {
+  fileprivate var indexes: UInt64 {
+    switch self {
+    case .nothing, .records, .list: 0
+    case .index(let scan): scan.index < UInt64.bitWidth ? 1 << UInt64(scan.index) : 0
+    case .union(let parts), .intersection(let parts): parts.reduce(0) { $0 | $1.indexes }
+    }
+  }
+}
+
 /// Cheap figures about the data, asked for only where there is a choice.
 protocol PlanStatistics {
   /// How many records the collection has.

@@ -47,7 +47,7 @@ public struct Index<R: Record>: Sendable {
   @available(
     *, unavailable,
     message:
-      "a field has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; name a property of a nested value, `\\.address.city`; see `IndexKey` for other types"
+      "a field has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; name a property of a nested value, `\\.address.city`, through an optional `\\.address?.city`; see `IndexKey` for other types"
   )
   @_disfavoredOverload
   public init(
@@ -107,7 +107,7 @@ public struct Unique<R: Record>: Sendable {
   @available(
     *, unavailable,
     message:
-      "a field has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; name a property of a nested value, `\\.address.city`; see `IndexKey` for other types"
+      "a field has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; name a property of a nested value, `\\.address.city`, through an optional `\\.address?.city`; see `IndexKey` for other types"
   )
   @_disfavoredOverload
   public init(

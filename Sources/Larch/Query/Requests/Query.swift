@@ -38,10 +38,12 @@ public struct Query<R: Record>: Sendable {
   /// Without the first so many records; replaces an earlier offset. A negative number is an
   /// `.invalidQuery` when the query is run.
   ///
-  /// Each record left out costs as much as one returned; ``after(_:)`` does not.
+  /// Each record left out costs as much as one returned; ``after(_:)`` does not. Behind a token
+  /// nothing is left out: the first page left those records out already.
   public func offset(_ count: Int) -> Query { with { $0.offset = count } }
 
-  /// Only the records behind a place in the order: the next page. Replaces an earlier one.
+  /// Only the records behind a place in the order: the next page. Replaces an earlier one. An
+  /// ``offset(_:)`` does not count then, since the first page left those records out.
   ///
   /// The token must come from a query of the same order, else running this one is an
   /// `.invalidQuery`; the condition may be another one.

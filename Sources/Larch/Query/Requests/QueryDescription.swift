@@ -7,11 +7,18 @@ package struct QueryDescription: Sendable {
   var idsDescend = false
   /// Applied last, behind filter and order, whatever came first in the program.
   package var limit: Int?
-  package var offset = 0
+  private var givenOffset = 0
   /// Only records behind this place in the order.
   var after: PageToken?
 
   package init(filter: FilterNode = .always) { self.filter = filter }
+
+  /// None behind a token: the first page, which the token comes from, left those records out. A
+  /// negative one remains, since it is an error.
+  package var offset: Int {
+    get { after == nil || givenOffset < 0 ? givenOffset : 0 }
+    set { givenOffset = newValue }
+  }
 }
 
 extension QueryDescription {

@@ -22,30 +22,62 @@ public struct RebuildReport: Sendable {
     }
   }
 
-  /// The first thousand.
+  /// The first thousand, one for each index in which a record is missing.
   public private(set) var records: [MissingRecord] = []
-  /// How many there are, over all indexes.
-  public private(set) var count = 0
+  /// How often a record is missing in an index: a record that two indexes miss counts twice.
+  public var count: Int { indexes.reduce(0) { $0 + $1.count } }
+  /// How many records are missing in at least one index: each counts once.
+  public var recordCount: Int { ids.values.reduce(0) { $0 + $1.count } }
 
   /// Whether every index has every record.
-  public var isComplete: Bool { count == 0 }
+  public var isComplete: Bool { indexes.isEmpty }
+
+  /// One index that misses records.
+  struct MissingIndex: Sendable {
+    let collection: String
+    let index: String
+    let firstID: String
+    var count = 0
+  }
+
+  /// In the order in which they were built.
+  private(set) var indexes: [MissingIndex] = []
+  /// The ids of the records, by collection.
+  private var ids: [String: Set<String>] = [:]
 
   mutating func add(_ error: LarchError, _ index: String) {
-    count += 1
+    let collection = error.context.collection ?? ""
+    let id = error.context.id ?? ""
+    if indexes.last?.index != index || indexes.last?.collection != collection {
+      indexes.append(MissingIndex(collection: collection, index: index, firstID: id))
+    }
+    indexes[indexes.count - 1].count += 1
+    ids[collection, default: []].insert(id)
     guard records.count < VerificationReport.faultLimit else { return }
     records.append(
-      MissingRecord(
-        collection: error.context.collection ?? "", index: index, id: error.context.id ?? "",
-        field: error.context.field))
+      MissingRecord(collection: collection, index: index, id: id, field: error.context.field))
   }
 }
 
 extension RebuildReport: CustomStringConvertible {
-  /// The count, and one line a record.
+  /// The counts, and one line for each of ``records``.
   public var description: String {
     if isComplete { return "all indexes are complete" }
-    return
-      (["\(count) records are in no index that needs them decoded"]
-      + records.map { "  \($0)" }).joined(separator: "\n")
+    let (records, times) = (recordCount, count)
+    let head =
+      (records == 1 ? "1 record is" : "\(records) records are") + " missing in "
+      + (indexes.count == 1 ? "1 index that needs " : "\(indexes.count) indexes that need ")
+      + (records == 1 ? "it" : "them") + " decoded"
+      + (times == records ? "" : ", \(times) times in all")
+    return ([head] + self.records.map { "  \($0)" }).joined(separator: "\n")
+  }
+}
+
+extension RebuildReport.MissingIndex {
+  /// For the log.
+  var text: String {
+    count == 1
+      ? "1 record, it has the id \(firstID)"
+      : "\(count) records, the first has the id \(firstID)"
   }
 }

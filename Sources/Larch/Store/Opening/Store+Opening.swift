@@ -199,18 +199,19 @@ extension Store.Options {
 
   /// Logs what indexes miss, where they do.
   func logUnfinished(_ report: RebuildReport, _ path: String) {
-    guard let log, !report.isComplete else { return }
-    log(
-      LogMessage(
-        .warning, .indexUnfinished,
-        "Indexes could not be finished, since records cannot be decoded: delete or replace these."
-      ) {
-        $0.path = path
-        $0.collection = report.records.first?.collection
-        $0.index = report.records.first?.index
-        $0.detail =
-          "\(report.count) records, the first has the id \(report.records.first?.id ?? "")"
-      })
+    guard let log else { return }
+    for missing in report.indexes {
+      log(
+        LogMessage(
+          .warning, .indexUnfinished,
+          "An index could not be finished, since records cannot be decoded: delete or replace these."
+        ) {
+          $0.path = path
+          $0.collection = missing.collection
+          $0.index = missing.index
+          $0.detail = missing.text
+        })
+    }
   }
 }
 

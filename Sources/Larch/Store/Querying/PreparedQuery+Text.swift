@@ -2,9 +2,13 @@ extension PreparedQuery {
   /// The plan, and those of the inner queries; behind a run, also what became of these.
   var text: String {
     let text = plan.text(in: collection.schema)
-    let reasons = plan.unnamedFields(in: collection.schema).map { "  " + $0.reasonWithoutIndex }
+    let unnamed = plan.unnamedFields(in: collection.schema, unfinished: collection.unfinished)
+    let reasons =
+      unnamed.map(\.reasonWithoutIndex)
+      + missed.map { "index \($0) is unfinished: rebuild() names the records that it misses" }
     if relatedUses.isEmpty, reasons.isEmpty { return text }
-    let lines = [text] + reasons + relatedUses.flatMap { $0.lines(in: plan, answers) }
+    let lines =
+      [text] + reasons.map { "  " + $0 } + relatedUses.flatMap { $0.lines(in: plan, answers) }
     return lines.joined(separator: "\n")
   }
 }

@@ -18,7 +18,7 @@ extension Query {
   @available(
     *, noasync,
     message:
-      "it would block a thread that all tasks share: use `try await store.delete(query)` or `update(query)`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
   )
   @discardableResult
   public func delete(in writer: some RecordWriting = AmbientStore()) throws -> Int {
@@ -33,7 +33,7 @@ extension Query {
   @available(
     *, noasync,
     message:
-      "it would block a thread that all tasks share: use `try await store.delete(query)` or `update(query)`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
+      "it would block a thread that all tasks share: use `try await`; at the top level of main.swift, where Swift finds this form even so, put the call into an async function"
   )
   @discardableResult
   public func update(

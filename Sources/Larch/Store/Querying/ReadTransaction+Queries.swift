@@ -9,6 +9,8 @@ struct PreparedQuery {
   /// What answers filters about related records, and how; nil where there are none.
   var answers: RelatedAnswers?
   var relatedUses: [RelatedUse] = []
+  /// The names of the unfinished indexes that the plan would use if they were complete.
+  var missed: [String] = []
 }
 
 extension ReadTransaction {
@@ -81,13 +83,14 @@ extension ReadTransaction {
       }
       let plan = try planner.plan(bound, for: need, statistics: statistics)
       tellUnnamedFields(of: plan, in: collection)
+      let missed = try missedIndexes(bound, for: need, in: collection, statistics)
       if gathersEntries {
         try writeGathered(for: plan.source, in: collection)
         if let other = plan.otherwise { try writeGathered(for: other.source, in: collection) }
       }
       return PreparedQuery(
         collection: collection, query: query, need: need, plan: plan, answers: answers,
-        relatedUses: uses)
+        relatedUses: uses, missed: missed)
     } catch var error as LarchError {
       if error.context.collection == nil { error.context.collection = collection.stored.name }
       throw error
@@ -98,7 +101,8 @@ extension ReadTransaction {
   @inline(__always)
   private func tellUnnamedFields(of plan: Plan, in collection: CollectionHandle) {
     guard context.environment.post != nil else { return }
-    for field in plan.unnamedFields(in: collection.schema) {
+    let unfinished = collection.unfinished
+    for field in plan.unnamedFields(in: collection.schema, unfinished: unfinished) {
       context.environment.log(once: UnnamedField(collection.stored.name, field.identity)) {
         LogMessage(
           .notice, .fieldUnnamed,
@@ -110,6 +114,42 @@ extension ReadTransaction {
         }
       }
     }
+  }
+
+  /// The unfinished indexes that the plan would use if they were complete, by name; tells the log of
+  /// them. A collection without unfinished ones costs one comparison.
+  @inline(__always)
+  private func missedIndexes(
+    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
+    _ statistics: IndexStatistics
+  ) throws -> [String] {
+    if collection.unfinished == 0 { return [] }
+    return try unfinishedIndexes(query, for: need, in: collection, statistics)
+  }
+
+  private func unfinishedIndexes(
+    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
+    _ statistics: IndexStatistics
+  ) throws -> [String] {
+    let planner = Planner(
+      schema: collection.schema, usable: collection.answering | collection.unfinished)
+    let used = try planner.plan(query, for: need, statistics: statistics).indexes
+    let missed = collection.indexes.filter {
+      !$0.isReady && !$0.schema.isPartial && used.hasBit($0.position)
+    }
+    for index in missed {
+      context.environment.log(once: MissedIndex(collection.stored.name, index.stored.name)) {
+        LogMessage(
+          .notice, .indexUnfinished,
+          "No query uses an index, since it is unfinished: rebuild() names the records that it misses."
+        ) {
+          $0.path = context.environment.path
+          $0.collection = collection.stored.name
+          $0.index = index.stored.name
+        }
+      }
+    }
+    return missed.map(\.stored.name)
   }
 
   private func checkToken(of query: QueryDescription, in collection: CollectionHandle) throws {
@@ -185,5 +225,16 @@ private struct UnnamedField: Hashable {
   init(_ collection: String, _ identity: FieldIdentity) {
     self.collection = collection
     self.identity = identity
+  }
+}
+
+/// An unfinished index that the log was told of.
+private struct MissedIndex: Hashable {
+  let collection: String
+  let index: String
+
+  init(_ collection: String, _ index: String) {
+    self.collection = collection
+    self.index = index
   }
 }
