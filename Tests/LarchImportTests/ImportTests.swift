@@ -361,7 +361,8 @@ struct ImportTests {
   @Test("A type imports in asynchronous code, into a store that is named or that of the task")
   func asynchronous() async throws {
     let store = try Store.temporary(for: Guest.self)
-    let text = JSONSource.text(#"[{"name":"Ada","email":"a@b","age":1},{"name":"Ben","age":"old"}]"#)
+    let text = JSONSource.text(
+      #"[{"name":"Ada","email":"a@b","age":1},{"name":"Ben","age":"old"}]"#)
     let steps = Locked(0)
     let report = try await Guest.importJSON(from: text, onError: .skip, in: store) { _ in
       steps.withLock { $0 += 1 }
