@@ -8,7 +8,8 @@ extension Record {
   /// let report = try await Person.importJSON(from: .file("people.json"), onError: .skip)
   /// ```
   ///
-  /// - Parameter store: the store; that of the task, else ``Store/default``, when it is nil.
+  /// Without `store` it is that of the task, else ``Store/default``.
+  ///
   /// - Throws: `.noDefaultStore` when no store is set, and the same errors.
   /// - Complexity: the same.
   @discardableResult
@@ -27,7 +28,8 @@ extension Record {
   /// the task's thread. See
   /// ``Store/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
   ///
-  /// - Parameter store: the store; that of the task, else ``Store/default``, when it is nil.
+  /// Without `store` it is that of the task, else ``Store/default``.
+  ///
   /// - Throws: `.noDefaultStore` when no store is set, and the same errors.
   /// - Complexity: the same.
   @discardableResult

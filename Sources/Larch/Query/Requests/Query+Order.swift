@@ -3,14 +3,14 @@ extension Query {
   ///
   /// Records that are the same in it stay in the order they were in, as when an array is sorted
   /// again: of two calls the last one comes first. To add fields that matter less, write
-  /// ``then(by:_:)`` behind it.
+  /// `then(by:_:)` behind it.
   public func sorted<Value: IndexKey>(
     by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query {
     sorted(by: OrderTerm(field, direction, ignoresCase: false))
   }
 
-  /// In the order of a text, with upper and lower case the same; else as ``sorted(by:_:)``.
+  /// In the order of a text, with upper and lower case the same; else as `sorted(by:_:)`.
   public func sorted<Value: TextValue>(
     by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
     _ direction: SortDirection = .ascending

@@ -54,7 +54,7 @@ extension Query {
 
 extension Selection {
   /// In the order of a field of the record at the other end of an association. See
-  /// ``Query/sorted(by:_:)``.
+  /// `Query.sorted(by:_:)`.
   @_disfavoredOverload
   public func sorted<Key: IndexKey>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>,
@@ -96,7 +96,7 @@ extension Selection {
 
 extension Related {
   /// The related records in the order of a field of what is related to them. See
-  /// ``Query/sorted(by:_:)``.
+  /// `Query.sorted(by:_:)`.
   @_disfavoredOverload
   public func sorted<Value: IndexKey>(
     by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>,

@@ -13,7 +13,7 @@ extension Related {
     query.filter(isIncluded)
   }
 
-  /// The related records in the order of a field. See ``Query/sorted(by:_:)``.
+  /// The related records in the order of a field. See `Query.sorted(by:_:)`.
   public func sorted<Value: IndexKey>(
     by field: any KeyPath<Target, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query<Target> {

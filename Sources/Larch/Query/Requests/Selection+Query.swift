@@ -10,7 +10,7 @@ extension Selection {
     with { $0.where(condition) }
   }
 
-  /// In the order of a field. See ``Query/sorted(by:_:)``.
+  /// In the order of a field. See `Query.sorted(by:_:)`.
   public func sorted<Key: IndexKey>(
     by field: any KeyPath<R, Key> & Sendable, _ direction: SortDirection = .ascending
   ) -> Selection {
@@ -26,7 +26,7 @@ extension Selection {
   }
 
   /// Where all fields of the order so far are the same, in the order of one more field. See
-  /// ``Query/then(by:_:)``.
+  /// `Query.then(by:_:)`.
   public func then<Key: IndexKey>(
     by field: any KeyPath<R, Key> & Sendable, _ direction: SortDirection = .ascending
   ) -> Selection {
