@@ -43,15 +43,18 @@ struct OraclePlanTests {
     var expected = order.sort(clause.things.filter(filter.matches))
     var text = "\(name): \(filter.text)\(order.text)"
     let taken = 1 + random.below(4)
+    var hasToken = false
     if random.chance(1, in: 4), let token = try clause.store.page(query.limit(taken)).next {
       query = query.after(token)
       expected.removeFirst(taken)
+      hasToken = true
       text += " behind \(taken)"
     }
     if random.chance(1, in: 4) {
       let offset = random.below(6)
       query = query.offset(offset)
-      expected = Array(expected.dropFirst(offset))
+      // The first page has applied the offset: it does not count after a token.
+      if !hasToken { expected = Array(expected.dropFirst(offset)) }
       text += " offset \(offset)"
     }
     if random.chance(1, in: 3) {

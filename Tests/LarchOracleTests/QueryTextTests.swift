@@ -54,7 +54,6 @@ struct QueryTextTests {
           filter city == … && age >= …
           sort by age descending
           after …
-          offset 3
           limit 20
         """)
   }
