@@ -15,24 +15,26 @@ struct UniqueLookup {
     whole: (inout WholeValues) throws -> Set<[UInt8]>
   ) throws -> UnsafeRawBufferPointer? {
     let transaction = try context.transaction()
-    var long = WholeValues(context)
-    guard isCut else {
+    if !isCut {
       if let other = try index.database.get(key, in: transaction), !other.equals(id) {
         return other
       }
       if index.isReady { return nil }
-      return try unlisted(try whole(&long), besides: id, &long, transaction)
     }
+    // Made here and not before: it allocates, which each save would feel.
+    var long = WholeValues(context)
     let wanted = try whole(&long)
-    var cursor = try LMDBCursor(index.database, in: transaction)
-    var entry = try cursor.seek(exactly: key)
-    while let here = entry {
-      if !here.value.equals(id),
-        try long.keys(ofID: here.value, in: index, collection).contains(where: wanted.contains)
-      {
-        return here.value
+    if isCut {
+      var cursor = try LMDBCursor(index.database, in: transaction)
+      var entry = try cursor.seek(exactly: key)
+      while let here = entry {
+        if !here.value.equals(id),
+          try long.keys(ofID: here.value, in: index, collection).contains(where: wanted.contains)
+        {
+          return here.value
+        }
+        entry = try cursor.nextDuplicate()
       }
-      entry = try cursor.nextDuplicate()
     }
     return index.isReady ? nil : try unlisted(wanted, besides: id, &long, transaction)
   }
