@@ -182,7 +182,7 @@ package struct IndexBuilder {
     try finish(index, in: collection, context, transaction)
   }
 
-  /// Adds the entries of the records behind the position.
+  /// Adds the entries of the records after the position.
   ///
   /// - Parameter isNoted: whether the file keeps how far it came.
   private func addBatch(

@@ -8,8 +8,8 @@ struct UniqueLookup {
   /// The id of a record other than `id` that holds the key; its bytes are valid until the next
   /// change.
   ///
-  /// - Parameter whole: the values behind the keys, for a key that is cut, since different long values
-  ///   may share it and only the records tell them apart; and for an index that is not complete.
+  /// - Parameter whole: the full values of the keys. They are needed for a key that is cut, since
+  ///   different long values may share it, and for an index that is not complete.
   func holder(
     of key: UnsafeRawBufferPointer, isCut: Bool, besides id: UnsafeRawBufferPointer,
     whole: (inout WholeValues) throws -> Set<[UInt8]>

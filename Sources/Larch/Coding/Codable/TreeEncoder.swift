@@ -1,5 +1,5 @@
-/// The `Encoder` that is right for everything: it builds a tree of what it is told. Values inside
-/// try the fast path again.
+/// The `Encoder` that can encode everything: it builds a tree of the values. Values inside try the
+/// fast path again.
 struct TreeEncoder: Encoder {
   let node: TreeNode
   let frame: EncodeFramePointer

@@ -80,7 +80,7 @@ extension LMDBEnvironment {
     readers.adoptAgain(opened.handle)
     if wasReplaced { return }
     options.log?(
-      LogMessage(.warning, .recovered, "The file was opened anew after a failure of the disk.") {
+      LogMessage(.warning, .recovered, "The file was opened again after a disk failure.") {
         $0.path = path
       })
   }

@@ -72,7 +72,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let options: Options
   /// Where messages wait for their thread to be free; nil where there is no log.
   let post: LogPost?
-  /// What the log is told of only once.
+  /// The subjects of messages that the log gets only once.
   let toldOnce = Locked<Set<AnyHashable>>([])
   /// The file at the path, another one when it was exchanged. Guarded by the registry, and changed
   /// by the thread that has the write lock.

@@ -74,7 +74,7 @@ extension LMDBHeldRead.Ending {
       case .mapMoved:
         "The snapshot was ended because the store had to grow; take a new one, or reserve more with `Options.initialMapSize`."
       case .reopened:
-        "The snapshot was ended because the store had to be opened anew after a failure of the disk; take a new one."
+        "The snapshot was ended because the store had to be opened again after a failure of the disk; take a new one."
       case .replaced:
         "The snapshot was ended because the file of the store was exchanged; take a new one."
       case .given, .closed: "The snapshot was ended; take a new one."

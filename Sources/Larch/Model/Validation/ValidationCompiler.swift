@@ -154,7 +154,7 @@ extension RuleFailure {
   }
 }
 
-/// What an error is told apart by. Not inside the generic compiler: its conformance, made again for
+/// What distinguishes one error from another. Not inside the generic compiler: its conformance, made again for
 /// each use, does not link in Swift 6.3 when files are optimised one by one.
 private struct Told: Hashable {
   let field: String?

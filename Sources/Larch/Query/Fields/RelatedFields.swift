@@ -34,7 +34,7 @@ private struct RelatedChain: Hashable {
   let identity: FieldIdentity
 }
 
-/// Gives a chain the form of a key path, by which fields are told apart that are not stored ones.
+/// Gives a chain the form of a key path, which identifies fields that are not stored properties.
 private struct RelatedChains {
   subscript(chain: RelatedChain) -> RelatedChain { chain }
 }

@@ -40,7 +40,7 @@ public struct Join<Left: Record, Right: Record, Row>: Sendable {
   ///
   /// Rows that are the same in it stay in the order they were in: of two calls the last one comes
   /// first, whichever sides they name. To add fields that matter less, write ``then(byLeft:_:)`` or
-  /// ``then(byRight:_:)`` behind it.
+  /// ``then(byRight:_:)`` after it.
   public func sorted<Value: IndexKey>(
     byLeft field: any KeyPath<Left, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Join {

@@ -3,7 +3,7 @@ extension Query {
   ///
   /// Records that are the same in it stay in the order they were in, as when an array is sorted
   /// again: of two calls the last one comes first. To add fields that matter less, write
-  /// `then(by:_:)` behind it.
+  /// `then(by:_:)` after it.
   public func sorted<Value: IndexKey>(
     by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query {
