@@ -9,10 +9,15 @@ struct OpenedHandle {
   let lastPage: Int
   /// Which lock file LMDB has beside it.
   var lockFile = FileClaim.LockFile.none
-  /// Why it has none; nil where it has one.
-  var lockFailure: Int32?
   /// Whether the file says that it was replaced, by a file that is not there.
   var keepsMark = false
+}
+
+/// The lock file of a store, where this process may write it.
+struct LockFileFound {
+  let file: FileClaim.LockFile
+  /// Why there is none; nil where there is one.
+  var failure: Int32?
 }
 
 extension LMDBEnvironment {
@@ -129,10 +134,10 @@ extension LMDBEnvironment {
     guard let place = try PlaceLock(path, isExclusive: true), place.file == file else {
       throw FileReplaced()
     }
-    var found = try openWithLockFile(options, sizes)
+    var (found, other) = try openClaimed(place, options, sizes)
     found.keepsMark = options.isReadOnly
     do {
-      if let other = try claim(found) { throw foreignError(other, found.lockFile) }
+      if let other { throw foreignError(other, found.lockFile) }
       if !options.isReadOnly { try FileExchange.removeMark(found.handle) }
     } catch {
       Self.close(found.handle)
@@ -146,14 +151,8 @@ extension LMDBEnvironment {
   ) throws -> (OpenedHandle, ReplacementMark?) {
     // Until LMDB has opened both files: nobody may exchange them meanwhile.
     guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
-    let opened = try openWithLockFile(options, sizes)
+    let (opened, other) = try openClaimed(place, options, sizes)
     do {
-      let other = try claim(opened)
-      // Nobody writes to a file that was replaced, and its lock file may be gone already. Found out
-      // without LMDB, which must not read what others may overwrite.
-      if let other, try options.saysReplaced?(path) != true {
-        throw foreignError(other, opened.lockFile)
-      }
       let mark = try FileExchange.mark(of: opened.handle)
       if mark == nil, let other { throw foreignError(other, opened.lockFile) }
       if mark == nil, !options.isReadOnly {
@@ -169,27 +168,52 @@ extension LMDBEnvironment {
     }
   }
 
-  /// LMDB finds the lock file by its name: whether it has the one that was looked at is known when
-  /// that is still there.
-  private func openWithLockFile(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
+  /// Opens the file with LMDB when nobody has it open with another lock file, or when it was
+  /// replaced: nobody writes to such a file, and its lock file may be gone already.
+  ///
+  /// The claim comes first. Who opens a lock file that nobody uses has LMDB write the number of the
+  /// last commit into it. If another process still committed with another lock file, that number
+  /// would be out of date, and whoever came next would read an old state and overwrite the new one.
+  private func openClaimed(
+    _ place: borrowing PlaceLock, _ options: Options, _ sizes: [Int]
+  ) throws -> (OpenedHandle, other: FileClaim.Holder?) {
     for _ in 0..<16 {
-      let opened = try openMapped(options, sizes)
-      var status = stat()
-      if opened.lockFailure != nil
-        || lstat(path + "-lock", &status) == 0
-          && FileClaim.LockFile(FileIdentity(status)) == opened.lockFile
-      {
-        return opened
+      let lock = try Self.prepareLockFile(path: path, options: options)
+      let other = try claim(place.descriptor, lock)
+      // Found out without LMDB, which must not read what others may overwrite.
+      if let other, try options.saysReplaced?(path) != true {
+        throw foreignError(other, lock.file)
       }
-      mdb_env_close(opened.handle)
+      let opened = try openMapped(options, sizes, lock)
+      do {
+        var descriptor: Int32 = -1
+        mdb_env_get_fd(opened.handle, &descriptor)
+        // From here on the claim is held as long as LMDB has the file.
+        _ = try claim(descriptor, lock)
+      } catch {
+        Self.close(opened.handle)
+        throw error
+      }
+      // LMDB finds the lock file by its name. It has the one of the claim if that is still there.
+      var status = stat()
+      if lock.failure != nil
+        || lstat(path + "-lock", &status) == 0
+          && FileClaim.LockFile(FileIdentity(status)) == lock.file
+      {
+        return (opened, other)
+      }
+      Self.close(opened.handle)
+      FileClaim.drop(place.descriptor)
     }
     throw LarchError(
       .unsuitableFile, "The lock file is removed again and again while the store is opened."
     ) { $0.path = path }
   }
 
-  private func openMapped(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
-    let opened = try Self.map(path: path, options: options, sizes: sizes)
+  private func openMapped(
+    _ options: Options, _ sizes: [Int], _ lock: LockFileFound? = nil
+  ) throws -> OpenedHandle {
+    let opened = try Self.map(path: path, options: options, sizes: sizes, lock)
     do {
       try checkOpened(opened)
     } catch {
@@ -224,7 +248,7 @@ extension LMDBEnvironment {
   }
 
   static func map(
-    path: String, options: Options, sizes: [Int]
+    path: String, options: Options, sizes: [Int], _ found: LockFileFound? = nil
   ) throws(LMDBError) -> OpenedHandle {
     var flags = UInt32(MDB_NOSUBDIR) | UInt32(MDB_NOTLS)
     if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
@@ -233,7 +257,8 @@ extension LMDBEnvironment {
     case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
     case .none: flags |= UInt32(MDB_NOSYNC)
     }
-    let lock = try prepareLockFile(path: path, options: options)
+    let lock: LockFileFound
+    if let found { lock = found } else { lock = try prepareLockFile(path: path, options: options) }
     // Who may only read can neither make nor write a lock file. That nobody writes is seen to by
     // `FileClaim`.
     if lock.failure != nil { flags |= UInt32(MDB_NOLOCK) }
@@ -251,7 +276,7 @@ extension LMDBEnvironment {
         mdb_env_info(handle, &info)
         return OpenedHandle(
           handle: handle, mapSize: Int(info.me_mapsize), lastPage: Int(info.me_last_pgno),
-          lockFile: lock.file, lockFailure: lock.failure)
+          lockFile: lock.file)
       }
       mdb_env_close(handle)
       last = LMDBError(code, "mdb_env_open")
@@ -269,12 +294,14 @@ extension LMDBEnvironment {
   /// closing a descriptor of it drops the locks that this process has.
   private static func prepareLockFile(
     path: String, options: Options
-  ) throws(LMDBError) -> (file: FileClaim.LockFile, failure: Int32?) {
+  ) throws(LMDBError) -> LockFileFound {
     let lock = Foundation.open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
       let code = errno
       let isRefused = [EACCES, EPERM].contains(code) && !options.needsLockFile
-      if options.isReadOnly, isRefused || code == EROFS { return (.none, code) }
+      if options.isReadOnly, isRefused || code == EROFS {
+        return LockFileFound(file: .none, failure: code)
+      }
       throw LMDBError(code, "open")
     }
     defer { Foundation.close(lock) }
@@ -286,11 +313,13 @@ extension LMDBEnvironment {
       let size = (max(options.maxReaders, 1) - 1) * 64 + 192
       if status.st_size == 0 {
         // One process gives the file its size: others must not map it before it is that long.
-        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else { return (file, nil) }
+        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else {
+          return LockFileFound(file: file)
+        }
       }
       let code = larch_allocate(lock, status.st_size > 0 ? status.st_size : off_t(size))
       if [ENOSPC, EDQUOT, EFBIG].contains(code) { throw LMDBError(code, "fallocate") }
     #endif
-    return (file, nil)
+    return LockFileFound(file: file)
   }
 }

@@ -9,8 +9,8 @@ internal import Foundation
 /// which one came when the lock file had been removed, would write without knowing of each other.
 /// So each has a shared lock on one byte of the file itself, far above any page; the place of the
 /// byte tells the lock file and the process. It is a lock of LMDB's own descriptor, which goes with
-/// it. Who opens takes the lock first and looks for others then, so that of two at least one sees
-/// the other.
+/// it. Who opens takes the lock first, on a descriptor of its own, and looks for others then, so that
+/// of two at least one sees the other. LMDB gets the file only if there is nobody else.
 ///
 /// See docs/decisions/0016-a-claim-on-the-file.md.
 enum FileClaim {
@@ -121,26 +121,33 @@ extension FileClaim.Holder {
 }
 
 extension LMDBEnvironment {
-  /// Closes an environment, and gives up what says that the file is open: at once, since a program
-  /// that is being started may have the descriptor for a moment.
+  /// Closes an environment, and then drops its claim.
+  ///
+  /// The claim is dropped after LMDB has let go of the lock file, so that nobody can commit with
+  /// another one before. It is dropped explicitly, since a program that is being started may have the
+  /// descriptor for a moment.
   static func close(_ handle: OpaquePointer) {
     var descriptor: Int32 = -1
-    if mdb_env_get_fd(handle, &descriptor) == MDB_SUCCESS { FileClaim.drop(descriptor) }
+    mdb_env_get_fd(handle, &descriptor)
+    let kept = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    // Without a free descriptor the claim must go first.
+    if kept < 0, descriptor >= 0 { FileClaim.drop(descriptor) }
     mdb_env_close(handle)
+    guard kept >= 0 else { return }
+    FileClaim.drop(kept)
+    Foundation.close(kept)
   }
 
   /// Tells others that the file is open, and finds who has it open with another lock file.
-  func claim(_ opened: OpenedHandle) throws -> FileClaim.Holder? {
+  func claim(_ descriptor: Int32, _ lock: LockFileFound) throws -> FileClaim.Holder? {
     // Where locks of several machines meet, `flock` may count among them.
     if options.allowsRemoteFileSystem, try StoreLocation(path).isRemote { return nil }
-    var descriptor: Int32 = -1
-    mdb_env_get_fd(opened.handle, &descriptor)
-    guard FileClaim.take(descriptor, opened.lockFile) else {
+    guard FileClaim.take(descriptor, lock.file) else {
       // Nothing tells whether somebody writes to what is read without a lock file.
-      if let code = opened.lockFailure, code != EROFS { throw LMDBError(code, "open") }
+      if let code = lock.failure, code != EROFS { throw LMDBError(code, "open") }
       return nil
     }
-    return FileClaim.other(than: opened.lockFile, descriptor)
+    return FileClaim.other(than: lock.file, descriptor)
   }
 
   /// The error of a file that somebody else has open with another lock file.

@@ -11,7 +11,7 @@ internal import Foundation
 struct PlaceLock: ~Copyable {
   /// The file that is locked, which was at the path when the lock was taken.
   let file: FileIdentity
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// Waits for the lock; nil when there is no file.
   init?(_ path: String, isExclusive: Bool = false) throws(LMDBError) {
