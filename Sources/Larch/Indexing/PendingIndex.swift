@@ -17,7 +17,7 @@ final class PendingIndex {
   }
 
   var isEmpty: Bool { entries.isEmpty }
-  var byteCount: Int { entries.arenaCount }
+  var byteCount: Int { entries.byteCount }
   var hasRemovals: Bool { entries.removals > 0 }
 
   func mayHaveAdded(_ key: UnsafeRawBufferPointer) -> Bool {

@@ -16,6 +16,8 @@ final class FilterProgram {
     /// records.
     var first: Int
     var count: Int
+
+    var children: Range<Int> { first..<first + count }
   }
 
   /// One field against constants. What it points to is kept alive by the program and not counted.
@@ -146,21 +148,9 @@ final class FilterProgram {
     case .calculation: return try calculations[node.first].test(record, id, shapes)
     case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
-    case .not:
-      switch try evaluate(node.first, record, id) {
-      case .no: return .yes
-      case .yes: return .no
-      case .unknown: return .unknown
-      }
-    case .all, .any:
-      let decisive: Outcome = node.operation == .all ? .no : .yes
-      var outcome: Outcome = node.operation == .all ? .yes : .no
-      for child in node.first..<node.first + node.count {
-        let part = try evaluate(child, record, id)
-        if part == decisive { return decisive }
-        if part == .unknown { outcome = .unknown }
-      }
-      return outcome
+    case .not: return try !evaluate(node.first, record, id)
+    case .all: return try Outcome.all(node.children) { try evaluate($0, record, id) }
+    case .any: return try Outcome.any(node.children) { try evaluate($0, record, id) }
     }
   }
 

@@ -27,42 +27,15 @@ final class KeyFilterProgram {
 
   /// Asks the key that `components` has open.
   func test() throws -> Outcome {
-    var outcome = Outcome.yes
-    for root in roots {
-      switch try test(root) {
-      case .no: return .no
-      case .yes: break
-      case .unknown: outcome = .unknown
-      }
-    }
-    return outcome
+    try Outcome.all(roots, test)
   }
 
   private func test(_ node: Node) throws -> Outcome {
     switch node {
     case .unknown: return .unknown
-    case .not(let part):
-      switch try test(part) {
-      case .no: return .yes
-      case .yes: return .no
-      case .unknown: return .unknown
-      }
-    case .all(let parts):
-      var outcome = Outcome.yes
-      for part in parts {
-        let one = try test(part)
-        if one == .no { return .no }
-        if one == .unknown { outcome = .unknown }
-      }
-      return outcome
-    case .any(let parts):
-      var outcome = Outcome.no
-      for part in parts {
-        let one = try test(part)
-        if one == .yes { return .yes }
-        if one == .unknown { outcome = .unknown }
-      }
-      return outcome
+    case .not(let part): return try !test(part)
+    case .all(let parts): return try Outcome.all(parts, test)
+    case .any(let parts): return try Outcome.any(parts, test)
     case .test(let test, let component):
       switch try components.component(component) {
       case .cut: return .unknown

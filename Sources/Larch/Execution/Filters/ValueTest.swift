@@ -1,13 +1,5 @@
 /// A `FieldTest` made ready for one type: numbers and bytes to compare with, nothing to look up.
 final class ValueTest {
-  /// `unknown`: only the decoded record tells.
-  enum Outcome: UInt8 {
-    case no, yes, unknown
-
-    @inline(__always)
-    init(_ isTrue: Bool) { self = isTrue ? .yes : .no }
-  }
-
   private enum Operation: UInt8 {
     case never, present, numbers, numberList, bytes, byteList, text, unknown
   }

@@ -101,53 +101,30 @@ final class SpillFile {
 
 /// The rows of all runs of a file in order.
 final class RunMerge {
-  private let readers: [RunReader]
   /// A heap of the readers that have a row, the least row at the top.
-  private var heap: [Int] = []
+  private var heap: [RunReader] = []
   private var isAtTop = false
 
   init(_ file: SpillFile, budget: Int) throws {
     let size = min(1 << 18, max(4096, budget / max(1, file.runs.count)))
-    readers = file.runs.map { RunReader(file, $0, bufferSize: size) }
-    for place in readers.indices where try readers[place].advance() {
-      heap.append(place)
-      siftUp()
+    for run in file.runs {
+      let reader = RunReader(file, run, bufferSize: size)
+      guard try reader.advance() else { continue }
+      heap.append(reader)
+      heap.siftUp { compareBytes($0.row.key, $1.row.key) < 0 }
     }
   }
 
   func next() throws -> RowSorter.Row? {
     if isAtTop {
-      if try !readers[heap[0]].advance() {
+      if try !heap[0].advance() {
         heap[0] = heap[heap.count - 1]
         heap.removeLast()
       }
-      siftDown()
+      heap.siftDown { compareBytes($0.row.key, $1.row.key) < 0 }
     }
     isAtTop = !heap.isEmpty
-    return heap.isEmpty ? nil : readers[heap[0]].row
-  }
-
-  private func isBefore(_ a: Int, _ b: Int) -> Bool {
-    compareBytes(readers[heap[a]].row.key, readers[heap[b]].row.key) < 0
-  }
-
-  private func siftUp() {
-    var place = heap.count - 1
-    while place > 0, isBefore(place, (place - 1) / 2) {
-      heap.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
-  }
-
-  private func siftDown() {
-    var place = 0
-    while 2 * place + 1 < heap.count {
-      var child = 2 * place + 1
-      if child + 1 < heap.count, isBefore(child + 1, child) { child += 1 }
-      guard isBefore(child, place) else { return }
-      heap.swapAt(place, child)
-      place = child
-    }
+    return heap.first?.row
   }
 }
 

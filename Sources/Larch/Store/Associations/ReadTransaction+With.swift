@@ -180,18 +180,9 @@ final class RelatedRows<Owner: Record, Target: Record> {
 
 /// Decoded records by the numbers that partners have.
 private struct KnownRecords<R>: ~Copyable {
-  private var records: UnsafeMutablePointer<R>
-  private var capacity = 16
-  private var count = 0
+  private var records = RecordBuffer<R>()
   /// The place of each number; -1 where its record is not decoded yet.
   private var places: [Int] = []
-
-  init() { records = .allocate(capacity: 16) }
-
-  deinit {
-    records.deinitialize(count: count)
-    records.deallocate()
-  }
 
   /// Makes a copy of the record with a number, which is decoded now if it was not before.
   mutating func copy(
@@ -199,19 +190,10 @@ private struct KnownRecords<R>: ~Copyable {
   ) rethrows {
     while places.count <= number { places.append(-1) }
     if places[number] < 0 {
-      if count == capacity { grow() }
-      (records + count).initialize(to: try decode())
-      places[number] = count
-      count += 1
+      records.next().initialize(to: try decode())
+      places[number] = records.count
+      records.filled()
     }
-    target.initialize(from: records + places[number], count: 1)
-  }
-
-  private mutating func grow() {
-    capacity *= 2
-    let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
-    larger.moveInitialize(from: records, count: count)
-    records.deallocate()
-    records = larger
+    records.copy(places[number], to: target)
   }
 }

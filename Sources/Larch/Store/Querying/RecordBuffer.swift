@@ -5,7 +5,7 @@
 struct RecordBuffer<R>: ~Copyable {
   private var start: UnsafeMutablePointer<R>?
   private var capacity = 0
-  private var count = 0
+  private(set) var count = 0
   /// So many get room at first.
   private let expected: Int
 
@@ -26,6 +26,12 @@ struct RecordBuffer<R>: ~Copyable {
 
   @inline(__always)
   mutating func filled() { count &+= 1 }
+
+  /// Makes a copy of one of the records.
+  func copy(_ place: Int, to target: UnsafeMutablePointer<R>) {
+    // There is memory as soon as there is a record.
+    target.initialize(from: start! + place, count: 1)
+  }
 
   @inline(never)
   private mutating func grow() -> UnsafeMutablePointer<R> {
