@@ -24,7 +24,8 @@ refused+='|\btak(e|es|en|ing) in\b'
 refused_in_documents="$refused"'|\b(is|are|was|were|be|been) told\b|\bmade-up\b|\bgo(es)? over to\b'
 refused_in_documents+='|\b(kept up|upkeep)\b|\bfigures\b|\bgathered\b|\bgiven out\b'
 prose() {
-  find . \( -name .build -o -name .git \) -prune -o -type f -name '*.md' -print |
+  # The articles of the site say what docs/ says.
+  find . \( -name .build -o -name .git -o -path ./Sources/Larch/Larch.docc/Guides \) -prune -o -type f -name '*.md' -print |
     sed 's|^\./||' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 awk '
       FNR == 1 { fenced = 0 }
       /^[ \t]*```/ { fenced = !fenced; next }
@@ -39,6 +40,9 @@ if [ -n "$found" ]; then
   printf '%s\n' "$found"
   report "the words above are not plain English; docs/glossary.md has the words to use"
 fi
+
+swift -swift-version 6 Scripts/articles.swift --check ||
+  report "links of documents lead nowhere, or articles are not current"
 
 for script in Scripts/*.sh Tests/*.sh .ci/run; do
   bash -n "$script" || report "$script is not valid shell"
