@@ -76,3 +76,23 @@ struct RecordMatcher<R: Record> {
       })
   }
 }
+
+extension ReadTransaction {
+  /// The id of the record that ``find(_:by:equals:)`` finds, which is not decoded: its type may not
+  /// know it any more.
+  fileprivate final func findID<R: Record, Value: IndexKey>(
+    _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
+  ) throws -> R.ID? {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      context.idWriter.clear()
+      Value._writeKey(value, to: &context.idWriter, isLast: true)
+      guard let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
+        !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
+      else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
+      try writeGathered(for: index.database)
+      return try index.database.get(context.idWriter.bytes, in: transaction)
+        .map { try context.id(of: type, $0, in: collection) }
+    }
+  }
+}
