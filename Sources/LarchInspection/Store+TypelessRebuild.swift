@@ -11,8 +11,9 @@ package struct TypelessRebuild: Sendable {
 
   /// The indexes that were rebuilt.
   package fileprivate(set) var rebuilt: [Index] = []
-  /// Those that were left as they are, since only the program can tell all their keys.
-  package fileprivate(set) var left: [(collection: String, index: String)] = []
+  /// Those that were left as they are: only the program can tell all their keys, or it has not built
+  /// them yet.
+  package fileprivate(set) var left: [(collection: String, index: String, isReady: Bool)] = []
 }
 
 extension Store {
@@ -32,10 +33,12 @@ extension Store {
     let catalog = try CatalogLoader.typelessCatalog(of: environment)
     var result = TypelessRebuild()
     for collection in catalog.collections {
-      for index in collection.indexes.filter(\.isReady)
-        .sorted(by: { $0.stored.name < $1.stored.name })
-      {
+      for index in collection.indexes.sorted(by: { $0.stored.name < $1.stored.name }) {
         let names = (collection: collection.stored.name, index: index.stored.name)
+        guard index.isReady else {
+          result.left.append((names.collection, names.index, isReady: false))
+          continue
+        }
         try progress(names.collection, names.index)
         do {
           guard let counts = try rebuild(index.stored.id, of: collection.number) else {
@@ -46,7 +49,7 @@ extension Store {
               collection: names.collection, index: names.index, entriesBefore: counts.before,
               entriesAfter: counts.after))
         } catch is IndexNeedsType {
-          result.left.append(names)
+          result.left.append((names.collection, names.index, isReady: true))
         }
       }
     }

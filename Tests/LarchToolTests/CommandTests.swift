@@ -180,7 +180,8 @@ struct CommandTests {
     for command in ["schema", "stats", "dump"] {
       #expect(try run(command, fixture.path).output.contains("being built"))
     }
-    #expect(try !run("rebuild", fixture.path).output.contains("Tower.tags"))
+    let rebuilt = try run("rebuild", fixture.path).output
+    #expect(rebuilt.contains("left as it is: Tower.tags, which is being built"), "\(rebuilt)")
   }
 
   @Test("verify exits with 1 for a file whose pages are damaged, and does not open it")

@@ -14,7 +14,9 @@ extension Tracked {
   /// - Returns: what was done; nil when there was nothing to do.
   /// - Throws: `.recordNotFound` for a changed record that somebody else deleted, `.idExists` for a
   ///   new one whose id is taken, `.idChanged` for a stored one that got another id,
-  ///   `.decodingFailed` where the stored record cannot be read; as
+  ///   `.decodingFailed`, with the id, where the stored record cannot be decoded, so that an update
+  ///   has nothing to merge its fields into (save ``value`` to replace all of it; a type with
+  ///   ``Versioned`` does that, or gets its `.conflict`); as
   ///   ``RecordWriting/insert(_:)``, `RecordWriting.update(_:)` and
   ///   ``RecordWriting/delete(_:_:)``. The record is then as it was before.
   /// - Complexity: as ``state``; where something is done, as ``RecordWriting/save(_:)`` or
@@ -135,14 +137,13 @@ private struct PersistTask<R: Record>: Sendable {
       try tx.insert(&record)
       change = .inserted
     case .update:
-      if let stored = try tx.find(R.self, id) { record = try merged(into: stored, in: tx) }
+      _ = try merge(into: &record, in: tx)
       try tx.update(&record)
       change = .updated
     case .save:
-      let stored = try tx.find(R.self, id)
-      if let stored { record = try merged(into: stored, in: tx) }
+      let isStored = try merge(into: &record, in: tx)
       try tx.save(&record)
-      change = stored == nil ? .inserted : .updated
+      change = isStored ? .updated : .inserted
     case .delete:
       try tx.delete(R.self, id)
       change = .deleted
@@ -156,12 +157,15 @@ private struct PersistTask<R: Record>: Sendable {
 }
 
 extension PersistTask {
-  /// What is stored now, with what was changed in memory.
-  private func merged(into stored: R, in tx: WriteTransaction) throws -> R {
-    // A type with versions refuses what is not made of the stored record.
-    if try tx.isVersioned(R.self) { return record }
-    let changed = record.keepingTimes(of: base)
-    return try RecordComparer.with { try $0.merged(base, changed, into: stored) }
+  /// Makes the record what is stored now, with what was changed in memory; returns whether anything is
+  /// stored.
+  private func merge(into record: inout R, in tx: WriteTransaction) throws -> Bool {
+    // A type with versions refuses what is not made of the stored record, so that one is not needed.
+    if try tx.isVersioned(R.self) { return try tx.exists(R.self, id) }
+    guard let stored = try tx.find(R.self, id) else { return false }
+    let changed = self.record.keepingTimes(of: base)
+    record = try RecordComparer.with { try $0.merged(base, changed, into: stored) }
+    return true
   }
 }
 

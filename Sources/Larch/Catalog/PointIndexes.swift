@@ -34,6 +34,16 @@ final class PointIndexes {
     return last?.isFolded ?? false
   }
 
+  /// Whether the field is declared unique by itself, but its index does not have all records yet.
+  func isUnfinished<R: Record, Value>(
+    _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
+  ) -> Bool {
+    let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
+    return collection.indexes.contains {
+      !$0.isReady && $0.schema.isUnique && $0.schema.isAlone(field, form, isFolded: false)
+    }
+  }
+
   @inline(never)
   private func lookUp<R: Record, Value>(
     _ keyPath: KeyPath<R, Value>, _ form: KeyForm, _ collection: CollectionHandle
@@ -44,17 +54,13 @@ final class PointIndexes {
       return found.index
     }
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
-    func isAlone(_ schema: IndexSchema, isFolded: Bool) -> Bool {
-      guard !schema.isPartial, schema.fields.count == 1 else { return false }
-      let part = schema.fields[0]
-      return part.identity == field && part.form == form && part.isFolded == isFolded
-        && !part.isMultiple
-    }
     let unique = collection.schema.indexes.filter(\.isUnique)
     let isFolded =
-      unique.contains { isAlone($0, isFolded: true) }
-      && !unique.contains { isAlone($0, isFolded: false) }
-    let fitting = collection.indexes.filter { $0.isReady && isAlone($0.schema, isFolded: false) }
+      unique.contains { $0.isAlone(field, form, isFolded: true) }
+      && !unique.contains { $0.isAlone(field, form, isFolded: false) }
+    let fitting = collection.indexes.filter {
+      $0.isReady && $0.schema.isAlone(field, form, isFolded: false)
+    }
     let entry = Entry(
       keyPath: keyPath, collection: ObjectIdentifier(collection),
       index: isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
@@ -63,5 +69,15 @@ final class PointIndexes {
     known[identity] = entry
     last = entry
     return entry.index
+  }
+}
+
+extension IndexSchema {
+  /// Whether this is an index over one field alone, with a key for every record.
+  fileprivate func isAlone(_ field: FieldIdentity, _ form: KeyForm, isFolded: Bool) -> Bool {
+    guard !isPartial, fields.count == 1 else { return false }
+    let part = fields[0]
+    return part.identity == field && part.form == form && part.isFolded == isFolded
+      && !part.isMultiple
   }
 }

@@ -204,7 +204,9 @@ final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
       target: AssociatedType(
         collection: stored.second, typeName: stored.second, standIn: RecordStandIn.self),
       keyPath: \RecordStandIn.id, isOptional: stored.traits.contains(.optional),
-      targetKind: targetKind, isList: stored.traits.contains(.list), isWritable: false, form: form,
+      targetKind: targetKind, isList: stored.traits.contains(.list), isWritable: false,
+      hasOffset: true,
+      form: form,
       isStandard: true,
       resolution: { [path = stored.path] in
         .stored(codingNames: path, propertyNames: path)

@@ -41,15 +41,17 @@ final class ElementDecoder<R: Record> {
   /// The record that an element holds.
   ///
   /// - Parameters:
-  ///   - stored: the record that the element stands for, which has the id.
-  ///   - merges: whether it keeps the fields that the element does not have.
+  ///   - id: that of the stored record that the element stands for.
+  ///   - stored: this record, where it keeps the fields that the element does not have.
   func record(
-    _ bytes: UnsafeRawBufferPointer, over stored: R? = nil, merges: Bool = false
+    _ bytes: UnsafeRawBufferPointer, over id: R.ID? = nil, merging stored: R? = nil
   ) throws -> R {
     var filling = filling
     if let stored {
-      filling.stored = merges ? try FieldCapture.fields(of: stored) : [filling.idKey: stored.id]
-      filling.merges = merges
+      filling.stored = try FieldCapture.fields(of: stored)
+      filling.merges = true
+    } else if let id {
+      filling.stored = [filling.idKey: id]
     }
     findings.unknownKeys.removeAll(keepingCapacity: true)
     let record = try described(bytes) {

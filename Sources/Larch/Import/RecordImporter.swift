@@ -237,22 +237,24 @@ final class RecordImporter<R: Record> {
   private func save(_ record: R, in tx: WriteTransaction) throws -> Change {
     var record = record
     if let matcher = request.matcher {
-      let stored = try matcher.find(record, tx)
-      if let stored { record.id = stored.id }
-      return try save(&record, isStored: stored != nil, in: tx)
+      let id = try matcher.find(record, tx)
+      if let id { record.id = id }
+      return try save(&record, isStored: id != nil, in: tx)
     }
     let isStored = try !record.id._isUnassigned && tx.exists(R.self, record.id)
     return try save(&record, isStored: isStored, in: tx)
   }
 
   private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> Change {
-    let stored = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
-    guard let stored else {
+    let id = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
+    guard let id else {
       var record = try decoder.record(bytes)
       return try save(&record, isStored: false, in: tx)
     }
-    var record = try decoder.record(bytes, over: stored, merges: request.existing == .merge)
-    record.id = stored.id
+    // Only a merge needs the fields of the stored record.
+    let stored = request.existing == .merge ? try tx.find(R.self, id) : nil
+    var record = try decoder.record(bytes, over: id, merging: stored)
+    record.id = id
     return try save(&record, isStored: true, in: tx)
   }
 

@@ -4,22 +4,25 @@ internal import Foundation
 struct RecordMatcher<R: Record> {
   /// Refuses a field that records cannot be matched by.
   let check: (ReadTransaction) throws -> Void
+  // Both give the id alone: the stored record may be one that its type cannot decode any more, and an
+  // element takes the place of that one too.
+
   /// By the record that the element holds.
-  let find: (R, ReadTransaction) throws -> R?
+  let find: (R, ReadTransaction) throws -> R.ID?
   /// By the element, before it is made a record.
-  let findElement: (ElementDecoder<R>, UnsafeRawBufferPointer, ReadTransaction) throws -> R?
+  let findElement: (ElementDecoder<R>, UnsafeRawBufferPointer, ReadTransaction) throws -> R.ID?
 
   /// By the id.
   static var byID: RecordMatcher {
     RecordMatcher(
       check: { _ in },
-      find: { record, tx in try tx.find(R.self, record.id) },
+      find: { record, tx in try tx.exists(R.self, record.id) ? record.id : nil },
       findElement: { decoder, bytes, tx in
         let key = decoder.filling.idKey
         guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id._isUnassigned else {
           return nil
         }
-        return try tx.find(R.self, id)
+        return try tx.exists(R.self, id) ? id : nil
       })
   }
 
@@ -27,12 +30,12 @@ struct RecordMatcher<R: Record> {
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
-    func find(_ value: Value, _ tx: ReadTransaction) throws -> R? {
+    func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
       tx.context.idWriter.clear()
       Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
       // Nothing is equal to nil or NaN, of which there may be many.
       if tx.context.idWriter.hasNil { return nil }
-      return try tx.find(R.self, by: field, equals: value)
+      return try tx.findID(R.self, value, through: field)
     }
     var path: [String]?
     if case .stored(let names, _) = FieldNaming.storedPath(of: field) { path = names }
@@ -43,6 +46,15 @@ struct RecordMatcher<R: Record> {
           of: field, form: { Value._keyForm }, in: collection)
         if let index, index.schema.isUnique { return }
         if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
+        if tx.context.points.isUnfinished(field, form: Value._keyForm, in: collection) {
+          throw LarchError(
+            .unsuitableMatch,
+            "The unique index over the field is unfinished, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
+          ) {
+            $0.collection = collection.stored.name
+            $0.field = path?.joined(separator: ".")
+          }
+        }
         throw LarchError(
           .unsuitableMatch,
           "Records are matched by a field that no two have the same value of; declare `Unique` for it alone, or match by another."
@@ -62,5 +74,25 @@ struct RecordMatcher<R: Record> {
         guard let value = try decoder.value(Value.self, at: path, of: bytes) else { return nil }
         return try find(value, tx)
       })
+  }
+}
+
+extension ReadTransaction {
+  /// The id of the record that ``find(_:by:equals:)`` finds, which is not decoded: its type may not
+  /// know it any more.
+  fileprivate final func findID<R: Record, Value: IndexKey>(
+    _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
+  ) throws -> R.ID? {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      context.idWriter.clear()
+      Value._writeKey(value, to: &context.idWriter, isLast: true)
+      guard let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
+        !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
+      else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
+      try writeGathered(for: index.database)
+      return try index.database.get(context.idWriter.bytes, in: transaction)
+        .map { try context.id(of: type, $0, in: collection) }
+    }
   }
 }

@@ -18,7 +18,9 @@ struct BuildPosition {
     try bytes.withUnsafeBytes {
       var reader = StoredReader($0)
       done = Int(clamping: try reader.varint())
-      lastID = try reader.data()
+      // No id is empty: the first record was passed over.
+      let id = try reader.data()
+      lastID = id.isEmpty ? nil : id
       try reader.expectEnd()
     }
   }

@@ -172,14 +172,18 @@ package struct IndexBuilder {
     context.begin(transaction)
     defer { context.end() }
     let index = collection.indexes[number]
-    var batch = batchSize
-    while batch == batchSize {
-      let position = try BuildPosition(of: index, catalog.storage, transaction)
-      batch = try addBatch(
-        number, in: collection, after: position, isNoted: true, context, transaction
-      ).count
+    var position = try BuildPosition(of: index, catalog.storage, transaction)
+    var unread: BuildPosition?
+    var isFinished = false
+    while !isFinished {
+      let batch = try addBatch(
+        number, in: collection, after: position, isNoted: false, context, transaction)
+      position = batch.next
+      if unread == nil { unread = batch.unread }
+      for error in batch.passedOver { passOver?(error, index.stored) }
+      isFinished = batch.count < batchSize
     }
-    try finish(index, in: collection, context, transaction)
+    try end(index, in: collection, unread: unread, context, transaction)
   }
 
   /// Adds the entries of the records after the position.

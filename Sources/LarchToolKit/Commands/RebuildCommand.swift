@@ -8,8 +8,8 @@ struct RebuildCommand: Command {
     "writes: makes indexes anew from the records, and both directions of links agree"
   static let discussion = """
     Each index is one transaction: it is new as a whole, or as it was. Others may have the store open;
-    their writes wait meanwhile. An index whose keys only the program can make is left as it is, which
-    is said; `store.rebuild()` in the program makes it anew.
+    their writes wait meanwhile. An index whose keys only the program can make, or that is being built,
+    is left as it is, which is said; `store.rebuild()` in the program makes it anew.
     """
   static let operands = [Operand.store]
   static let options: [any OptionDeclaration] = [Flag.json]
@@ -61,7 +61,10 @@ struct RebuildCommand: Command {
     for left in found.left {
       try console.print(
         Line("left as it is: ", .warning)
-          + Line("\(left.collection).\(left.index), since only the program can make all its keys"),
+          + Line(
+            "\(left.collection).\(left.index), "
+              + (left.isReady
+                ? "since only the program can make all its keys" : "which is being built")),
         indent: 0)
     }
     try console.print("made anew: \(Amount.counted(found.rebuilt.count, "index", "indexes"))")

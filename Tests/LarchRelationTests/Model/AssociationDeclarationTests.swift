@@ -217,7 +217,7 @@ struct AssociationDeclarationTests {
         BelongsTo(\.parentID, to: Node.self)
         HasMany(\Node.parentID, onDelete: .destroy)
         BelongsTo(\.link.nextID, to: Node.self)
-        HasOne(\Node.link.deep?.lastID)
+        HasOne(\Node.link.deep?.lastID, onDelete: .deny)
         BelongsTo(\.renamed, to: Node.self)
         HasMany(\Node.firstID)
         ManyToMany(Node.self, named: "peers", onDelete: .destroy)

@@ -132,6 +132,22 @@ private enum Refused {
       HasMany(\NullifyConstant.otherID, onDelete: .nullify)
     }
   }
+  /// Was opened, and its rule was `.deny`: what refers to a record kept it from being deleted, though
+  /// the reference can be nil.
+  struct InOptional: Record {
+    var id: Int
+    var origin: Origin?
+    struct Origin: Codable, Sendable { var otherID: Int? }
+    static let schema = Schema<InOptional> { BelongsTo(\.origin?.otherID, to: InOptional.self) }
+  }
+  struct NullifyInOptional: Record {
+    var id: Int
+    var origin: Origin?
+    struct Origin: Codable, Sendable { var otherID: Int }
+    static let schema = Schema<NullifyInOptional> {
+      HasMany(\NullifyInOptional.origin?.otherID, onDelete: .nullify)
+    }
+  }
 
   struct Reversed: RawRepresentable, RecordIdentifier {
     var rawValue: Int
@@ -201,6 +217,11 @@ struct AssociationRefusalTests {
       ([Refused.OneAsList.self], "OneAsList", "OneAsList.otherID", "declare the other one"),
       ([Refused.NullifyRequired.self], "NullifyRequired", "NullifyRequired.otherID", "optional"),
       ([Refused.NullifyConstant.self], "NullifyConstant", "NullifyConstant.otherID", "`var`"),
+      ([Refused.InOptional.self], "InOptional", "InOptional.origin.otherID", "an optional (`?`)"),
+      (
+        [Refused.NullifyInOptional.self], "NullifyInOptional", "NullifyInOptional.origin.otherID",
+        "an optional (`?`)"
+      ),
       (
         [Refused.OtherIndexValue.self], "OtherIndexValue", "OtherIndexValue.otherID",
         "`indexValue`"
@@ -236,6 +257,31 @@ struct AssociationRefusalTests {
     _ = try Store.temporary(for: Refused.ManyFirm.self, Refused.Clerk.self)
     // Without the type that declares it, nobody knows that the property refers to another record.
     _ = try Store.temporary(for: Refused.Clerk.self)
+  }
+
+  @Test("A reference through an optional has the rule that is declared for it")
+  func inOptional() throws {
+    struct Place: Record {
+      var id: Int
+      var origin: Origin?
+      struct Origin: Codable, Sendable { var otherID: Int }
+      static let schema = Schema<Place> {
+        BelongsTo(\.origin?.otherID, to: Place.self)
+        HasMany(\Place.origin?.otherID, onDelete: .destroy)
+      }
+    }
+    let store = try Store.temporary(for: Place.self)
+    try store.write { tx throws in
+      for place in [
+        Place(id: 1), Place(id: 2, origin: .init(otherID: 1)),
+        Place(id: 3, origin: .init(otherID: 3)),
+      ] {
+        var place = place
+        try tx.save(&place)
+      }
+      try tx.delete(Place.self, 1)
+    }
+    #expect(try store.ids(Place.all) == [3])
   }
 
   @Test("The name of lists under a reference of an earlier program is refused, and changes nothing")

@@ -21,11 +21,14 @@ extension JoinPlan {
   /// - Parameters:
   ///   - leftPlan: how the left is read row by row.
   ///   - rightPlan: the same of the right.
+  ///   - takesUnfinished: whether unfinished indexes count as complete, to tell what would be chosen.
   init(
     _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
-    _ rightPlan: Plan, _ right: CollectionHandle, _ context: TransactionContext
+    _ rightPlan: Plan, _ right: CollectionHandle, _ context: TransactionContext,
+    takesUnfinished: Bool = false
   ) throws {
-    let ways = JoinPlan.ways(join, order: order, leftPlan, left, rightPlan, right)
+    let ways = JoinPlan.ways(
+      join, order: order, leftPlan, left, rightPlan, right, takesUnfinished: takesUnfinished)
     self = ways[0]
     guard let turned = ways.first(where: { !$0.isLeftOuter }) else { return }
     let leftCount = try leftPlan.rowsRead(in: left, context)
@@ -48,7 +51,7 @@ extension JoinPlan {
   /// the table last of these.
   static func ways(
     _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
-    _ rightPlan: Plan, _ right: CollectionHandle
+    _ rightPlan: Plan, _ right: CollectionHandle, takesUnfinished: Bool = false
   ) -> [JoinPlan] {
     var ways: [JoinPlan] = []
     func add(_ access: JoinAccess, isLeftOuter: Bool = true) {
@@ -60,13 +63,15 @@ extension JoinPlan {
     }
     // All records of the right are wanted, so they are read anyway; a part of them cannot be told
     // by a look at one.
-    if !join.keepsRight, !join.right.isPart, let found = access(to: join.rightField, of: right) {
+    if !join.keepsRight, !join.right.isPart,
+      let found = access(to: join.rightField, of: right, takesUnfinished: takesUnfinished)
+    {
       add(found)
     }
     add(.table)
     // Rows have to be sorted then, so there must be none without a place in the order of the left.
     if !join.keepsRight, !join.keepsLeft, !join.left.isPart,
-      let found = access(to: join.leftField, of: left)
+      let found = access(to: join.leftField, of: left, takesUnfinished: takesUnfinished)
     {
       add(found, isLeftOuter: false)
     }
@@ -75,7 +80,7 @@ extension JoinPlan {
 
   /// How records are found by the value of a field; nil where all of them have to be read.
   static func access(
-    to field: FieldReference, of collection: CollectionHandle
+    to field: FieldReference, of collection: CollectionHandle, takesUnfinished: Bool = false
   ) -> JoinAccess? {
     if field.identity == .id, !field.isMultiple,
       ReferenceForm(field.form.unwrapped, collection.stored.idKind) != nil
@@ -83,8 +88,8 @@ extension JoinPlan {
       return .id
     }
     var best: IndexHandle?
-    for index in collection.indexes
-    where collection.answering & 1 << UInt64(index.position) != 0 {
+    let usable = collection.answering | (takesUnfinished ? collection.unfinished : 0)
+    for index in collection.indexes where usable.hasBit(index.position) {
       let first = index.schema.fields[0]
       guard first.identityHash == field.identityHash, first.identity == field.identity,
         first.form.unwrapped == field.form.unwrapped, !first.isFolded,

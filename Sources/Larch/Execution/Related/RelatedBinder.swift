@@ -101,6 +101,8 @@ struct RelatedBinder {
     use.plan = plan
     use.schema = route.target.schema
     let statistics = IndexStatistics(route.target, answers.context)
+    use.missed = try route.target.missedIndexes(
+      QueryDescription(filter: bound), for: route.need, statistics, answers.context)
     let figures = try plan.figures(statistics)
     let total = Double(try statistics.recordCount())
     let share = figures.results / max(total, 1)
@@ -130,6 +132,8 @@ struct RelatedUse {
   /// The plan of the inner query, and the schema of its records.
   var plan: Plan?
   var schema: CollectionSchema?
+  /// The names of the unfinished indexes that the plan would use if they were complete.
+  var missed: [String] = []
   /// How many ids it found, if it was run.
   var count: Int?
   /// The field of the outer records that the ids are compared with.

@@ -163,6 +163,13 @@ struct AssociationCompiler {
         "A list of ids cannot be the other end of `HasOne`; declare `HasMany`, or hold one id.",
         reference.holder.collection, key)
     }
+    if draft.secondRule == .automatic || draft.secondRule == .nullify, !draft.isJoin,
+      reference.isInOptional
+    {
+      throw error(
+        "The property of an association is reached through an optional (`?`), by which Swift cannot set it, so a reference cannot become nil when its record is deleted; declare another rule with `HasMany` or `HasOne` in the type that it refers to, or hold the id in a property of the record itself.",
+        reference.holder.collection, key)
+    }
     let canBeNil = reference.isOptional && reference.isWritable
     let automatic: DeleteRule = draft.isJoin ? .destroy : canBeNil ? .nullify : .deny
     let rule = draft.secondRule.orElse(automatic)

@@ -47,6 +47,9 @@ class ReferenceDeclaration: @unchecked Sendable {
   let isList: Bool
   /// Whether the property can be set.
   let isWritable: Bool
+  /// Whether an offset leads to the property in the memory of the record: none leads through an
+  /// optional.
+  private let hasOffset: Bool
   /// The form of the keys of the index; of an element where there are several.
   let form: KeyForm
   /// Whether keys are made from stored bytes.
@@ -55,8 +58,8 @@ class ReferenceDeclaration: @unchecked Sendable {
 
   init(
     holder: AssociatedType, target: AssociatedType, keyPath: AnyKeyPath, isOptional: Bool,
-    targetKind: RecordIDKind, isList: Bool, isWritable: Bool, form: KeyForm, isStandard: Bool,
-    resolution: @escaping @Sendable () -> FieldNaming.Resolution
+    targetKind: RecordIDKind, isList: Bool, isWritable: Bool, hasOffset: Bool, form: KeyForm,
+    isStandard: Bool, resolution: @escaping @Sendable () -> FieldNaming.Resolution
   ) {
     self.holder = holder
     self.target = target
@@ -65,6 +68,7 @@ class ReferenceDeclaration: @unchecked Sendable {
     self.targetKind = targetKind
     self.isList = isList
     self.isWritable = isWritable
+    self.hasOffset = hasOffset
     self.form = form
     self.isStandard = isStandard
     self.resolution = resolution
@@ -74,6 +78,16 @@ class ReferenceDeclaration: @unchecked Sendable {
   func resolve() -> FieldNaming.Resolution { resolution() }
 
   var identity: FieldIdentity { FieldIdentity(keyPath, resolve()) }
+
+  /// Whether the property is reached through an optional (`\.origin?.companyID`). Swift cannot set it
+  /// by such a key path.
+  var isInOptional: Bool {
+    guard !isWritable, !hasOffset, case .stored(let names, _) = resolve(), names.count > 1 else {
+      return false
+    }
+    // Without an offset, the path was resolved by this very text.
+    return keyPath.debugDescription.contains("?.")
+  }
 
   /// The same, as it stands in the bytes of records; nil for a property that is not stored.
   func stored(_ reading: FieldReading?) -> StoredReference? {
@@ -179,7 +193,8 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
       holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
       isOptional: Value._isOptionalReference, targetKind: Target.ID._idKind,
       isList: Value._isListReference,
-      isWritable: writable != nil, form: Value._fieldForm, isStandard: Value._isStandardField,
+      isWritable: writable != nil, hasOffset: MemoryLayout<Holder>.offset(of: keyPath) != nil,
+      form: Value._fieldForm, isStandard: Value._isStandardField,
       resolution: { FieldNaming.storedPath(of: keyPath) })
   }
 }

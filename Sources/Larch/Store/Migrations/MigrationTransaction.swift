@@ -102,27 +102,39 @@ public final class MigrationTransaction: WriteTransaction {
   /// Builds the unfinished indexes of a type at once, rather than after the last migration: for
   /// what needs them, such as unique values, deletions by a rule, and queries of many records.
   ///
-  /// All records have to be as the type reads them. What breaks a unique index undoes the migration
-  /// then.
+  /// What breaks a unique index undoes the migration then. As for ``Store/rebuild(progress:)``, a
+  /// record that the type cannot decode is passed over in indexes that need it decoded: these stay
+  /// unfinished, and are built after the last migration as far as that is possible. Throw an error
+  /// where the report is not complete and the migration needs all of them.
   ///
-  /// - Throws: `.uniqueConflict` when records share a unique value, `.decodingFailed` for one that
-  ///   the type cannot read, `.unknownCollection` for a type that the store does not have,
-  ///   `.invalidSchema` inside of a savepoint.
+  /// - Returns: the records that are missing in indexes.
+  /// - Throws: `.uniqueConflict` when records share a unique value, `.unknownCollection` for a type
+  ///   that the store does not have, `.invalidSchema` inside of a savepoint.
   /// - Complexity: O(n log n). Unlike the build after the last migration it begins again when the
   ///   process is killed.
-  public func buildIndexes<R: Record>(of type: R.Type) throws {
+  @discardableResult
+  public func buildIndexes<R: Record>(of type: R.Type) throws -> RebuildReport {
+    var missing = RebuildReport()
     try storage { transaction in
       _ = try context.collection(of: type)
       try prepareWholeChange(in: transaction)
       try writer.storeShapes()
       let catalog = try loader.wholeCatalog(in: transaction)
       guard let collection = catalog.collection(ObjectIdentifier(type)) else { return }
-      let builder = IndexBuilder(
+      var builder = IndexBuilder(
         environment: loader.environment, catalog: catalog, batchSize: indexBatchSize,
         progress: reportIndex)
+      builder.passOver = { missing.add($0, $1.name) }
       try builder.build(collection, in: transaction)
+      // What the migration writes from here on is not noted in an index that is unfinished.
+      let unfinished = Set(missing.indexes.map(\.index))
+      if !unfinished.isEmpty {
+        try loader.resetIndexes(
+          of: collection.stored.name, where: { unfinished.contains($0.name) }, in: transaction)
+      }
       try renewHandles(in: transaction)
     }
+    return missing
   }
 
   /// Removes a collection that no type of the store declares: its records, its indexes, and the

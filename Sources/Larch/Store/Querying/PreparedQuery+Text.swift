@@ -4,8 +4,7 @@ extension PreparedQuery {
     let text = plan.text(in: collection.schema)
     let unnamed = plan.unnamedFields(in: collection.schema, unfinished: collection.unfinished)
     let reasons =
-      unnamed.map(\.reasonWithoutIndex)
-      + missed.map { "index \($0) is unfinished: rebuild() names the records that it misses" }
+      unnamed.map(\.reasonWithoutIndex) + missed.map(CollectionHandle.reason(missing:))
     if relatedUses.isEmpty, reasons.isEmpty { return text }
     let lines =
       [text] + reasons.map { "  " + $0 } + relatedUses.flatMap { $0.lines(in: plan, answers) }
@@ -22,6 +21,7 @@ extension RelatedUse {
     var lines = [name + ": " + manner(in: outer, answers)]
     if let plan, let schema {
       for line in plan.text(in: schema).split(separator: "\n") { lines.append("  " + line) }
+      lines += missed.map { "    " + CollectionHandle.reason(missing: $0) }
     }
     for use in inner { lines += use.lines(in: plan, answers) }
     return lines.map { "  " + $0 }

@@ -6,6 +6,8 @@ struct PreparedJoin<Left: Record, Right: Record> {
   let rightQuery: PreparedQuery
   let left: RecordAccess<Left>
   let right: RecordAccess<Right>
+  /// The unfinished index by which partners would be found if it were complete.
+  var missed: String?
 
   var sides: JoinSides {
     JoinSides(
@@ -13,10 +15,12 @@ struct PreparedJoin<Left: Record, Right: Record> {
   }
 
   var text: String {
-    plan.text(
+    let text = plan.text(
       left: left.collection.schema, right: right.collection.schema,
       outer: (plan.isLeftOuter ? leftQuery : rightQuery).text,
       inner: (plan.isLeftOuter ? rightQuery : leftQuery).text)
+    guard let missed else { return text }
+    return text + "\n  " + CollectionHandle.reason(missing: missed)
   }
 
   /// What the run cost, as the last line of an `explain`.
@@ -87,10 +91,21 @@ extension ReadTransaction {
     let rightQuery = try prepare(join.right, for: .records, in: right)
     let plan = try JoinPlan(
       join, order: order, leftQuery.plan, left, rightQuery.plan, right, context)
-    let prepared = PreparedJoin<Left, Right>(
+    var prepared = PreparedJoin<Left, Right>(
       plan: plan, leftQuery: leftQuery, rightQuery: rightQuery,
       left: RecordAccess(context, left, with: leftQuery.answers),
       right: RecordAccess(context, right, with: rightQuery.answers))
+    if left.unfinished | right.unfinished != 0 {
+      let wanted = try JoinPlan(
+        join, order: order, leftQuery.plan, left, rightQuery.plan, right, context,
+        takesUnfinished: true)
+      let inner = wanted.isLeftOuter ? right : left
+      if case .index(let position) = wanted.access,
+        let index = inner.indexes.first(where: { $0.position == position }), !index.isReady
+      {
+        prepared.missed = inner.missed(index, context)
+      }
+    }
     try writeGathered(for: plan, prepared.sides)
     return prepared
   }

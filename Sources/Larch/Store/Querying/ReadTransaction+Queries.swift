@@ -83,7 +83,7 @@ extension ReadTransaction {
       }
       let plan = try planner.plan(bound, for: need, statistics: statistics)
       tellUnnamedFields(of: plan, in: collection)
-      let missed = try missedIndexes(bound, for: need, in: collection, statistics)
+      let missed = try collection.missedIndexes(bound, for: need, statistics, context)
       if gathersEntries {
         try writeGathered(for: plan.source, in: collection)
         if let other = plan.otherwise { try writeGathered(for: other.source, in: collection) }
@@ -114,42 +114,6 @@ extension ReadTransaction {
         }
       }
     }
-  }
-
-  /// The unfinished indexes that the plan would use if they were complete, by name; tells the log of
-  /// them. A collection without unfinished ones costs one comparison.
-  @inline(__always)
-  private func missedIndexes(
-    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
-    _ statistics: IndexStatistics
-  ) throws -> [String] {
-    if collection.unfinished == 0 { return [] }
-    return try unfinishedIndexes(query, for: need, in: collection, statistics)
-  }
-
-  private func unfinishedIndexes(
-    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
-    _ statistics: IndexStatistics
-  ) throws -> [String] {
-    let planner = Planner(
-      schema: collection.schema, usable: collection.answering | collection.unfinished)
-    let used = try planner.plan(query, for: need, statistics: statistics).indexes
-    let missed = collection.indexes.filter {
-      !$0.isReady && !$0.schema.isPartial && used.hasBit($0.position)
-    }
-    for index in missed {
-      context.environment.log(once: MissedIndex(collection.stored.name, index.stored.name)) {
-        LogMessage(
-          .notice, .indexUnfinished,
-          "No query uses an index, since it is unfinished: rebuild() names the records that it misses."
-        ) {
-          $0.path = context.environment.path
-          $0.collection = collection.stored.name
-          $0.index = index.stored.name
-        }
-      }
-    }
-    return missed.map(\.stored.name)
   }
 
   private func checkToken(of query: QueryDescription, in collection: CollectionHandle) throws {
@@ -225,16 +189,5 @@ private struct UnnamedField: Hashable {
   init(_ collection: String, _ identity: FieldIdentity) {
     self.collection = collection
     self.identity = identity
-  }
-}
-
-/// An unfinished index that the log was told of.
-private struct MissedIndex: Hashable {
-  let collection: String
-  let index: String
-
-  init(_ collection: String, _ index: String) {
-    self.collection = collection
-    self.index = index
   }
 }

@@ -55,10 +55,16 @@ extension ReadTransaction {
   private func first<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, is value: Value, in collection: CollectionHandle
   ) throws -> R? {
+    try first(query(keyPath, is: value, in: collection))
+  }
+
+  final func query<R: Record, Value: IndexKey>(
+    _ keyPath: any KeyPath<R, Value> & Sendable, is value: Value, in collection: CollectionHandle
+  ) -> Query<R> {
     var query = R.all
     query.details.filter = .field(
       FieldFilter(TypedField.of(keyPath), lookUp(of: keyPath, value, in: collection)))
-    return try first(query)
+    return query
   }
 
   /// What a look-up by a field asks of it: to equal the value, but for case where that is how the

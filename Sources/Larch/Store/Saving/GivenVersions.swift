@@ -130,10 +130,12 @@ extension WriteTransaction {
       let key = try context.key(of: record.id)
       guard let stored = try collection.records.get(key, in: transaction) else { return nil }
       let bytes = try RecordEnvelope.open(stored, id: key, in: collection)
-      return try storedVersion(version, in: bytes, of: collection)
+      if let number = try storedVersion(version, in: bytes, of: collection) { return number }
+      // A record that was stored before its type had a version. Where its type cannot decode it, the
+      // update compares none.
+      return try readable(R.self, stored, id: key, in: collection).map(version.number)
     }
-    // A record that was stored before its type had a version.
-    guard let number = try number ?? find(R.self, record.id).map(version.number) else { return }
+    guard let number else { return }
     version.set(&record, number)
   }
 

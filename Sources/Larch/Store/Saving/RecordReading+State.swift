@@ -20,10 +20,10 @@ extension RecordReading {
   ///
   /// Records are the same when the same bytes would be stored of them: NaN equals NaN, two
   /// spellings of an é differ. The times of a ``Timestamped`` record are no change by themselves,
-  /// as for a save. Nothing is written, and no hook runs.
+  /// as for a save. What is stored and cannot be decoded as the type is something else, so the record
+  /// is changed. Nothing is written, and no hook runs.
   ///
-  /// - Throws: `.encodingFailed`, `.idTooLong`, `.checksumMismatch`, `.decodingFailed`,
-  ///   `.unknownCollection`.
+  /// - Throws: `.encodingFailed`, `.idTooLong`, `.checksumMismatch`, `.unknownCollection`.
   /// - Complexity: one search in the tree of the collection, O(log n), and the encoding of the
   ///   record; where the bytes differ, also the decoding of the stored one.
   public func state<R: Record>(of record: R) throws -> RecordState {
@@ -40,7 +40,8 @@ extension RecordReading {
   /// Nested values with fields are looked into; a list, a dictionary and an enum with associated
   /// values are one value each. Where nothing is stored, all fields that have a value are named.
   ///
-  /// - Throws: as ``state(of:)``.
+  /// - Throws: as ``state(of:)``; `.decodingFailed`, with the id, where the stored record cannot be
+  ///   decoded as the type.
   /// - Complexity: as ``state(of:)``, and the encoding of the stored record.
   public func changes<R: Record>(of record: R) throws -> [FieldChange] {
     try _reading { try $0.comparison(of: record).changes() }
@@ -53,9 +54,12 @@ struct StoredComparison<R: Record> {
   /// With the times of the stored record, where these are no change by themselves.
   let record: R
   let stored: R?
+  /// Why the stored record is not known, where its type cannot decode it.
+  var unreadable: LarchError?
 
   func changes() throws -> [FieldChange] {
     if state == .unchanged { return [] }
+    if let unreadable { throw unreadable }
     return try RecordComparer.with { try $0.changes(from: stored, to: record) }
       .filter { stored != nil || $0.path != ["id"] || !record.id._isUnassigned }
   }
@@ -79,8 +83,13 @@ extension ReadTransaction {
         return StoredComparison(state: .unchanged, record: record, stored: nil)
       }
       // An older shape of the type, or of a value in it, is no change: the values are compared.
-      let stored = try context.decode(
-        R.self, found, id: try context.key(of: record.id), in: collection)
+      let stored: R
+      do {
+        stored = try context.decode(
+          R.self, found, id: try context.key(of: record.id), in: collection)
+      } catch let error as LarchError where error.code == .decodingFailed {
+        return StoredComparison(state: .changed, record: record, stored: nil, unreadable: error)
+      }
       let record = record.keepingTimes(of: stored)
       let isSame = try RecordComparer.with { try $0.isSame(stored, record) }
       return StoredComparison(

@@ -61,7 +61,8 @@ extension RecordWriting {
   /// Records are equal when the same bytes would be stored of them; the times of a ``Timestamped``
   /// record do not count. A type with ``Versioned`` needs this form nowhere.
   ///
-  /// - Throws: `.conflict` where something else is stored, or nothing; `.idChanged` when the two
+  /// - Throws: `.conflict` where something else is stored, or nothing; also where the stored record
+  ///   cannot be decoded as the type, with that error as its cause; `.idChanged` when the two
   ///   records have different ids; as ``save(_:)``. Nothing is changed then.
   /// - Complexity: as ``save(_:)``, and one search in the tree of the collection; where the bytes
   ///   differ from those of `original`, also the decoding of the stored record.

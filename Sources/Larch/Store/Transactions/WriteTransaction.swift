@@ -131,15 +131,19 @@ extension WriteTransaction {
         $0.detail = "original id \(original.id)"
       }
     }
-    let state = try comparison(of: original).state
-    guard state == .unchanged else {
+    let found = try comparison(of: original)
+    guard found.state == .unchanged else {
       throw LarchError(
         .conflict,
-        "Somebody else saved or deleted the record after it was read; fetch it again and make the change once more."
+        "Somebody else saved or deleted the record after it was read; fetch it again and make the change once more.",
+        underlying: found.unreadable
       ) {
         $0.collection = R.collectionName
         $0.id = "\(record.id)"
-        $0.detail = state == .changed ? "the stored record differs" : "no record is stored"
+        $0.detail =
+          found.unreadable != nil
+          ? "the stored record cannot be decoded"
+          : found.state == .changed ? "the stored record differs" : "no record is stored"
       }
     }
     try store(&record, .save)
