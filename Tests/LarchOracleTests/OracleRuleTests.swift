@@ -159,7 +159,8 @@ struct OracleRuleTests {
     for query in [
       Member.all, Member.all.reversed(), Member.all.sorted(by: \.name, .descending),
       Member.all.sorted(by: \.name).reversed(), Member.all.sorted(by: \.email),
-      Member.all.sorted(by: \.name, \.email), Member.all.sorted(by: \.name, .caseInsensitive),
+      Member.all.sorted(by: \.name, \.email),
+      Member.all.sorted(by: \.name, options: .caseInsensitive),
     ] {
       let text = try store.explain(query)
       #expect(

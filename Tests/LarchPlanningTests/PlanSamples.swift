@@ -150,7 +150,7 @@ struct PlanSamples {
   }
 
   private mutating func textLeaf<R, V: TextValue & Equatable>(_ field: Field<R, V>) -> Filter<R> {
-    let option: TextIndexOption? = chance(50) ? .caseInsensitive : nil
+    let options: TextIndexOption? = chance(50) ? .caseInsensitive : nil
     var wanted = text()
     if chance(40) { wanted = String(wanted.prefix(1 + number(3))) }
     switch number(9) {
@@ -160,10 +160,10 @@ struct PlanSamples {
     case 2:
       let values = [wanted, text(), text()].compactMap { $0 as? V ?? Optional($0) as? V }
       return field.isIn(values)
-    case 3: return field.equals(wanted, .caseInsensitive)
-    case 4: return field.hasSuffix(wanted, option)
-    case 5: return field.contains(wanted, option)
-    case 6: return field.like(wanted + pick(["%", "_", "", "%b", "\\%"]), option)
+    case 3: return field.equals(wanted, options: .caseInsensitive)
+    case 4: return field.hasSuffix(wanted, options: options)
+    case 5: return field.contains(wanted, options: options)
+    case 6: return field.like(wanted + pick(["%", "_", "", "%b", "\\%"]), options: options)
     case 7:
       let key = field.node.indexKey()
       let bound = ValueBound(values: [.string(wanted)], isIncluded: chance(50))
@@ -175,7 +175,7 @@ struct PlanSamples {
       }
     default: break
     }
-    return field.hasPrefix(wanted, option)
+    return field.hasPrefix(wanted, options: options)
   }
 
   // MARK: Queries
@@ -187,7 +187,7 @@ struct PlanSamples {
       switch number(12) {
       case 0: query = query.then(by: \.age, direction)
       case 1: query = query.then(by: \.city, direction)
-      case 2: query = query.then(by: \.name, .caseInsensitive, direction)
+      case 2: query = query.then(by: \.name, options: .caseInsensitive, direction)
       case 3: query = query.then(by: \.name, direction)
       case 4: query = query.then(by: \.score, direction)
       case 5: query = query.then(by: \.height, direction)

@@ -147,8 +147,8 @@ struct QueryDescriptionTests {
     expect("number in [[1], [2], [3]]") { $0.number.isIn([3, 1, 2, 1]) }
     expect("maybeReal in [[nil], [0.0]]") { $0.maybeReal.isIn([0, nil, .nan]) }
     expect("text hasPrefix a") { $0.text.hasPrefix("a") }
-    expect("maybeText ~like A%") { $0.maybeText.like("A%", .caseInsensitive) }
-    expect("text ~equal A") { $0.text.equals("A", .caseInsensitive) }
+    expect("maybeText ~like A%") { $0.maybeText.like("A%", options: .caseInsensitive) }
+    expect("text ~equal A") { $0.text.equals("A", options: .caseInsensitive) }
     expect("number equal other") { $0.number == $0.other }
     expect("!number equal maybeNumber") { $0.number != $0.maybeNumber }
     expect("other less number") { $0.number > $0.other }
@@ -224,13 +224,14 @@ struct QueryDescriptionTests {
     #expect(order(all.reversed()) == " id-")
     #expect(order(all.sorted(by: \.number)) == "number+ id+")
     #expect(order(all.sorted(by: \.number, .descending)) == "number- id+")
-    #expect(order(all.sorted(by: \.text, .caseInsensitive)) == "text~+ id+")
+    #expect(order(all.sorted(by: \.text, options: .caseInsensitive)) == "text~+ id+")
     #expect(
-      order(all.sorted(by: \.maybeText, .caseInsensitive, .descending)) == "maybeText~- id+")
+      order(all.sorted(by: \.maybeText, options: .caseInsensitive, .descending))
+        == "maybeText~- id+")
     #expect(
       order(all.sorted(by: \.text).then(by: \.number, .descending)) == "text+ number- id+")
     #expect(
-      order(all.sorted(by: \.text).then(by: \.maybeText, .caseInsensitive))
+      order(all.sorted(by: \.text).then(by: \.maybeText, options: .caseInsensitive))
         == "text+ maybeText~+ id+")
     #expect(
       order(all.sorted(by: \.text, \.number, \.maybeAddress?.zip))

@@ -109,7 +109,7 @@ struct Tower: Record {
     Unique(\.name)
     Index(\.place.city, \.floors)
     Index(\.tags)
-    Index(\.note, .caseInsensitive)
+    Index(\.note, options: .caseInsensitive)
     Index(\.nameLength, name: "nameLength")
   }
 

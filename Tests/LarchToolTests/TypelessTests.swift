@@ -38,7 +38,7 @@ struct TypelessTests {
     static let schema = Schema<Thing> {
       Unique(\.key)
       Unique(\.note, \.small)
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
       Index(\.number)
       Index(\.when, \.flag, \.uuid)
       Index(\.count, \.data)

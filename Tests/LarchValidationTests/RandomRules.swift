@@ -155,7 +155,8 @@ struct RandomRule: Sendable {
       RandomRule(["text"], Validate(\.text, .uniqueness)) { item, others in
         others.contains { $0.text == item.text } ? "text already_exists" : nil
       },
-      RandomRule(["maybe"], Validate(\.maybe, .uniqueness(.caseInsensitive))) { item, others in
+      RandomRule(["maybe"], Validate(\.maybe, .uniqueness(options: .caseInsensitive))) {
+        item, others in
         guard let text = item.maybe?.lowercased() else { return nil }
         return others.contains { $0.maybe?.lowercased() == text } ? "maybe already_exists" : nil
       },

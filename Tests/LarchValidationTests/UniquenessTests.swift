@@ -17,7 +17,7 @@ struct UniquenessTests {
     var isActive = true
 
     static let schema = Schema<User> {
-      Validate(\.email, .uniqueness(.caseInsensitive))
+      Validate(\.email, .uniqueness(options: .caseInsensitive))
       Validate(\.name, .presence)
       Validate(\.number, .uniqueness(scope: \.team))
       Validate(\.nick, .uniqueness, .length(1...)).when { $0.isActive && !$0.nick.isEmpty }
@@ -167,7 +167,7 @@ struct UniquenessTests {
     static let schema = Schema<Shared> {
       Unique(\.email)
       Index(\.zip, \.city)
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
       Unique(\.city)
       Validate(\.email, .uniqueness)
       Validate(\.city, .uniqueness(scope: \.zip))

@@ -22,6 +22,7 @@ extension Record {
   ///
   /// - Throws: as `find(_:in:)`.
   /// - Complexity: one search for each id.
+  @_disfavoredOverload  // So that the compiler says of an id of another type that it is none.
   public static func find<IDs: Sequence>(
     _ ids: IDs, in reader: some RecordReading = AmbientStore()
   ) throws -> [Self] where IDs.Element == ID {

@@ -111,8 +111,8 @@ extension TextTest {
       case .contains: "contains"
       case .like: "like"
       }
-    let option = ignoresCase ? ", .caseInsensitive" : ""
-    return "\(name).\(call)(\(PlanText.value(.string(text)))\(option))"
+    let options = ignoresCase ? ", options: .caseInsensitive" : ""
+    return "\(name).\(call)(\(PlanText.value(.string(text)))\(options))"
   }
 }
 

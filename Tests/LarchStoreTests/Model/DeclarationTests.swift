@@ -136,7 +136,7 @@ private struct Everything: Record, Equatable {
     Index(\.inner.deep.code)
     Index(\.optionalInner?.city)
     Index(\.inner.maybe?.code)
-    Index(\.city, .caseInsensitive, name: "cityFolded")
+    Index(\.city, options: .caseInsensitive, name: "cityFolded")
     Index(\.price)
     Index(\.version)
     Index(\.rank)

@@ -58,7 +58,7 @@ enum Golden {
       Index(\.float, \.double)
       Index(\.date)
       Index(\.text)
-      Index(\.text, .caseInsensitive, name: "textFolded")
+      Index(\.text, options: .caseInsensitive, name: "textFolded")
       Index(\.data)
       Index(\.url)
       Unique(\.maybe)

@@ -53,6 +53,21 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
     _route = AssociationRoute(.parent(reference))
     declared = [.reference(reference, .holder, onDelete, isOne: true)]
   }
+
+  /// Not available: a property of the other type.
+  @available(
+    *, unavailable,
+    message:
+      "the property is one of the other type: here it is `HasMany` or `HasOne` of that property; `BelongsTo` is for the type that has it"
+  )
+  @_disfavoredOverload
+  public init<Value: IDReference>(
+    _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
+  ) {
+    _route = AssociationRoute(
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)))
+    declared = []
+  }
 }
 
 /// Declares that records of another type refer to those of this one, or that this one keeps a
@@ -120,6 +135,21 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
       .join(near, onDelete), .join(far, .automatic),
     ]
   }
+
+  /// Not available: a property of this type.
+  @available(
+    *, unavailable,
+    message:
+      "the property is one of this type: here it is `BelongsTo` for an id, or `HasMany(in:)` for a list of ids; `HasMany` of a property is for the other type"
+  )
+  @_disfavoredOverload
+  public init<Value: IDReference>(
+    _ field: any KeyPath<Owner, Value> & Sendable, onDelete: DeleteRule = .automatic
+  ) {
+    _route = AssociationRoute(
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)))
+    declared = []
+  }
 }
 
 /// Declares that one record of another type at most refers to each record of this one.
@@ -143,6 +173,21 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
     let reference = TypedReference(field, to: Owner.self)
     _route = AssociationRoute(.children(reference))
     declared = [.reference(reference, .target, onDelete, isOne: true)]
+  }
+
+  /// Not available: a property of this type.
+  @available(
+    *, unavailable,
+    message:
+      "the property is one of this type: here it is `BelongsTo`; `HasOne` of a property is for the other type"
+  )
+  @_disfavoredOverload
+  public init<Value: IDReference>(
+    _ field: any KeyPath<Owner, Value> & Sendable, onDelete: DeleteRule = .automatic
+  ) {
+    _route = AssociationRoute(
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)))
+    declared = []
   }
 }
 

@@ -3,7 +3,7 @@
 /// ```swift
 /// Index(\.city, \.age)                       // by city, then by age
 /// Index(\.tags)                              // an entry for each element
-/// Index(\.name, .caseInsensitive)
+/// Index(\.name, options: .caseInsensitive)
 /// Index(\.address.city)                      // inside a nested value
 /// Index(\.email, where: { $0.isActive })     // over a part of the records
 /// Index(\.fullName, name: "fullName")        // a computed property, with a name
@@ -35,7 +35,7 @@ public struct Index<R: Record>: Sendable {
 
   /// Declares an index over a text in which upper and lower case are the same.
   public init<Value: IndexableField>(
-    _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
+    _ field: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
@@ -60,11 +60,11 @@ public struct Index<R: Record>: Sendable {
   /// Not available: a field that is no text.
   @available(
     *, unavailable,
-    message: "only texts can be compared without case; leave `.caseInsensitive` out"
+    message: "only one text by itself can be compared without case; leave `options` out"
   )
   @_disfavoredOverload
   public init(
-    _ field: PartialKeyPath<R>, _ option: TextIndexOption, name: String? = nil,
+    _ fields: PartialKeyPath<R>..., options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) {
     declaration = IndexDeclaration(name: name, isUnique: false, fields: [], condition: condition)
@@ -95,7 +95,7 @@ public struct Unique<R: Record>: Sendable {
 
   /// Declares that a text is unique when upper and lower case are the same.
   public init<Value: IndexableField>(
-    _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
+    _ field: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
@@ -120,11 +120,11 @@ public struct Unique<R: Record>: Sendable {
   /// Not available: a field that is no text.
   @available(
     *, unavailable,
-    message: "only texts can be compared without case; leave `.caseInsensitive` out"
+    message: "only one text by itself can be compared without case; leave `options` out"
   )
   @_disfavoredOverload
   public init(
-    _ field: PartialKeyPath<R>, _ option: TextIndexOption, name: String? = nil,
+    _ fields: PartialKeyPath<R>..., options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) {
     declaration = IndexDeclaration(name: name, isUnique: true, fields: [], condition: condition)

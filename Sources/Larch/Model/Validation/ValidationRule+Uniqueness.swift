@@ -40,7 +40,7 @@ extension ValidationRule where Value: IndexableField {
 extension ValidationRule where Value: IndexableField & TextValue {
   /// As ``uniqueness``, where upper and lower case are the same.
   public static func uniqueness(
-    _ option: TextIndexOption, name: String? = nil
+    options: TextIndexOption, name: String? = nil
   ) -> ValidationRule {
     unique([], isFolded: true, name: name)
   }
@@ -48,7 +48,7 @@ extension ValidationRule where Value: IndexableField & TextValue {
   /// As ``uniqueness``, where upper and lower case are the same, among the records that have the
   /// same values in other fields.
   public static func uniqueness<each Scope: IndexableField>(
-    _ option: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
+    options: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
     name: String? = nil
   ) -> ValidationRule {
     var fields: [FieldDeclaration<R>] = []
@@ -99,7 +99,7 @@ extension ValidationRule {
   )
   @_disfavoredOverload
   public static func uniqueness(
-    _ option: TextIndexOption, scope: PartialKeyPath<R>..., name: String? = nil
+    options: TextIndexOption, scope: PartialKeyPath<R>..., name: String? = nil
   ) -> ValidationRule { notUnique }
 
   private static var notUnique: ValidationRule {

@@ -13,6 +13,18 @@ public struct RelatedFields<Root: Record>: Sendable {
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
   ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  // Many records have no value to order by. These are here so that the compiler can say so.
+
+  /// The records at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  /// The records at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
 }
 
 /// Where the value of an order is that is no value of the record itself.

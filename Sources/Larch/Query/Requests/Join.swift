@@ -74,7 +74,7 @@ extension Join {
   /// In the order of a text of the left, with upper and lower case the same; else as
   /// ``sorted(byLeft:_:)``.
   public func sorted<Value: TextValue>(
-    byLeft field: any KeyPath<Left, Value> & Sendable, _ option: TextIndexOption,
+    byLeft field: any KeyPath<Left, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
     with {
@@ -85,7 +85,7 @@ extension Join {
   /// In the order of a text of the right, with upper and lower case the same; else as
   /// ``sorted(byLeft:_:)``.
   public func sorted<Value: TextValue>(
-    byRight field: any KeyPath<Right, Value> & Sendable, _ option: TextIndexOption,
+    byRight field: any KeyPath<Right, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
     with {
@@ -96,7 +96,7 @@ extension Join {
   /// Where all fields of the order so far are the same, in the order of a text of the left, with upper
   /// and lower case the same.
   public func then<Value: TextValue>(
-    byLeft field: any KeyPath<Left, Value> & Sendable, _ option: TextIndexOption,
+    byLeft field: any KeyPath<Left, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
     with { $0.order.append(JoinOrderTerm(isLeft: true, field, direction, ignoresCase: true)) }
@@ -105,7 +105,7 @@ extension Join {
   /// Where all fields of the order so far are the same, in the order of a text of the right, with upper
   /// and lower case the same.
   public func then<Value: TextValue>(
-    byRight field: any KeyPath<Right, Value> & Sendable, _ option: TextIndexOption,
+    byRight field: any KeyPath<Right, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Join {
     with { $0.order.append(JoinOrderTerm(isLeft: false, field, direction, ignoresCase: true)) }

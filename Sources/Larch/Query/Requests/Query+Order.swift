@@ -12,7 +12,7 @@ extension Query {
 
   /// In the order of a text, with upper and lower case the same; else as `sorted(by:_:)`.
   public func sorted<Value: TextValue>(
-    by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<R, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
     sorted(by: OrderTerm(field, direction, ignoresCase: true))
@@ -48,7 +48,7 @@ extension Query {
   /// Where all fields of the order so far are the same, in the order of a text, with upper and
   /// lower case the same.
   public func then<Value: TextValue>(
-    by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<R, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }

@@ -25,7 +25,7 @@ extension Query {
   /// case the same.
   @_disfavoredOverload
   public func sorted<Value: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
     with { $0.order.insert(OrderTerm(field, direction, ignoresCase: true), at: 0) }
@@ -45,7 +45,7 @@ extension Query {
   /// other end of an association, with upper and lower case the same.
   @_disfavoredOverload
   public func then<Value: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }
@@ -67,10 +67,10 @@ extension Selection {
   /// case the same.
   @_disfavoredOverload
   public func sorted<Key: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
-    with { $0.sorted(by: field, option, direction) }
+    with { $0.sorted(by: field, options: options, direction) }
   }
 
   /// Where all fields of the order so far are the same, in the order of a field of the record at the
@@ -87,10 +87,10 @@ extension Selection {
   /// other end of an association, with upper and lower case the same.
   @_disfavoredOverload
   public func then<Key: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
-    with { $0.then(by: field, option, direction) }
+    with { $0.then(by: field, options: options, direction) }
   }
 }
 
@@ -109,9 +109,9 @@ extension Related {
   /// case the same.
   @_disfavoredOverload
   public func sorted<Value: TextValue>(
-    by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<Target> {
-    query.sorted(by: field, option, direction)
+    query.sorted(by: field, options: options, direction)
   }
 }

@@ -22,10 +22,10 @@ extension Related {
 
   /// The related records in the order of a text, with upper and lower case the same.
   public func sorted<Value: TextValue>(
-    by field: any KeyPath<Target, Value> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<Target, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<Target> {
-    query.sorted(by: field, option, direction)
+    query.sorted(by: field, options: options, direction)
   }
 
   /// The related records in the order of several fields.

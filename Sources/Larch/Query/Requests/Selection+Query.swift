@@ -19,10 +19,10 @@ extension Selection {
 
   /// In the order of a text, with upper and lower case the same.
   public func sorted<Key: TextValue>(
-    by field: any KeyPath<R, Key> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<R, Key> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
-    with { $0.sorted(by: field, option, direction) }
+    with { $0.sorted(by: field, options: options, direction) }
   }
 
   /// Where all fields of the order so far are the same, in the order of one more field. See
@@ -36,10 +36,10 @@ extension Selection {
   /// Where all fields of the order so far are the same, in the order of a text, with upper and
   /// lower case the same.
   public func then<Key: TextValue>(
-    by field: any KeyPath<R, Key> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<R, Key> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
-    with { $0.then(by: field, option, direction) }
+    with { $0.then(by: field, options: options, direction) }
   }
 
   /// In the opposite order, ids included. See ``Query/reversed()``.

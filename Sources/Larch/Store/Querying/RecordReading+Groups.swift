@@ -56,6 +56,32 @@ extension RecordReading {
   }
 }
 
+extension RecordReading {
+  /// Not available: a field of a related record.
+  @available(
+    *, unavailable,
+    message:
+      "only fields of the record itself are read here; for those of related records, fetch the records `with` the association and read them in Swift"
+  )
+  @_disfavoredOverload
+  public func counts<R: Record, Value>(
+    by keyPath: KeyPath<RelatedFields<R>, Value>, of query: Query<R> = R.all
+  ) throws -> [(value: Value, count: Int)] { [] }
+}
+
+extension Query {
+  /// Not available: a field of a related record.
+  @available(
+    *, unavailable,
+    message:
+      "only fields of the record itself are read here; for those of related records, fetch the records `with` the association and read them in Swift"
+  )
+  @_disfavoredOverload
+  public func counts<Value>(
+    by keyPath: KeyPath<RelatedFields<R>, Value>, in reader: some RecordReading = AmbientStore()
+  ) throws -> [(value: Value, count: Int)] { [] }
+}
+
 extension ReadTransaction {
   /// Whether the values of a field can be read from an index of its own order. Key types of the
   /// user's are left out: no value can be made from their keys.
