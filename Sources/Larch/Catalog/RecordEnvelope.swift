@@ -1,6 +1,8 @@
 /// The bytes of one record in the file: the encoded record and its checksum.
 package enum RecordEnvelope {
   static let checksumSize = 4
+  /// The largest encoded record, in bytes.
+  package static let recordSizeLimit = 64 << 20
 
   @inline(__always)
   static func checksum(

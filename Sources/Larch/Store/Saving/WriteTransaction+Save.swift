@@ -162,7 +162,7 @@ extension WriteTransaction {
   ) throws -> UnsafeRawBufferPointer {
     do {
       let bytes = try context.coder.encode(record)
-      guard bytes.count <= Store.recordSizeLimit else {
+      guard bytes.count <= RecordEnvelope.recordSizeLimit else {
         throw LarchError(
           .recordTooLarge,
           "A record may take 64 MiB at most; keep large data in files, or in several records.")
