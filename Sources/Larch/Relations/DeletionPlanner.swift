@@ -14,7 +14,7 @@ final class DeletionPlanner {
   /// Told of each step, where somebody wants to read about it.
   private let recorder: DeletionRecorder?
   /// What hooks have to say in it; nil where nobody asks them.
-  private let hooks: DeletionHooks?
+  let hooks: DeletionHooks?
 
   /// - Parameter prepare: writes what is gathered for a list that is about to be read.
   init(
@@ -65,10 +65,7 @@ final class DeletionPlanner {
     }
     for records in deleted { records.sort() }
     for records in nullified { records.sort() }
-  }
-
-  /// Closes all cursors: what was planned may be done after it.
-  func endReading() {
+    // What was planned may be done now, and no cursor may stay open over that.
     for records in doomed { records?.rules.endReading() }
   }
 

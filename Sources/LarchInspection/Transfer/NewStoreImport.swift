@@ -68,7 +68,7 @@ struct NewStoreImport {
         } catch {
           throw ExportLines.located(error, line: lines.line)
         }
-        guard bytes.count <= Store.recordSizeLimit else {
+        guard bytes.count <= RecordEnvelope.recordSizeLimit else {
           throw ExportLines.located(
             LarchError(.recordTooLarge, "The record is larger than 64 MiB."), line: lines.line)
         }

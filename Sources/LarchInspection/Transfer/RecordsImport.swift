@@ -171,7 +171,7 @@ private final class ImportChange {
       }
       var reader = RecordTextReader { [unowned self] number in try shape(number, header) }
       let bytes = try record.bytes(&reader)
-      guard bytes.count <= Store.recordSizeLimit else {
+      guard bytes.count <= RecordEnvelope.recordSizeLimit else {
         throw LarchError(.recordTooLarge, "The record is larger than 64 MiB.")
       }
       try storeShapes()

@@ -46,8 +46,7 @@ final class RecordCoder {
     memberwise = MemberwiseCodecs(shapes: shapes)
     self.writesMaps = writesMaps
     generation = shapes.generation
-    state = EncodeFramePool.take()
-    (decodeState, extraFrames) = DecodeFramePool.take()
+    (state, decodeState, extraFrames) = FramePool.take()
     extraPaths = Array(repeating: [], count: extraFrames.count)
     lastDecodeCache = decodeState.pointee.noCache
     state.pointee.coder = self
@@ -55,8 +54,7 @@ final class RecordCoder {
   }
 
   deinit {
-    EncodeFramePool.give(back: state)
-    DecodeFramePool.give(back: decodeState, extraFrames)
+    FramePool.give(back: (state, decodeState, extraFrames))
     for cache in decodeCaches.values { cache.deallocate() }
   }
 
@@ -248,7 +246,7 @@ final class RecordCoder {
   func extraFrame(depth: Int, path: [any CodingKey]) -> DecodeFramePointer {
     let index = decodeState.pointee.extraCount
     if index == extraFrames.count {
-      extraFrames.append(DecodeFramePool.extraFrame(decodeState))
+      extraFrames.append(FramePool.extraFrame(decodeState))
       extraPaths.append([])
     }
     decodeState.pointee.extraCount += 1

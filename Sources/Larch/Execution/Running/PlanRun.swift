@@ -146,3 +146,122 @@ package final class PlanRun {
     (error as? LMDBError).map(context.note) ?? error
   }
 }
+
+// MARK: - Rows
+
+extension PlanRun {
+  /// The rows of the plan in its order, without offset and limit.
+  ///
+  /// - Parameter limit: so many are asked for at most.
+  func makeRows(limit: Int?) throws -> RowSource {
+    guard let otherwise = plan.otherwise else { return try makeRowsOfOneWay(limit: limit) }
+    reader.mostRecords = otherwise.records
+    reader.mostEntries = otherwise.entries
+    return BoundedRows(try makeRowsOfOneWay(limit: limit), self, otherwise, limit: limit)
+  }
+
+  private func makeRowsOfOneWay(limit: Int?) throws -> RowSource {
+    switch plan.order {
+    case .any:
+      if case .union(let parts) = plan.source { return UnionRows(parts, self) }
+      return try unorderedRows(plan.source)
+    case .byID(let descends): return try rowsByID(descends: descends)
+    case .byIndex(let components, let descends, let idsDescend):
+      return try rowsByIndex(components, descends: descends, idsDescend: idsDescend)
+    case .sorted(let terms, let idsDescend):
+      return try sortedRows(terms, idsDescend: idsDescend, limit: limit)
+    }
+  }
+
+  private var keepsKeys: Bool { plan.isCovering && !selection.isEmpty }
+
+  /// The rows of a source in whatever order is cheapest.
+  func unorderedRows(_ source: Plan.Source) throws -> RowSource {
+    switch source {
+    case .nothing: return RowSource()
+    case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
+    case .index(let scan):
+      return try IndexRows(scan, descends: false, idsDescend: false, reader)
+    case .list(let scan): return try IndexRows(scan, idsDescend: false, reader)
+    case .union, .intersection: return try listedRows(source, descends: false, after: nil)
+    }
+  }
+
+  private func rowsByID(descends: Bool) throws -> RowSource {
+    let after = plan.after?.id
+    switch plan.source {
+    case .nothing: return RowSource()
+    case .records(let ranges):
+      let rest = after.map { PlanRun.ranges(ranges, behind: $0, descends: descends) } ?? ranges
+      return try RecordRows(rest, descends: descends, reader)
+    case .index(let scan):
+      if keepsKeys { return try sortedRows([], idsDescend: descends, limit: nil) }
+      if scan.isPoints, scan.ranges.count == 1 {
+        let rows = try IndexRows(
+          scan, descends: false, idsDescend: descends, from: after, reader)
+        return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+      }
+      return try listedRows(plan.source, descends: descends, after: after)
+    case .list(let scan) where scan.ids.count == 1:
+      let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
+      return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+    case .list, .union, .intersection:
+      return try listedRows(plan.source, descends: descends, after: after)
+    }
+  }
+
+  private func listedRows(
+    _ source: Plan.Source, descends: Bool, after: [UInt8]?
+  ) throws -> RowSource {
+    let collector = IDCollector(reader)
+    let list = try collector.collect(source)
+    return IDRows(
+      list, descends: descends, after: after,
+      entriesExamined: collector.entriesExamined, reader)
+  }
+
+  private func rowsByIndex(
+    _ components: Int, descends: Bool, idsDescend: Bool
+  ) throws -> RowSource {
+    guard case .index(let scan) = plan.source else {
+      return try rowsByID(descends: idsDescend)
+    }
+    let rows = try OrderedIndexRows(
+      scan, components: components, descends: descends, idsDescend: idsDescend,
+      keepsKeys: keepsKeys, settings: settings, reader)
+    guard let after = plan.after else { return rows }
+    return try RowsBehindToken(
+      rows, after, scan, components: components, descends: descends, idsDescend: idsDescend,
+      reader)
+  }
+
+  private func sortedRows(
+    _ terms: [OrderTerm], idsDescend: Bool, limit: Int?
+  ) throws -> RowSource {
+    if case .nothing = plan.source { return RowSource() }
+    let rows = try unorderedRows(plan.source)
+    var index: IndexSchema?
+    if case .index = plan.source { index = (rows as? IndexRows)?.scanner.schema }
+    let key = SortKey(
+      terms, idsDescend: idsDescend, idKind: collection.stored.idKind, index: index,
+      context: context, typed: typed)
+    return SortedRows(
+      rows, key, limit: limit, after: plan.after,
+      components: key.isInKeys ? (rows as? IndexRows)?.scanner.components : nil,
+      keepsKeys: keepsKeys, settings: settings, reader)
+  }
+
+  /// What of the ranges lies behind an id.
+  static func ranges(_ ranges: [KeyRange], behind id: [UInt8], descends: Bool) -> [KeyRange] {
+    ranges.compactMap { range in
+      var range = range
+      if descends {
+        if range.upper.map({ id.lexicographicallyPrecedes($0) }) ?? true { range.upper = id }
+      } else {
+        let next = id + [0]
+        if range.lower.lexicographicallyPrecedes(next) { range.lower = next }
+      }
+      return range.isEmpty ? nil : range
+    }
+  }
+}

@@ -297,8 +297,10 @@ final class TypedDeclarations<R: Record>: Sendable {
   let timestamped: (any Timestamped.Type)?
   /// The property that counts the saves, where there is one.
   let version: VersionDeclaration<R>?
-  /// Whether a save is nothing but the write.
-  let isPlain: Bool
+  /// Whether a save checks rules.
+  let hasRules: Bool
+  /// Whether hooks, times or a version have a part in a save.
+  let isGuarded: Bool
 
   init(
     _ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram,
@@ -311,7 +313,8 @@ final class TypedDeclarations<R: Record>: Sendable {
     self.hooks = hooks
     timestamped = R.self as? any Timestamped.Type
     self.version = version
-    isPlain = hooks == nil && validations.isEmpty && timestamped == nil && version == nil
+    hasRules = !validations.isEmpty
+    isGuarded = hooks != nil || timestamped != nil || version != nil
   }
 }
 

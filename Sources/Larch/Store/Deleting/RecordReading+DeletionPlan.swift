@@ -49,7 +49,7 @@ extension ReadTransaction {
     _ request: (DeletionPlanner) throws -> Void
   ) throws -> DeletionPlan {
     let recorder = DeletionRecorder()
-    let planner = try plan(recorder, request)
+    let planner = try plan(recorder: recorder, request)
     var typed: [ObjectIdentifier: any Sendable] = [:]
     for records in planner.deleted {
       typed[records.collection.schema.typeID] =

@@ -185,7 +185,7 @@ extension MigrationTransaction {
   private func put(
     _ record: [UInt8], _ id: [UInt8], _ stored: StoredCollection, _ records: LMDBDatabase
   ) throws {
-    guard record.count <= Store.recordSizeLimit else {
+    guard record.count <= RecordEnvelope.recordSizeLimit else {
       throw LarchError(
         .recordTooLarge,
         "A record may take 64 MiB at most; keep large data in files, or in several records."

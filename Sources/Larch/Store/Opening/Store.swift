@@ -18,9 +18,6 @@ internal import Synchronization
 /// - ``ReadTransaction``
 /// - ``WriteTransaction``
 public final class Store: Sendable {
-  /// The largest encoded record, in bytes.
-  package static let recordSizeLimit = 64 << 20
-
   /// The path of the file.
   public let path: String
   /// How the store was opened.

@@ -59,17 +59,3 @@ final class StoredRecordReader {
     return items
   }
 }
-
-extension RecordEnvelope {
-  /// Stores a record and its checksum under an id.
-  package static func put(
-    _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32,
-    into records: LMDBDatabase, in transaction: LMDBTransaction
-  ) throws {
-    let checksum = checksum(collection: collection, id: id, record: record)
-    let size = record.count + checksumSize
-    guard let room = try records.reserve(id, size: size, in: transaction) else { return }
-    room.copyMemory(from: record)
-    room.storeBytes(of: checksum.littleEndian, toByteOffset: record.count, as: UInt32.self)
-  }
-}
