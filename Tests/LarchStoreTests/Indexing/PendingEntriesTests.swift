@@ -104,6 +104,21 @@ struct PendingEntriesTests {
     }
   }
 
+  /// After a large write each small one cleared the large table again: 256 KiB for one record.
+  @Test("A set of hashes that a large write made is small again after a small one")
+  func hashesAfterLargeWrite() {
+    var set = HashSet()
+    for hash in 1...10_000 as ClosedRange<UInt64> { set.insert(hash &* 0x9E37_79B9_7F4A_7C15 | 1) }
+    set.removeAll()
+    // The next write may be as large.
+    #expect(set.capacity >= 10_000)
+    set.insert(5)
+    set.removeAll()
+    #expect(set.capacity == 64 && set.count == 0 && !set.contains(5))
+    set.insert(5)
+    #expect(set.contains(5))
+  }
+
   @Test("The difference of two lists of entries is that of two sets")
   func difference() {
     var random = SeededGenerator(seed: 12)
