@@ -97,6 +97,7 @@ struct HashSet: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask: Int
   private(set) var count = 0
+  var capacity: Int { mask + 1 }
 
   init() {
     mask = 63
@@ -149,7 +150,8 @@ struct HashSet: ~Copyable {
 
   mutating func removeAll() {
     if count == 0 { return }
-    if mask > 0xFFFF {
+    // To clear what a bulk write needed would cost small writes more than all else that they do.
+    if mask > 0xFFFF || mask > 63 && count < mask / 16 {
       slots.deallocate()
       mask = 63
       slots = .allocate(capacity: 64)
