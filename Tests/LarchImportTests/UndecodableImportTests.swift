@@ -42,7 +42,7 @@ struct UndecodableImportTests {
     var kind: Kind
     var note: String?
     static let collectionName = "Task"
-    static let schema = Schema<FoldedTask> { Unique(\.name, .caseInsensitive) }
+    static let schema = Schema<FoldedTask> { Unique(\.name, options: .caseInsensitive) }
   }
 
   /// Got its version after the records were stored.
