@@ -21,7 +21,7 @@ struct Demo {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Demo(path: folder.appendingPathComponent("addresses.larch").path).run()
-        print("\nDone. The file is removed again; name a path to keep it.")
+        print("\nDone. The file was removed; name a path to keep it.")
       }
     } catch {
       print("\nThe demo failed: \(error)")
@@ -101,9 +101,9 @@ struct Demo {
         }
       }
     }
-    try narrator.step("Proved the file: pages, checksums, indexes") {
+    try narrator.step("Checked the file: pages, checksums, indexes") {
       let report = try store.verify()
-      guard report.isClean else { throw Surprise("the file is not sound: \(report)") }
+      guard report.isClean else { throw Surprise("the file is damaged: \(report)") }
     }
     guard sum == contacts.reduce(0, { $0 + $1.name.utf8.count }) else {
       throw Surprise("a contact came back with another name")

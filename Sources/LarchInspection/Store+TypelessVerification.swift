@@ -86,7 +86,7 @@ extension TypelessReport {
       report.add(
         .init(
           .page, association: association.key,
-          detail: "the records that it is between are not in the file"))
+          detail: "its collections are missing in the file"))
       return nil
     }
     let number = holder.indexes.firstIndex { $0.position == handle.reference?.index }

@@ -58,7 +58,7 @@ extension Store {
         expected: Self.withEnd(expected), actual: actual, lineLimit: Self.shownLines)
     else { return }
     throw DumpDifference(
-      "the store is not as expected (-), it has (+)", lines: lines, at: file, line)
+      "the store differs from what is expected (-); it has (+)", lines: lines, at: file, line)
   }
 
   /// Makes sure that the whole store is as a file says that a run before has written.
@@ -107,8 +107,8 @@ extension Store {
         expected: Self.withEnd(expected), actual: actual, lineLimit: Self.shownLines)
     else { return }
     throw DumpDifference(
-      "the store is not as \(name) says (-), it has (+);"
-        + " LARCH_RECORD_DUMPS=1 writes the file anew", lines: lines, at: file, line)
+      "the store differs from \(name) (-); it has (+);"
+        + " LARCH_RECORD_DUMPS=1 writes the file again", lines: lines, at: file, line)
   }
 
   /// A text in a source file has no end of its last line; a dump has, unless it is empty.

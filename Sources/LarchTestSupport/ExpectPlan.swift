@@ -19,7 +19,7 @@ public struct PlanDifference: Error, Sendable, CustomStringConvertible {
         let difference = TextDifference.between(expected: expected, actual: found + "\n")
       else { return }
       throw PlanDifference(
-        description: place + "the plan is not as \(name) says (-), it is (+);"
+        description: place + "the plan differs from \(name) (-); it is (+);"
           + " LARCH_RECORD_PLANS=1 writes the file\n" + difference)
     }
   }

@@ -39,7 +39,7 @@ struct Snapshot {
           message: "\(url.path) cannot be read; run the test with \(variable)=1 to write it"))
     }
     guard let text = String(data: data, encoding: .utf8) else {
-      return .failure(Unreadable(message: "\(url.path) is no text"))
+      return .failure(Unreadable(message: "\(url.path) is not UTF-8 text"))
     }
     return .success(text)
   }

@@ -12,7 +12,7 @@ extension WriteTransaction {
 }
 
 /// A program opened a file with a type that had one field less, closed it, and the program before it
-/// could not open the file any more: "Stored records lack a field", although nothing had been
+/// could not open the file any more: "Stored records do not have a field", although nothing had been
 /// written. Opening had noted the new declaration as one of those under which records were written.
 @Suite struct OpenedVersionsTests {
   struct Whole: Record, Equatable {

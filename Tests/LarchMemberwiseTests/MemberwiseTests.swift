@@ -263,7 +263,7 @@ struct MemberwiseTests {
       Fallback(type: MemberEmpty.self, reason: "no stored properties"),
       Fallback(type: MemberHollow.self, reason: "kind is a Kind, which has no memberwise form"),
       Fallback(type: MemberHollowPart.self, reason: "empty is a nested type, and "),
-      Fallback(type: MemberTwoKeys.self, reason: "does more than ask for each key once"),
+      Fallback(type: MemberTwoKeys.self, reason: "does more than decode each key once"),
     ])
   func fallback(_ row: Fallback) {
     let reason = MemberwisePlan.plan(for: row.type).reasonForFallback

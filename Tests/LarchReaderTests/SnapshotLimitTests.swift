@@ -153,7 +153,7 @@ struct SnapshotLimitTests {
       #expect(larchError { try store.add([2]) }?.code == .ioFailure)
       let error = larchError { try snapshot.count(Note.all) }
       #expect(error?.code == .snapshotEnded)
-      #expect(error?.message.contains("failure of the disk") == true)
+      #expect(error?.message.contains("disk failure") == true)
       try store.add([3])
       #expect(try store.snapshot().count(Note.all) == 2)
     }

@@ -45,12 +45,12 @@ struct ArgumentTests {
       (["a", "--flg"], "there is no option “--flg”; did you mean --flag?"),
       (
         ["a", "--unheard-of"],
-        "there is no option “--unheard-of”; if it is no option, put -- before it"
+        "there is no option “--unheard-of”; if it is not an option, put -- before it"
       ),
       (["a", "-n", "0"], "the value of --number must be a whole number, not “0”"),
       (["a", "-n", "five"], "the value of --number must be a whole number, not “five”"),
       (["a", "--number"], "--number needs a value"),
-      (["a", "-n", "1", "-n", "2"], "--number is given twice"),
+      (["a", "-n", "1", "-n", "2"], "--number is repeated"),
       (["a", "--flag=1"], "--flag takes no value"),
       ([], "FIRST is missing: the first"),
     ])
@@ -71,7 +71,7 @@ struct ArgumentTests {
     "A wrong call is told in one line, with what was meant",
     arguments: [
       (["dmup"], "larch: there is no command “dmup”; did you mean dump?; see `larch --help`"),
-      (["--dump"], "larch: there is no option “--dump” in front of a command; see `larch --help`"),
+      (["--dump"], "larch: there is no option “--dump” before a command; see `larch --help`"),
       ([], "larch: a command is missing; `larch --help` lists them"),
       (
         ["completion", "tcsh"],

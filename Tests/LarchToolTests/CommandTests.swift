@@ -208,7 +208,7 @@ struct CommandTests {
       try run("dump", target, "--entries").output
         == run("dump", fixture.path, "--entries").output)
     let again = try run("backup", fixture.path, target)
-    #expect(again.code == 2 && again.errors.contains("take its place with --replace"))
+    #expect(again.code == 2 && again.errors.contains("replace the file with --replace"))
     let replaced = try run("backup", fixture.path, target, "--replace", "--json")
     #expect(replaced.code == 0)
     let size = try FileManager.default.attributesOfItem(atPath: target)[.size] as? Int
@@ -249,7 +249,7 @@ struct CommandTests {
     #expect(damaged.output.contains("`larch rebuild`"))
     let text = try run("rebuild", fixture.path)
     #expect(text.code == 0 && text.errors.isEmpty)
-    #expect(text.output.contains("left as it is: Tower.nameLength"))
+    #expect(text.output.contains("not rebuilt: Tower.nameLength"))
     #expect(try run("verify", fixture.path).code == 0)
     #expect(try run("dump", fixture.path, "--entries").output == before)
     let typed = try Fixture.open(fixture.path)

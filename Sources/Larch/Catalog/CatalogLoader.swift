@@ -199,7 +199,7 @@ package struct CatalogLoader {
     let storage = CatalogStorage(entries: entries, shapes: shapes)
     guard let format = try storage.value(.format, in: transaction) else {
       throw LarchError(
-        .corrupted, "The store does not say which format it is in; restore a backup, or salvage it."
+        .corrupted, "The store does not record its format version; restore a backup, or salvage it."
       ) { $0.path = environment.path }
     }
     _ = try format.withUnsafeBytes { try StoredFormat(decoding: $0) }
@@ -314,7 +314,9 @@ package struct CatalogLoader {
     guard
       let database = try LMDBDatabase.open(name, flags.union(.create), in: transaction)
     else {
-      throw LarchError(.storage, "LMDB could not make a database; this is a fault of Larch.") {
+      throw LarchError(
+        .storage, "LMDB could not create a database; please report this bug in Larch."
+      ) {
         $0.detail = name
       }
     }

@@ -48,7 +48,7 @@ struct CollectionRenames {
     guard filled.count + (isFree ? 0 : 1) <= 1 else {
       throw LarchError(
         .schemaMismatch,
-        "The file has records under the name of a type and under an older name of it; move those of one to the other in a migration, or take the older name out."
+        "The file has records under the current name of a type and under an older name; move them all to one of the names in a migration, or remove the older name."
       ) {
         $0.collection = schema.name
         $0.detail = filled.map(\.name).joined(separator: ", ")

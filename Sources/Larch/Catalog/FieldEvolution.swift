@@ -133,17 +133,17 @@ extension LarchError {
     case .kind:
       self.init(
         .schemaMismatch,
-        "Stored records have a field of another type than the record type declares, which it would lose or misread; keep the type, give the property another coding key, or write a migration.",
+        "The type of a field differs from the stored one, so values would be lost or misread; keep the type, give the property another coding key, or write a migration.",
         fill)
     case .required:
       self.init(
         .schemaMismatch,
-        "Stored records may have nil in a field that the record type requires; declare a `Default` for it, make it optional, or write a migration.",
+        "Stored records may have nil in a field that must have a value; declare a `Default` for it, make it optional, or write a migration.",
         fill)
     case .missing:
       self.init(
         .schemaMismatch,
-        "Stored records lack a field that the record type requires; declare a `Default` for it, make it optional, or write a migration.",
+        "Stored records do not have a field that the type requires; declare a `Default` for it, make it optional, or write a migration.",
         fill)
     }
   }

@@ -16,7 +16,7 @@ struct SchemaDiff {
     guard stored.idKind == declared.idKind else {
       throw LarchError(
         .schemaMismatch,
-        "The ids in the file are of another kind than the type declares; keep the type of `id`, or give the type another `collectionName`."
+        "The declared type of `id` differs from the kind of the stored ids; keep the type of `id`, or give the record type another `collectionName`."
       ) {
         $0.collection = declared.name
         $0.detail = "stored \(stored.idKind), declared \(declared.idKind)"
@@ -58,7 +58,7 @@ extension SchemaDiff {
       if let old, old.kind != new.kind {
         throw LarchError(
           .schemaMismatch,
-          "The file has lists under the name of a declared reference, or the other way round; give the type another `collectionName`, or the property another coding key."
+          "The file has a many-to-many association under the name of a declared reference, or a reference under the name of a many-to-many; give the type another `collectionName`, or the property another coding key."
         ) {
           $0.collection = schema.first.collection
           $0.field = schema.key

@@ -121,7 +121,7 @@ package final class TransactionContext {
   static var reentered: LarchError {
     LarchError(
       .nestedWrite,
-      "The coding or a computed property of a record, or the closure of a filter, used the transaction that was calling it; it may only use the record itself."
+      "A filter closure, a computed property or the Codable code of a record used the transaction that called it; use only the record there."
     )
   }
 
@@ -220,7 +220,7 @@ package enum RecordEnvelope {
   ) -> LarchError {
     LarchError(
       .corrupted,
-      "An index names a record that is not there; call `rebuild()` to make the indexes anew."
+      "An index entry refers to a record that does not exist; call `rebuild()` to build the indexes again."
     ) {
       $0.collection = collection.name
       $0.index = index
@@ -233,7 +233,7 @@ package enum RecordEnvelope {
   ) -> LarchError {
     LarchError(
       .checksumMismatch,
-      "A record is not what was written: the file is damaged. Restore a backup, or copy what still reads with `Store.salvage`."
+      "The checksum of a record is wrong: the file is damaged. Restore a backup, or copy the readable records with `Store.salvage`."
     ) {
       $0.collection = collection.name
       $0.id = collection.idKind.text(of: id)

@@ -61,7 +61,7 @@ final class ElementDecoder<R: Record> {
     if refusesUnknownKeys, let first = findings.unknownKeys.first {
       throw LarchError(
         .unknownKey,
-        "An element has a key that the type does not know; take it out, or let the import report such keys."
+        "An element has a key that the type does not have; remove the key, or let the import report unknown keys."
       ) {
         $0.collection = R.collectionName
         $0.field = first
@@ -127,7 +127,7 @@ final class ElementDecoder<R: Record> {
   ) -> LarchError {
     LarchError(
       .elementMismatch,
-      "An element is not a record of the type: a field is missing, or holds what it cannot.",
+      "An element is not a valid record of the type: a field is missing, or its value has the wrong type.",
       underlying: error
     ) {
       $0.collection = R.collectionName

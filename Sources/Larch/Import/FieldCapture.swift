@@ -11,7 +11,7 @@ final class FieldCapture: Encoder {
     if capture.isUnclear {
       throw LarchError(
         .unsuitableMatch,
-        "The type writes its fields by itself in a way that elements cannot be merged into; replace records instead."
+        "The type encodes its fields with code of its own, so elements cannot be merged into its records; replace the records instead."
       ) { $0.collection = R.collectionName }
     }
     return capture.fields

@@ -69,7 +69,7 @@ extension ImportOptions {
         guard let text = try? container.decode(String.self) else { throw error }
         if let date = date(iso8601: text) { return date }
         throw DecodingError.dataCorruptedError(
-          in: container, debugDescription: "The text is no date of ISO 8601.")
+          in: container, debugDescription: "The text is not an ISO 8601 date.")
       }
     }
     return decoder

@@ -70,14 +70,14 @@ package final class JSONElementScanner {
           place += 1
           state = .tail
         case nil: return truncated()
-        case _: return broken("A comma or the end of the array was expected here.")
+        case _: return broken("Expected a comma or the end of the array.")
         }
       case .tail:
         guard try skipSpace() != nil else {
           state = .ended
           return nil
         }
-        return broken("Something stands behind the end of the array; one array is a text.")
+        return broken("There is text after the end of the array; a file has one array.")
       case .ended: return nil
       }
     }
@@ -98,7 +98,7 @@ package final class JSONElementScanner {
     }
     guard let first else { return truncated() }
     guard first == UInt8(ascii: "[") else {
-      return broken("The text is no array; give the format if it is one element a line.")
+      return broken("The text is not an array; give the format if each line is one element.")
     }
     place += 1
     state = .afterOpen
@@ -148,12 +148,12 @@ package final class JSONElementScanner {
         place += 1
         return nil
       }
-      let problem = missing("A comma stands before the end of the array; remove it.")
+      let problem = missing("There is a comma before the end of the array; remove it.")
       place += 1
       return problem
     case UInt8(ascii: ","):
       state = .afterComma
-      let problem = missing("A comma stands where an element was expected; remove it.")
+      let problem = missing("There is a comma instead of an element; remove it.")
       place += 1
       return problem
     default: break
@@ -168,14 +168,14 @@ package final class JSONElementScanner {
       state = .afterElement
     case .cut: return truncated(found)
     case .crossed:
-      return broken("A bracket closes another one than the last that was opened.", found)
+      return broken("A closing bracket does not match the opening bracket.", found)
     }
     if value == .tooLarge || found.count > sizeLimit { return tooLarge(found) }
     if value == .tooDeep {
       return ScannedElement(
         place: found, bytes: UnsafeRawBufferPointer(start: nil, count: 0),
         problem: LarchError(
-          .invalidJSON, "The brackets of an element lie more than 512 deep; make it flatter."))
+          .invalidJSON, "An element is nested more than 512 levels deep; make it flatter."))
     }
     return ScannedElement(
       place: found, bytes: UnsafeRawBufferPointer(rebasing: buffer[kept..<place]), problem: nil)
@@ -314,7 +314,7 @@ package final class JSONElementScanner {
   }
 
   private func truncated(_ found: ElementPlace? = nil) -> ScannedElement {
-    broken("The text ends in the middle; a part of it is missing.", found)
+    broken("The text is cut off; its last part is missing.", found)
   }
 
   private func missing(_ message: StaticString, _ found: ElementPlace? = nil) -> ScannedElement {

@@ -108,10 +108,10 @@ final class ByteFile: ByteSource {
       return LarchError(
         .accessDenied, "The process may not use the file; change its permissions.", fill)
     case ENOSPC, EDQUOT:
-      return LarchError(.diskFull, "There is no room left on the disk; free some and retry.", fill)
+      return LarchError(.diskFull, "The disk is full; free some space, then retry.", fill)
     case EINVAL, EISDIR, ELOOP, ENXIO, ENAMETOOLONG:
       return LarchError(
-        .unsuitableFile, "The path is not that of a plain file; name one.", fill)
+        .unsuitableFile, "The path is not a plain file; choose another one.", fill)
     default:
       return LarchError(.ioFailure, "The file cannot be read or written; see the detail.", fill)
     }

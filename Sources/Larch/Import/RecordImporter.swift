@@ -88,7 +88,7 @@ final class RecordImporter<R: Record> {
   private func stopped(_ failure: ImportFailure) -> LarchError {
     LarchError(
       .importStopped,
-      "An element cannot go in, so nothing of the import did; the cause says which one and why.",
+      "An element cannot be imported, so nothing was; the cause says which element and why.",
       underlying: failure
     ) {
       $0.collection = R.collectionName

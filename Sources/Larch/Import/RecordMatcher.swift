@@ -45,7 +45,7 @@ struct RecordMatcher<R: Record> {
         if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
         throw LarchError(
           .unsuitableMatch,
-          "Records are matched by a field that no two have the same value of; declare `Unique` for it alone, or match by another."
+          "Records can be matched only by a unique field; declare `Unique` for this field alone, or match by another one."
         ) {
           $0.collection = collection.stored.name
           $0.field = path?.joined(separator: ".")
@@ -56,7 +56,7 @@ struct RecordMatcher<R: Record> {
         guard let path else {
           throw LarchError(
             .unsuitableMatch,
-            "An element is matched by a stored property before it is merged; name one."
+            "Elements can be matched only by a stored property; name one."
           ) { $0.collection = R.collectionName }
         }
         guard let value = try decoder.value(Value.self, at: path, of: bytes) else { return nil }

@@ -27,12 +27,12 @@ package struct ReplacementFile: ~Copyable {
     try StoreLocation.refuseSideFile(place)
     if isThere, !replacing {
       throw LarchError(
-        .fileExists, "There is a file at the path already; choose another path, or replace it."
+        .fileExists, "A file exists at the path; choose another path, or replace the file."
       ) { $0.path = path }
     }
     if isThere, FileCheck.looksLikeStore(path: place) {
       throw LarchError(
-        .unsuitableFile, "There is a store at the path; choose another path, or remove the store."
+        .unsuitableFile, "A store exists at the path; choose another path, or remove the store."
       ) { $0.path = path }
     }
     let slash = place.lastIndex(of: "/")

@@ -55,7 +55,7 @@ struct FieldProof: ~Copyable {
   private func mismatch(_ number: Int, _ collection: CollectionHandle) -> LarchError {
     LarchError(
       .fieldMismatch,
-      "The type encodes an indexed property as something else than the property holds; give the index a `name:`, so that it is taken from the decoded record."
+      "The encoded value of an indexed property differs from the property; give the index a `name:`, so that its keys come from the decoded record."
     ) {
       $0.collection = collection.stored.name
       $0.index = collection.indexes[number].stored.name

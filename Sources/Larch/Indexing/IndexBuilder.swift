@@ -269,7 +269,7 @@ package struct IndexBuilder {
     else {
       throw LarchError(
         .schemaChanged,
-        "Another program removed the index while it was built; open the store again."
+        "Another program removed the index while it was being built; open the store again."
       ) { $0.index = index.stored.name }
     }
     return (entry, place)

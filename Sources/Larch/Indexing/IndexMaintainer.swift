@@ -97,7 +97,7 @@ package final class IndexMaintainer {
       guard index.schema.fields.contains(where: { changed.contains($0.identity) }) else { continue }
       throw LarchError(
         .decodingFailed,
-        "The record cannot be decoded, and an index whose entries only the decoded record tells has the reference in it that has to be removed; delete the record by its id first, or save another in its place."
+        "The record cannot be decoded, so a reference in it cannot be removed: an index needs the decoded record for its keys. Delete the record by its id first, or save another one under its id."
       ) {
         $0.collection = collection.stored.name
         $0.index = index.stored.name

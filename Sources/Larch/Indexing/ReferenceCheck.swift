@@ -72,7 +72,7 @@ package final class ReferenceCheck {
     where !key.withUnsafeBytes({ new.contains(index: reference.number, key: $0) }) {
       throw LarchError(
         .fieldMismatch,
-        "The type of an id has an `indexValue` that is not the value it is stored under; leave `indexValue` to the raw value."
+        "The `indexValue` of an id type differs from the stored value of the id; use the default `indexValue`, which is that of the raw value."
       ) {
         $0.collection = collection.stored.name
         $0.field = reference.key
@@ -88,7 +88,7 @@ package final class ReferenceCheck {
     if reference.targetStored.idKind == .assigned, ReferenceCheck.isUnassigned(target) {
       throw LarchError(
         .unsavedReference,
-        "The record refers to one that was never saved, so it has no id yet; save that one first."
+        "The record refers to a record that was never saved and has no id yet; save that one first."
       ) {
         $0.collection = collection.stored.name
         $0.field = reference.key
@@ -192,7 +192,7 @@ package final class ReferenceCheck {
         else { return }
         throw LarchError(
           .danglingReference,
-          "A record was added to a list, but was not there at the end of the transaction; save it too."
+          "A record was added to a list, but does not exist at the end of the transaction; save it too."
         ) {
           $0.collection = item.collection.stored.name
           $0.field = item.association
@@ -209,7 +209,7 @@ package final class ReferenceCheck {
   ) -> LarchError {
     LarchError(
       .danglingReference,
-      "A record refers to one that was not there at the end of the transaction; save that one too, or set the property to nil."
+      "A record refers to a record that does not exist at the end of the transaction; save that one too, or set the property to nil."
     ) {
       $0.collection = collection.stored.name
       $0.field = reference.key

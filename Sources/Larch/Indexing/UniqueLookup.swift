@@ -69,7 +69,7 @@ struct UniqueLookup {
   private func untold(_ error: LarchError, _ id: UnsafeRawBufferPointer) -> LarchError {
     LarchError(
       .decodingFailed,
-      "A record that cannot be decoded may have this value in a unique index, which is not complete for that reason; delete that record by its id, or save another in its place."
+      "A unique index is incomplete, because a record cannot be decoded; that record may have this value. Delete it by its id, or save another one under its id."
     ) {
       $0 = error.context
       $0.collection = collection.stored.name

@@ -70,7 +70,7 @@ struct UniquenessCheck {
   ) -> LarchError {
     LarchError(
       .uniqueConflict,
-      "Two stored records have the same value in an index that is declared unique; open the store without the declaration and change one of them."
+      "Two stored records have the same value in a unique index; open the store without `Unique`, and change one of them."
     ) {
       $0.collection = collection.stored.name
       $0.index = index.stored.name

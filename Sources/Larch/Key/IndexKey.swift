@@ -52,7 +52,7 @@ extension IndexKey {
     // A declaration of the program, met when a store is opened for it; no data comes here.
     precondition(
       IndexValue.self != Self.self,
-      "\(Self.self).indexValue must be of another type than \(Self.self): a standard type, or one that leads to it."
+      "\(Self.self).indexValue must not be of type \(Self.self) itself: use a standard type, or a type whose own indexValue is one."
     )
     return IndexValue._keyForm
   }

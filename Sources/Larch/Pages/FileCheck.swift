@@ -45,7 +45,7 @@ package enum FileCheck {
       }
     }
     throw LarchError(
-      .storage, "The file changes faster than it can be checked; verify a copy of it."
+      .storage, "The file changes too fast to be checked; verify a copy of it."
     ) { $0.path = path }
   }
 
@@ -84,7 +84,7 @@ package enum FileCheck {
     let path = file.path
     if file.length == 0 {
       throw LarchError(
-        .notAStore, "The file is empty; delete it to make a new store, or restore a backup."
+        .notAStore, "The file is empty; delete it to create a new store, or restore a backup."
       ) { $0.path = path }
     }
     guard let (first, second) = try MetaPage.readPair(file) else { throw notAStore(path) }
@@ -95,7 +95,7 @@ package enum FileCheck {
       if first.magic == PageLayout.magic.byteSwapped {
         throw LarchError(
           .notAStore,
-          "The file was written on a machine of the other byte order; export it there and import it."
+          "The file was written on a machine with the other byte order; export it there, then import it here."
         ) { $0.path = path }
       }
       throw notAStore(path)
@@ -121,7 +121,7 @@ package enum FileCheck {
     // changes of a number, which would bring back an older state of the store.
     let isFresh = newest.transaction == 0 && other.transaction == 0
     if !isFresh, newest.transaction != other.transaction &+ 1 {
-      throw corrupted(path, PageFault(1, "the transaction numbers do not follow each other"))
+      throw corrupted(path, PageFault(1, "the transaction numbers are not consecutive"))
     }
     // Nobody follows the roots of the other page, and they may lead behind its last page: when the
     // write of a header fails, LMDB puts the number and the last page back that were there before,
@@ -167,7 +167,9 @@ package enum FileCheck {
   }
 
   private static func corrupted(_ path: String, _ fault: PageFault) -> LarchError {
-    LarchError(.corrupted, "The file is damaged; restore a backup, or salvage what still reads.") {
+    LarchError(
+      .corrupted, "The file is damaged; restore a backup, or salvage the readable records."
+    ) {
       $0.path = path
       $0.page = fault.page
       $0.detail = fault.reason.description

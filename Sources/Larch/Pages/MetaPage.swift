@@ -59,7 +59,7 @@ struct MetaPage: Equatable {
     for tree in [freeList, main] {
       if tree.depth > PageLayout.maximumDepth { return "a tree is too deep" }
       if (tree.root == PageLayout.noPage) != (tree.depth == 0) {
-        return "a tree's root and depth disagree"
+        return "the root and depth of a tree contradict each other"
       }
       if tree.root < 2 { return "the root of a tree is not in the file" }
     }

@@ -39,7 +39,7 @@ extension PageTree {
         try count(node.child, level: level &+ 1, into: &counts)
       } else if node.flags == PageLayout.duplicateData | PageLayout.subData {
         guard node.valueSize == PageLayout.databaseRecordSize else {
-          throw PageFault(number, "the record of a tree of duplicates has a wrong size")
+          throw PageFault(number, "the header of a tree of duplicates has a wrong size")
         }
         counts.pages &+= DatabaseRecord(node.value).pages
       }

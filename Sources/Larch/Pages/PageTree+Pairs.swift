@@ -56,12 +56,12 @@ extension PageTree {
       try giveInner(node, number, onDamage, body)
     case PageLayout.duplicateData | PageLayout.subData:
       guard size == PageLayout.databaseRecordSize else {
-        return onDamage(number, "the record of a tree of duplicates has a wrong size")
+        return onDamage(number, "the header of a tree of duplicates has a wrong size")
       }
       let record = DatabaseRecord(node.value)
       try descendPairs(
         record.root, level: level + 1, key: [UInt8](node.key), onDamage, body)
-    default: onDamage(number, "a node is of a wrong kind")
+    default: onDamage(number, "a node has a wrong kind")
     }
   }
 
@@ -81,7 +81,7 @@ extension PageTree {
       return try giveFixed(page, size: size, node.key, number, onDamage, body)
     }
     guard page.flags == PageLayout.innerLeaf else {
-      return onDamage(number, "a page of duplicates is of a wrong kind")
+      return onDamage(number, "a page of duplicates has a wrong kind")
     }
     for index in 0..<page.count {
       let offset = page.offset(index)

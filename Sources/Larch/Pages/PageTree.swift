@@ -118,7 +118,7 @@ final class PageTree {
     try? forEachNode(from: state.main.root, onDamage: onDamage) { node, page in
       guard node.flags == PageLayout.subData else { return }
       guard node.valueSize == PageLayout.databaseRecordSize else {
-        return onDamage(page, "the record of a database has a wrong size")
+        return onDamage(page, "the header of a database has a wrong size")
       }
       found.append(
         Named(

@@ -21,7 +21,7 @@ extension PageWalk {
     let count = try checkBounds(page, size: pageSize, number)
     // LMDB stops the process over a branch page with one child, except in the free list.
     guard count >= 2 || kind == .freeList else {
-      throw PageFault(number, "a branch page has one child")
+      throw PageFault(number, "a branch page has only one child")
     }
     let upper = page.upper
     var previous = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -34,7 +34,7 @@ extension PageWalk {
       let keySize = node.keySize
       let end = offset &+ ((PageLayout.nodeHeaderSize &+ keySize &+ 1) & ~1)
       guard keySize <= PageLayout.maximumKeySize, end <= pageSize else {
-        throw PageFault(number, "a node is larger than its page lets it be")
+        throw PageFault(number, "a node is too large for its page")
       }
       guard pageTiles.add(offset, end) else { throw PageFault(number, "nodes overlap") }
       // The first child has no lower bound of its own; LMDB never looks at a key there.
@@ -73,7 +73,7 @@ extension PageWalk {
       let nodeSize = PageLayout.nodeHeaderSize &+ keySize &+ valueSize
       let end = offset &+ ((nodeSize &+ 1) & ~1)
       guard nodeSize <= maximumNodeSize, end <= pageSize else {
-        throw PageFault(number, "a node is larger than its page lets it be")
+        throw PageFault(number, "a node is too large for its page")
       }
       guard pageTiles.add(offset, end) else { throw PageFault(number, "nodes overlap") }
       try checkKeySize(keySize, kind, number)
@@ -83,7 +83,7 @@ extension PageWalk {
           throw PageFault(number, "the keys of a page are not in order")
         }
       } else if let above, isOrdered(key, above, kind) {
-        throw PageFault(number, "a key is below the bound of its page")
+        throw PageFault(number, "a key is less than the lower bound of its page")
       }
       previous = key
       if flags == 0, kind == .plain {
@@ -94,7 +94,7 @@ extension PageWalk {
       }
     }
     if let below, !isOrdered(previous, below, kind) {
-      throw PageFault(number, "a key is above the bound of its page")
+      throw PageFault(number, "a key is greater than the upper bound of its page")
     }
     guard pageTiles.isFilled(from: upper, to: pageSize) else {
       throw PageFault(number, "nodes overlap or leave gaps")
@@ -141,7 +141,7 @@ extension PageWalk {
       if flags & ~PageLayout.bigData == 0 { return 1 }
       guard flags == PageLayout.subData else { break }
       guard node.valueSize == PageLayout.databaseRecordSize else {
-        throw PageFault(number, "the record of a database has a wrong size")
+        throw PageFault(number, "the header of a database has a wrong size")
       }
       return 1
     case .plain:
@@ -158,7 +158,7 @@ extension PageWalk {
         return try checkInner(node, isFixed: isFixed, number)
       case PageLayout.duplicateData | PageLayout.subData:
         guard node.valueSize == PageLayout.databaseRecordSize else {
-          throw PageFault(number, "the record of a tree of duplicates has a wrong size")
+          throw PageFault(number, "the header of a tree of duplicates has a wrong size")
         }
         return 0
       default: break
@@ -246,10 +246,10 @@ extension PageWalk {
       }
     }
     if let above, PageLayout.order(value(0), above) < 0 {
-      throw PageFault(number, "a value is below the bound of its page")
+      throw PageFault(number, "a value is less than the lower bound of its page")
     }
     if let below, PageLayout.order(value(count &- 1), below) >= 0 {
-      throw PageFault(number, "a value is above the bound of its page")
+      throw PageFault(number, "a value is greater than the upper bound of its page")
     }
   }
 }

@@ -144,7 +144,7 @@ final class PageWalk {
     try walkPage(tree.root, levels: tree.depth, above: nil, below: nil, kind, &totals)
     guard totals.branch == tree.branchPages, totals.leaf == tree.leafPages,
       totals.overflow == tree.overflowPages, totals.entries == tree.entries
-    else { throw PageFault(page, "the counters of a tree are not what the tree holds") }
+    else { throw PageFault(page, "the counters of a tree do not match its pages") }
     return totals.entries
   }
 
@@ -169,7 +169,7 @@ final class PageWalk {
     guard page.number == number else { throw PageFault(number, "a page has a wrong number") }
     if levels > 1 {
       guard page.flags == PageLayout.branch else {
-        throw PageFault(number, "a branch page was expected")
+        throw PageFault(number, "expected a branch page")
       }
       totals.branch &+= 1
       let count = try checkBranch(page, number, kind)
@@ -186,14 +186,14 @@ final class PageWalk {
     totals.leaf &+= 1
     if case .values(let size) = kind, size > 0 {
       guard page.flags == PageLayout.fixedLeaf else {
-        throw PageFault(number, "a leaf page of equally long values was expected")
+        throw PageFault(number, "expected a leaf page of values of equal length")
       }
       try checkFixed(page, size: pageSize, valueSize: size, above: above, below: below, number)
       totals.entries &+= UInt64(page.count)
       return
     }
     guard page.flags == PageLayout.leaf else {
-      throw PageFault(number, "a leaf page was expected")
+      throw PageFault(number, "expected a leaf page")
     }
     let needsSecondPass = try checkLeaf(
       page, number, above: above, below: below, kind, &totals)
@@ -256,7 +256,7 @@ final class PageWalk {
   /// if that is shorter.
   func checkFixedSize(_ size: Int, _ page: UInt64) throws(PageFault) {
     guard size == fixedSize ?? size else {
-      throw PageFault(page, "values that must be equally long are not")
+      throw PageFault(page, "values differ in length where they must not")
     }
     fixedSize = size
   }
@@ -280,7 +280,7 @@ final class PageWalk {
     }
     guard header.0 == first else { throw PageFault(first, "a page has a wrong number") }
     guard flags == PageLayout.overflow else {
-      throw PageFault(first, "an overflow page was expected")
+      throw PageFault(first, "expected an overflow page")
     }
     // A value that was replaced by a shorter one keeps its run.
     let needed = PageLayout.overflowPages(valueSize: node.valueSize, pageSize: pageSize)

@@ -69,7 +69,7 @@ struct Planner {
   private static func check(_ query: QueryDescription) throws {
     guard query.offset >= 0, query.limit.map({ $0 >= 0 }) ?? true else {
       throw LarchError(
-        .invalidQuery, "A limit or an offset is negative; give 0 or more.")
+        .invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
     for term in query.order { if let error = term.field.error { throw error } }
   }

@@ -128,7 +128,7 @@ final class DeletionPlanner {
     }
     throw LarchError(
       .unknownCollection,
-      "A record cannot be deleted, because a rule acts on records of a type that the store is not open for; open the store with that type too."
+      "A record cannot be deleted, because a delete rule concerns a type that the store was not opened with; open the store with that type too."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)
@@ -170,7 +170,7 @@ final class DeletionPlanner {
     if let hooks, hooks.denial != nil { return }
     let denial = LarchError(
       .deleteDenied,
-      "A record cannot be deleted while another stays that it is associated with; delete or change that one first."
+      "A record cannot be deleted, because another record refers to it; delete or change that one first."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)

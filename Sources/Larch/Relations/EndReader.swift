@@ -43,7 +43,7 @@ final class EndReader {
       else {
         throw LarchError(
           .unknownAssociation,
-          "The index of the references is not complete, so nobody can tell which records the rule is about; wait for the opening that builds it, call `rebuild()`, which names records that keep it from being complete, or call `buildIndexes(of:)` in the migration."
+          "The delete rule needs the index of the references, which is incomplete; wait until the opening has built it, or call `rebuild()`, which names the records that it misses, or `buildIndexes(of:)` in a migration."
         ) {
           $0.collection = holder.stored.name
           $0.field = association.stored.key

@@ -55,7 +55,7 @@ struct StoredReader {
 
   private var damaged: LarchError {
     LarchError(
-      .corrupted, "A description stored in the file is damaged; restore a backup, or salvage it.")
+      .corrupted, "A stored description is damaged; restore a backup, or salvage the file.")
   }
 
   mutating func take(_ count: Int) throws -> UnsafeRawBufferPointer {

@@ -76,7 +76,7 @@ public struct LarchError: Error, Sendable {
   /// The error of a record that breaks rules of its schema.
   package init(invalid errors: [ValidationError], collection: String, id: String?) {
     code = .invalid
-    message = "The record breaks rules of its schema; `validationErrors` names them all."
+    message = "The record breaks rules of its schema; `validationErrors` lists them all."
     underlying = nil
     validationErrors = errors
     context = Context()

@@ -10,7 +10,7 @@ extension LogMessage.Event {
   public static let indexBuilt = Self(rawValue: "index_built")
   /// An index could not be finished, since records cannot be decoded.
   public static let indexUnfinished = Self(rawValue: "index_unfinished")
-  /// A migration was run.
+  /// A migration has run.
   public static let migrated = Self(rawValue: "migrated")
 
   // Writers

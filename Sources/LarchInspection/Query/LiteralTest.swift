@@ -58,7 +58,7 @@ struct LiteralTest: Sendable {
       guard primitive == .string else {
         throw QueryTextError(
           column,
-          "\(QueryTextError.shown(field)) is \(primitive.nameInErrors): only texts are asked so")
+          "\(QueryTextError.shown(field)) is \(primitive.nameInErrors): only text has this test")
       }
       return .text(test)
     }

@@ -71,7 +71,7 @@ struct QueryBinder {
       guard field.isList else {
         throw QueryTextError(
           test.column,
-          "\(QueryTextError.shown(test.field.text)) is no list: only lists have elements"
+          "\(QueryTextError.shown(test.field.text)) is not a list: only lists have elements"
         )
       }
       return try make(.equal(literal), field, test, [literal])
@@ -104,7 +104,7 @@ struct QueryBinder {
     default:
       throw QueryTextError(
         test.column,
-        "\(QueryTextError.shown(test.field.text)) is no bool: expected a comparison behind it")
+        "\(QueryTextError.shown(test.field.text)) is not a bool: expected a comparison after it")
     }
   }
 
@@ -132,7 +132,7 @@ struct QueryBinder {
     case .less, .lessOrEqual, .greater, .greaterOrEqual:
       guard literal.value != .null else {
         throw QueryTextError(
-          literal.column, "nil is neither less nor greater than anything; expected a constant")
+          literal.column, "nil has no order; expected a constant")
       }
       let isIncluded = comparison == .lessOrEqual || comparison == .greaterOrEqual
       let isUpper = comparison == .less || comparison == .lessOrEqual
@@ -208,7 +208,7 @@ struct QueryBinder {
     else {
       throw QueryTextError(
         name.column,
-        "\(QueryTextError.shown(test.field.text)) and \(QueryTextError.shown(name.text)) are not of one kind: expected such a field, or a constant; texts are in quotes"
+        "\(QueryTextError.shown(test.field.text)) and \(QueryTextError.shown(name.text)) have different kinds: expected a field of the same kind, or a constant; text needs quotes"
       )
     }
     func pair(
@@ -232,12 +232,12 @@ struct QueryBinder {
     else {
       throw QueryTextError(
         term.field.column,
-        "\(QueryTextError.shown(term.field.text)) has no values that can be put in order")
+        "\(QueryTextError.shown(term.field.text)) cannot be used for sorting")
     }
     if term.ignoresCase, reference.form.unwrapped != .primitive(.string) {
       throw QueryTextError(
         term.field.column,
-        "\(QueryTextError.shown(term.field.text)) is no text: only texts have case")
+        "\(QueryTextError.shown(term.field.text)) is not text: only text has case")
     }
     return OrderTerm(
       field: reference, descends: term.descends, ignoresCase: term.ignoresCase)

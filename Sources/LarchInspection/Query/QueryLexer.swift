@@ -31,7 +31,7 @@ struct QueryLexer {
   static func tokens(of text: String) throws(QueryTextError) -> [Place] {
     guard text.utf8.count <= lengthLimit else {
       throw QueryTextError(
-        1, "a query has \(lengthLimit) bytes at most, this one \(text.utf8.count)")
+        1, "a query can have at most \(lengthLimit) bytes, this one has \(text.utf8.count)")
     }
     var lexer = QueryLexer(Array(text))
     var places: [Place] = []
@@ -72,7 +72,7 @@ struct QueryLexer {
         if word().lowercased() == "inf" { return .literal(.number("-inf")) }
         next = start
       }
-      throw QueryTextError(next + 1, "expected a number behind \"-\"")
+      throw QueryTextError(next + 1, "expected a number after \"-\"")
     case "(", ")", ",", ".":
       next += 1
       return .sign(String(first))
@@ -224,7 +224,7 @@ struct QueryLexer {
     _ = word()
     throw QueryTextError(
       start + 1,
-      "\(QueryTextError.shown(String(text[start..<next]))) is no number; put texts in quotes, and names that are no words in backquotes"
+      "\(QueryTextError.shown(String(text[start..<next]))) is not a number; put text in quotes, and unusual names in backquotes"
     )
   }
 
@@ -236,7 +236,8 @@ struct QueryLexer {
     guard let seconds = DateText.seconds(source) else {
       throw QueryTextError(
         start + 1,
-        "\(QueryTextError.shown(source)) is no date; expected 2024-05-01 or 2024-05-01T10:00:00Z")
+        "\(QueryTextError.shown(source)) is not a date; expected 2024-05-01 or 2024-05-01T10:00:00Z"
+      )
     }
     return seconds
   }

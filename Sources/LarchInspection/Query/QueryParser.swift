@@ -70,7 +70,7 @@ struct QueryParser {
       let clause = word.lowercased()
       guard clause == "limit" || clause == "offset" else { break }
       guard seen.insert(clause).inserted else {
-        throw QueryTextError(here.column, "the \(clause) is given twice")
+        throw QueryTextError(here.column, "the \(clause) is repeated")
       }
       advance()
       let number = try wholeNumber()
@@ -136,7 +136,7 @@ struct QueryParser {
     defer { depth -= 1 }
     guard depth <= QueryParser.depthLimit else {
       throw QueryTextError(
-        column, "conditions may lie \(QueryParser.depthLimit) deep in each other at most")
+        column, "conditions can be nested at most \(QueryParser.depthLimit) levels deep")
     }
     if skip(word: "not") { return .not(try condition()) }
     if skip(sign: "(") {
@@ -146,7 +146,7 @@ struct QueryParser {
     }
     tests += 1
     guard tests <= QueryParser.testLimit else {
-      throw QueryTextError(column, "a query has \(QueryParser.testLimit) tests at most")
+      throw QueryTextError(column, "a query can have at most \(QueryParser.testLimit) tests")
     }
     return try test()
   }
@@ -156,7 +156,7 @@ struct QueryParser {
       advance()
       let place = here
       guard let comparison = comparison(here) else {
-        throw expected("a comparison behind the constant")
+        throw expected("a comparison after the constant")
       }
       advance()
       let field = try name()
@@ -242,7 +242,7 @@ struct QueryParser {
       isNegated
       ? "in, between, like, contains, has, begins with or ends with"
       : "=, !=, <, <=, >, >=, in, between, like, contains, has, begins with, ends with or is nil"
-    throw expected("\(operators) behind \(QueryTextError.shown(field.text))")
+    throw expected("\(operators) after \(QueryTextError.shown(field.text))")
   }
 
   private mutating func compared(
@@ -252,7 +252,7 @@ struct QueryParser {
       advance()
       guard try ignoringCase() else { return .compare(comparison, literal) }
       guard comparison == .equal else {
-        throw QueryTextError(literal.column, "only = and texts can ignore case")
+        throw QueryTextError(literal.column, "only = and text can ignore case")
       }
       return .equalIgnoringCase(literal)
     }
@@ -327,7 +327,7 @@ struct QueryParser {
       case .name(let name): names.append(name)
       case .word(let word) where !(QueryParser.reserved.contains(word.lowercased())):
         names.append(word)
-      default: throw expected(names.isEmpty ? "a field" : "the name of a field behind the dot")
+      default: throw expected(names.isEmpty ? "a field" : "the name of a field after the dot")
       }
       advance()
     } while skip(sign: ".")

@@ -147,8 +147,9 @@ extension StoreInspector {
   ) throws -> Bool {
     let stored = collection.stored
     guard let key = stored.idKind.bytes(ofText: id) else {
-      throw LarchError(.invalidQuery, "The text is no id of the collection; give one of its kind.")
-      {
+      throw LarchError(
+        .invalidQuery, "The text is not an id of the collection; use an id of the expected kind."
+      ) {
         $0.collection = stored.name
         $0.detail = "expected \(stored.idKind.nameInErrors)"
       }
@@ -234,7 +235,7 @@ extension RecordIDKind {
     case .assigned, .integer: "a whole number"
     case .unsigned: "a whole number, 0 or more"
     case .uuid: "a UUID"
-    case .string: "a text of 500 bytes at most"
+    case .string: "a text of at most 500 bytes"
     }
   }
 }

@@ -57,7 +57,9 @@ struct TypelessAccess: RecordAnswers {
   /// The binder makes no closures and no filters about other records.
   private static var unknown: LarchError {
     LarchError(
-      .storage, "A query without types asked for what only a type tells; this is a fault of Larch.")
+      .storage,
+      "A typeless query needs something that only the Swift type knows; please report this bug in Larch."
+    )
   }
 
   // MARK: Values

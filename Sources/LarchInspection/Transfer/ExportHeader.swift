@@ -60,7 +60,7 @@ struct ExportHeader {
     for number in 0..<(try storage.shapeCount(in: transaction)) {
       guard let shape = try storage.shape(UInt16(number + 1), in: transaction) else {
         throw LarchError(
-          .corrupted, "The store lacks a shape of its records; salvage it.")
+          .corrupted, "A shape of the records is missing in the store; salvage the store.")
       }
       shapes.append(usedShapes?.contains(shape.id) ?? true ? shape : nil)
     }

@@ -11,7 +11,8 @@ struct ExportHeaderReader {
 
   mutating func header() throws -> ExportHeader {
     guard let members = line.members, members["format"]?.string == ExportHeader.format else {
-      throw Problem(reason: "The file is no export of a store: its first line does not say so.")
+      throw Problem(
+        reason: "The file is not an export of a store: its first line is not the header of one.")
     }
     guard let version = members["version"]?.integer(Int.self), version > 0 else {
       throw Problem(reason: "The header of the export has no version.")

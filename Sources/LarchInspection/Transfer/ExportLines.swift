@@ -82,14 +82,14 @@ final class ExportLines {
     }
     line = element.place.line
     let node = try ExportLines.node(element)
-    guard !isAtEnd else { throw error("Something stands behind the last line of the export.") }
+    guard !isAtEnd else { throw error("There is text after the last line of the export.") }
     guard case .object(let members) = node, let names = node.members else {
-      throw error("A line of an export is an object, in which no name comes twice.")
+      throw error("Each line of an export must be a JSON object without repeated names.")
     }
     if let name = names["collection"] { return try record(name, names, count: members.count) }
     if let key = names["association"] { return try links(key, names, count: members.count) }
     guard let end = names["end"], members.count == 1 else {
-      throw error("The line is none that an export has.")
+      throw error("The line is not a known kind of line of an export.")
     }
     try check(end)
     isAtEnd = true
@@ -106,13 +106,15 @@ final class ExportLines {
     }
     guard count == 3, let id = members["id"],
       let node = members["record"] ?? members["value"]
-    else { throw error("A line of a record has `collection`, `id` and `record` or `value`.") }
+    else {
+      throw error("A line of a record must have `collection`, `id`, and `record` or `value`.")
+    }
     let bytes = try self.id(id, header.collections[place])
     let isRising = bytes.withUnsafeBytes { bytes in
       lastIDs[place].withUnsafeBytes { $0.precedes(bytes) }
     }
     guard isRising else {
-      throw error("The id is not above that of the line before, or it comes twice.", name.string)
+      throw error("The ids of a collection must increase from line to line.", name.string)
     }
     lastIDs[place] = bytes
     recordCounts[place] += 1
@@ -130,7 +132,7 @@ final class ExportLines {
     let association = header.associations[place]
     guard count == 3, let first = members["first"], let second = members["second"]?.array,
       let firstEnd = places[association.first], let secondEnd = places[association.second]
-    else { throw error("A line of a list has `association`, `first` and `second`.") }
+    else { throw error("A line of a list must have `association`, `first` and `second`.") }
     linkCounts[place] += second.count
     return .links(
       association: place, first: try id(first, header.collections[firstEnd]),
@@ -139,7 +141,7 @@ final class ExportLines {
 
   private func id(_ node: JSONNode, _ collection: ExportHeader.Collection) throws -> [UInt8] {
     guard ExportID.write(node, collection.idKind, to: &idWriter) else {
-      throw error("The id is none that the collection can have.", collection.name)
+      throw error("The id does not have the kind of the collection's ids.", collection.name)
     }
     return [UInt8](idWriter.bytes)
   }
@@ -147,11 +149,11 @@ final class ExportLines {
   private func check(_ end: JSONNode) throws {
     guard let members = end.members, let records = members["records"]?.members,
       let links = members["links"]?.members
-    else { throw error("The last line of the export does not count the others.") }
+    else { throw error("The last line of the export has no counts of the other lines.") }
     for (place, collection) in header.collections.enumerated()
     where records[collection.name]?.integer(Int.self) != recordCounts[place] {
       throw error(
-        "The export has not as many records as its last line says; a part is missing.",
+        "The export has fewer records than its last line says; a part is missing.",
         collection.name)
     }
     for (place, association) in header.associations.enumerated()
@@ -159,7 +161,7 @@ final class ExportLines {
       && links[association.key]?.integer(Int.self) != linkCounts[place]
     {
       throw error(
-        "The export has not as many links as its last line says; a part is missing.",
+        "The export has fewer links than its last line says; a part is missing.",
         association.key)
     }
   }

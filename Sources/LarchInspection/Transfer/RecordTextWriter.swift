@@ -99,7 +99,7 @@ struct RecordTextWriter {
     _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer, depth: Int
   ) throws {
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     switch kind {
     case .record: try record(bytes, depth: depth)

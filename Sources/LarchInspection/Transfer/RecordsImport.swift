@@ -146,7 +146,7 @@ private final class ImportChange {
   ) -> LarchError {
     LarchError(
       .schemaMismatch,
-      "The keys of an index can only be told by the Swift type of the records, which this program does not know; import the records with a program that declares it."
+      "An index needs the Swift type of the records for its keys; import the records with the program that declares the type."
     ) {
       guard case .record(let place, _, _) = line, let collection = collections[place] else {
         return
@@ -192,7 +192,7 @@ private final class ImportChange {
   private func exists(_ id: UnsafeRawBufferPointer, _ collection: CollectionHandle) -> LarchError {
     LarchError(
       .idExists,
-      "There is a record with this id already; choose whether it is replaced, or the line skipped."
+      "A record with this id exists; choose to replace it, or to skip the line."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)
@@ -263,7 +263,7 @@ private final class ImportChange {
     guard let lists = lists.first(where: { $0.stored.key == association.key }) else {
       throw LarchError(
         .unknownAssociation,
-        "The store has no such lists; open it with both types once, or import into a new store."
+        "The store does not have this many-to-many association; open it once with both types, or import into a new store."
       ) { $0.field = association.key }
     }
     for end in [lists.first.collection, lists.second.collection] {
@@ -278,7 +278,10 @@ private final class ImportChange {
   private func otherIDs(
     _ wanted: ExportHeader.Collection, _ found: StoredCollection
   ) -> LarchError {
-    LarchError(.schemaMismatch, "The ids of the collection are of another kind in the store.") {
+    LarchError(
+      .schemaMismatch,
+      "The ids of the collection have another kind in the store; import into a new store."
+    ) {
       $0.collection = wanted.name
       $0.detail = "\(wanted.idKind) in the file, \(found.idKind) in the store"
     }

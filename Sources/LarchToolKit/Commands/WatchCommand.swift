@@ -6,18 +6,17 @@ internal import LarchInspection
 struct WatchCommand: Command {
   static let name = "watch"
   static let summary =
-    "prints a line for each commit of other programs, with what became more or less"
+    "prints a line for each commit of other programs, with the changed collections"
   static let discussion = """
-    Commits that follow each other faster than --every are told together. A number behind a
-    collection is by how many records it has become larger or smaller; ~ stands behind one whose
-    records were changed without one more or less. Ends with Ctrl-C; before --count lines were
-    printed, with the exit code 1.
+    Commits that follow each other faster than --every share a line. The number after a collection is
+    how many records were added or removed; ~ means that records changed but their number did not.
+    Ctrl-C ends the command; if fewer than --count lines were printed, the exit code is 1.
     """
   private static let count = Option<Int>(
-    "--count", "N", "end after so many lines", allowed: "a whole number above 0"
+    "--count", "N", "end after N lines", allowed: "a whole number above 0"
   ) { $0 > 0 }
   private static let every = Option<Double>(
-    "--every", "SECONDS", "how often to look; 0.1 unless given",
+    "--every", "SECONDS", "how often to look; 0.1 by default",
     allowed: "a number of seconds between 0.001 and 86400"
   ) { $0 >= 0.001 && $0 <= 86_400 }
   static let operands = [Operand.store]

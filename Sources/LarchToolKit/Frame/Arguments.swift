@@ -46,7 +46,7 @@ package struct Arguments {
       values[option.name] = ""
       return
     }
-    guard values[option.name] == nil else { throw UsageError("\(option.name) is given twice") }
+    guard values[option.name] == nil else { throw UsageError("\(option.name) is repeated") }
     guard let text = attached ?? rest.popFirst() else {
       throw UsageError("\(option.name) needs a value")
     }
@@ -111,7 +111,7 @@ package struct UsageError: Error, CustomStringConvertible {
   static func unknownOption(_ name: String, of command: any Command.Type) -> UsageError {
     let known = command.options.flatMap { [$0.name, $0.short].compactMap { $0 } } + ["--help"]
     let hint = SimilarName.best(for: name, among: known).map { "; did you mean \($0)?" } ?? ""
-    let dashes = hint.isEmpty ? "; if it is no option, put -- before it" : hint
+    let dashes = hint.isEmpty ? "; if it is not an option, put -- before it" : hint
     return UsageError("there is no option \(Quoted(name))\(dashes)")
   }
 

@@ -20,19 +20,20 @@ struct Help {
       .list(Tool.commands.map { ($0.name, $0.summary) }),
       .heading("Options"),
       .list([
-        ("--help", "show this, or behind a command what it does"),
+        ("--help", "show this, or the help of a command"),
         ("--version", "show the version of Larch"),
       ]),
       .heading("Exit codes"),
       .list(exitCodes),
-      .paragraph("Behind `--` nothing is an option: for an ID or QUERY that begins with a dash."),
-      .paragraph("`larch help COMMAND` tells more, with examples."),
+      .paragraph(
+        "After `--` nothing is an option: use it before an ID or QUERY that begins with a dash."),
+      .paragraph("`larch help COMMAND` shows more, with examples."),
     ])
   }
 
   static let exitCodes = [
     ("0", "all went well"),
-    ("1", "the answer is no: damage was found, there is no such record, or a wait was ended"),
+    ("1", "the answer is no: damage was found, the record does not exist, or a wait was ended"),
     ("2", "the arguments are wrong, the store cannot be read, or something failed"),
   ]
 

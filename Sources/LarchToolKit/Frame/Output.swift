@@ -18,7 +18,7 @@ package struct OutputFailed: Error, CustomStringConvertible {
   let reason: String
 
   package var description: String {
-    "the output cannot be written: \(reason); free space or write elsewhere, then run it again"
+    "the output cannot be written: \(reason); free space, or write elsewhere, then run it again"
   }
 }
 

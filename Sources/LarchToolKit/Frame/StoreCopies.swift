@@ -32,7 +32,7 @@ enum StoreCopies {
     }
     throw LarchError(
       .busy,
-      "The store changes faster than it can be copied, and its lock file may not be written; run this as a user who may."
+      "The store changes too fast to be copied, and its lock file may not be written; run this as a user who may write it."
     ) { $0.path = path }
   }
 

@@ -10,7 +10,7 @@ enum TargetFile {
       return try body()
     } catch let error as LarchError where error.code == .fileExists && !isReplacing {
       throw UsageError(
-        "there is a file at \(Quoted(path)) already; choose another path, or take its place with --replace"
+        "a file exists at \(Quoted(path)); choose another path, or replace the file with --replace"
       )
     }
   }

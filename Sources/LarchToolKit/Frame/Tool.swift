@@ -23,7 +23,7 @@ package enum Tool {
     ManualCommand.self,
   ]
 
-  package static let summary = "looks into any Larch store, without its Swift types"
+  package static let summary = "looks into any Larch store without its Swift types"
 
   static func command(_ name: String) -> (any Command.Type)? {
     commands.first { $0.name == name }
@@ -60,7 +60,7 @@ package enum Tool {
     }
     guard let command = command(first) else {
       throw first.hasPrefix("-")
-        ? UsageError("there is no option \(Quoted(first)) in front of a command")
+        ? UsageError("there is no option \(Quoted(first)) before a command")
         : UsageError.unknownCommand(first)
     }
     let parsed = try Arguments(rest, of: command)

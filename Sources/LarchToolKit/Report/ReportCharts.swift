@@ -18,7 +18,7 @@ enum ReportCharts {
       Part(name: "records", style: "c1", bytes: records),
       Part(name: "indexes", style: "c2", bytes: indexes),
       Part(name: "lists", style: "c3", bytes: lists),
-      Part(name: "catalog and the like", style: "c4", bytes: rest),
+      Part(name: "catalog and other data", style: "c4", bytes: rest),
       Part(name: "free", style: "c5", bytes: free),
     ].filter { $0.bytes > 0 }
   }

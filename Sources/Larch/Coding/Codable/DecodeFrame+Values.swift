@@ -204,7 +204,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   }
 
   func tooDeep() -> any Error {
-    LarchError(.corrupted, "Values lie deeper in each other than a record may hold.") {
+    LarchError(.corrupted, "The values of a record are nested too deeply.") {
       $0.field = PathKey.text(codingPath)
     }
   }

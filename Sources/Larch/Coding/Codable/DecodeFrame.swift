@@ -177,7 +177,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
       return found.state == .missing ? try findMissingEntry(name) : found
     case .open, .closed: break
     }
-    throw ByteReader.damaged("container that is used after its value was read")
+    throw ByteReader.damaged("container used after its value was read")
   }
 
   /// A field of a record that is written as a map.
@@ -334,7 +334,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   /// The value of this frame is not what is asked for.
   func mismatch(_ type: any Any.Type, _ wanted: String) -> any Error {
     guard pointee.mode != .closed else {
-      return ByteReader.damaged("container that is used after its value was read")
+      return ByteReader.damaged("container used after its value was read")
     }
     let path = codingPath
     guard let kind = FieldKind(rawValue: pointee.kind) else {

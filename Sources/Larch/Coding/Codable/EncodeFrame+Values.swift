@@ -245,7 +245,7 @@ extension EncodeFramePointer {
         value,
         .init(
           codingPath: state.pointee.codingPath,
-          debugDescription: "Values lie deeper in each other than a record may hold."))
+          debugDescription: "The values of a record are nested too deeply."))
     }
     // Until the value is written nothing else may write into the parent.
     let keySlots = parent.pointee.keySlots

@@ -195,7 +195,7 @@ struct FrameSingleValueDecodingContainer: SingleValueDecodingContainer {
   private var found: FoundValue {
     get throws {
       guard frame.pointee.mode != .closed else {
-        throw ByteReader.damaged("container that is used after its value was read")
+        throw ByteReader.damaged("container used after its value was read")
       }
       guard let kind = FieldKind(rawValue: frame.pointee.kind) else {
         return FoundValue(state: .null)

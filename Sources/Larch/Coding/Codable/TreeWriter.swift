@@ -124,7 +124,7 @@ private struct TreeWriter: RecordFormWriter {
       (),
       .init(
         codingPath: state.pointee.codingPath,
-        debugDescription: "Values lie deeper in each other than a record may hold."))
+        debugDescription: "The values of a record are nested too deeply."))
   }
 
   mutating func appendScalar(_ node: TreeNode, _ kind: FieldKind) {

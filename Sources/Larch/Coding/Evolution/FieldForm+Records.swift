@@ -9,7 +9,7 @@ extension FieldForm {
 
   private init(_ value: RawField, _ shapes: ShapeTable, depth: Int) throws {
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     guard case .value(let kind, let bytes) = value else {
       self = .unknown

@@ -14,7 +14,8 @@ package struct ByteReader {
   var remaining: Int { count &- offset }
 
   package static func damaged(_ what: StaticString = "record") -> LarchError {
-    LarchError(.corrupted, "The bytes of a record are damaged; verify the store and salvage it.") {
+    LarchError(.corrupted, "The bytes of a record are damaged; verify the store, then salvage it.")
+    {
       $0.detail = what.description
     }
   }

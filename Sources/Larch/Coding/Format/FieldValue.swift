@@ -53,7 +53,7 @@ extension FieldValue {
     _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ shapes: ShapeTable, depth: Int
   ) throws -> FieldValue {
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     func nested(_ field: RawField) throws -> FieldValue {
       guard case .value(let kind, let bytes) = field else { return .null }

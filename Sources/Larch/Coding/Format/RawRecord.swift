@@ -88,7 +88,7 @@ package struct RawRecord {
   ) throws {
     guard !value.isNil else { return writer.raw("null") }
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     let bytes = value.bytes
     switch value.kind {

@@ -27,7 +27,7 @@ package enum RecordFormPlace {
 extension RecordFormWriter {
   package func tooDeep() -> any Error {
     LarchError(
-      .encodingFailed, "Values lie deeper in each other than a record may hold; make them flat.")
+      .encodingFailed, "The values of a record are nested too deeply; make them flatter.")
   }
 
   package func tooLong() -> any Error {

@@ -37,7 +37,7 @@ package final class ShapeTable {
     if let found = try first(typeName: typeName, where: { $0.fields == fields }) { return found }
     guard count < Int(RecordFormat.shapeMask) else {
       throw LarchError(
-        .encodingFailed, "The store holds as many record shapes as there can be.")
+        .encodingFailed, "The store has reached the maximum number of record shapes.")
     }
     let shape = Shape(id: UInt16(count + 1), typeName: typeName, fields: fields)
     append(shape)
@@ -91,7 +91,7 @@ package final class ShapeTable {
     // A reader learns of new shapes by their first record.
     guard index >= 0, let shape = try loader?(id), shape.id == id else {
       throw LarchError(
-        .corrupted, "A record names a shape that the catalog does not have; verify the store."
+        .corrupted, "A record has a shape that is missing in the catalog; verify the store."
       ) { $0.detail = "shape \(id)" }
     }
     if index >= count { setCount(index + 1) }

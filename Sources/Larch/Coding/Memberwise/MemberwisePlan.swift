@@ -46,7 +46,7 @@ final class MemberwisePlan: Sendable {
   /// Why the type goes through Codable: a sentence for a log, nil when it is coded memberwise.
   var reasonForFallback: String? {
     if proved.load(ordering: .relaxed) & Self.refuted != 0 {
-      return "\(typeName) is coded through Codable: what its Codable writes or reads is not its"
+      return "\(typeName) is coded through Codable: its Codable does not write and read exactly its"
         + " stored properties, so it should not be MemberwiseCoded."
     }
     return reason.map { "\(typeName) is coded through Codable: \($0)." }
@@ -74,7 +74,7 @@ final class MemberwisePlan: Sendable {
       // In debug builds only, and about a type of the program, whatever the data is: what its own
       // two ways of coding say differs. A release build goes on with the type's `Codable`.
       preconditionFailure(
-        "\(typeName) is MemberwiseCoded, but its Codable writes or reads something else than its"
+        "\(typeName) is MemberwiseCoded, but its Codable does not write and read exactly its"
           + " stored properties. Remove the conformance to MemberwiseCoded.")
     #endif
   }
@@ -110,13 +110,13 @@ final class MemberwisePlan: Sendable {
 
   private static func properties(of type: any MemberwiseCoded.Type) throws(Reason) -> [Property] {
     guard MemoryLayout<UInt>.size == 8, 1.littleEndian == 1 else {
-      throw Reason("this processor's memory differs from the record format")
+      throw Reason("the memory layout of this processor differs from the record format")
     }
     guard Reflection.isTrusted else {
       throw Reason("this version of Swift describes types in a way that Larch does not know")
     }
     guard let layout = TypeLayout(ofStruct: type) else {
-      throw Reason("it is not a struct whose memory reflection explains")
+      throw Reason("it is not a struct whose memory layout reflection can describe")
     }
     guard !layout.fields.isEmpty, layout.fields.count <= 64 else {
       throw Reason("it has no stored properties or more than 64")
@@ -138,7 +138,7 @@ final class MemberwisePlan: Sendable {
     // is asked for proves that reading fills every property from a field, which a `let x = 3` is not.
     let facts = TypeProbe.facts(of: type)
     guard facts.asksOnce else {
-      throw Reason("its init(from:) does more than ask for each key once")
+      throw Reason("its init(from:) does more than decode each key once")
     }
     let questions = Dictionary(
       facts.questions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

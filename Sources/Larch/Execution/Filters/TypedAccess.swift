@@ -38,6 +38,7 @@ class TypedAccess {
   /// What is asked of one that is made for the other question alone.
   private static var unknown: LarchError {
     LarchError(
-      .storage, "A plan asked for what only the record type tells; this is a fault of Larch.")
+      .storage,
+      "A plan needs something that only the record type knows; please report this bug in Larch.")
   }
 }

@@ -64,7 +64,7 @@ final class JoinKeyReader {
       guard try emit(.decoded(values), form, &writer, body) else {
         throw LarchError(
           .decodingFailed,
-          "A field has other values than its type tells; report this with the type."
+          "The stored values of a field do not fit its type; please report this bug with the declaration of the type."
         ) { $0.field = field.name }
       }
     }

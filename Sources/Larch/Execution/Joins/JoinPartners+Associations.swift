@@ -83,7 +83,7 @@ extension LarchError {
   static func unknownAssociation(_ owner: String, _ target: String) -> LarchError {
     LarchError(
       .unknownAssociation,
-      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
+      "No type of the open store declares the association; declare it in the schema of one of its two types."
     ) {
       $0.collection = owner
       $0.detail = target

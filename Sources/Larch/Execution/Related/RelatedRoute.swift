@@ -37,7 +37,7 @@ struct RelatedRoute {
   private static func undeclared(_ filter: RelatedFilter) -> LarchError {
     LarchError(
       .unknownAssociation,
-      "No type that the store was opened with declares these lists; write the `ManyToMany` into the schema of one."
+      "No type of the open store declares this many-to-many association; add `ManyToMany` to the schema of one of its two types."
     ) {
       $0.collection = filter.owner.collection
       $0.field = filter.name

@@ -122,7 +122,7 @@ final class RowReader {
 
   private func missing(_ id: UnsafeRawBufferPointer) -> LarchError {
     LarchError(
-      .corrupted, "An index has an entry for a record that is not there; verify the store."
+      .corrupted, "An index entry refers to a record that does not exist; verify the store."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)

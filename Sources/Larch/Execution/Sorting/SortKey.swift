@@ -292,7 +292,8 @@ final class SortKey {
     let values = try typed.values(of: term.field, in: record).first ?? [.null]
     guard append(values, term) else {
       throw LarchError(
-        .decodingFailed, "A field has other values than its type tells; report this with the type."
+        .decodingFailed,
+        "The stored values of a field do not fit its type; please report this bug with the declaration of the type."
       ) { $0.field = term.field.name }
     }
   }

@@ -227,7 +227,7 @@ final class SortedRows: RowSource {
   static var foreignToken: LarchError {
     LarchError(
       .invalidQuery,
-      "The token of a page belongs to another order; use it with the query that it came from.")
+      "The page token belongs to another order; use it with the query that it came from.")
   }
 
   override func close() {

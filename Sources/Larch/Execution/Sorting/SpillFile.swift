@@ -43,7 +43,7 @@ final class SpillFile {
     if code == ENOSPC || code == EDQUOT || code == EFBIG {
       return LarchError(
         .diskFull,
-        "There is no room for the temporary file of a sort; free some, add a limit to the query, or declare an index for its order.",
+        "The disk has no room for the temporary file of a sort; free some space, add a limit to the query, or declare an index for its order.",
         fill)
     }
     return LarchError(
@@ -217,6 +217,6 @@ private final class RunReader {
 
   private static var damaged: LarchError {
     LarchError(
-      .ioFailure, "The temporary file of a sort was changed by someone else; run the query again.")
+      .ioFailure, "Another program changed the temporary file of a sort; run the query again.")
   }
 }

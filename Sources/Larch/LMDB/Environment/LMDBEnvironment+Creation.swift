@@ -208,7 +208,7 @@ struct TemporaryFile {
 extension StoreLocation {
   /// There is a file where a new one was to be made.
   var exists: LarchError {
-    LarchError(.fileExists, "A file is already there; choose another path or remove it.") {
+    LarchError(.fileExists, "A file exists at the path; choose another path, or remove the file.") {
       $0.path = path
     }
   }

@@ -15,7 +15,7 @@ extension LMDBEnvironment {
       }
       try resize(handle, to: size)
       options.log?(
-        LogMessage(.notice, .mapGrown, "The map of the store was made larger.") {
+        LogMessage(.notice, .mapGrown, "The map of the store has grown.") {
           $0.path = path
           $0.detail = "\(map.bytes) bytes"
         })
@@ -37,12 +37,12 @@ extension LMDBEnvironment {
       do { needed = try MapSize.needed(handle) } catch { throw translated(error) }
       guard let size = map.size(for: needed) else {
         throw LarchError(
-          .mapFull, "Another process made the store larger than this one has addresses for."
+          .mapFull, "Another process made the store larger than the address space of this one."
         ) { $0.path = path }
       }
       try resize(handle, to: size)
       options.log?(
-        LogMessage(.notice, .followed, "Another process made the file larger; this one follows.") {
+        LogMessage(.notice, .followed, "Another process made the file larger; the map follows.") {
           $0.path = path
           $0.detail = "\(needed) bytes"
         })

@@ -57,7 +57,7 @@ extension LMDBEnvironment {
     log(
       LogMessage(
         .notice, .staleReaders,
-        "Reads of processes that died were cleared; they kept the space of what was deleted."
+        "Reader slots of ended processes were cleared; they kept deleted data from being reused."
       ) {
         $0.path = path
         $0.detail = "\(count)"
@@ -79,7 +79,7 @@ extension LMDBEnvironment {
     // LMDB takes the lock of the writer for a moment, which a thread that writes has already.
     if isWriting {
       throw LarchError(
-        .nestedWrite, "A copy cannot be made inside a write; make it when the write has ended."
+        .nestedWrite, "A copy cannot be made inside a write; make it after the write."
       ) { $0.path = self.path }
     }
     let location = try StoreLocation(path)

@@ -55,7 +55,7 @@ extension LMDBEnvironment {
       }
     }
     throw LarchError(
-      .unsuitableFile, "The file is replaced again and again while it is opened; retry later."
+      .unsuitableFile, "The file was replaced repeatedly while it was being opened; retry later."
     ) { $0.path = location.path }
   }
 
@@ -184,7 +184,8 @@ extension LMDBEnvironment {
       mdb_env_close(opened.handle)
     }
     throw LarchError(
-      .unsuitableFile, "The lock file is removed again and again while the store is opened."
+      .unsuitableFile,
+      "The lock file was removed repeatedly while the store was being opened; retry later."
     ) { $0.path = path }
   }
 

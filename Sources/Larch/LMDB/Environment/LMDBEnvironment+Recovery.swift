@@ -44,7 +44,7 @@ extension LMDBEnvironment {
     } catch let error as LarchError where error.code == .mapFull {
       throw LarchError(
         .ioFailure,
-        "A disk failure stopped the store, and an open read keeps it from going on; end it.",
+        "A disk failure stopped the store, and an open read prevents its recovery; end the read.",
         underlying: error
       ) { $0.path = path }
     }

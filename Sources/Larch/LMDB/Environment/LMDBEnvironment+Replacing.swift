@@ -109,7 +109,7 @@ extension LMDBEnvironment {
     try holdingReads { try closeAndOpenAgain($0) }
     options.log?(
       LogMessage(
-        .notice, .followed, "The file was exchanged by another process, and this one went along."
+        .notice, .followed, "Another process replaced the file; the store uses the new one."
       ) { $0.path = path })
   }
 
@@ -123,7 +123,7 @@ extension LMDBEnvironment {
       }
     } catch let error as LarchError where error.code == .mapFull && !hasBegun {
       throw LarchError(
-        .busy, "The file of the store is exchanged, but a read stays open; end it, then retry.",
+        .busy, "The file cannot be replaced while a read is open; end the read, then retry.",
         underlying: error
       ) {
         $0.path = path
@@ -134,7 +134,7 @@ extension LMDBEnvironment {
 
   private func ownReadError() -> LarchError {
     LarchError(
-      .busy, "The file cannot be exchanged inside a read of the store; end the read first."
+      .busy, "The file cannot be replaced inside a read of the store; end the read first."
     ) { $0.path = path }
   }
 }

@@ -164,7 +164,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
     if failure.kind == .ioFailure, isOutOfRoom() {
       // LMDB reports a short write as an input or output error, and a full disk ends in one.
       return LarchError(
-        .diskFull, "There is no room left on the disk; nothing was changed, free some and retry.",
+        .diskFull, "The disk is full, and nothing was changed; free some space, then retry.",
         underlying: failure
       ) { $0.path = path }
     }

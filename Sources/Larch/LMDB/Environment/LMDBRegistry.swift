@@ -141,7 +141,7 @@ final class LMDBRegistry: @unchecked Sendable {
     func larchError(_ path: String) -> LarchError {
       LarchError(
         .unsuitableFile,
-        "The file was removed or replaced while it is open in this process; close it first."
+        "The file was removed or replaced while this process has it open; close it first."
       ) { $0.path = path }
     }
   }
@@ -183,7 +183,7 @@ extension LMDBEnvironment {
     else {
       throw LarchError(
         .conflictingOptions,
-        "The store is open in this process with other options; use the same or close it first."
+        "The store is open in this process with other options; use the same options, or close it first."
       ) { $0.path = path }
     }
   }

@@ -147,11 +147,11 @@ extension LMDBEnvironment {
   func foreignError(_ holder: FileClaim.Holder, _ lockFile: FileClaim.LockFile) -> LarchError {
     let message: StaticString =
       if lockFile == .none {
-        "A process has the file open, and this one may not write the lock file that tells of its reads; open it when the file is closed there, or allow writing the lock file."
+        "Another process has the file open, and this one may not write the lock file, which lists the reads; close the file there first, or allow writing the lock file."
       } else if holder.lockFile == .none {
-        "A process reads the file without its lock file, which it may not write; close it there, then open the store again."
+        "Another process reads the file without the lock file, which it may not write; close it there, then open the store again."
       } else {
-        "A process has the file open under another name, or with a lock file that was removed; close it there, then open the store again."
+        "Another process has the file open under another name, or with a lock file that was removed; close it there, then open the store again."
       }
     return LarchError(.busy, message) {
       $0.path = path

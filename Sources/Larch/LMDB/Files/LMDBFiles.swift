@@ -41,7 +41,8 @@ struct StoreLocation: Sendable {
     defer { free(resolved) }
     var status = stat()
     guard stat(resolved, &status) == 0, Self.isKind(status, S_IFDIR) else {
-      throw LarchError(.fileNotFound, "The directory of the store is not there; make it first.") {
+      throw LarchError(.fileNotFound, "The directory of the store does not exist; create it first.")
+      {
         $0.path = path
       }
     }
@@ -56,7 +57,8 @@ struct StoreLocation: Sendable {
       var status = stat()
       guard lstat(String(path.dropLast(suffix.count)), &status) == 0 else { continue }
       throw LarchError(
-        .unsuitableFile, "The path is that of a file which belongs to a store; choose another path."
+        .unsuitableFile,
+        "The path is the lock file or a temporary file of a store; choose another path."
       ) { $0.path = path }
     }
   }
@@ -75,7 +77,7 @@ struct StoreLocation: Sendable {
     guard status.st_size > 0 else {
       throw LarchError(
         .notAStore,
-        "The file is empty, so it is not a store; remove it if a new store may take its place."
+        "The file is empty, so it is not a store; remove it to create a new store there."
       ) { $0.path = path }
     }
     return FileIdentity(status)
@@ -157,7 +159,7 @@ struct StoreLocation: Sendable {
     guard try isRemote else { return }
     throw LarchError(
       .unsuitableFile,
-      "The file system is remote, where a store can be damaged; choose a local directory."
+      "The file system is remote, and a store can be damaged there; choose a local directory."
     ) { $0.path = path }
   }
 }

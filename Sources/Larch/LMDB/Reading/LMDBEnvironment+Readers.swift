@@ -124,7 +124,7 @@ extension LMDBEnvironment {
     details.waited = .nanoseconds(MonotonicTime.now.nanoseconds &- wait.began.nanoseconds)
     log(
       LogMessage(
-        .warning, .readerWait, "A read waited for a slot: the table of readers is full.",
+        .warning, .readerWait, "A read waited for a reader slot: all slots are in use.",
         details: details
       ) {
         $0.path = path

@@ -96,11 +96,11 @@ extension LMDBEnvironment {
     details.ran = read.age
     let text: StaticString =
       if read.place == nil {
-        "A read of another process is open and keeps space that cannot be used again."
+        "A read of another process is open and keeps space from being reused."
       } else if read.isHeld {
-        "A snapshot is open and keeps space that cannot be used again; end it."
+        "A snapshot is open and keeps space from being reused; end it."
       } else {
-        "A read is open and keeps space that cannot be used again; end it."
+        "A read is open and keeps space from being reused; end it."
       }
     log(
       LogMessage(.warning, .oldRead, text, details: details) {

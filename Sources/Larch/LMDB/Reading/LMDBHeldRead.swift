@@ -70,14 +70,14 @@ extension LMDBHeldRead.Ending {
     let message: StaticString =
       switch self {
       case .tooOld:
-        "The snapshot was ended because it was older than `Options.maximumSnapshotAge`; take a new one."
+        "The snapshot has ended: it was older than `Options.maximumSnapshotAge`; take a new one."
       case .mapMoved:
-        "The snapshot was ended because the store had to grow; take a new one, or reserve more with `Options.initialMapSize`."
+        "The snapshot has ended, because the map had to grow; take a new one, or reserve a larger map with `Options.initialMapSize`."
       case .reopened:
-        "The snapshot was ended because the store had to be opened again after a failure of the disk; take a new one."
+        "The snapshot has ended, because the store was opened again after a disk failure; take a new one."
       case .replaced:
-        "The snapshot was ended because the file of the store was exchanged; take a new one."
-      case .given, .closed: "The snapshot was ended; take a new one."
+        "The snapshot has ended, because the file of the store was replaced; take a new one."
+      case .given, .closed: "The snapshot has ended; take a new one."
       }
     return LarchError(.snapshotEnded, message) {
       $0.path = path
@@ -91,13 +91,13 @@ extension LMDBHeldRead.Ending {
     switch self {
     case .given, .closed: return nil
     case .tooOld:
-      (level, text) = (.warning, "A snapshot was ended because it was too old.")
+      (level, text) = (.warning, "A snapshot was ended, because it was too old.")
     case .mapMoved:
-      (level, text) = (.notice, "A snapshot was ended because the map had to move.")
+      (level, text) = (.notice, "A snapshot was ended, because the map had to grow.")
     case .reopened:
-      (level, text) = (.notice, "A snapshot was ended because the file was opened anew.")
+      (level, text) = (.notice, "A snapshot was ended, because the file was opened again.")
     case .replaced:
-      (level, text) = (.notice, "A snapshot was ended because the file was exchanged.")
+      (level, text) = (.notice, "A snapshot was ended, because the file was replaced.")
     }
     var details = LogMessage.Details()
     details.place = read.place

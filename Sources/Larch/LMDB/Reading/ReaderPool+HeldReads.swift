@@ -22,7 +22,7 @@ extension ReaderPool {
     guard open.count >= limit else { return }
     throw LarchError(
       .tooManySnapshots,
-      "The store has as many snapshots open as it may; end some, or raise `Options.maximumSnapshots`."
+      "The store has the maximum number of open snapshots; end some, or raise `Options.maximumSnapshots`."
     ) {
       $0.path = path
       $0.detail =
@@ -83,7 +83,7 @@ extension ReaderPool {
   private func usedElsewhere(_ held: LMDBHeldRead) -> LarchError {
     LarchError(
       .busy,
-      "Another thread uses the snapshot, and this one waits for it inside of a transaction; use a snapshot for each thread."
+      "Another thread uses the snapshot, and this thread may not wait inside a transaction; use one snapshot per thread."
     ) {
       $0.path = path
       $0.detail = "taken at \(held.place)"

@@ -221,7 +221,7 @@ extension ReaderPool {
     if isReadingLocked(ThreadIdentity.current) {
       throw LarchError(
         .mapFull,
-        "The map must grow, but this thread has a read of the store open; end it, then write."
+        "The map must grow, but this thread has an open read of the store; end the read, then write."
       ) { $0.path = path }
     }
     blockers.insert(.exclusive)
@@ -258,7 +258,7 @@ extension ReaderPool {
   /// The error that names the read which keeps the map from moving.
   private func blockedByRead(_ reader: LMDBReader?) -> LarchError {
     LarchError(
-      .mapFull, "The map must grow, but a read stays open; end reads that last long, then retry."
+      .mapFull, "The map must grow, but a read is still open; end long reads, then retry."
     ) {
       $0.path = path
       $0.detail = reader.map {

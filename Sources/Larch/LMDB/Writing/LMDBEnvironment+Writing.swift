@@ -61,7 +61,7 @@ extension LMDBEnvironment {
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
       options.log?(
-        LogMessage(.error, .commitFailed, "A commit failed: the disk did not take it.") {
+        LogMessage(.error, .commitFailed, "A commit failed, because the disk reported an error.") {
           $0.path = path
           // Of the store, so without data of records.
           $0.detail = "\(error)"
@@ -158,7 +158,8 @@ extension LMDBEnvironment {
     } catch {
       // Later operations try again; nobody knows before that what is in the file.
       return LarchError(
-        .ioFailure, "The disk failed at the end of the commit; read whether the change is there.",
+        .ioFailure,
+        "The disk failed at the end of the commit; read the data to see whether the change was saved.",
         underlying: failure
       ) { $0.path = path }
     }

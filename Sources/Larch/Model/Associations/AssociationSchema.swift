@@ -102,7 +102,7 @@ package struct StoreSchema: Sendable {
     }) {
       throw LarchError(
         .invalidSchema,
-        "The older name of a type is a name of another one that the store is opened with; declare another `collectionName` in that."
+        "The older name of a type is the name of another type of the store; declare another `collectionName` in that type."
       ) {
         $0.collection = collection.name
         $0.detail = name

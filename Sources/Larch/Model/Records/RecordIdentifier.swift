@@ -113,7 +113,7 @@ extension String: RecordIdentifier {
     if !writer.append(idString: self) {
       throw LarchError(
         .idTooLong,
-        "A string id may take 500 bytes of UTF-8 at most; use a shorter id, or a RecordID and a unique index over the long text."
+        "A string id can have at most 500 bytes of UTF-8; use a shorter id, or a RecordID and a unique index over the long text."
       )
     }
   }

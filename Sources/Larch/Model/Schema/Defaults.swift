@@ -8,12 +8,12 @@ struct Defaults {
       guard case .stored(let names, _) = declaration.resolve(), names.count == 1 else {
         throw LarchError(
           .invalidSchema,
-          "A default needs a stored property of the record itself; declare it for that."
+          "A default needs a stored property of the record itself; name one."
         ) { $0.collection = R.collectionName }
       }
       let name = names[0]
       guard values[name] == nil else {
-        throw LarchError(.invalidSchema, "A field has two defaults; leave one out.") {
+        throw LarchError(.invalidSchema, "A field has two defaults; remove one.") {
           $0.collection = R.collectionName
           $0.field = name
         }

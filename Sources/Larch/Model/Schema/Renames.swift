@@ -19,7 +19,7 @@ struct Renames: Sendable {
         let owner = Renames.owner(of: properties, in: type)
       else {
         throw LarchError(
-          .invalidSchema, "Only a stored property can have an older name; declare it for that."
+          .invalidSchema, "Only a stored property can have an older name; name one."
         ) {
           $0.collection = R.collectionName
           $0.detail = older
@@ -35,7 +35,7 @@ struct Renames: Sendable {
     else {
       throw LarchError(
         .invalidSchema,
-        "The older name of a type is another than its `collectionName`, and has 1 to 64 of the characters A-Z a-z 0-9 _ . -; name the one that the file has."
+        "The older name of a type must differ from its `collectionName` and have 1 to 64 of the characters A-Z a-z 0-9 _ . -; use the name that the file has."
       ) {
         $0.collection = R.collectionName
         $0.detail = older
@@ -54,7 +54,7 @@ struct Renames: Sendable {
     guard inUse == false, !aliases.isOlder(older, of: ObjectIdentifier(owner)) else {
       throw LarchError(
         .invalidSchema,
-        "An older name of a field is the name of another field, or declared twice; give that field another coding key."
+        "An older name of a field is declared twice, or is the name of another field; give that field another coding key."
       ) {
         $0.collection = collection
         $0.field = path.joined(separator: ".")

@@ -20,7 +20,7 @@ package enum SchemaCompiler {
     let (declarations, places) = all(declared.indexes, and: needs, and: rules.needs)
     guard declarations.count <= indexLimit else {
       throw LarchError(
-        .invalidSchema, "A type may declare 64 indexes at most; remove those that no query uses."
+        .invalidSchema, "A type can declare at most 64 indexes; remove those that no query uses."
       ) { $0.collection = name }
     }
     let defaults = try Defaults(of: type)
@@ -77,19 +77,19 @@ package enum SchemaCompiler {
     guard let version = declared.first else { return nil }
     guard declared.count == 1 else {
       throw LarchError(
-        .invalidSchema, "A type may declare one version; leave the other `Versioned` out."
+        .invalidSchema, "A type can have only one version; remove the other `Versioned`."
       ) { $0.collection = collection }
     }
     guard case .stored(_, let properties) = version.resolve() else {
       throw LarchError(
         .invalidSchema,
-        "The version of a record must be stored with it; declare `Versioned` for a stored property."
+        "The version of a record must be stored; declare `Versioned` for a stored property."
       ) { $0.collection = collection }
     }
     guard properties != ["id"] else {
       throw LarchError(
         .invalidSchema,
-        "The version of a record changes with its saves and the id must not; declare another property."
+        "The version changes at each save, so it cannot be the id; declare another property."
       ) {
         $0.collection = collection
         $0.field = "id"
@@ -182,7 +182,7 @@ package enum SchemaCompiler {
     guard isPlain(name) else {
       throw LarchError(
         .invalidSchema,
-        "A collection name has 1 to 64 of the characters A-Z a-z 0-9 _ . -; declare `collectionName` in the type."
+        "A collection name must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; declare `collectionName` in the type."
       ) {
         $0.collection = name
         $0.detail = typeName
@@ -197,7 +197,7 @@ package enum SchemaCompiler {
     if let name = declaration.name, !isPlain(name) {
       throw LarchError(
         .invalidSchema,
-        "The name of an index has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `name:`."
+        "The name of an index must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change `name:`."
       ) {
         $0.collection = collection
         $0.index = name
@@ -219,7 +219,7 @@ package enum SchemaCompiler {
     for (field, resolution) in zip(declaration.fields, resolutions) {
       if field.isFolded, !field.form.isText {
         throw LarchError(
-          .invalidSchema, "Only a text can be compared without case; leave the option out."
+          .invalidSchema, "Only text can ignore case; remove the option."
         ) {
           $0.collection = collection
           $0.index = name

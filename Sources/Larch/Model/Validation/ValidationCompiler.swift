@@ -17,7 +17,7 @@ struct ValidationCompiler<R: Record> {
     for declaration in declarations {
       let field = try declaration.field.map { try self.field($0) }
       guard !declaration.rules.isEmpty else {
-        throw error("A `Validate` has no rules; give it some, or remove it.", field?.name)
+        throw error("A `Validate` has no rules; add one, or remove it.", field?.name)
       }
       for rule in declaration.rules { try add(rule, field) }
     }
@@ -79,13 +79,13 @@ struct ValidationCompiler<R: Record> {
     for failure in rule.failures where failure.isPossible {
       guard SchemaCompiler.isPlain(failure.keyword.rawValue) else {
         throw error(
-          "The keyword of a rule has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a one.",
+          "The keyword of a rule must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change it.",
           field?.name, failure.keyword)
       }
       guard rule.conditions.isEmpty else { continue }
       guard known.insert(Told(field: field?.name, keyword: failure.keyword)).inserted else {
         throw error(
-          "Two rules have the same field and keyword; leave one out, or give it another `.keyword(…)`.",
+          "Two rules have the same field and keyword; remove one, or give it another `.keyword(…)`.",
           field?.name, failure.keyword)
       }
     }
@@ -118,7 +118,7 @@ struct ValidationCompiler<R: Record> {
   private func field(_ field: DeclaredField) throws -> Field {
     if let name = field.name, !SchemaCompiler.isPlain(name) {
       throw error(
-        "The name of a rule has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `name:`.",
+        "The name of a rule must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change `name:`.",
         name)
     }
     switch field.resolve() {

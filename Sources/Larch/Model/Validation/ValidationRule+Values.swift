@@ -40,7 +40,7 @@ extension ValidationRule where Value: Sendable {
       !(bounds.includesUpper ? lower <= upper : lower < upper)
     {
       return ValidationRule(
-        .unusable("No value lies in the range of a rule; give it another one."))
+        .unusable("The range of a rule is empty; correct it."))
     }
     let lower = bounds.lower.map { "\($0)" } ?? ""
     let upper = bounds.upper.map { "\($0)" } ?? ""
@@ -74,7 +74,7 @@ extension ValidationRule where Value: Hashable & Sendable {
   public static func inclusion(_ values: Set<Value>) -> ValidationRule {
     if values.isEmpty {
       return ValidationRule(
-        .unusable("A rule of inclusion has no values, so nothing can be saved; give it some."))
+        .unusable("An inclusion rule has no values, so no record could be saved; add some."))
     }
     var allowed = values
     if let none { allowed.insert(none) }

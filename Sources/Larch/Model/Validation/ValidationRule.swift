@@ -120,7 +120,7 @@ extension ValidationRule where Value: LengthField {
   }
 
   private static var emptyLength: ValidationRule {
-    ValidationRule(.unusable("No length lies in the range of a rule; give it another one."))
+    ValidationRule(.unusable("The length range of a rule is empty; correct it."))
   }
 
   private static func length(_ lower: Int?, _ upper: Int?) -> ValidationRule {

@@ -211,7 +211,7 @@ extension Field {
   private var refused: Self {
     let error = LarchError(
       .invalidQuery,
-      "A filter calculates with two types or an optional; take two numbers of one type."
+      "A filter calculates with an optional, or with two types; use two numbers of one type."
     ) { $0.field = node.name }
     return Self(node: FieldNode(refused: error, name: node.name, read: node.read))
   }

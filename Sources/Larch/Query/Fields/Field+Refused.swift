@@ -272,7 +272,8 @@ extension Field {
   /// Of a program that calls them all the same: by way of the actor.
   fileprivate var refused: Filter<Root> {
     let error = LarchError(
-      .invalidQuery, "A filter compares a field with another type, or asks for the order of nil."
+      .invalidQuery,
+      "A filter compares a field with a value of another type, or orders nil; compare values of the field's own type."
     ) { $0.field = node.name }
     return filter("compared", error: error, decoded: { _ in false })
   }

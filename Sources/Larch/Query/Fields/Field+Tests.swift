@@ -72,7 +72,7 @@ extension Field {
     }
     let error = LarchError(
       .invalidQuery,
-      "A filter compares fields of two records; compare them with `joined`, or in a closure after the query."
+      "A filter compares fields of two records; use `joined`, or a closure after the query."
     ) { [node] in $0.field = node.name + ", " + other.node.name }
     return Filter(
       .record(RecordTest<Root>(text: node.name, error: error, matches: { _ in false })))

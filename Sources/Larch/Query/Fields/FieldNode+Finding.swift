@@ -58,7 +58,7 @@ extension FieldNode {
   private var calculationError: LarchError {
     LarchError(
       .invalidQuery,
-      "A filter asks for a property of a number that it calculates; compare the number itself, or use `satisfies`."
+      "A filter uses a property of a calculated number; compare the number itself, or use `satisfies`."
     ) { $0.field = name }
   }
 

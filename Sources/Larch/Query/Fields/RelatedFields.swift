@@ -64,7 +64,7 @@ extension FieldReference {
   private static func unreadable(_ name: String) -> LarchError {
     LarchError(
       .invalidQuery,
-      "An order names what no field of the related record tells; name a property of that record."
+      "An order by a related record needs one of its stored fields; name a stored property of that record."
     ) { $0.field = name }
   }
 }

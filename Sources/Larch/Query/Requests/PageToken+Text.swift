@@ -30,7 +30,7 @@ extension PageToken {
       let token = try? data.withUnsafeBytes({ try PageToken(decoding: $0) })
     else {
       throw LarchError(
-        .invalidQuery, "The text is not a page token; begin again at the first page.")
+        .invalidQuery, "The text is not a page token; start again at the first page.")
     }
     self = token
   }
@@ -50,7 +50,7 @@ extension PageToken {
   }
 
   fileprivate static var damaged: LarchError {
-    LarchError(.invalidQuery, "The text is not a page token; begin again at the first page.")
+    LarchError(.invalidQuery, "The text is not a page token; start again at the first page.")
   }
 
   /// What tells one order from another.

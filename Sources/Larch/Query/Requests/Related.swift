@@ -81,14 +81,14 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
   var unsavedOwner: LarchError {
     LarchError(
       .unsavedReference,
-      "The record was never saved, so nothing can be related to it; save it first."
+      "The record was never saved, so it has no related records; save it first."
     ) { $0.collection = Owner.collectionName }
   }
 
   var unknownAssociation: LarchError {
     LarchError(
       .unknownAssociation,
-      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
+      "No type of the open store declares the association; declare it in the schema of one of its two types."
     ) {
       $0.collection = Owner.collectionName
       $0.detail = Target.collectionName

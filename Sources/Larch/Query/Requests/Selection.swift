@@ -53,7 +53,9 @@ extension Selection {
   where Row == (First, Second, repeat each Rest) { distinctRows }
 
   /// Refused: what is no `Hashable` cannot be told apart.
-  @available(*, unavailable, message: "each field must be Hashable, to be told apart")
+  @available(
+    *, unavailable, message: "each field must be Hashable, so that equal values can be found"
+  )
   @_disfavoredOverload
   public func distinct() -> Selection { distinctRows }
 }

@@ -30,7 +30,7 @@ extension ReadTransaction {
     if !end.isFirst, end.association.lists == nil, end.association.index?.isReady != true {
       throw LarchError(
         .unknownAssociation,
-        "The file has no complete index yet that lists the related records; open it for writing, which builds it."
+        "The index of the related records is incomplete; open the store for writing, which builds it."
       ) {
         $0.collection = end.association.stored.second
         $0.field = end.association.stored.key
@@ -124,13 +124,13 @@ extension TransactionContext {
     return try decode(type, stored, id: bytes, in: collection).id
   }
 
-  /// A list names a record that is not there.
+  /// A list refers to a record that does not exist.
   @inline(never)
   func missingRecord(
     _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) -> LarchError {
     LarchError(
-      .corrupted, "A list names a record that is not there; call `verify()` to know more."
+      .corrupted, "A list refers to a record that does not exist; call `verify()` for details."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)

@@ -35,7 +35,7 @@ extension ReadTransaction {
     guard targets.details.after == nil else {
       throw LarchError(
         .invalidQuery,
-        "A page token tells a place among all records, not among those of one; use offset and limit."
+        "A page token does not work for the related records of one record; use offset and limit."
       ) { $0.collection = Target.collectionName }
     }
   }

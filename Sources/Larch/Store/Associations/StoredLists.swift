@@ -46,14 +46,16 @@ package struct StoredLists: Sendable {
           let inverse = try LMDBDatabase.open(
             CatalogStorage.inverseLinksName(stored.number), in: transaction)
         else {
-          onFault(stored.key, "lists, or the records that they are of, are not in the file")
+          onFault(
+            stored.key,
+            "the lists of an association, or one of its collections, are missing in the file")
           return nil
         }
         guard
           try forward.flags(in: transaction) == .ids(of: second.collection.idKind),
           try inverse.flags(in: transaction) == .ids(of: first.collection.idKind)
         else {
-          onFault(stored.key, "lists do not have the form of lists")
+          onFault(stored.key, "the lists of an association are damaged")
           return nil
         }
         return StoredLists(
@@ -121,7 +123,7 @@ extension StoredLists {
         for (end, id) in [(first, firstID), (second, secondID)]
         where try end.records.get(id, in: transaction) == nil {
           throw LarchError(
-            .danglingReference, "A list names a record that is not there."
+            .danglingReference, "A list refers to a record that does not exist."
           ) {
             $0.collection = end.collection.name
             $0.id = end.text(of: id)

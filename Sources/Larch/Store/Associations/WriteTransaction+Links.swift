@@ -157,7 +157,7 @@ extension WriteTransaction {
     let key = lists.key
     return LarchError(
       .unsavedReference,
-      "A record that was never saved has no id yet and cannot be added to a list; save it first."
+      "A record without an id cannot be added to a list; save it first."
     ) {
       $0.collection = members
       $0.field = key

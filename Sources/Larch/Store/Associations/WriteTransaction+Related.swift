@@ -150,7 +150,7 @@ extension WriteTransaction {
   private func notFound<R: Record>(_ type: R.Type, _ id: R.ID) -> LarchError {
     LarchError(
       .recordNotFound,
-      "The record whose property holds the reference is not there; save it first."
+      "The record that holds the reference does not exist; save it first."
     ) {
       $0.collection = R.collectionName
       $0.id = "\(id)"
@@ -210,7 +210,7 @@ extension Related {
   fileprivate var needsJoinRecord: LarchError {
     LarchError(
       .unsuitableAssociation,
-      "Records that a join record relates cannot be added by their ids alone; save a join record with both ids."
+      "An association through a join record cannot be changed by ids alone; save a join record with both ids."
     ) {
       $0.collection = Owner.collectionName
       $0.detail = Target.collectionName
@@ -225,12 +225,12 @@ extension Related {
     guard reference.isWritable else {
       return LarchError(
         .unsuitableAssociation,
-        "The property that holds the reference cannot be set; make it a stored `var`, or save another record.",
+        "The property that holds the reference cannot be set; make it a stored `var`, or save a changed record.",
         fill)
     }
     return LarchError(
       .unsuitableAssociation,
-      "The property holds one id at most, or cannot be without one; give it another id, or make it an optional.",
+      "The property holds only one id, or must have one; set another id, or make the property optional.",
       fill)
   }
 }

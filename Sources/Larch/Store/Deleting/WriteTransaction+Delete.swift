@@ -328,7 +328,7 @@ private func missing(
 ) -> LarchError {
   LarchError(
     .corrupted,
-    "An index names a record that is not there; call `rebuild()` to make the indexes anew."
+    "An index entry refers to a record that does not exist; call `rebuild()` to build the indexes again."
   ) {
     $0.collection = collection.stored.name
     $0.id = collection.stored.idKind.text(of: id)

@@ -96,7 +96,7 @@ struct SpaceCopy {
 
   private func checkLength() throws {
     guard bytesDone == bytesExpected else {
-      throw LarchError(.ioFailure, "The copy is not as long as it must be; make it again.") {
+      throw LarchError(.ioFailure, "The copy has the wrong length; make it again.") {
         $0.path = path
         $0.detail = "\(bytesDone) of \(bytesExpected) bytes"
       }

@@ -57,7 +57,7 @@ extension Store {
     _ = try currentCatalog()
     if environment.isWriting {
       throw LarchError(
-        .nestedWrite, "A backup cannot be made inside a write; make it when the write has ended."
+        .nestedWrite, "A backup cannot be made inside a write; make it after the write."
       ) { $0.path = path }
     }
     let location = try StoreLocation(target)

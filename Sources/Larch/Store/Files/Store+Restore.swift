@@ -139,7 +139,7 @@ private struct Restoration {
     let source = try StoreLocation(backup)
     if source.path == location.path {
       throw LarchError(
-        .unsuitableFile, "The backup is the store itself; name the file that was made as backup."
+        .unsuitableFile, "The backup is the store file itself; name the backup file."
       ) { $0.path = location.path }
     }
     do throws(LMDBError) {

@@ -102,7 +102,7 @@ private final class StoreSalvage {
     guard !collections.isEmpty else {
       throw LarchError(
         .notAStore,
-        "The catalog of the store cannot be read, so nothing tells what its records are; restore a backup."
+        "The catalog of the store cannot be read, and without it no record can; restore a backup."
       ) { $0.path = path }
     }
     knownShapes.loader = { id in

@@ -44,12 +44,12 @@ public struct Migration: Sendable {
     for migration in migrations {
       guard (1...CatalogStorage.migrationNameLimit).contains(migration.name.utf8.count) else {
         throw LarchError(
-          .invalidSchema, "The name of a migration has 1 to 255 bytes; give it such a name."
+          .invalidSchema, "The name of a migration must have 1 to 255 bytes; change it."
         ) { $0.detail = migration.name }
       }
       guard known.insert(migration.name).inserted else {
         throw LarchError(
-          .invalidSchema, "Two migrations have the same name; give one of them another."
+          .invalidSchema, "Two migrations have the same name; rename one."
         ) { $0.detail = migration.name }
       }
     }

@@ -28,7 +28,7 @@ struct MigrationRunner {
   static func pendingError(_ migration: Migration, _ path: String) -> LarchError {
     LarchError(
       .migrationPending,
-      "The file has not had a migration of the program; open it once for writing, with automatic evolution."
+      "A migration has not run on this file; open the file once for writing, with automatic evolution."
     ) {
       $0.path = path
       $0.detail = migration.name
@@ -48,7 +48,7 @@ struct MigrationRunner {
         throw failed(migration, error)
       }
       store.options.log?(
-        LogMessage(.notice, .migrated, "A migration was run.") {
+        LogMessage(.notice, .migrated, "A migration has run.") {
           $0.path = store.path
           $0.detail = migration.name
         })
@@ -59,7 +59,7 @@ struct MigrationRunner {
   private func failed(_ migration: Migration, _ error: any Error) -> LarchError {
     LarchError(
       .migrationFailed,
-      "A migration threw an error and changed nothing; the ones before it are kept. Correct it and open the store again.",
+      "A migration threw an error and changed nothing; earlier migrations are kept. Correct it, then open the store again.",
       underlying: error
     ) {
       if let error = error as? LarchError { $0 = error.context }

@@ -118,7 +118,7 @@ extension StoredFields {
       guard form.state == .value, form.kind == .record || form.kind == .map else {
         throw LarchError(
           .decodingFailed,
-          "A stored record has no fields: its type wrote it as a single value; rewrite it by that type."
+          "A stored record has no fields, because its type encoded it as a single value; rewrite it as that type."
         )
       }
       var values: [String: FieldValue] = [:]

@@ -42,7 +42,7 @@ extension MigrationTransaction {
         if let missing {
           throw LarchError(
             .danglingReference,
-            "A record refers to one that is not there after a migration; remove the reference in the migration, or keep the record."
+            "After the migration, a record refers to a record that does not exist; remove the reference in the migration, or keep the record."
           ) {
             $0.collection = holder.stored.name
             $0.field = key

@@ -188,7 +188,7 @@ extension MigrationTransaction {
     guard record.count <= Store.recordSizeLimit else {
       throw LarchError(
         .recordTooLarge,
-        "A record may take 64 MiB at most; keep large data in files, or in several records."
+        "A record can have at most 64 MiB; keep large data in files, or in several records."
       ) { $0.collection = stored.name }
     }
     try storage { transaction in
@@ -253,7 +253,7 @@ extension MigrationTransaction {
     guard R.ID._idKind == stored.idKind, id.withUnsafeBytes({ writer.bytes.equals($0) }) else {
       throw LarchError(
         .idExists,
-        "A record came back from a rewrite with another id; copy the records to another collection to give them new ids."
+        "A rewrite changed the id of a record; to change ids, copy the records to another collection."
       ) { $0.detail = stored.idKind.text(of: writer.bytes) }
     }
     return [UInt8](try context.coder.encode(record))

@@ -54,7 +54,7 @@ public final class MigrationTransaction: WriteTransaction {
     guard let found = try loader.collection(name, in: transaction) else {
       throw LarchError(
         .unknownCollection,
-        "The file has no collection of this name; ask `collectionNames` which there are."
+        "The file has no collection of this name; `collectionNames` lists them."
       ) { $0.collection = name }
     }
     return found
@@ -72,7 +72,7 @@ public final class MigrationTransaction: WriteTransaction {
     guard transaction.pointer == root.pointer else {
       throw LarchError(
         .invalidSchema,
-        "A collection cannot be rewritten or dropped inside of a savepoint; do it beside it."
+        "A collection cannot be rewritten or dropped inside a savepoint; do it outside."
       )
     }
     closeCursors()

@@ -7,7 +7,7 @@ package enum FreshStore {
   package static func checkPlace(_ target: String) throws {
     guard FileManager.default.fileExists(atPath: target) else { return }
     throw LarchError(
-      .fileExists, "There is a file where the new store was to be made; choose another path."
+      .fileExists, "A file exists at the path of the new store; choose another path."
     ) { $0.path = target }
   }
 

@@ -33,7 +33,7 @@ extension Store {
         guard let bytes = try transaction.context.catalog.storage.value(.format, in: lmdb) else {
           throw LarchError(
             .corrupted,
-            "The store does not say which format it is in; restore a backup, or salvage it.")
+            "The store does not record its format version; restore a backup, or salvage it.")
         }
         let stored = try bytes.withUnsafeBytes { try StoredFormat(decoding: $0) }
         return FileFormat(

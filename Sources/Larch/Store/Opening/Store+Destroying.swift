@@ -20,7 +20,7 @@ extension Store {
     return try location.withDirectoryLock { directory in
       if try location.occupant() != nil, !FileCheck.isLarchStore(path: location.path) {
         throw LarchError(
-          .notAStore, "The file is not a Larch store, so it stays; remove it as any other file."
+          .notAStore, "The file is not a Larch store and was not removed; remove it yourself."
         ) { $0.path = path }
       }
       return try location.removeStore(directory)

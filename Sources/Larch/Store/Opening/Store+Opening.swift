@@ -144,7 +144,7 @@ extension Store {
     if catalog == nil {
       try loader.update()
       options.log?(
-        LogMessage(.notice, .schemaChanged, "The file was fitted to what the program declares.") {
+        LogMessage(.notice, .schemaChanged, "The schema of the file was brought up to date.") {
           $0.path = environment.path
         })
       catalog = try loader.load()
@@ -172,14 +172,14 @@ extension Store {
   private static func notAsDeclared(_ changes: [String]) -> LarchError {
     LarchError(
       .schemaMismatch,
-      "The file is not as the program declares it, and `Options.evolution` is `.check`; open it with `.automatic` to bring it up to date."
+      "The file does not have the declared schema, and `Options.evolution` is `.check`; open it with `.automatic` to bring it up to date."
     ) { $0.detail = changes.joined(separator: "; ") }
   }
 
   private static func changed(_ environment: LMDBEnvironment) -> LarchError {
     LarchError(
       .schemaChanged,
-      "Another program changes the schema of the file at the same time; open the store again."
+      "Another program is changing the schema of the file; open the store again."
     ) { $0.path = environment.path }
   }
 }
@@ -189,7 +189,7 @@ extension Store.Options {
   func logBuilt(_ step: Store.IndexProgress, _ path: String) {
     guard let log, step.done == step.total else { return }
     log(
-      LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
+      LogMessage(.notice, .indexBuilt, "An index was built from existing records.") {
         $0.path = path
         $0.collection = step.collection
         $0.index = step.index
@@ -204,7 +204,7 @@ extension Store.Options {
       log(
         LogMessage(
           .warning, .indexUnfinished,
-          "An index could not be finished, since records cannot be decoded: delete or replace these."
+          "An index is incomplete, because some records cannot be decoded; delete or replace them."
         ) {
           $0.path = path
           $0.collection = missing.collection

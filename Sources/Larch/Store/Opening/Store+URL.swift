@@ -84,7 +84,7 @@ extension StoreLocation {
   static func path(of url: URL) throws -> String {
     guard url.isFileURL else {
       throw LarchError(
-        .unsuitableFile, "The URL is not one of a file; make one with `URL(fileURLWithPath:)`."
+        .unsuitableFile, "The URL is not a file URL; use `URL(fileURLWithPath:)`."
       ) { $0.path = url.absoluteString }
     }
     return url.path

@@ -145,7 +145,7 @@ extension Store {
     guard let catalog = try options.isReadOnly ? loader.loadReadOnly() : loader.load() else {
       throw LarchError(
         .schemaChanged,
-        "Another program or store opened the file with other declarations; close this store and open it again."
+        "Another program or store opened the file with other declarations; close this store, then open it again."
       ) { $0.path = path }
     }
     replaceCatalog(

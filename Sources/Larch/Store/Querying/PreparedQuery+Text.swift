@@ -5,7 +5,7 @@ extension PreparedQuery {
     let unnamed = plan.unnamedFields(in: collection.schema, unfinished: collection.unfinished)
     let reasons =
       unnamed.map(\.reasonWithoutIndex)
-      + missed.map { "index \($0) is unfinished: rebuild() names the records that it misses" }
+      + missed.map { "index \($0) is incomplete: rebuild() names the records that it misses" }
     if relatedUses.isEmpty, reasons.isEmpty { return text }
     let lines =
       [text] + reasons.map { "  " + $0 } + relatedUses.flatMap { $0.lines(in: plan, answers) }

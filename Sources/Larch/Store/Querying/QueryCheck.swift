@@ -15,7 +15,7 @@ enum QueryCheck {
     let place = zip(planned, expected).enumerated().first { $1.0 != $1.1 }?.offset
     throw LarchError(
       .wrongAnswer,
-      "An index gave another answer than a look at every record; call `verify()`, and report the plan as a fault of Larch if the store is clean."
+      "An index gave another answer than a full scan; call `verify()`, and if the store is clean, please report this bug in Larch with the plan."
     ) {
       $0.collection = prepared.collection.stored.name
       $0.detail = """

@@ -71,7 +71,7 @@ extension ReadTransaction {
     _ details: JoinDescription, isOrdered: Bool
   ) throws -> PreparedJoin<Left, Right> {
     guard details.offset >= 0, details.limit.map({ $0 >= 0 }) ?? true else {
-      throw LarchError(.invalidQuery, "A limit or an offset is negative; give 0 or more.")
+      throw LarchError(.invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
     let left = try context.collection(of: Left.self)
     let right = try context.collection(of: Right.self)
@@ -118,7 +118,7 @@ extension ReadTransaction {
       if isOrdered ? rows == expected : rows.count == expected.count { continue }
       throw LarchError(
         .wrongAnswer,
-        "A join gave other rows than a look at every record; call `verify()`, and report the plan as a fault of Larch if the store is clean."
+        "A join gave other rows than a full scan; call `verify()`, and if the store is clean, please report this bug in Larch with the plan."
       ) {
         $0.collection = left.stored.name
         $0.detail =
@@ -224,7 +224,8 @@ private final class TypedJoinSide<R: Record>: JoinSide {
     }
     guard part.isFilled else {
       throw LarchError(
-        .wrongAnswer, "A join gave a row without a record that it must have; report the join."
+        .wrongAnswer,
+        "A row of a join has no record where it must have one; please report this bug in Larch with the join."
       ) { $0.collection = access.collection.stored.name }
     }
   }

@@ -106,7 +106,7 @@ extension ReadTransaction {
       context.environment.log(once: UnnamedField(collection.stored.name, field.identity)) {
         LogMessage(
           .notice, .fieldUnnamed,
-          "No index is used for a field: it was named through a protocol's requirement, or is a computed property, so its stored name is not known."
+          "No index is used for a field: it is a computed property, or was named through a protocol requirement, so its stored name is not known."
         ) {
           $0.path = context.environment.path
           $0.collection = collection.stored.name
@@ -141,7 +141,7 @@ extension ReadTransaction {
       context.environment.log(once: MissedIndex(collection.stored.name, index.stored.name)) {
         LogMessage(
           .notice, .indexUnfinished,
-          "No query uses an index, since it is unfinished: rebuild() names the records that it misses."
+          "No query uses an index, because it is incomplete; `rebuild()` names the records that it misses."
         ) {
           $0.path = context.environment.path
           $0.collection = collection.stored.name
@@ -156,7 +156,7 @@ extension ReadTransaction {
     if let token = query.after, !token.fits(query, in: collection) {
       throw LarchError(
         .invalidQuery,
-        "The page token belongs to another order or collection; begin again at the first page."
+        "The page token belongs to another order or collection; start again at the first page."
       ) { $0.collection = collection.stored.name }
     }
   }

@@ -134,7 +134,7 @@ extension RecordReading {
     guard let sum = Value._sum(total) else {
       throw LarchError(
         .overflow,
-        "The sum is greater than the type of the field can hold; use `average`, or sum the values yourself."
+        "The sum overflows the type of the field; use `average`, or add the values yourself."
       ) { $0.collection = R.collectionName }
     }
     return sum

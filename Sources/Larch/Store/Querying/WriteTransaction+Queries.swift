@@ -77,7 +77,7 @@ extension RecordWriting {
       guard test.matches(Value.values(of: record[keyPath: keyPath])) else {
         throw LarchError(
           .invalidQuery,
-          "The new record does not have the value that was looked for; set it in the closure."
+          "The new record does not have the searched value; set the value in the closure."
         ) { $0.collection = R.collectionName }
       }
       try tx.insert(&record)
@@ -108,7 +108,7 @@ extension WriteTransaction {
       guard record.id == before else {
         throw LarchError(
           .invalidQuery,
-          "An update changed the id of a record; insert a new record and delete the old one instead."
+          "An update changed the id of a record; insert a new record, and delete the old one."
         ) {
           $0.collection = R.collectionName
           $0.id = "\(before)"

@@ -94,7 +94,7 @@ extension WriteTransaction {
     guard versions.isCurrent(number, stored: current, key) else {
       throw LarchError(
         .conflict,
-        "Somebody else saved the record after it was read; fetch it again and make the change once more."
+        "The record was saved by someone else after it was read; fetch it again, then repeat the change."
       ) {
         $0.collection = collection.stored.name
         $0.id = key.id.withUnsafeBytes { collection.stored.idKind.text(of: $0) }

@@ -17,7 +17,7 @@ extension ReadTransaction {
     guard let index = collection.indexes.first(where: { $0.position == place }) else {
       throw LarchError(
         .schemaMismatch,
-        "The index of a rule of uniqueness is not in the file yet; open the file once for writing with the type, or call `buildIndexes(of:)` in the migration."
+        "The index of a uniqueness rule is not in the file yet; open the file once for writing with the type, or call `buildIndexes(of:)` in the migration."
       ) {
         $0.collection = collection.stored.name
         $0.path = context.environment.path

@@ -27,7 +27,7 @@ extension Store {
       if let found { return found }
     }
     throw LarchError(
-      .storage, "The store changes faster than it can be looked at; ask for its statistics again."
+      .storage, "The store changes too fast for exact statistics; ask for them again."
     ) { $0.path = path }
   }
 }
@@ -122,7 +122,7 @@ private struct StatisticsTaker {
           found[name]?.tree.listPages = file.clamped(counts.pages)
         } catch {
           throw LarchError(
-            .corrupted, "The file is damaged; restore a backup, or salvage what still reads."
+            .corrupted, "The file is damaged; restore a backup, or salvage the readable records."
           ) {
             $0.path = environment.path
             $0.page = error.page

@@ -77,7 +77,7 @@ struct AmbientStore: RecordWriting, Sendable {
     if let store = Store.ofTask.get() ?? Store.default { return store }
     throw LarchError(
       .noDefaultStore,
-      "No store was named and none is set; set `Store.default` once, or use `Store.with(store) { … }`."
+      "No store is named and no default is set; set `Store.default` once, or use `Store.with(store) { … }`."
     )
   }
 

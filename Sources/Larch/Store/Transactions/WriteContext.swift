@@ -185,7 +185,7 @@ final class WriteContext {
     }
     guard let id = try ids.give(number) else {
       throw LarchError(
-        .idTooLong, "All ids of the collection are used up; give records ids of your own."
+        .idTooLong, "All ids of the collection are used up; assign ids yourself."
       ) { $0.collection = collection.stored.name }
     }
     return id

@@ -135,7 +135,7 @@ extension WriteTransaction {
     guard state == .unchanged else {
       throw LarchError(
         .conflict,
-        "Somebody else saved or deleted the record after it was read; fetch it again and make the change once more."
+        "The record was saved or deleted by someone else after it was read; fetch it again, then repeat the change."
       ) {
         $0.collection = R.collectionName
         $0.id = "\(record.id)"
@@ -186,7 +186,7 @@ extension WriteTransaction {
     let number = try writer.nextID(in: collection)
     guard let id = R.ID._assigned(number) else {
       throw LarchError(
-        .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
+        .idUnassigned, "The id has no value, and the store cannot assign one to its type; set it."
       ) { $0.collection = collection.stored.name }
     }
     record.id = id
@@ -304,7 +304,8 @@ extension WriteTransaction {
         ?? collection.records.reserve(id, size: size, in: transaction, mode: .ifAbsent)
     else {
       throw LarchError(
-        .storage, "The next id of the collection was there already; this is a fault of Larch."
+        .storage,
+        "The next id of the collection is already in use; please report this bug in Larch."
       ) { $0.collection = collection.stored.name }
     }
     room.copyMemory(from: record)
@@ -330,7 +331,7 @@ extension WriteTransaction {
       guard bytes.count <= Store.recordSizeLimit else {
         throw LarchError(
           .recordTooLarge,
-          "A record may take 64 MiB at most; keep large data in files, or in several records.")
+          "A record can have at most 64 MiB; keep large data in files, or in several records.")
       }
       return bytes
     } catch var error as LarchError {
@@ -347,7 +348,7 @@ extension WriteTransaction {
       $0.id = collection.stored.idKind.text(of: key)
     }
     return code == .idExists
-      ? LarchError(code, "A record with this id is stored already; use `save` to replace it.", fill)
+      ? LarchError(code, "A record with this id exists; use `save` to replace it.", fill)
       : LarchError(code, "No record has this id; use `save` to insert it.", fill)
   }
 }
