@@ -6,7 +6,7 @@ extension LarchError.Code {
 }
 
 extension LMDBError {
-  /// The error as users see it: a stable code, a sentence that says what to do, and the path.
+  /// The error as users see it: a stable code, a sentence with advice, and the path.
   func larchError(path: String) -> LarchError {
     let (code, message) = advice
     return LarchError(code, message, underlying: self) { $0.path = path }

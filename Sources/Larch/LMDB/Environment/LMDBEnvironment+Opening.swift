@@ -2,21 +2,21 @@ internal import CLMDB
 
 internal import Foundation
 
-/// An LMDB environment that was opened and looked at, not yet owned by anyone.
+/// An LMDB environment that was opened and checked, but has no owner yet.
 struct OpenedHandle {
   let handle: OpaquePointer
   let mapSize: Int
   let lastPage: Int
-  /// Which lock file LMDB has beside it.
+  /// The lock file that LMDB uses with it.
   var lockFile = FileClaim.LockFile.none
   /// Why it has none; nil where it has one.
   var lockFailure: Int32?
-  /// Whether the file says that it was replaced, by a file that is not there.
+  /// Whether the file says that it was replaced, by a file that does not exist.
   var keepsMark = false
 }
 
 extension LMDBEnvironment {
-  /// Opens the store at the path, or makes a new one; the same file is shared within a process.
+  /// Opens the store at the path, or creates one; a process shares one environment per file.
   ///
   /// `initialize` writes the first entries of a new store: nobody sees the store without them.
   static func open(
@@ -26,7 +26,7 @@ extension LMDBEnvironment {
     ForkWatch.install()
     let location = try StoreLocation(path)
     if !options.allowsRemoteFileSystem { try location.checkFileSystem() }
-    // A file may be made, removed or replaced by others between two looks; then look again.
+    // Other processes may create, remove or replace the file between two checks; then check again.
     for _ in 0..<16 {
       do {
         if let file = try location.existingFile() {
@@ -47,9 +47,9 @@ extension LMDBEnvironment {
       } catch is FileReplaced {
         continue
       } catch let other as LMDBRegistry.PathInUse {
-        // Made and opened by another thread since the look, or removed while it is open?
+        // Another thread may have created it since the check, or it was removed while open.
         if try location.existingFile() == other.file { continue }
-        // A store that is open here may not know yet that it was compacted by another process.
+        // A store that is open here may not know yet that another process compacted it.
         if try LMDBRegistry.shared.follow(other.file) { continue }
         throw other.larchError(location.path)
       }
@@ -59,14 +59,14 @@ extension LMDBEnvironment {
     ) { $0.path = location.path }
   }
 
-  /// Drops one owner; the last one closes the file, at once or when the transactions that are
-  /// still open have ended.
+  /// Removes one owner. The last one closes the file, at once or when all open transactions have
+  /// ended.
   func close() { LMDBRegistry.shared.release(self) }
 
-  /// The file at the path is not the one that was looked at.
+  /// The file at the path is not the one that was checked.
   struct FileReplaced: Error {}
 
-  /// The version of LMDB that the program runs with.
+  /// The version of LMDB that the program uses.
   static var library: (major: Int32, minor: Int32, patch: Int32) {
     var found: (major: Int32, minor: Int32, patch: Int32) = (0, 0, 0)
     _ = mdb_version(&found.major, &found.minor, &found.patch)
@@ -75,7 +75,7 @@ extension LMDBEnvironment {
 
   private static func checkLibrary() throws {
     let (major, minor, patch) = library
-    // Before 0.9.22 duplicates and forks have known faults; 1.x has another file format.
+    // Before 0.9.22, duplicates and forks have known bugs; 1.x has another file format.
     let version = larch_mdb_version(major, minor, patch)
     guard version >= larch_mdb_version(0, 9, 22), version < larch_mdb_version(1, 0, 0) else {
       throw LarchError(
@@ -84,7 +84,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Checks the file and maps it; used for opening and for opening again.
+  /// Checks the file and maps it, for the first opening and for later ones.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
     try options.beforeMapping?(path)
     var options = options
@@ -92,7 +92,7 @@ extension LMDBEnvironment {
       options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
     }
     do {
-      // A file that is being made has the lock of its maker, and no place for another one.
+      // The creator of a file holds its lock, so no other lock can be taken.
       if TemporaryFile.isTemporary(path) { return try openMapped(options, sizes) }
       return try openWithRoom(options, sizes)
     } catch let error as LMDBError {
@@ -101,8 +101,8 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens the file with a larger map when other processes have made it larger in between: with the
-  /// map LMDB gets no more room than the file has just then.
+  /// Opens the file with a larger map if other processes have made it larger meanwhile: otherwise
+  /// LMDB maps only the current length of the file.
   private func openWithRoom(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
     var sizes = sizes
     while true {
@@ -115,7 +115,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens the file, unless it says that another one has taken its place: then that one gets it.
+  /// Opens the file. If it says that it was replaced, the new file is moved to its path first.
   private func openInPlace(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
     let (opened, mark) = try openShared(options, sizes)
     guard let mark else { return opened }
@@ -124,8 +124,8 @@ extension LMDBEnvironment {
       exchange.isReplaced = true
       throw FileReplaced()
     }
-    // The new file is not there: it was removed, or this one was copied elsewhere without it. What
-    // the old one has is all that the new one had.
+    // The new file does not exist: it was removed, or the old file was copied elsewhere alone. The
+    // old file has all the data that the new one had.
     guard let place = try PlaceLock(path, isExclusive: true), place.file == file else {
       throw FileReplaced()
     }
@@ -144,13 +144,13 @@ extension LMDBEnvironment {
   private func openShared(
     _ options: Options, _ sizes: [Int]
   ) throws -> (OpenedHandle, ReplacementMark?) {
-    // Until LMDB has opened both files: nobody may exchange them meanwhile.
+    // Held until LMDB has opened both files: nobody may replace them meanwhile.
     guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
     let opened = try openWithLockFile(options, sizes)
     do {
       let other = try claim(opened)
-      // Nobody writes to a file that was replaced, and its lock file may be gone already. Found out
-      // without LMDB, which must not read what others may overwrite.
+      // Nobody writes to a replaced file, and its lock file may be gone. This is read without LMDB,
+      // which must not read what others may overwrite.
       if let other, try options.saysReplaced?(path) != true {
         throw foreignError(other, opened.lockFile)
       }
@@ -169,8 +169,8 @@ extension LMDBEnvironment {
     }
   }
 
-  /// LMDB finds the lock file by its name: whether it has the one that was looked at is known when
-  /// that is still there.
+  /// LMDB finds the lock file by its name. It has the one that was checked if that one still exists
+  /// afterwards.
   private func openWithLockFile(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
     for _ in 0..<16 {
       let opened = try openMapped(options, sizes)
@@ -202,7 +202,7 @@ extension LMDBEnvironment {
     return opened
   }
 
-  /// LMDB opens by name and maps what is shorter than its header says, which ends in SIGBUS.
+  /// LMDB also maps a file that is shorter than its header says; reading it ends in SIGBUS.
   private func checkOpened(_ opened: OpenedHandle) throws {
     var descriptor: Int32 = -1
     mdb_env_get_fd(opened.handle, &descriptor)
@@ -214,8 +214,9 @@ extension LMDBEnvironment {
     let (needed, overflow) = (opened.lastPage &+ 1)
       .multipliedReportingOverflow(by: Int(statistics.ms_psize))
     if !overflow, opened.lastPage >= 0, Int(status.st_size) >= needed { return }
-    // LMDB does not write a page that a transaction took from the end and gave back. Whether nothing
-    // else is missing was found out before mapping; once more, since the file may have been cut.
+    // LMDB does not write a page that a transaction took from the end and gave back. The check
+    // before mapping showed that nothing else is missing; it runs again, since the file may have
+    // been cut meanwhile.
     guard !overflow, opened.lastPage >= 0, let check = options.beforeMapping else {
       throw LarchError(
         .truncated, "The file is shorter than its header says; restore a backup, or salvage it."
@@ -235,8 +236,8 @@ extension LMDBEnvironment {
     case .none: flags |= UInt32(MDB_NOSYNC)
     }
     let lock = try prepareLockFile(path: path, options: options)
-    // Who may only read can neither make nor write a lock file. That nobody writes is seen to by
-    // `FileClaim`.
+    // A process that may only read can neither create nor write a lock file. `FileClaim` makes sure
+    // that nobody writes.
     if lock.failure != nil { flags |= UInt32(MDB_NOLOCK) }
     var last = LMDBError(ENOMEM, "mdb_env_open")
     for size in sizes {
@@ -256,18 +257,19 @@ extension LMDBEnvironment {
       }
       mdb_env_close(handle)
       last = LMDBError(code, "mdb_env_open")
-      // Tools such as valgrind call a map that is too large an invalid argument.
+      // Tools such as valgrind report a map that is too large as an invalid argument.
       if last.kind != .outOfMemory && last.kind != .invalidArgument { break }
     }
     throw last
   }
 
-  /// Makes the lock file where it is missing, returns which one it is, and makes sure that it has its
-  /// blocks on the disk. Returns the error where the store can be read without a lock file.
+  /// Creates the lock file if it is missing, returns which file it is, and makes sure that its
+  /// blocks are allocated on the disk. Returns the error if the store can be read without a lock
+  /// file.
   ///
-  /// LMDB makes it as one large hole and writes to it through a map: on a full disk the first
-  /// touch of a page ends the process with SIGBUS. Must come before LMDB opens the file, since
-  /// closing a descriptor of it drops the locks that this process has.
+  /// LMDB creates it as one large hole and writes to it through a map: on a full disk, the first
+  /// access to a page ends the process with SIGBUS. This must run before LMDB opens the file, since
+  /// closing a descriptor of the file drops the locks of this process.
   private static func prepareLockFile(
     path: String, options: Options
   ) throws(LMDBError) -> (file: FileClaim.LockFile, failure: Int32?) {
@@ -283,10 +285,10 @@ extension LMDBEnvironment {
     guard fstat(lock, &status) == 0 else { throw LMDBError(errno, "fstat") }
     let file = FileClaim.LockFile(FileIdentity(status))
     #if os(Linux)
-      // The size that LMDB would give it: a header as large as three readers, one of them in it.
+      // The size that LMDB would use: a header as large as three readers, one of them in it.
       let size = (max(options.maxReaders, 1) - 1) * 64 + 192
       if status.st_size == 0 {
-        // One process gives the file its size: others must not map it before it is that long.
+        // One process sets the size of the file: others must not map it before that.
         guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else { return (file, nil) }
       }
       let code = larch_allocate(lock, status.st_size > 0 ? status.st_size : off_t(size))

@@ -2,7 +2,7 @@ internal import CLMDB
 
 internal import Foundation
 
-/// Which file it is, however it is called.
+/// The identity of a file, independent of its name.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
@@ -13,7 +13,7 @@ struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// Where a store is, with the directory resolved, and the checks that come before any opening.
+/// The place of a store, with the directory resolved, and the checks before it is opened.
 struct StoreLocation: Sendable {
   let directory: String
   let name: String
@@ -50,8 +50,8 @@ struct StoreLocation: Sendable {
     self.name = name
   }
 
-  /// Refuses a path at which a store keeps its lock file, or makes its successor: a file that took
-  /// its place would part those who have the store open from those who open it later.
+  /// Refuses a path at which a store keeps its lock file or creates its successor: a file there
+  /// would separate those who have the store open from those who open it later.
   static func refuseSideFile(_ path: String) throws {
     for suffix in ["-lock", SuccessorFile.suffix] where path.hasSuffix(suffix) {
       var status = stat()
@@ -63,8 +63,8 @@ struct StoreLocation: Sendable {
     }
   }
 
-  /// The identity of the store file; nil when there is none. Throws for whatever is not a plain
-  /// file: LMDB would follow a link and make its target.
+  /// The identity of the store file; nil if there is none. Throws if it is not a plain file: LMDB
+  /// would follow a link and create its target.
   func existingFile() throws -> FileIdentity? {
     try checkLockFile()
     var status = stat()
@@ -83,8 +83,7 @@ struct StoreLocation: Sendable {
     return FileIdentity(status)
   }
 
-  /// The identity of whatever plain file is at the path, also one that is no store; nil when there
-  /// is none.
+  /// The identity of any plain file at the path, a store or not; nil if there is none.
   func occupant() throws -> FileIdentity? {
     var status = stat()
     guard lstat(path, &status) == 0 else {
@@ -96,13 +95,13 @@ struct StoreLocation: Sendable {
     return FileIdentity(status)
   }
 
-  /// Refuses a file that has a second name: programs that come by two names do not meet at one lock
-  /// file. The name that the making of the store left after a crash is taken away.
+  /// Refuses a file with a second name: programs that use two names do not share one lock file. A
+  /// name that the creation of the store left after a crash is removed.
   func refuseSecondName() throws {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_nlink > 1 else { return }
     do throws(LMDBError) {
-      // Who makes a store has its file locked until the first name is gone.
+      // The creator of a store keeps its file locked until the first name is gone.
       guard let place = try PlaceLock(path) else { return }
       let left = TemporaryFile.removeNames(of: place.file, in: directory)
       guard lstat(path, &status) == 0, FileIdentity(status) == place.file,
@@ -154,7 +153,7 @@ struct StoreLocation: Sendable {
     }
   }
 
-  /// Refuses file systems on which memory maps and locks of several machines do not work.
+  /// Refuses file systems on which memory maps and locks do not work across machines.
   func checkFileSystem() throws {
     guard try isRemote else { return }
     throw LarchError(
@@ -165,7 +164,7 @@ struct StoreLocation: Sendable {
 }
 
 extension LMDBEnvironment {
-  /// True when the file system, or the limit on the size of files, has no room for the file to grow.
+  /// True if the file system, or the limit on the size of files, leaves no room to grow.
   func isOutOfRoom() -> Bool {
     var system = statvfs()
     if statvfs(path, &system) == 0, UInt64(system.f_bavail) &* UInt64(system.f_frsize) < 1 << 20 {
@@ -179,7 +178,7 @@ extension LMDBEnvironment {
     #endif
     var status = stat()
     guard code == 0, stat(path, &status) == 0 else { return false }
-    // A write past the limit is cut at it, so that the file ends within a page or so.
+    // The system cuts a write at the limit, so that the file ends within about a page of it.
     return UInt64(clamping: status.st_size) &+ (1 << 20) > UInt64(limit.rlim_cur)
   }
 }
