@@ -1,8 +1,8 @@
-/// Brings the ends of associations together, whichever types declare them, and refuses what
-/// contradicts itself, before a file is touched.
+/// Combines the ends of associations, whichever types declare them, and refuses contradictions
+/// before a file is opened.
 struct AssociationCompiler {
   private var drafts: [String: Draft] = [:]
-  /// In the order of their declarations, so that everything made from them has an order.
+  /// In the order of the declarations, so that everything made from them has a fixed order.
   private var keys: [String] = []
 
   /// An association while its ends are being collected.
@@ -13,14 +13,14 @@ struct AssociationCompiler {
     var second: AssociatedType
     var firstRule = DeleteRule.automatic
     var secondRule = DeleteRule.automatic
-    /// Said by the type that is referred to.
+    /// Declared by the type that is referred to.
     var isOne: Bool?
     var isJoin = false
   }
 
   /// Collects the declarations of the types.
   ///
-  /// - Throws: `.invalidSchema` for declarations that cannot be used, or that contradict others.
+  /// - Throws: `.invalidSchema` for declarations that are unusable or contradictory.
   init(_ types: [any Record.Type]) throws {
     for type in types { try add(type) }
     let opened = Set(types.map { ObjectIdentifier($0) })
@@ -105,7 +105,7 @@ struct AssociationCompiler {
         reference.holder.collection, key)
     }
     var draft = drafts[key] ?? Draft(first: reference.holder, second: reference.target)
-    // Names may have the dots and slashes in them that keys are joined with.
+    // Keys are joined with dots and slashes, and names may contain these too.
     if drafts[key] != nil, draft.first.id != reference.holder.id || draft.path != path {
       throw sameNames(reference.holder.collection, key)
     }
@@ -138,9 +138,9 @@ struct AssociationCompiler {
     }
   }
 
-  /// The associations of types whose schemas were compiled with what they need.
+  /// The associations of types whose schemas were compiled with the required indexes.
   ///
-  /// - Throws: `.invalidSchema` for rules that a property cannot follow.
+  /// - Throws: `.invalidSchema` for rules that do not fit their property.
   func schemas(_ collections: [CollectionSchema]) throws -> [AssociationSchema] {
     try keys.compactMap { key in
       guard let draft = drafts[key] else { return nil }
@@ -166,7 +166,7 @@ struct AssociationCompiler {
     let canBeNil = reference.isOptional && reference.isWritable
     let automatic: DeleteRule = draft.isJoin ? .destroy : canBeNil ? .nullify : .deny
     let rule = draft.secondRule.orElse(automatic)
-    // A list keeps the others when one of its records goes.
+    // A list can lose the id of a deleted record and keep the others.
     if rule == .nullify || (rule == .destroyLast && reference.isList), !canBeNil {
       throw error(
         "The delete rule sets the property to nil, but it is not an optional `var`; make it one, or choose another rule.",
@@ -191,7 +191,7 @@ struct AssociationCompiler {
   }
 }
 
-/// Two declarations of one rule must agree, unless one of them leaves it open.
+/// Two declarations of one rule must be equal, unless one of them is `.automatic`.
 private func merge(
   _ rule: inout DeleteRule, _ other: DeleteRule, _ key: String, _ end: AssociatedType
 ) throws {
@@ -230,7 +230,7 @@ extension CollectionSchema {
       index.fields.count == 1 && !index.isPartial && !index.fields[0].isFolded
         && index.fields[0].identity == identity && (index.isUnique || !isUnique)
     }
-    // One that is made from stored bytes, where there are several.
+    // If there are several, an index whose keys come from stored bytes.
     return indexes.firstIndex { isFitting($0) && !$0.isDecoded }
       ?? indexes.firstIndex { isFitting($0) }
   }

@@ -1,8 +1,8 @@
-/// The older names that a record type declares, proved to be of stored fields and to mean one thing.
+/// The older names that a record type declares, checked to be unambiguous and of stored fields.
 struct Renames: Sendable {
-  /// Those of its fields, and of the fields of values in it.
+  /// The older names of its fields, and of the fields of nested values.
   private(set) var aliases = FieldAliases()
-  /// Those of the collection, the newest first.
+  /// The older names of the collection, the newest first.
   private(set) var collectionNames: [String] = []
 
   init() {}
@@ -49,8 +49,8 @@ struct Renames: Sendable {
     path: [String]
   ) throws {
     let inUse = TypeProbe.keys(of: owner)?.cases.contains { $0.codingName == older }
-    // Records of the older version have the name for the renamed field, those of this one for
-    // another: nobody could tell which it is.
+    // Otherwise older records have the name for the renamed field, and newer ones for another
+    // field: nothing could distinguish them.
     guard inUse == false, !aliases.isOlder(older, of: ObjectIdentifier(owner)) else {
       throw LarchError(
         .invalidSchema,
@@ -64,7 +64,7 @@ struct Renames: Sendable {
     aliases.add(older, to: name, of: ObjectIdentifier(owner))
   }
 
-  /// The type that has the last property of a path.
+  /// The type of the last property of a path.
   private static func owner(
     of properties: [String], in root: any Decodable.Type
   ) -> (any Decodable.Type)? {

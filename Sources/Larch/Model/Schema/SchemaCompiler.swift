@@ -1,11 +1,11 @@
-/// Turns the declarations of a record type into what the layers below work with, and refuses
-/// those that cannot be used, before a file is touched.
+/// Compiles the declarations of a record type for the layers below, and refuses unusable ones
+/// before a file is opened.
 package enum SchemaCompiler {
-  /// More than this many indexes on one type are refused; each costs on every save.
+  /// The maximum number of indexes of a type; each index costs time at every save.
   package static let indexLimit = 64
 
   /// - Parameters:
-  ///   - needs: the indexes that associations need beside those that are declared.
+  ///   - needs: the indexes that associations need in addition to the declared ones.
   ///   - renames: the older names that the type declares.
   ///   - aliases: the older names of fields that all types declare.
   static func compile<R: Record>(
@@ -58,13 +58,13 @@ package enum SchemaCompiler {
         do {
           record = try coder.decode(R.self, from: bytes)
         } catch let error as LarchError where error.code == .decodingFailed {
-          // What the type cannot decode any more refers to others all the same.
+          // A record that the type cannot decode any more still has its references.
           guard let stored = reference.stored(reading),
             try stored.forEachID(in: bytes, coder.shapes, &writer, emit)
           else { throw error }
           return
         }
-        // Asked only for references that this type holds.
+        // Called only for references of this type.
         try unsafeDowncast(reference, to: TypedReference<R>.self)
           .forEachID(record, &writer, emit)
       })
@@ -98,13 +98,13 @@ package enum SchemaCompiler {
     return version
   }
 
-  /// The declared indexes, and those of associations that none of them is.
+  /// The declared indexes, and those of associations that are not among them.
   private static func all<R: Record>(
     _ declared: [IndexDeclaration<R>], and needs: [AssociationIndex]
   ) -> [IndexDeclaration<R>] {
     var all = declared
     for need in needs {
-      // The compiler of associations asks each type for its own fields alone.
+      // The association compiler asks each type only for its own fields.
       let reference = unsafeDowncast(need.reference, to: TypedReference<R>.self)
       let same = all.firstIndex { declaration in
         guard declaration.name == nil, declaration.condition == nil,
@@ -122,7 +122,8 @@ package enum SchemaCompiler {
     return all
   }
 
-  /// All of these, and those of rules that none of them is, with the place of each rule's.
+  /// All of these, and the indexes of rules that are not among them, with the place of each rule's
+  /// index.
   private static func all<R: Record>(
     _ declared: [IndexDeclaration<R>], and needs: [AssociationIndex],
     and rules: [ValidationCompiler<R>.Need]
@@ -132,8 +133,7 @@ package enum SchemaCompiler {
     return (indexes, places)
   }
 
-  /// The place of the unique index that a rule stands on: a declared one over the same fields, or a
-  /// new one.
+  /// The place of the unique index for a rule: a declared one over the same fields, or a new one.
   private static func place<R: Record>(
     of need: IndexDeclaration<R>, in all: inout [IndexDeclaration<R>]
   ) -> Int {
@@ -164,7 +164,7 @@ package enum SchemaCompiler {
     return all.count - 1
   }
 
-  /// Names appear in errors, dumps and on the command line, so they stay plain.
+  /// Names are used in errors, dumps and on the command line, so they must be plain.
   package static func isPlain(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count)
       && name.utf8.allSatisfy {
@@ -258,7 +258,7 @@ package enum SchemaCompiler {
       definition: ([form.description, kind] + paths).joined(separator: ";"))
   }
 
-  /// `city_age`, from the names of the properties.
+  /// An index name such as `city_age`, from the names of the properties.
   private static func name(
     of resolutions: [FieldNaming.Resolution], _ collection: String
   ) throws -> String {
@@ -282,22 +282,22 @@ package enum SchemaCompiler {
   }
 }
 
-/// The declarations of a record type where the type is known: for what a save checks on the
-/// record in memory.
+/// The declarations of a record type with its type, for the checks of a save on the record in
+/// memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
-  /// Those of the indexes.
+  /// The keys of each index.
   let keys: [RecordKeys]
   let validations: ValidationProgram
-  /// Whether the bytes of a record are its properties as they lie in memory.
+  /// Whether the type is `MemberwiseCoded`.
   let isMemberwise: Bool
-  /// What runs with its saves and deletions; nil where nothing does.
+  /// The hooks of its saves and deletions; nil if there are none.
   let hooks: HookProgram<R>?
-  /// The type, where it keeps its times.
+  /// The type, if it is `Timestamped`.
   let timestamped: (any Timestamped.Type)?
-  /// The property that counts the saves, where there is one.
+  /// The property that counts the saves, if there is one.
   let version: VersionDeclaration<R>?
-  /// Whether a save is nothing but the write.
+  /// Whether a save is only the write.
   let isPlain: Bool
 
   init(

@@ -1,9 +1,9 @@
-/// Turns the declared rules of a record type into a program, and refuses those that cannot be used.
+/// Compiles the declared rules of a record type, and refuses unusable ones.
 struct ValidationCompiler<R: Record> {
-  /// A unique index that a rule stands on.
+  /// A unique index that a rule needs.
   struct Need {
     let declaration: IndexDeclaration<R>
-    /// The step whose test it is.
+    /// The step that tests it.
     let step: Int
   }
 
@@ -23,7 +23,7 @@ struct ValidationCompiler<R: Record> {
     }
   }
 
-  /// The program as it is without the places of indexes, which the schema decides.
+  /// The program before the schema has decided the places of the indexes.
   var program: ValidationProgram { program(places: []) }
 
   /// - Parameter places: the place of the index of each need.
@@ -74,7 +74,7 @@ struct ValidationCompiler<R: Record> {
         errors: rule.failures.map { $0.error(R.collectionName, field?.name) }, fields: watched))
   }
 
-  /// Two errors that nobody can tell apart help nobody.
+  /// Two errors must not be indistinguishable.
   private mutating func check(_ rule: DeclaredRule<R>, _ field: Field?) throws {
     for failure in rule.failures where failure.isPossible {
       guard SchemaCompiler.isPlain(failure.keyword.rawValue) else {
@@ -96,7 +96,7 @@ struct ValidationCompiler<R: Record> {
   ) -> IndexDeclaration<R> {
     let condition: (@Sendable (R) -> Bool)? =
       conditions.isEmpty ? nil : { @Sendable record in conditions.allSatisfy { $0(record) } }
-    // A property that is not stored has no name but the one of the rule.
+    // A property that is not stored has only the name in the rule.
     let isNamed = rule.fields.allSatisfy {
       if case .computed(nil) = $0.resolve() { false } else { true }
     }
@@ -105,11 +105,11 @@ struct ValidationCompiler<R: Record> {
       condition: condition, isOfRule: true)
   }
 
-  /// All bits where nothing tells whether the property changed.
+  /// All bits if a change of the property cannot be detected.
   private mutating func bits(of keyPath: AnyKeyPath, _ path: [String]?) -> UInt64 {
     guard let path else { return .max }
     if let place = fields.firstIndex(where: { $0.path == path }) { return 1 << UInt64(place) }
-    // The fields beyond are taken for changed at every update.
+    // Further fields count as changed at every update.
     guard fields.count < 63 else { return .max }
     fields.append(ValidationProgram.Field(path: path, keyPath: keyPath))
     return 1 << UInt64(fields.count - 1)
