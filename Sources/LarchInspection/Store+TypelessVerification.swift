@@ -30,8 +30,8 @@ extension Store {
   /// entry must lead to a record, and references that the index is of are not looked up.
   ///
   /// - Parameter progress: is called now and then with the number of records that were read.
-  /// - Throws: as ``verify()``, and what `progress` throws.
-  /// - Complexity: as ``verify()``.
+  /// - Throws: the errors of ``verify()``, and what `progress` throws.
+  /// - Complexity: that of ``verify()``.
   package func verifyWithoutTypes(
     progress: (Int) throws -> Void = { _ in }
   ) throws -> TypelessReport {

@@ -96,7 +96,7 @@ extension RecordReading {
   /// Makes sure that a query is counted as a file says that a run before has written; else as
   /// ``expectPlan(of:matches:running:file:line:)``.
   ///
-  /// - Throws: as ``expectPlan(of:matches:running:file:line:)``.
+  /// - Throws: the errors of ``expectPlan(of:matches:running:file:line:)``.
   /// - Complexity: that of the query.
   public func expectPlan<R: Record>(
     counting query: Query<R>, matches name: String, running: Bool = true,
@@ -115,10 +115,10 @@ extension RecordReading {
 }
 
 extension Store {
-  /// A fresh store that also answers every query by a full scan, in the same
-  /// snapshot: where the answers differ, it throws `.wrongAnswer` with both plans.
+  /// A fresh store that also answers every query by a full scan, in the same snapshot: where the
+  /// answers differ, it throws `.wrongAnswer` with both plans.
   ///
-  /// - Throws: as `Store.temporary(for:migrations:options:)`.
+  /// - Throws: the errors of `Store.temporary(for:migrations:options:)`.
   public static func checked(
     for types: any Record.Type..., options: Options = Options()
   ) throws -> Store {

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Finds the stored record that an element stands for.
+/// Finds the stored record of an element.
 struct RecordMatcher<R: Record> {
-  /// Refuses a field that records cannot be matched by.
+  /// Throws for a field by which records cannot be matched.
   let check: (ReadTransaction) throws -> Void
-  /// By the record that the element holds.
+  /// By the record of the element.
   let find: (R, ReadTransaction) throws -> R?
-  /// By the element, before it is made a record.
+  /// By the element, before it is decoded.
   let findElement: (ElementDecoder<R>, UnsafeRawBufferPointer, ReadTransaction) throws -> R?
 
   /// By the id.
@@ -23,14 +23,14 @@ struct RecordMatcher<R: Record> {
       })
   }
 
-  /// By a field that no two records have the same value of.
+  /// By a unique field.
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
     func find(_ value: Value, _ tx: ReadTransaction) throws -> R? {
       tx.context.idWriter.clear()
       Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
-      // Nothing is equal to nil or NaN, of which there may be many.
+      // Nothing equals nil or NaN, and many records may have them.
       if tx.context.idWriter.hasNil { return nil }
       return try tx.find(R.self, by: field, equals: value)
     }

@@ -55,7 +55,7 @@ package struct TypelessQuery {
 
   /// The ids of the records in the order of the query, until the closure returns false.
   ///
-  /// - Throws: as ``forEach(_:)``.
+  /// - Throws: the errors of ``forEach(_:)``.
   /// - Complexity: reads no record where an index answers the whole filter.
   package func forEachID(_ body: (String) throws -> Bool) throws {
     try run(for: .ids) { run in
@@ -67,7 +67,7 @@ package struct TypelessQuery {
 
   /// How many records there are.
   ///
-  /// - Throws: as ``forEach(_:)``.
+  /// - Throws: the errors of ``forEach(_:)``.
   /// - Complexity: the distinct keys of the range where one index answers the whole filter.
   package func count() throws -> Int { try run(for: .count) { try $0.count() } }
 
@@ -87,7 +87,7 @@ package struct TypelessQuery {
   /// How the query is answered, as `RecordReading.explain` tells it.
   ///
   /// - Parameter running: runs the query, and tells what was looked at.
-  /// - Throws: as ``forEach(_:)``.
+  /// - Throws: the errors of ``forEach(_:)``.
   /// - Complexity: a few searches in the indexes, without running.
   package func explain(_ need: Need = .records, running: Bool = false) throws -> String {
     try run(for: need.queryNeed) { run in

@@ -71,7 +71,7 @@ extension Store {
   ///   - policy: what is done with ids that are there.
   ///   - batchSize: how many lines go in as one change; all of them unless given.
   ///   - progress: called now and then.
-  /// - Throws: as ``makeStore(at:from:progress:)``; `.idExists`, `.unknownCollection`,
+  /// - Throws: the errors of ``makeStore(at:from:progress:)``; `.idExists`, `.unknownCollection`,
   ///   `.schemaMismatch` where an index can only be kept by the Swift type, `.uniqueConflict`,
   ///   `.danglingReference`. Nothing of the change that throws goes in.
   /// - Complexity: O(what is read); the memory of one record.

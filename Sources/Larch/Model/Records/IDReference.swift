@@ -1,7 +1,7 @@
 /// The type of a property that refers to other records: an id, an optional id, or an array or set
 /// of ids.
 ///
-/// Larch implements the requirements; do not implement or call them.
+/// The requirements are met by Larch; neither write nor call them.
 @_documentation(visibility: private)
 public protocol IDReference: IndexableField {
   /// The type of the ids.
@@ -16,19 +16,19 @@ public protocol IDReference: IndexableField {
   /// Calls with each id.
   func _forEachID(_ body: (_ReferencedID) throws -> Void) rethrows
 
-  /// Without the ids for which the closure returns true; nil if it must refer to something.
+  /// Without the ids that the closure is true for; nil when it must refer to something.
   func _removing(_ isRemoved: (_ReferencedID) throws -> Bool) rethrows -> Self?
 
-  /// With this id: appended to a list, or as the new single id.
+  /// With this id: behind the others of a list, or in the place of the only one.
   func _adding(_ id: _ReferencedID) -> Self
 
-  /// With these ids too, without duplicates; nil if it cannot refer to so many.
+  /// With these ids too, each once; nil when it cannot refer to so many.
   func _adding(contentsOf ids: [_ReferencedID]) -> Self?
 
-  /// With exactly these ids, without duplicates; nil if it cannot refer to that number.
+  /// With these ids and no others, each once; nil when it cannot refer to so many, or so few.
   func _replacing(with ids: [_ReferencedID]) -> Self?
 
-  /// A reference to only this id.
+  /// A reference to this id alone.
   static func _referring(to id: _ReferencedID) -> Self
 }
 
@@ -36,13 +36,13 @@ extension RecordIdentifier {
   /// An id refers to a record.
   public static var _isOptionalReference: Bool { false }
 
-  /// It refers to one.
+  /// To one.
   public static var _isListReference: Bool { false }
 
   /// Calls with the id.
   public func _forEachID(_ body: (Self) throws -> Void) rethrows { try body(self) }
 
-  /// The id, unless it is removed.
+  /// The id, unless it is to go.
   public func _removing(_ isRemoved: (Self) throws -> Bool) rethrows -> Self? {
     try isRemoved(self) ? nil : self
   }
@@ -66,21 +66,21 @@ extension RecordIdentifier {
 }
 
 extension Optional: IDReference where Wrapped: IDReference {
-  /// The same as for the wrapped value.
+  /// As the value in it.
   public typealias _ReferencedID = Wrapped._ReferencedID
 
   /// Nil refers to nothing.
   public static var _isOptionalReference: Bool { true }
 
-  /// The same as for the wrapped value.
+  /// As the value in it.
   public static var _isListReference: Bool { Wrapped._isListReference }
 
-  /// Calls with the ids of the wrapped value.
+  /// Calls with the ids of the value in it.
   public func _forEachID(_ body: (_ReferencedID) throws -> Void) rethrows {
     try self?._forEachID(body)
   }
 
-  /// Nil, if nothing is left.
+  /// Nil, where nothing is left.
   public func _removing(_ isRemoved: (_ReferencedID) throws -> Bool) rethrows -> Self? {
     .some(try self?._removing(isRemoved))
   }
@@ -93,7 +93,7 @@ extension Optional: IDReference where Wrapped: IDReference {
   /// The value with the ids.
   public func _adding(contentsOf ids: [_ReferencedID]) -> Self? {
     guard let first = ids.first else { return self }
-    // With an optional of an optional, failure would become nil.
+    // An optional in an optional would make nil of what cannot be done.
     return (self ?? Wrapped._referring(to: first))._adding(contentsOf: ids).map { .some($0) }
   }
 
@@ -118,7 +118,7 @@ extension Array: IDReference where Element: RecordIdentifier {
   /// An empty list refers to nothing.
   public static var _isOptionalReference: Bool { true }
 
-  /// It may refer to several.
+  /// To several.
   public static var _isListReference: Bool { true }
 
   /// Calls with each element.
@@ -129,10 +129,10 @@ extension Array: IDReference where Element: RecordIdentifier {
     try filter { try !isRemoved($0) }
   }
 
-  /// With the id appended, unless it is in the list.
+  /// With the id as the last element, unless it is in the list.
   public func _adding(_ id: Element) -> Self { contains(id) ? self : self + [id] }
 
-  /// With those ids appended that are not in the list.
+  /// With those of the ids as last elements that are not in the list.
   public func _adding(contentsOf ids: [Element]) -> Self? {
     var known = Set(self)
     return self + ids.filter { known.insert($0).inserted }
@@ -141,7 +141,7 @@ extension Array: IDReference where Element: RecordIdentifier {
   /// The ids in their order.
   public func _replacing(with ids: [Element]) -> Self? { []._adding(contentsOf: ids) }
 
-  /// A list with only the id.
+  /// A list of the id.
   public static func _referring(to id: Element) -> Self { [id] }
 }
 
@@ -152,7 +152,7 @@ extension Set: IDReference where Element: RecordIdentifier {
   /// An empty set refers to nothing.
   public static var _isOptionalReference: Bool { true }
 
-  /// It may refer to several.
+  /// To several.
   public static var _isListReference: Bool { true }
 
   /// Calls with each element.
@@ -172,6 +172,6 @@ extension Set: IDReference where Element: RecordIdentifier {
   /// A set of the ids.
   public func _replacing(with ids: [Element]) -> Self? { Set(ids) }
 
-  /// A set with only the id.
+  /// A set of the id.
   public static func _referring(to id: Element) -> Self { [id] }
 }

@@ -10,13 +10,13 @@ where _ReferencedID == Self {
   /// How the id is stored.
   static var _idKind: RecordIDKind { get }
 
-  /// Writes the bytes under which the record is stored.
+  /// Writes the bytes that the record is stored under.
   func _writeID(to writer: inout KeyWriter) throws
 
   /// The id with this number, for types whose ids the store assigns; nil for all others.
   static func _assigned(_ number: Int64) -> Self?
 
-  /// Whether the store has not assigned this id yet.
+  /// Whether the store has still to assign this id.
   var _isUnassigned: Bool { get }
 }
 
@@ -24,13 +24,13 @@ where _ReferencedID == Self {
 public enum RecordIDKind: UInt8, Sendable {
   /// Assigned by the store: 8 bytes, big-endian, sign flipped.
   case assigned = 1
-  /// A signed integer of the program: the same bytes.
+  /// A signed integer of the user's: the same bytes.
   case integer = 2
-  /// An unsigned integer of the program: 8 bytes, big-endian.
+  /// An unsigned integer of the user's: 8 bytes, big-endian.
   case unsigned = 3
   /// A UUID: its 16 bytes.
   case uuid = 4
-  /// NFC text after a lead byte, up to the key limit of LMDB.
+  /// NFC text behind a lead byte, up to the key limit of LMDB.
   case string = 5
 
   /// The length of every id of this kind, or nil if it differs from id to id.
@@ -52,18 +52,18 @@ extension RecordIdentifier {
 }
 
 extension RecordIdentifier where Self: RawRepresentable, RawValue: RecordIdentifier {
-  /// The kind of the raw value.
+  /// As the raw value is stored.
   public static var _idKind: RecordIDKind { RawValue._idKind }
 
   /// The bytes of the raw value.
   public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }
 
-  /// The id with this number, if the raw value is a `RecordID`.
+  /// As for the raw value, which may be a `RecordID`.
   public static func _assigned(_ number: Int64) -> Self? {
     RawValue._assigned(number).flatMap { Self(rawValue: $0) }
   }
 
-  /// Whether the raw value is unassigned.
+  /// As the raw value tells.
   public var _isUnassigned: Bool { rawValue._isUnassigned }
 }
 
@@ -98,7 +98,7 @@ extension UUID: RecordIdentifier {
   /// 16 bytes.
   public static var _idKind: RecordIDKind { .uuid }
 
-  /// The 16 bytes in order.
+  /// The 16 bytes in their order.
   public func _writeID(to writer: inout KeyWriter) throws {
     withUnsafeBytes(of: uuid) { writer.append(uuid: $0) }
   }
@@ -108,7 +108,7 @@ extension String: RecordIdentifier {
   /// Text of any length up to the key limit.
   public static var _idKind: RecordIDKind { .string }
 
-  /// NFC text after a lead byte; canonically equivalent strings are one id.
+  /// NFC text behind a lead byte; canonically equivalent strings are one id.
   public func _writeID(to writer: inout KeyWriter) throws {
     if !writer.append(idString: self) {
       throw LarchError(

@@ -33,8 +33,8 @@ extension RecordWriting {
   /// Relates a saved record to the owner, as its id does: what else was changed in the one in your
   /// hand is not saved, which passing it with `&` would do.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)``.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)``.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -47,10 +47,10 @@ extension RecordWriting {
 
   /// Relates the records with these ids to the owner; those that are related stay so.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)``; nothing is changed then. `.unsuitableAssociation`
-  ///   for several where the property holds one id.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record is
-  ///   saved once.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)``; nothing is changed then.
+  ///   `.unsuitableAssociation` for several where the property holds one id.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record
+  ///   is saved once.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -68,8 +68,8 @@ extension RecordWriting {
   /// try store.add(&ada, to: acme.people)    // `ada.companyID` is set too
   /// ```
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``RecordWriting/save(_:)``; nothing is changed
-  ///   then.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)`` and ``RecordWriting/save(_:)``; nothing
+  ///   is changed then.
   /// - Complexity: a save, and as ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
@@ -93,14 +93,14 @@ extension RecordWriting {
 
   /// Takes the record with this id away from the related ones; one that is none is no error.
   ///
-  /// Where a property holds the reference, it becomes nil, or the id is taken out of the list.
-  /// Join records between the two are deleted.
+  /// Where a property holds the reference, it becomes nil, or the id is taken out of the list. Join
+  /// records between the two are deleted.
   ///
   /// - Throws: `.unsuitableAssociation` where the property must hold an id, or cannot be set;
   ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, what
-  ///   `RecordWriting.update(_:)` and, of join records, ``RecordWriting/delete(_:_:)``
-  ///   throws. Nothing is changed then.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  ///   `RecordWriting.update(_:)` and, of join records, ``RecordWriting/delete(_:_:)`` throws.
+  ///   Nothing is changed then.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -111,11 +111,11 @@ extension RecordWriting {
     try _writing { tx in try tx.remove(id, from: related) }
   }
 
-  /// Takes a record away from the related ones; one that is none is no error. The record itself
-  /// is not deleted, and the one in your hand stays as it is.
+  /// Takes a record away from the related ones; one that is none is no error. The record itself is
+  /// not deleted, and the one in your hand stays as it is.
   ///
-  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
-  /// - Complexity: as ``remove(_:from:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: that of ``remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -128,8 +128,9 @@ extension RecordWriting {
 
   /// Takes all related records away; none of them is deleted, but join records are.
   ///
-  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
-  /// - Complexity: as ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a record.
+  /// - Throws: the errors of ``remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: that of ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a
+  ///   record.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -144,8 +145,8 @@ extension RecordWriting {
   ///
   /// In a list of ids they have the order that they have here.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``; nothing is
-  ///   changed then.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``;
+  ///   nothing is changed then.
   /// - Complexity: as adding those that are new, and removing those that are left out.
   @available(
     *, noasync,
@@ -171,8 +172,8 @@ extension RecordWriting {
   /// What else was changed in the one in your hand is neither saved nor lost. With ``Versioned`` it
   /// gets the new version, if it had the stored one before.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)``. The owner is then as it was.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``, and reading the owner again.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)``. The owner is then as it was.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)``, and reading the owner again.
   public func add<A: Association>(
     _ id: A.Target.ID, to owner: inout A.Owner, _ association: A
   ) throws {
@@ -181,8 +182,8 @@ extension RecordWriting {
 
   /// Relates a saved record to the owner, as its id does, and changes the owner in your hand too.
   ///
-  /// - Throws: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
-  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Throws: the errors of ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Complexity: that of ``add(_:to:_:)-(A.Target.ID,_,_)``.
   public func add<A: Association>(
     _ record: A.Target, to owner: inout A.Owner, _ association: A
   ) throws {
@@ -192,8 +193,8 @@ extension RecordWriting {
   /// Takes the record with this id away from the related ones, and changes the owner in your hand
   /// too where it holds the id itself.
   ///
-  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``. The owner is then as it was.
-  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Throws: the errors of ``remove(_:from:)-(Target.ID,_)``. The owner is then as it was.
+  /// - Complexity: that of ``add(_:to:_:)-(A.Target.ID,_,_)``.
   public func remove<A: Association>(
     _ id: A.Target.ID, from owner: inout A.Owner, _ association: A
   ) throws {
@@ -202,8 +203,8 @@ extension RecordWriting {
 
   /// Takes a record away from the related ones, and changes the owner in your hand too.
   ///
-  /// - Throws: as ``remove(_:from:_:)-(A.Target.ID,_,_)``.
-  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Throws: the errors of ``remove(_:from:_:)-(A.Target.ID,_,_)``.
+  /// - Complexity: that of ``add(_:to:_:)-(A.Target.ID,_,_)``.
   public func remove<A: Association>(
     _ record: A.Target, from owner: inout A.Owner, _ association: A
   ) throws {
@@ -213,8 +214,8 @@ extension RecordWriting {
   /// Makes the records with these ids, and no others, the related ones, and changes the owner in
   /// your hand too where it holds the ids itself.
   ///
-  /// - Throws: as ``replace(_:with:)``. The owner is then as it was.
-  /// - Complexity: as ``replace(_:with:)``, and reading the owner again.
+  /// - Throws: the errors of ``replace(_:with:)``. The owner is then as it was.
+  /// - Complexity: that of ``replace(_:with:)``, and reading the owner again.
   public func replace<A: Association, IDs: Sequence>(
     _ association: A, of owner: inout A.Owner, with ids: IDs
   ) throws where IDs.Element == A.Target.ID {

@@ -71,7 +71,7 @@ extension Related: Request {
 extension RecordReading {
   /// The ids of the related records, ascending.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search and the ids; no record is read, unless join records lie in between.
   public func ids<Owner: Record, Target: Record>(
     _ related: Related<Owner, Target>
@@ -89,7 +89,7 @@ extension RecordReading {
 
   /// Whether the record with this id is one of the related ones.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ id: Target.ID, in related: Related<Owner, Target>
@@ -107,7 +107,7 @@ extension RecordReading {
 
   /// Whether a record is one of the related ones.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ record: Target, in related: Related<Owner, Target>
@@ -121,7 +121,7 @@ extension RecordReading {
   /// goes on behind the id it gave last, up to the highest that was there when it began. Ids that
   /// the owner itself holds come in the order it has them in, whether the records are there or not.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)``.
+  /// - Throws: what `body` throws, and the errors of ``fetch(_:)``.
   /// - Complexity: one search and the ids, in constant memory; through join records, as
   ///   ``ids(_:)->[Target.ID]``.
   public func forEachID<Owner: Record, Target: Record>(

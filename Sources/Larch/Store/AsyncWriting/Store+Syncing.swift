@@ -18,8 +18,8 @@ extension Store {
 
   /// Brings every commit to the disk, without blocking the task's thread.
   ///
-  /// - Throws: as the synchronous form.
-  /// - Complexity: as the synchronous form, beside a change of threads.
+  /// - Throws: the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form, and a change of threads.
   public nonisolated(nonsending) func sync() async throws {
     try await BlockingWork.run { try self.syncFile() }
   }

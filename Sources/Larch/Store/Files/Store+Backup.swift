@@ -38,10 +38,10 @@ extension Store {
   /// - Parameters:
   ///   - target: where the copy is made, on any disk.
   ///   - replacing: whether a file may be there, which the copy then takes the place of.
-  ///   - progress: called after each piece that was written, on another thread; what it throws stops
-  ///     the copy.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  ///   - progress: called after each piece that was written, on another thread; what it throws
+  ///     stops the copy.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) func backup(
     to target: String, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil

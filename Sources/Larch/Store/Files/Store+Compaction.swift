@@ -45,8 +45,8 @@ extension Store {
   /// - Parameter progress: called after each piece that was written, on another thread; what it
   ///   throws stops the compaction.
   /// - Returns: the lengths of the file before and after.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   @discardableResult
   public nonisolated(nonsending) func compact(
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil

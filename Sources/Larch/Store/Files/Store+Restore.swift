@@ -40,8 +40,8 @@ extension Store {
   ///   - replacing: whether a store may be there, which is lost then.
   ///   - progress: called after each piece that was copied, on another thread; what it throws stops
   ///     it.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) static func restore(
     from backup: String, to path: String, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil

@@ -47,8 +47,8 @@ extension Store {
   ///
   /// - Parameter progress: as in the synchronous form, on another thread.
   /// - Returns: the records that are missing in indexes.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   @discardableResult
   public nonisolated(nonsending) func rebuild(
     progress: (@Sendable (IndexProgress) throws -> Void)? = nil

@@ -29,11 +29,11 @@ extension Store {
   /// let report = try await store.verify { print("\(Int($0.fraction * 100)) %") }
   /// ```
   ///
-  /// - Parameter progress: called now and then, at the end at the latest, on another thread; what it
-  ///   throws stops it.
+  /// - Parameter progress: called now and then, at the end at the latest, on another thread; what
+  ///   it throws stops it.
   /// - Returns: as the synchronous form.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) func verify(
     progress: (@Sendable (VerificationProgress) throws -> Void)? = nil
   ) async throws -> VerificationReport {

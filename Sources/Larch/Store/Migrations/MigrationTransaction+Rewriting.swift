@@ -32,9 +32,9 @@ extension MigrationTransaction {
   /// The collection may be one that no type declares. Everything else is as in
   /// ``rewrite(_:from:_:)``.
   ///
-  /// - Throws: as ``rewrite(_:from:_:)``, `.unknownCollection` where the file has no such
-  ///   collection.
-  /// - Complexity: as ``rewrite(_:from:_:)``.
+  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` where the file has no
+  ///   such collection.
+  /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite<Old: Decodable, New: Record>(
     _ collection: String, from old: Old.Type, to new: New.Type, _ change: (Old) throws -> New?
   ) throws {
@@ -68,9 +68,9 @@ extension MigrationTransaction {
   /// every save writes it: a number goes into a property of any width that holds it, and a field
   /// that is not there has its declared default, or is nil.
   ///
-  /// - Throws: as ``rewrite(_:from:_:)``; `.decodingFailed`, with the field, for fields that are
-  ///   not those of the type.
-  /// - Complexity: as ``rewrite(_:from:_:)``.
+  /// - Throws: the errors of ``rewrite(_:from:_:)``; `.decodingFailed`, with the field, for fields
+  ///   that are not those of the type.
+  /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite<R: Record>(
     _ type: R.Type, _ change: (inout StoredFields) throws -> Void
   ) throws {
@@ -89,9 +89,9 @@ extension MigrationTransaction {
   /// Replaces the fields of every record of a collection, as they are, without a type: for a
   /// collection that no type declares, or a migration before the last one of a type.
   ///
-  /// - Throws: as ``rewrite(_:from:_:)``, `.unknownCollection` where the file has no such
-  ///   collection.
-  /// - Complexity: as ``rewrite(_:from:_:)``.
+  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` where the file has no
+  ///   such collection.
+  /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite(
     _ collection: String, _ change: (inout StoredFields) throws -> Void
   ) throws {

@@ -26,7 +26,7 @@ package struct FileFormat: Sendable, Hashable {
 extension Store {
   /// What the file says of its format.
   ///
-  /// - Throws: as ``read(_:)``.
+  /// - Throws: the errors of ``read(_:)``.
   package func fileFormat() throws -> FileFormat {
     try readCommitted { transaction in
       try transaction.storage { lmdb in

@@ -33,7 +33,7 @@ extension Store {
   ///
   /// Nothing is flushed to disk: for tests, caches and scratch work.
   ///
-  /// - Throws: as ``init(at:for:migrations:options:)-(String,_,_,_)``.
+  /// - Throws: the errors of ``init(at:for:migrations:options:)-(String,_,_,_)``.
   public static func temporary(
     for types: any Record.Type..., migrations: [Migration] = [], options: Options = Options()
   ) throws -> Store {

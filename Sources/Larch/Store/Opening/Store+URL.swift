@@ -41,8 +41,8 @@ extension Store {
 
   /// Copies the store as it is now to a new file at a URL, without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) func backup(
     to url: URL, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
@@ -67,8 +67,8 @@ extension Store {
 
   /// Puts the backup at a URL in the place of a store, without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) static func restore(
     from backup: URL, to url: URL, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil

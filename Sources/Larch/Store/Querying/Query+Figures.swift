@@ -4,8 +4,8 @@ extension Query {
   /// The next records, up to the limit, and the token that the page behind them begins at. See
   /// ``RecordReading/page(_:)``.
   ///
-  /// - Throws: as ``Request/fetch(in:)``; `.invalidQuery` for a token of another order.
-  /// - Complexity: as ``RecordReading/page(_:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``; `.invalidQuery` for a token of another order.
+  /// - Complexity: that of ``RecordReading/page(_:)``.
   public func page(in reader: some RecordReading = AmbientStore()) throws -> Page<R> {
     try reader.page(self)
   }
@@ -13,7 +13,7 @@ extension Query {
   /// The least value of a field, or nil when no record has one. See
   /// ``RecordReading/min(_:of:)->Value?``.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, in reader: some RecordReading = AmbientStore()
@@ -24,7 +24,7 @@ extension Query {
   /// The least value of an optional field, or nil when no record has one. See
   /// ``RecordReading/min(_:of:)->Value?``.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, in reader: some RecordReading = AmbientStore()
@@ -35,7 +35,7 @@ extension Query {
   /// The greatest value of a field, or nil when no record has one. See
   /// ``RecordReading/max(_:of:)->Value?``.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, in reader: some RecordReading = AmbientStore()
@@ -46,7 +46,7 @@ extension Query {
   /// The greatest value of an optional field, or nil when no record has one. See
   /// ``RecordReading/max(_:of:)->Value?``.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, in reader: some RecordReading = AmbientStore()
@@ -56,8 +56,9 @@ extension Query {
 
   /// The sum of a field; zero when there are no records. See ``RecordReading/sum(_:of:)``.
   ///
-  /// - Throws: `.overflow` when the type of the field cannot hold the sum; as ``Request/fetch(in:)``.
-  /// - Complexity: as ``RecordReading/sum(_:of:)``.
+  /// - Throws: `.overflow` when the type of the field cannot hold the sum; and the errors of
+  ///   ``Request/fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/sum(_:of:)``.
   public func sum<Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, in reader: some RecordReading = AmbientStore()
   ) throws -> Value.Sum {
@@ -66,8 +67,8 @@ extension Query {
 
   /// The mean of a field; nil when no record has a value. See ``RecordReading/average(_:of:)``.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
-  /// - Complexity: as ``RecordReading/sum(_:of:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/sum(_:of:)``.
   public func average<Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, in reader: some RecordReading = AmbientStore()
   ) throws -> Double? {
@@ -81,8 +82,8 @@ extension Query {
   /// for city in try Person.all.counts(by: \.city) { print(city.value, city.count) }
   /// ```
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
-  /// - Complexity: as ``RecordReading/counts(by:of:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/counts(by:of:)``.
   public func counts<Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, in reader: some RecordReading = AmbientStore()
   ) throws -> [(value: Value, count: Int)] {
@@ -92,8 +93,8 @@ extension Query {
   /// What deleting the records would do, all of them together. See
   /// ``RecordReading/deletionPlan(for:)-(Query<R>)``.
   ///
-  /// - Throws: as ``RecordReading/deletionPlan(for:)-(Query<R>)``.
-  /// - Complexity: as ``RecordReading/deletionPlan(for:)-(Query<R>)``.
+  /// - Throws: the errors of ``RecordReading/deletionPlan(for:)-(Query<R>)``.
+  /// - Complexity: that of ``RecordReading/deletionPlan(for:)-(Query<R>)``.
   public func deletionPlan(in reader: some RecordReading = AmbientStore()) throws -> DeletionPlan {
     try reader.deletionPlan(for: self)
   }

@@ -4,7 +4,7 @@
 extension Query {
   /// The ids of the records, in the order of the query.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: reads no record where an index answers the whole filter.
   public func ids(in reader: some RecordReading = AmbientStore()) throws -> [R.ID] {
     try reader.ids(self)
@@ -12,9 +12,9 @@ extension Query {
 
   /// Deletes the records. See `RecordWriting.delete(_:)`.
   ///
-  /// - Returns: how many there were.
-  /// - Throws: as ``Request/fetch(in:)``.
-  /// - Complexity: as `RecordWriting.delete(_:)`.
+  /// - Returns: the number of deleted records.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
+  /// - Complexity: that of `RecordWriting.delete(_:)`.
   @available(
     *, noasync,
     message:
@@ -28,8 +28,8 @@ extension Query {
   /// Changes each of the records. See ``RecordWriting/update(_:_:)``.
   ///
   /// - Returns: how many records were given to the closure.
-  /// - Throws: as ``RecordWriting/update(_:_:)``.
-  /// - Complexity: as ``RecordWriting/update(_:_:)``.
+  /// - Throws: the errors of ``RecordWriting/update(_:_:)``.
+  /// - Complexity: that of ``RecordWriting/update(_:_:)``.
   @available(
     *, noasync,
     message:

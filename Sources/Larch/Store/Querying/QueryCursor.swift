@@ -148,11 +148,10 @@ extension ReadTransaction {
 
   /// The records of a query, one after the other as they are asked for.
   ///
-  /// For what is too much for an array. ``RecordReading/forEach(_:_:)`` is the shorter
-  /// way where one closure sees all of them; what is said there of changes and memory holds here
-  /// too.
+  /// For what is too much for an array. ``RecordReading/forEach(_:_:)`` is the shorter way where
+  /// one closure sees all of them; what is said there of changes and memory holds here too.
   ///
-  /// - Throws: as ``RecordReading/fetch(_:)``.
+  /// - Throws: the errors of ``RecordReading/fetch(_:)``.
   /// - Complexity: O(1) where rows come in the order of the query, else what its sort needs.
   public final func cursor<R: Record>(_ query: Query<R>) throws -> QueryCursor<R> {
     if self is WriteTransaction {

@@ -5,7 +5,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
@@ -17,7 +17,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
@@ -29,7 +29,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func min<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
@@ -42,7 +42,7 @@ extension RecordReading {
   ///
   /// Nil and NaN are passed over.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search where an index over the field answers the query; else its records.
   public func max<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
@@ -123,7 +123,7 @@ extension RecordReading {
   ///
   /// Nil is passed over; with a NaN the sum is NaN.
   ///
-  /// - Throws: `.overflow` when the type of the field cannot hold the sum; as
+  /// - Throws: `.overflow` when the type of the field cannot hold the sum; and the errors of
   ///   ``fetch(_:)``.
   /// - Complexity: the records of the query, of which none is decoded for a stored field; no record
   ///   is read where an index answers the filter and holds the field.
@@ -142,8 +142,8 @@ extension RecordReading {
 
   /// The mean of a field over the records of the query; nil when none has a value.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: as ``sum(_:of:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: that of ``sum(_:of:)``.
   public func average<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Double? {

@@ -6,12 +6,12 @@ extension RecordReading {
   /// ```
   ///
   /// Nil is a value here, and all NaN are one. Values that are equal are one group, as in
-  /// `Dictionary(grouping:by:)`, and the group has the value of their keys: 0.0 for -0.0, and a text
-  /// in its composed form.
+  /// `Dictionary(grouping:by:)`, and the group has the value of their keys: 0.0 for -0.0, and a
+  /// text in its composed form.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: for all records, the distinct keys of an index that begins with the field;
-  ///   else as ``sum(_:of:)``. Each different value is in memory.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: for all records, the distinct keys of an index that begins with the field; else
+  ///   as ``sum(_:of:)``. Each different value is in memory.
   public func counts<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> [(value: Value, count: Int)] {

@@ -3,7 +3,7 @@
 extension RecordReading {
   /// The ids of the records that ``fetch(_:)`` would return, in the same order.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: reads no record where an index answers the whole filter.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
@@ -15,8 +15,8 @@ extension RecordReading {
     }
   }
 
-  /// The next records of the query, up to its limit, and the token that the page behind them
-  /// begins at.
+  /// The next records of the query, up to its limit, and the token that the page behind them begins
+  /// at.
   ///
   /// ```swift
   /// var query = Person.all.sorted(by: \.name).limit(50)
@@ -27,9 +27,9 @@ extension RecordReading {
   /// Pages neither skip nor repeat a record that stays as it is, whatever is inserted or deleted
   /// between them.
   ///
-  /// - Throws: as ``fetch(_:)``; `.invalidQuery` for a token of another order.
-  /// - Complexity: with an index for the order, the records of the page; it does not grow with
-  ///   the number of pages before. Without one, each page costs the whole query.
+  /// - Throws: the errors of ``fetch(_:)``; `.invalidQuery` for a token of another order.
+  /// - Complexity: with an index for the order, the records of the page; it does not grow with the
+  ///   number of pages before. Without one, each page costs the whole query.
   public func page<R: Record>(_ query: Query<R>) throws -> Page<R> {
     try _reading { tx in
       var description = query.details

@@ -83,7 +83,7 @@ extension RecordReading {
   /// let company = try store.first(ada.related(Person.company))
   /// ```
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: stops at the first row, where no sort is needed.
   @inlinable  // As above.
   public func first<Q: Request>(_ request: Q) throws -> Q.Row? {
@@ -96,7 +96,7 @@ extension RecordReading {
   /// let people = try store.count(Person.all)
   /// ```
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: O(1) for all records of a type; the distinct keys of the range where one index
   ///   answers the whole filter; one search for a list of related records; else that of
   ///   ``fetch(_:)`` without any sort, but nothing is decoded that the filter need not decode.
@@ -107,7 +107,7 @@ extension RecordReading {
 
   /// Whether ``fetch(_:)`` would return any row.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: stops at the first match, unless indexes are intersected: then their ids come
   ///   first.
   @inlinable  // As above.
@@ -122,7 +122,7 @@ extension RecordReading {
   /// comes, without those that were deleted meanwhile. The rows of a ``Selection``, a ``Join`` and
   /// ``WithRelated`` are all read before the first call there.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)``.
+  /// - Throws: what `body` throws, and the errors of ``fetch(_:)``.
   /// - Complexity: constant memory where rows come in the order of the request; else, and for the
   ///   records of a query in every write transaction, the ids, which are 8 to 16 bytes a record for
   ///   assigned and integer ones. A sort that is larger than 64 MiB goes through a temporary file.
@@ -145,7 +145,7 @@ extension RecordReading {
   ///   - counting: shows the plan of ``count(_:)`` in place of that of ``fetch(_:)``.
   ///   - running: runs the request, and tells how many index entries and records were looked at,
   ///     and how many rows returned.
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: a few searches in the indexes, without running.
   @inlinable  // As above.
   public func explain<Q: Request>(
@@ -162,8 +162,8 @@ extension Request {
   /// let adults = try Person.where { $0.age >= 18 }.fetch(in: store)
   /// ```
   ///
-  /// - Throws: as ``RecordReading/fetch(_:)``; `.noDefaultStore` without a store.
-  /// - Complexity: as ``RecordReading/fetch(_:)``.
+  /// - Throws: the errors of ``RecordReading/fetch(_:)``; `.noDefaultStore` without a store.
+  /// - Complexity: that of ``RecordReading/fetch(_:)``.
   @inlinable  // As above.
   public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Row] {
     try reader._reading { try _fetch(in: $0) }
@@ -171,7 +171,7 @@ extension Request {
 
   /// The first row, or nil. See ``RecordReading/first(_:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
   /// - Complexity: stops at the first row, where no sort is needed.
   @inlinable  // As above.
   public func first(in reader: some RecordReading = AmbientStore()) throws -> Row? {
@@ -180,8 +180,8 @@ extension Request {
 
   /// How many rows there are. See ``RecordReading/count(_:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: as ``RecordReading/count(_:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/count(_:)``.
   @inlinable  // As above.
   public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
     try reader._reading { try _count(in: $0) }
@@ -189,7 +189,7 @@ extension Request {
 
   /// Whether there is any row. See ``RecordReading/exists(_:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
   /// - Complexity: stops at the first match.
   @inlinable  // As above.
   public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
@@ -198,8 +198,8 @@ extension Request {
 
   /// Calls the closure with each row. See ``RecordReading/forEach(_:_:)``.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(in:)``.
-  /// - Complexity: as ``RecordReading/forEach(_:_:)``.
+  /// - Throws: what `body` throws, and the errors of ``fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/forEach(_:_:)``.
   @inlinable  // As above.
   public func forEach(
     in reader: some RecordReading = AmbientStore(), _ body: (Row) throws -> Void
@@ -209,7 +209,7 @@ extension Request {
 
   /// How the request would be answered. See ``RecordReading/explain(_:counting:running:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
   /// - Complexity: a few searches in the indexes, without running.
   @inlinable  // As above.
   public func explain(

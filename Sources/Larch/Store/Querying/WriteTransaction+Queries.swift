@@ -7,10 +7,10 @@ extension RecordWriting {
   ///
   /// - Returns: how many records the query described; those that rules deleted with them are not
   ///   counted.
-  /// - Throws: `.deleteDenied`, as ``RecordWriting/delete(_:_:)``, and what
+  /// - Throws: `.deleteDenied`, and the errors of ``RecordWriting/delete(_:_:)``, and what
   ///   ``RecordReading/fetch(_:)`` throws; nothing is deleted then.
-  /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8
-  ///   to 16 bytes of memory a record, four times that where rules act.
+  /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8 to
+  ///   16 bytes of memory a record, four times that where rules act.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -60,7 +60,7 @@ extension RecordWriting {
   ///   with its id.
   /// - Throws: what `create` throws; `.invalidQuery` when the new record does not have the value;
   ///   what ``RecordWriting/insert(_:)`` throws.
-  /// - Complexity: as ``RecordReading/find(_:by:equals:)``, and an insert.
+  /// - Complexity: that of ``RecordReading/find(_:by:equals:)``, and an insert.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
