@@ -1,5 +1,4 @@
-// What only related records can tell or do, for those who begin with them; what every request can is
-// in `Request`.
+// The methods that only related records have. Those of every request are in `Request`.
 
 extension Related {
   /// The ids of the related records, ascending.
@@ -52,7 +51,7 @@ extension Related {
     try writer.add(id, to: self)
   }
 
-  /// Relates a saved record to the owner, as its id does.
+  /// Relates a saved record to the owner by its id.
   ///
   /// - Throws: the errors of ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   /// - Complexity: that of ``RecordWriting/add(_:to:)-(Target.ID,_)``.
@@ -91,7 +90,7 @@ extension Related {
     try writer.add(contentsOf: ids, to: self)
   }
 
-  /// Takes the record with this id away from the related ones.
+  /// Removes the record with this id from the related ones.
   ///
   /// - Throws: the errors of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: that of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
@@ -103,7 +102,7 @@ extension Related {
     try writer.remove(id, from: self)
   }
 
-  /// Takes a record away from the related ones; it is not deleted.
+  /// Removes a record from the related ones; it is not deleted.
   ///
   /// - Throws: the errors of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   /// - Complexity: that of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
@@ -115,7 +114,7 @@ extension Related {
     try writer.remove(record.id, from: self)
   }
 
-  /// Takes all related records away; none of them is deleted, but join records are.
+  /// Removes all related records. The records are not deleted, but join records are.
   ///
   /// - Throws: the errors of ``RecordWriting/removeAll(from:)``.
   /// - Complexity: that of ``RecordWriting/removeAll(from:)``.
@@ -127,7 +126,7 @@ extension Related {
     try writer.removeAll(from: self)
   }
 
-  /// Makes the records with these ids, and no others, the related ones.
+  /// Makes exactly the records with these ids the related ones.
   ///
   /// - Throws: the errors of ``RecordWriting/replace(_:with:)``.
   /// - Complexity: that of ``RecordWriting/replace(_:with:)``.

@@ -24,7 +24,7 @@ extension WriteTransaction {
     case .through: throw related.needsJoinRecord
     case .children(let reference):
       let reference = try related.reference(reference, of: Target.self)
-      // An error in the middle must undo what came before it.
+      // An error in the middle must undo the changes before it.
       try undoablePart { try addChildren(ids, reference, related) }
     case .parent(let reference), .listed(let reference):
       let ids = Array(ids)
@@ -132,7 +132,7 @@ extension WriteTransaction {
     try saveHeld(child, before: stored, reference)
   }
 
-  /// Changes the ids that the stored record of the owner holds.
+  /// Changes the ids in the stored record of the owner.
   private func changeOwner<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>, _ reference: ReferenceDeclaration,
     _ change: (TypedReference<Owner>, inout Owner) throws -> Bool
@@ -236,7 +236,7 @@ extension Related {
 }
 
 extension ReferenceDeclaration {
-  /// What errors call the property.
+  /// The name of the property in errors.
   var fieldText: String {
     guard case .stored(let path, _) = resolve() else { return String(describing: keyPath) }
     return "\(holder.collection).\(path.joined(separator: "."))"

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Runs the migrations that a file has not had, when it is opened.
+/// Runs the migrations that have not run on a file, when it is opened.
 struct MigrationRunner {
   let store: Store
   let migrations: [Migration]
@@ -15,7 +15,7 @@ struct MigrationRunner {
     self.loader = loader
   }
 
-  /// The migrations that a file has not had, in their order.
+  /// The migrations that a file has not had, in order.
   static func pending(
     _ migrations: [Migration], _ loader: CatalogLoader
   ) throws -> [Migration] {
@@ -24,7 +24,7 @@ struct MigrationRunner {
     return migrations.filter { !applied.contains($0.name) }
   }
 
-  /// The error of a file that has not had a migration, where none is to be run.
+  /// The error of a file with a pending migration that must not run now.
   static func pendingError(_ migration: Migration, _ path: String) -> LarchError {
     LarchError(
       .migrationPending,
@@ -35,9 +35,9 @@ struct MigrationRunner {
     }
   }
 
-  /// Runs what is pending.
+  /// Runs the pending migrations.
   ///
-  /// - Returns: what is to be done when the store is open, since it was to be done after a commit.
+  /// - Returns: the work that was requested for after the commit, to do when the store is open.
   func run() throws -> [() -> Void] {
     var work: [() -> Void] = []
     for migration in try MigrationRunner.pending(migrations, loader) {
@@ -68,7 +68,7 @@ struct MigrationRunner {
     }
   }
 
-  /// Runs one migration; nil when another program has run it meanwhile.
+  /// Runs one migration; nil if another program has run it meanwhile.
   private func run(_ migration: Migration) throws -> [() -> Void]? {
     try store.environment.write { lmdb in
       let storage = try loader.openStorage(in: lmdb)
@@ -84,7 +84,8 @@ struct MigrationRunner {
         AppliedMigration(
           name: migration.name, number: (applied.last?.number ?? 0) + 1,
           date: date.timeIntervalSinceReferenceDate), in: lmdb)
-      // Whoever has the store open must look at it again: indexes may be unfinished.
+      // Other programs that have the store open must read the catalog again: indexes may be
+      // incomplete.
       try storage.setGeneration(try storage.generation(in: lmdb) + 1, in: lmdb)
       return work
     }
@@ -92,7 +93,7 @@ struct MigrationRunner {
 
   /// Runs a migration in a transaction.
   ///
-  /// - Returns: when that was, and what is to be done after the commit.
+  /// - Returns: the time, and the work to do after the commit.
   private func run(
     _ migration: Migration, in lmdb: LMDBTransaction
   ) throws -> (Date, [() -> Void]) {

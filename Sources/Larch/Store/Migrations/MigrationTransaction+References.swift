@@ -1,8 +1,8 @@
 extension MigrationTransaction {
-  /// Proves that what rewritten records refer to is there, and that nothing refers to records that
-  /// were removed.
+  /// Checks that rewritten records have no dangling references, and that nothing refers to removed
+  /// records.
   ///
-  /// - Throws: `.danglingReference` for the first reference that leads nowhere.
+  /// - Throws: `.danglingReference` for the first dangling reference.
   func proveReferences() throws {
     for association in context.catalog.associations {
       guard let reference = association.reference, association.schema?.isEnforced == true,

@@ -1,11 +1,10 @@
-// What only a query of records can tell or do, for those who begin with the query; what every request
-// can is in `Request`.
+// The methods that only a query of records has. Those of every request are in `Request`.
 
 extension Query {
   /// The ids of the records, in the order of the query.
   ///
   /// - Throws: the errors of ``Request/fetch(in:)``.
-  /// - Complexity: reads no record where an index answers the whole filter.
+  /// - Complexity: reads no record if an index answers the whole filter.
   public func ids(in reader: some RecordReading = AmbientStore()) throws -> [R.ID] {
     try reader.ids(self)
   }
@@ -25,9 +24,9 @@ extension Query {
     try writer.delete(self)
   }
 
-  /// Changes each of the records. See ``RecordWriting/update(_:_:)``.
+  /// Changes each record. See ``RecordWriting/update(_:_:)``.
   ///
-  /// - Returns: how many records were given to the closure.
+  /// - Returns: the number of records that the closure received.
   /// - Throws: the errors of ``RecordWriting/update(_:_:)``.
   /// - Complexity: that of ``RecordWriting/update(_:_:)``.
   @available(

@@ -1,7 +1,7 @@
-/// A join that is planned for the catalog of one transaction, and can be run there.
+/// A join that is planned for the catalog of one transaction, ready to run.
 struct PreparedJoin<Left: Record, Right: Record> {
   let plan: JoinPlan
-  /// Each side by itself.
+  /// The query of each side.
   let leftQuery: PreparedQuery
   let rightQuery: PreparedQuery
   let left: RecordAccess<Left>
@@ -19,7 +19,7 @@ struct PreparedJoin<Left: Record, Right: Record> {
       inner: (plan.isLeftOuter ? rightQuery : leftQuery).text)
   }
 
-  /// What the run cost, as the last line of an `explain`.
+  /// The cost of the run, as the last line of an `explain`.
   func text(_ run: JoinRun) -> String {
     var (outer, inner, rows, spilled) = run.counters
     if let answers = (plan.isLeftOuter ? leftQuery : rightQuery).answers {
@@ -36,10 +36,10 @@ struct PreparedJoin<Left: Record, Right: Record> {
 }
 
 extension ReadTransaction {
-  /// Plans a join, runs it, and closes its cursors when `body` is done.
+  /// Plans a join, runs it, and closes its cursors after `body`.
   ///
-  /// No code of the user runs in `body`, but for closures of filters and computed properties, which
-  /// must not use the transaction.
+  /// No code of the program runs in `body`, except closures of filters and computed properties,
+  /// which must not use the transaction.
   func run<Left: Record, Right: Record, Row, T>(
     _ details: JoinDescription, of join: Join<Left, Right, Row>, isOrdered: Bool = true,
     keepsFound: Bool = true, _ body: (JoinRows<Row>) throws -> T
@@ -64,9 +64,9 @@ extension ReadTransaction {
     return try guarded { try body(JoinRows(run, prepared.left, prepared.right, kind)) }
   }
 
-  /// Chooses the plan, and writes what it reads, where that is still gathered.
+  /// Chooses the plan, and writes pending changes that it reads.
   ///
-  /// - Parameter isOrdered: rows are wanted in their order, not only how many there are.
+  /// - Parameter isOrdered: whether the order of rows matters, and not only their number.
   func prepare<Left: Record, Right: Record>(
     _ details: JoinDescription, isOrdered: Bool
   ) throws -> PreparedJoin<Left, Right> {
@@ -95,7 +95,7 @@ extension ReadTransaction {
     return prepared
   }
 
-  /// Compares the rows of every way with those of the plainest one, by their ids.
+  /// Compares the rows of every plan with those of the simplest one, by their ids.
   private func check<Left: Record, Right: Record>(
     _ prepared: PreparedJoin<Left, Right>, isOrdered: Bool
   ) throws {
@@ -146,7 +146,7 @@ extension ReadTransaction {
 }
 
 extension QueryDescription {
-  /// What is left of the order where only the number of records counts.
+  /// Removes the parts of the order that do not affect the number of records.
   fileprivate mutating func dropOrder() {
     guard !isPart else { return }
     order = []
@@ -159,8 +159,8 @@ final class JoinRows<Row> {
   let run: JoinRun
   private let left: JoinSide
   private let right: JoinSide
-  /// Where a row has its second part. Swift lays tuples out like that on every platform: it is a
-  /// part of its binary interface.
+  /// The offset of the second part of a row. Swift lays out tuples in this way on every platform:
+  /// it is a part of its ABI.
   private let rightOffset: Int
 
   init<Left: Record, Right: Record>(
@@ -175,7 +175,7 @@ final class JoinRows<Row> {
     self.right = TypedJoinSide(right, rightPart)
   }
 
-  /// Makes the next row at a place; false behind the last one.
+  /// Makes the next row at an address; false after the last one.
   @inline(__always)
   func next(_ place: @autoclosure () -> UnsafeMutablePointer<Row>) throws -> Bool {
     guard let row = try run.next() else { return false }
@@ -187,7 +187,7 @@ final class JoinRows<Row> {
     return true
   }
 
-  /// The next row; nil behind the last one.
+  /// The next row; nil after the last one.
   func next() throws -> Row? {
     let memory = UnsafeMutablePointer<Row>.allocate(capacity: 1)
     defer { memory.deallocate() }
@@ -205,8 +205,8 @@ private class JoinSide {
 private final class TypedJoinSide<R: Record>: JoinSide {
   private let access: RecordAccess<R>
   private let part: RowPart<R>
-  /// The record of the row before: many rows share theirs with the next, at the same place of the
-  /// map.
+  /// The record of the previous row: many rows share theirs with the next one, at the same place in
+  /// the map.
   @exclusivity(unchecked) private var start: UnsafeRawPointer?
 
   init(_ access: RecordAccess<R>, _ part: RowPart<R>) {

@@ -1,5 +1,4 @@
-/// What can be asked of a store: a value that says which rows are wanted, and reads nothing until
-/// it is run.
+/// A request for rows of a store: a value that reads nothing until it is run.
 ///
 /// ```swift
 /// let adults = Person.where { $0.age >= 18 }           // Query: records
@@ -9,8 +8,8 @@
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
 /// ```
 ///
-/// All of them are run by the same verbs, which stand on whatever reads (``RecordReading``) and on
-/// the request: `store.fetch(adults)` and `adults.fetch(in: store)` are the same.
+/// The same verbs run all of them. They are methods of every reader (``RecordReading``) and of the
+/// request: `store.fetch(adults)` and `adults.fetch(in: store)` are the same.
 ///
 /// Only these types conform.
 ///
@@ -33,7 +32,7 @@ public protocol Request<Row>: Sendable {
   @_documentation(visibility: private)
   func _first(in tx: ReadTransaction) throws -> Row?
 
-  /// How many rows there are. Met by Larch; never called by you.
+  /// The number of rows. Met by Larch; never called by you.
   @_documentation(visibility: private)
   func _count(in tx: ReadTransaction) throws -> Int
 
@@ -178,7 +177,7 @@ extension Request {
     try reader._reading { try _first(in: $0) }
   }
 
-  /// How many rows there are. See ``RecordReading/count(_:)``.
+  /// The number of rows. See ``RecordReading/count(_:)``.
   ///
   /// - Throws: the errors of ``fetch(in:)``.
   /// - Complexity: that of ``RecordReading/count(_:)``.

@@ -25,7 +25,7 @@ extension Selection: Request {
     return try _first(in: tx) != nil
   }
 
-  /// One row after the other; all are read first in a write, whose records the closure may change.
+  /// Calls with each row; in a write all are read first, since the closure may change records.
   @_documentation(visibility: private)
   public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {

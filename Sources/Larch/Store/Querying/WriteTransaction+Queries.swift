@@ -28,12 +28,12 @@ extension RecordWriting {
   /// let grown = try store.update(Person.where { $0.birthday == today }) { $0.age += 1 }
   /// ```
   ///
-  /// The records are chosen before the first is changed, so none is changed twice. The id must
-  /// stay as it is.
+  /// The records are chosen before the first is changed, so none is changed twice. The id must stay
+  /// as it is.
   ///
-  /// - Returns: how many records were given to the closure.
-  /// - Throws: what `change` throws, `.uniqueConflict` and what `RecordWriting.update(_:)`
-  ///   throws, `.invalidQuery` for a changed id; nothing is changed then.
+  /// - Returns: the number of records that the closure received.
+  /// - Throws: what `change` throws, `.uniqueConflict` and what `RecordWriting.update(_:)` throws,
+  ///   `.invalidQuery` for a changed id; nothing is changed then.
   /// - Complexity: the query, and for each record reading, saving and the index entries that
   ///   differ.
   @available(
