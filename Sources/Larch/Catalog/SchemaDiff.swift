@@ -1,9 +1,9 @@
-/// What has to change in the file so that it holds what the program declares.
+/// The changes that bring the file up to date with the declarations of the program.
 ///
-/// A pure comparison: it reads and writes nothing, so a schema that cannot be reconciled is
-/// refused before anything is touched.
+/// It is a pure comparison, without reading or writing, so an incompatible schema is refused before
+/// anything changes.
 struct SchemaDiff {
-  /// One collection of the program against the file.
+  /// The change of one collection.
   enum Change: Equatable {
     case create
     /// Positions in the stored list to drop, and in the declared list to add.
@@ -37,11 +37,11 @@ struct SchemaDiff {
 }
 
 extension SchemaDiff {
-  /// What has to change among the associations of the file.
+  /// The changes of associations in the file.
   struct AssociationChange: Equatable {
-    /// References that both open types stopped to declare. Lists are data: they stay.
+    /// References that neither open type declares any more. Lists are data, so they stay.
     var drop: [StoredAssociation] = []
-    /// Those that are new, or have other rules or traits.
+    /// Associations that are new, or have other rules or traits.
     var set: [StoredAssociation] = []
 
     var isNothing: Bool { drop.isEmpty && set.isEmpty }
@@ -78,7 +78,7 @@ extension SchemaDiff {
 }
 
 extension IndexSchema {
-  /// Whether the stored index holds exactly the entries that this declaration asks for.
+  /// Whether the stored index has exactly the entries of this declaration.
   func matches(_ stored: StoredIndex) -> Bool {
     stored.name == name && stored.isUnique == isUnique && stored.definition == definition
   }

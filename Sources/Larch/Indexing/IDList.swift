@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Ids of records in the order of their bytes, each once, once it is `finish`ed.
+/// A list of record ids, sorted by their bytes and without duplicates after `finish`.
 ///
-/// Ids of eight bytes are kept as numbers, all others one behind the other in one piece of memory.
+/// Ids of eight bytes are kept as numbers, all others one after the other in one buffer.
 struct IDList: ~Copyable {
   private let isNarrow: Bool
   private var numbers: [UInt64] = []
@@ -11,7 +11,7 @@ struct IDList: ~Copyable {
   private var arenaCount = 0
   private var arenaCapacity = 0
   private var isSorted = true
-  /// The bytes of the number that was asked for last.
+  /// The bytes of the last requested number.
   private let scratch: UnsafeMutableRawPointer
 
   private struct Slot {
@@ -31,7 +31,7 @@ struct IDList: ~Copyable {
 
   var count: Int { isNarrow ? numbers.count : slots.count }
 
-  /// The id at a place, valid until the next one is asked for or added.
+  /// The id at a place, valid until the next one is requested or added.
   @inline(__always)
   subscript(place: Int) -> UnsafeRawBufferPointer {
     if isNarrow {
@@ -75,7 +75,7 @@ struct IDList: ~Copyable {
     arenaCount += id.count
   }
 
-  /// Keeps the number of ids, but not the order they were added in.
+  /// Keeps the set of ids, but not the order in which they were added.
   mutating func finish() {
     if isSorted { return }
     isSorted = true
@@ -114,7 +114,7 @@ struct IDList: ~Copyable {
     isSorted = true
   }
 
-  /// The first place from `start` on whose id is the given one or comes after it.
+  /// The first place from `start` on whose id is equal to or greater than the given one.
   func place(atOrAfter id: UnsafeRawBufferPointer, from start: Int) -> Int {
     var low = start
     var high = count
@@ -146,7 +146,7 @@ struct IDList: ~Copyable {
   }
 }
 
-/// Sorts many numbers by their bytes, leaving out those that are the same in all.
+/// Sorts many numbers by their bytes, skipping bytes that are equal in all.
 enum RadixSort {
   static func sort(_ numbers: inout [UInt64]) {
     guard numbers.count > 512 else { return numbers.sort() }

@@ -1,5 +1,5 @@
 extension PlanTask {
-  /// Lists of ids that hold all rows: where a record must be in those of known ones.
+  /// Lists of ids that contain all rows: if a record must be in the lists of known records.
   var lists: [Candidate] {
     var found: [Candidate] = []
     for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
@@ -25,8 +25,8 @@ extension PlanTask {
 }
 
 extension RelatedFilter {
-  /// The ids of the related records, where it asks for nothing but these and the store keeps lists
-  /// for them; nil where it asks for something else.
+  /// The ids of the related records, if the filter tests nothing else and the store keeps lists for
+  /// them; nil if not.
   var listedBy: [[KeyValue]]? {
     guard case .links = route else { return nil }
     var node = filter

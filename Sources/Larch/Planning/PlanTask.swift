@@ -1,4 +1,4 @@
-/// One query on its way to a plan: its conjuncts, and the order that is left to keep.
+/// A query that is being planned: its conjuncts, and the order that it needs.
 struct PlanTask {
   let schema: CollectionSchema
   /// The indexes that can answer, by bit.
@@ -28,7 +28,7 @@ struct PlanTask {
     }
   }
 
-  /// A part of another task: rows in any order, whose ids are needed.
+  /// A part of another task: rows in any order, of which only ids are needed.
   init(partOf task: PlanTask, _ conjuncts: [Conjunct]) {
     schema = task.schema
     usable = task.usable
@@ -40,8 +40,7 @@ struct PlanTask {
     limit = nil
   }
 
-  /// The order without the terms that cannot tell two rows apart, and the token without their
-  /// values.
+  /// The order without terms that cannot distinguish rows, and the token without their values.
   private static func order(
     of query: QueryDescription, _ conjuncts: [Conjunct]
   ) -> (WantedOrder, PageToken?) {
@@ -49,7 +48,7 @@ struct PlanTask {
     var kept: [Int] = []
     for (place, term) in query.order.enumerated() {
       if term.field.identity == .id, !term.ignoresCase {
-        // No two records have one id, so nothing behind it matters.
+        // No two records have the same id, so later terms do not matter.
         idsDescend = term.descends
         break
       }
@@ -60,7 +59,7 @@ struct PlanTask {
       if isRepeated { continue }
       if let value = constant(of: term.field, conjuncts) {
         guard let after = query.after else { continue }
-        // A token of another query may hold another value, which then decides.
+        // A token of another query may have another value, which then decides.
         if place < after.values.count, KeyValue.compare(after.values[place], value) == 0 {
           continue
         }
@@ -93,7 +92,7 @@ struct PlanTask {
     return nil
   }
 
-  /// How many rows are enough; nil for all.
+  /// The number of rows that are enough; nil for all.
   var wanted: Int? {
     let count: Int? = if case .exists = need { 1 } else { limit }
     guard let count else { return nil }
@@ -101,7 +100,7 @@ struct PlanTask {
     return isTooGreat ? nil : sum
   }
 
-  /// Rows of ranges of ids come as they are wanted.
+  /// Whether rows of ranges of ids come in the required order.
   var isByID: Bool {
     switch order {
     case .any, .byID: true
@@ -119,23 +118,23 @@ extension QueryNeed {
   }
 }
 
-/// A way to answer, ready to be a plan.
+/// A possible source of rows, ready to become a plan.
 struct Candidate {
   var source: Plan.Source
-  /// What its rows are still to be checked for.
+  /// The filters to test on its rows.
   var residue: [FilterNode]
   var order: Plan.RowOrder
   var isCovering: Bool
-  /// Rows come in the wanted order by themselves.
+  /// Whether rows already come in the required order.
   var isInOrder: Bool
   /// The conjuncts that bound the source, by bit.
   var used: UInt64
-  /// The conjuncts that its rows need not be checked for any more, by bit.
+  /// The conjuncts that need no test on its rows, by bit.
   var checked: UInt64
   var rangeCount: Int
-  /// How many rows the source has, if that was asked for.
+  /// The number of rows of the source, if it was estimated.
   var rows = 0.0
-  /// Of an intersection: how many rows are likely to be in all.
+  /// For an intersection: the estimated number of rows in all sources.
   var shared = Double.infinity
 }
 
@@ -155,7 +154,7 @@ extension PlanTask {
       limit: limit)
   }
 
-  /// Every record, or those of some ranges of ids.
+  /// All records, or those in some ranges of ids.
   ///
   /// - Parameters:
   ///   - ranges: the ranges; nil for all records.
@@ -187,7 +186,7 @@ extension PlanTask {
     ranges = KeyRange.intersection(ranges, [rest])
   }
 
-  /// A scan of an index; nil where a constant does not fit it.
+  /// A scan of an index; nil if a constant does not fit it.
   func scan(_ match: IndexMatch) -> Candidate? {
     let index = schema.indexes[match.index]
     var bounds: [FilterNode] = []
@@ -281,7 +280,7 @@ extension PlanTask {
     }
   }
 
-  /// Whether the keys and ids tell what is needed.
+  /// Whether the keys and ids have everything that is needed.
   func isAnswered(by index: IndexSchema) -> Bool {
     guard case .fields(let fields) = need else { return needsOnlyIDs }
     return fields.allSatisfy { field in
@@ -295,7 +294,7 @@ extension PlanTask {
 }
 
 extension KeyRange {
-  /// Keys that may be behind those with these values, which stand behind constants.
+  /// The keys that may come after those with these values, which follow the constants.
   fileprivate static func behind(
     _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
   ) -> KeyRange? {

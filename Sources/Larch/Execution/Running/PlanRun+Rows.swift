@@ -1,7 +1,7 @@
 extension PlanRun {
   /// The rows of the plan in its order, without offset and limit.
   ///
-  /// - Parameter limit: so many are asked for at most.
+  /// - Parameter limit: the maximum number of rows that are read.
   func makeRows(limit: Int?) throws -> RowSource {
     guard let otherwise = plan.otherwise else { return try makeRowsOfOneWay(limit: limit) }
     reader.mostRecords = otherwise.records
@@ -100,7 +100,7 @@ extension PlanRun {
       keepsKeys: keepsKeys, settings: settings, reader)
   }
 
-  /// What of the ranges lies behind an id.
+  /// The parts of the ranges after an id.
   static func ranges(_ ranges: [KeyRange], behind id: [UInt8], descends: Bool) -> [KeyRange] {
     ranges.compactMap { range in
       var range = range
@@ -115,7 +115,7 @@ extension PlanRun {
   }
 }
 
-/// The rows of several sources, each once, as they come.
+/// The rows of several sources, without duplicates, in no order.
 final class UnionRows: RowSource {
   private let run: Unmanaged<PlanRun>
   private let parts: [Plan.Source]
@@ -161,7 +161,7 @@ final class UnionRows: RowSource {
   override var entriesExamined: Int { examined + (rows?.entriesExamined ?? 0) }
 }
 
-/// Rows in the order of their ids, from behind an id on.
+/// Rows in the order of their ids, after an id.
 final class RowsBehindID: RowSource {
   private let rows: RowSource
   private let start: [UInt8]
@@ -194,7 +194,7 @@ final class RowsBehindID: RowSource {
   override var spilledBytes: Int { rows.spilledBytes }
 }
 
-/// Rows in the order of an index, from behind a token on.
+/// Rows in the order of an index, after a page token.
 final class RowsBehindToken: RowSource {
   private let rows: OrderedIndexRows
   private let sortKey: SortKey

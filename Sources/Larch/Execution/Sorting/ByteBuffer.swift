@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Bytes that are written one behind the other and thrown away at once, in memory that is kept.
+/// A buffer for bytes that are appended and discarded together; its memory is kept.
 struct ByteBuffer: ~Copyable {
   private var base: UnsafeMutableRawPointer
   private(set) var count = 0
@@ -50,7 +50,7 @@ struct ByteBuffer: ~Copyable {
     count &+= bytes.count
   }
 
-  /// Bytes whose end is marked, so that what follows does not change their order.
+  /// Bytes with an end mark, so that later bytes do not change their order.
   mutating func append(terminated bytes: UnsafeRawBufferPointer, foldsASCII: Bool = false) {
     reserve(bytes.count * 2 + 2)
     var target = base + count
@@ -67,7 +67,7 @@ struct ByteBuffer: ~Copyable {
     count = target + 2 - base
   }
 
-  /// Turns the order of the bytes from `start` on.
+  /// Inverts the bytes from `start` on, which reverses their order.
   mutating func complement(from start: Int) {
     var place = start
     while place < count {

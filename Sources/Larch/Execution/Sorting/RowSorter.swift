@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Puts rows in order: the best few in a heap, or all of them, in memory or through a file.
+/// Sorts rows: the first few in a heap, or all of them, in memory or through a file.
 ///
-/// A row is its sort key, which ends with the id, and the data that comes out with it.
+/// A row consists of its sort key, which ends with the id, and its payload.
 final class RowSorter {
   struct Row {
     var key: UnsafeRawBufferPointer
@@ -110,7 +110,7 @@ final class RowSorter {
 
   // MARK: Reading
 
-  /// Everything was added.
+  /// Ends the input.
   func finish() throws {
     if let spill {
       if !entries.isEmpty { try spillRun() }
@@ -120,7 +120,7 @@ final class RowSorter {
     }
   }
 
-  /// The next row, valid until the one after; nil behind the last one.
+  /// The next row, valid until the one after it; nil after the last one.
   func next() throws -> Row? {
     if let merge { return try merge.next() }
     guard place < entries.count else { return nil }

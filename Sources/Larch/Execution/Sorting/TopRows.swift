@@ -18,7 +18,7 @@ final class TopRows {
 
   deinit { for slot in slots { slot.memory.deallocate() } }
 
-  /// Nothing is copied of a row that is behind all that are kept.
+  /// A row after all that are kept is not copied.
   func add(key: UnsafeRawBufferPointer, idStart: Int, payload: UnsafeRawBufferPointer) {
     if slots.count < limit {
       var slot = Slot(
@@ -94,11 +94,11 @@ final class TopRows {
   }
 }
 
-/// The first rows of an order by one number, each as that number with the id behind it.
+/// The first rows of an order by one number, each as the number followed by the id.
 struct TopNumbers: ~Copyable {
   private let limit: Int
   private var heap: [UInt128] = []
-  /// A row whose number is greater is none of the first.
+  /// A row with a greater number is not among the first.
   private(set) var bound = UInt64.max
   private var place = 0
 
