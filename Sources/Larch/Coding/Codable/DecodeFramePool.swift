@@ -1,7 +1,7 @@
-/// The frames of coders that are gone, for reading: never freed, for the same reason as those for
-/// writing.
+/// The frames of deallocated coders, for reading. They are never freed, for the same reason as
+/// those for writing.
 enum DecodeFramePool {
-  /// A state, and the frames beside the stack that were made for it.
+  /// A state, and its frames outside the stack.
   typealias Frames = (state: UnsafeMutablePointer<DecodeState>, extra: [DecodeFramePointer])
 
   private static let pool = Pool<Frames>()

@@ -1,9 +1,9 @@
-/// The frames of coders that are gone. A container that the code of the user kept after its value was
-/// written still points to its frame, so frames are never freed but used again, and a closed frame
-/// drops what is written to it.
+/// The frames of deallocated coders. Code of the program may keep a container after its value was
+/// written, and the container still points to its frame. So frames are never freed but reused, and
+/// a closed frame ignores what is written to it.
 enum EncodeFramePool {
   private static let pool = Pool<UnsafeMutablePointer<EncodeState>>()
-  /// Bytes of the buffer of a new coder.
+  /// The buffer size of a new coder in bytes.
   private static let capacity = 4096
 
   static func take() -> UnsafeMutablePointer<EncodeState> { pool.take(make) }
@@ -27,7 +27,7 @@ enum EncodeFramePool {
 
   static func give(back state: UnsafeMutablePointer<EncodeState>) {
     state.pointee.coder = nil
-    // One huge record should not hold its memory from then on.
+    // One huge record must not keep its memory.
     if state.pointee.output.capacity > 1 << 20 {
       state.pointee.output.deallocate()
       state.pointee.output = RecordOutput(capacity: capacity)
