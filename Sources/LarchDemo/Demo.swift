@@ -2,9 +2,9 @@ import Foundation
 import Larch
 import LarchTestSupport
 
-/// A small address book on a fresh store: what Larch does, and what is in the file afterwards.
+/// A small address book in a new store: what Larch does, and what the file then contains.
 ///
-/// The store is made in a temporary folder, or at the path given as argument, where it stays.
+/// The store is created in a temporary folder, or at the path given as argument, where it stays.
 @main
 struct Demo {
   let narrator = Narrator()
@@ -70,7 +70,7 @@ struct Demo {
     narrator.show(try store.dump())
   }
 
-  /// A unique index refuses, and everything else of the transaction is undone with it.
+  /// A unique index refuses a record, and everything else in the transaction is undone too.
   private func refuseSecondAda(in store: Store) throws {
     var namesake = SampleContacts.first[0]
     do {
@@ -146,7 +146,7 @@ struct Demo {
   }
 }
 
-/// What the demo did not expect of the store.
+/// An unexpected result of the store.
 struct Surprise: Error, CustomStringConvertible {
   let description: String
 

@@ -4,9 +4,9 @@ extension CatalogLoader {
   ///
   /// Records can be read, imported and indexed with them as with typed ones, unless an index needs
   /// the type: see `IndexNeedsType`.
-  /// Thrown for index keys that only the Swift type of the records can make.
+  ///
   /// - Parameter isForBuilding: see `StoreSchema`.
-  /// The indexes of these keys, by bit and by their place in the schema.
+  /// - Throws: `.corrupted` if the catalog refers to missing databases.
   package static func typelessCatalog(
     of environment: LMDBEnvironment, isForBuilding: Bool = true
   ) throws -> Catalog {

@@ -1,7 +1,7 @@
-/// Makes the normal form of UTF-8 in memory that is kept and used again.
+/// Converts UTF-8 to normal form, in memory that is kept and reused.
 ///
-/// Text is taken segment by segment: from a scalar that nothing before it can change up to the
-/// next such scalar. A segment is decomposed, its marks put in order, and composed again.
+/// Text is taken segment by segment: from a scalar that nothing before it can change up to the next
+/// such scalar. A segment is decomposed, its marks are sorted, and it is composed again.
 struct NFCBuffer: ~Copyable {
   private var output: UnsafeMutableRawPointer?
   private var outputCapacity = 0
@@ -26,8 +26,8 @@ struct NFCBuffer: ~Copyable {
   /// The normal form, valid until the next one is made.
   var borrowedBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: output, count: count) }
 
-  /// Normalizes; stops early when at least `limit` bytes are certain. What is not UTF-8 becomes
-  /// U+FFFD, as in Swift's strings.
+  /// Normalizes; stops early when at least `limit` bytes are final. Invalid UTF-8 becomes U+FFFD,
+  /// as in Swift's strings.
   mutating func normalize(_ utf8: UnsafeRawBufferPointer, limit: Int = .max) {
     let data = NFCData.shared
     count = 0
@@ -64,7 +64,7 @@ struct NFCBuffer: ~Copyable {
 
   private mutating func flush(_ isNormal: Bool, _ data: NFCData) {
     if !isNormal { normalizeSegment(data) }
-    // With a count there is memory: `appendToSegment` makes it before it counts.
+    // If the count is not zero, `appendToSegment` has allocated the memory.
     for index in 0..<segmentCount { write(UInt32(truncatingIfNeeded: segment![index]) & 0x1F_FFFF) }
     segmentCount = 0
   }
@@ -72,7 +72,7 @@ struct NFCBuffer: ~Copyable {
   private mutating func normalizeSegment(_ data: NFCData) {
     let sourceCount = segmentCount
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: sourceCount) { source in
-      // As in `flush`.
+      // See `flush`.
       for index in 0..<sourceCount { source[index] = segment![index] }
       decompose(source, data)
     }
@@ -129,7 +129,7 @@ struct NFCBuffer: ~Copyable {
       let entry = segment[index]
       let scalar = UInt32(truncatingIfNeeded: entry) & 0x1F_FFFF
       let combiningClass = entry >> 56
-      // A mark is blocked from its starter by one of its own class or of a higher one between.
+      // A mark of the same or a higher class in between blocks a mark from its starter.
       let isBlocked = starter < written - 1 && (lastClass == 0 || lastClass >= combiningClass)
       if starter >= 0, !isBlocked {
         let base = UInt32(truncatingIfNeeded: segment[starter]) & 0x1F_FFFF
@@ -157,7 +157,7 @@ struct NFCBuffer: ~Copyable {
       segment = larger
       segmentCapacity = capacity
     }
-    // Made above at the latest: without it the capacity is 0.
+    // It was allocated above, if not earlier: without memory the capacity is 0.
     segment![segmentCount] = entry
     segmentCount += 1
   }
@@ -173,7 +173,7 @@ struct NFCBuffer: ~Copyable {
       output = larger
       outputCapacity = capacity
     }
-    // Made above at the latest: without it the capacity is 0.
+    // It was allocated above, if not earlier: without memory the capacity is 0.
     let target = output!.assumingMemoryBound(to: UInt8.self) + count
     if scalar < 0x80 {
       target[0] = UInt8(scalar)

@@ -1,11 +1,11 @@
 internal import Larch
 
-/// Gives the names in a query their fields, and the constants the types of these.
+/// Resolves the names in a query to fields, and the constants to the types of these.
 struct QueryBinder {
   let collection: TypelessCollection
 
-  /// - Throws: `QueryTextError` where the query names what is not there, or asks what cannot be
-  ///   asked of a field.
+  /// - Throws: `QueryTextError` if the query names an unknown field, or has a test that the field
+  ///   does not support.
   func bind(_ query: QueryText) throws(QueryTextError) -> QueryDescription {
     var description = QueryDescription()
     if let filter = query.filter { description.filter = try node(filter) }
@@ -52,7 +52,7 @@ struct QueryBinder {
     case .contains(let literal, let ignoresCase):
       switch field {
       case .other(let names, nil, isList: false):
-        // Of a text a part, of a list an element, as each record has it.
+        // A part of a text, or an element of a list, depending on the record.
         let element = TypelessField.other(names, nil, isList: true)
         let hasElement = try contains(element, literal, ignoresCase: ignoresCase, test)
         guard case .text = literal.value else { return hasElement }
@@ -155,7 +155,7 @@ struct QueryBinder {
     return try make(.text(textTest), field, test, [literal], reach: reach)
   }
 
-  /// - Parameter reach: of a field of which it is not known whether it is a list.
+  /// - Parameter reach: the tested value, if it is not known whether the field is a list.
   private func make(
     _ kind: LiteralTest.Kind, _ field: TypelessField, _ test: QueryText.Test,
     _ literals: [QueryText.Literal], reach: DynamicFilter.Reach = .either
@@ -185,7 +185,7 @@ struct QueryBinder {
     }
   }
 
-  /// Numbers that no key has are compared with numbers.
+  /// Numbers that are not key values are compared as exact numbers.
   private func check(
     _ literals: [QueryText.Literal], _ kind: FieldKind, _ test: QueryText.Test
   ) throws(QueryTextError) {

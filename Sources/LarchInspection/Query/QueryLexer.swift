@@ -1,11 +1,11 @@
 internal import Larch
 
-/// Cuts a query into words, constants and signs.
+/// Splits a query into words, constants and signs.
 struct QueryLexer {
   enum Token: Equatable {
     /// A name or a keyword.
     case word(String)
-    /// A name in backquotes, which is no keyword.
+    /// A name in backquotes, which is never a keyword.
     case name(String)
     case literal(QueryText.Literal.Value)
     /// A sign, one of `= != < <= > >= ( ) , .`.
@@ -19,7 +19,7 @@ struct QueryLexer {
     let source: String
   }
 
-  /// Longer texts are refused before they are looked at.
+  /// Longer texts are refused at once.
   static let lengthLimit = 65_536
 
   private let text: [Character]
@@ -153,7 +153,7 @@ struct QueryLexer {
     case "r": result.append("\r")
     case "t": result.append("\t")
     case "0": result.append("\0")
-    // For `like`, which has these signs plain behind a backslash.
+    // For `like`, in which a backslash makes these characters literal.
     case "%", "_": result += "\\" + String(character)
     case "u":
       guard self.character == "{" else {
@@ -218,7 +218,7 @@ struct QueryLexer {
     return String(text[start..<next])
   }
 
-  /// Nothing that would be read as a part of the number may stand behind it.
+  /// The number must not be followed by something that would be read as a part of it.
   private mutating func endNumber(_ start: Int) throws(QueryTextError) {
     guard let character, QueryLexer.beginsWord(character) || character.isNumber else { return }
     _ = word()

@@ -1,10 +1,10 @@
 internal import Larch
 
-/// Reads the text of a query, by the grammar in `docs/query-language.md`.
+/// Parses the text of a query, by the grammar in `docs/query-language.md`.
 struct QueryParser {
-  /// Deeper brackets and negations are refused: each takes a part of the stack.
+  /// Deeper nesting is refused, since each level takes a part of the stack.
   static let depthLimit = 100
-  /// Of more tests the planner would take too long.
+  /// With more tests, planning would take too long.
   static let testLimit = 1_000
 
   private let places: [QueryLexer.Place]
@@ -12,7 +12,7 @@ struct QueryParser {
   private var depth = 0
   private var tests = 0
 
-  /// - Throws: `QueryTextError` for whatever is no query.
+  /// - Throws: `QueryTextError` if the text is not a query.
   static func parse(_ text: String) throws(QueryTextError) -> QueryText {
     var parser = QueryParser(places: try QueryLexer.tokens(of: text))
     return try parser.query()
@@ -22,7 +22,7 @@ struct QueryParser {
 
   // MARK: Tokens
 
-  /// The last one is `end`, which nothing goes beyond.
+  /// The last one is `end`; the parser never moves past it.
   private var here: QueryLexer.Place { places[next] }
 
   private var following: QueryLexer.Place { places[min(next + 1, places.count - 1)] }
@@ -87,8 +87,8 @@ struct QueryParser {
     return query
   }
 
-  /// Whether the filter is over, or there is none: words that are fields too are told by what
-  /// stands behind them.
+  /// Whether the filter ends here, or there is none: words that may also be fields are recognized
+  /// by the next token.
   private var beginsClause: Bool {
     if isWord("order", here) { return isWord("by", following) }
     guard isWord("limit", here) || isWord("offset", here) else { return false }
@@ -195,7 +195,7 @@ struct QueryParser {
 
   private typealias Found = (QueryText.Operation, isNegated: Bool)
 
-  /// Nil where the field stands alone.
+  /// Nil if there is only the field.
   private mutating func operation(
     isNegated: Bool, _ field: QueryText.Name
   ) throws(QueryTextError) -> Found? {
@@ -294,10 +294,10 @@ struct QueryParser {
     return literal
   }
 
-  /// The constant that stands here.
+  /// The constant at this place.
   ///
-  /// - Parameter isOperand: whether it stands behind an operator, where the words for numbers that
-  ///   digits cannot write are none of fields.
+  /// - Parameter isOperand: whether it follows an operator, where `inf` and `nan` are numbers and
+  ///   not fields.
   private func literalHere(isOperand: Bool) -> QueryText.Literal? {
     let value: QueryText.Literal.Value? =
       switch here.token {
@@ -316,7 +316,7 @@ struct QueryParser {
     return value.map { QueryText.Literal(value: $0, column: here.column, source: here.source) }
   }
 
-  /// Words that stand where a field is expected only by mistake.
+  /// Words that are never meant as a field.
   private static let reserved: Set<String> = ["and", "or", "not", "true", "false", "nil", "null"]
 
   private mutating func name() throws(QueryTextError) -> QueryText.Name {

@@ -1,33 +1,33 @@
 internal import Foundation
 internal import Larch
 
-/// One line of an export behind its header.
+/// One line of an export after its header.
 enum ExportLine {
   /// A record of the collection at this place in the header.
   case record(collection: Int, id: [UInt8], ExportRecord)
-  /// A part of the list of one record of the first end, of the association at this place.
+  /// A part of the list of one record of the first end, for the association at this place.
   case links(association: Int, first: [UInt8], second: [[UInt8]])
 }
 
-/// A record as a line has it, before the shapes are known that it is stored with.
+/// A record from a line, before its shapes in the store are known.
 struct ExportRecord {
   let node: JSONNode
   /// Whether it has a shape.
   let isRecord: Bool
 
-  /// Its bytes as they are stored.
+  /// Its stored bytes.
   func bytes(_ reader: inout RecordTextReader) throws -> [UInt8] {
     try isRecord ? reader.record(node) : reader.value(node)
   }
 }
 
-/// Reads an export line by line, and proves that it is whole.
+/// Reads an export line by line, and checks that it is complete.
 final class ExportLines {
   let header: ExportHeader
-  /// How far the file was read, in bytes, and how long it is.
+  /// The number of bytes read, and the length of the file.
   var offset: Int { scanner.offset }
   let size: Int
-  /// The number of the line that was read last.
+  /// The number of the last line.
   private(set) var line = 0
 
   private let scanner: JSONElementScanner
@@ -36,7 +36,7 @@ final class ExportLines {
   private let listPlaces: [String: Int]
   private var recordCounts: [Int]
   private var linkCounts: [Int]
-  /// The last id of each collection: lines are in the order of ids, so none comes twice.
+  /// The last id of each collection: lines are in the order of ids, so no id is repeated.
   private var lastIDs: [[UInt8]]
   private var isAtEnd = false
 
@@ -46,7 +46,7 @@ final class ExportLines {
     size = bytes.count
     var options = ImportOptions()
     options.format = .lines
-    // A record takes 64 MiB at most, and its bytes four times as much as text.
+    // A record has at most 64 MiB, and up to four times as many bytes as text.
     options.elementSizeLimit = 512 << 20
     scanner = JSONElementScanner(bytes, options)
     guard let first = try scanner.next() else {
@@ -70,7 +70,7 @@ final class ExportLines {
     linkCounts = Array(repeating: 0, count: header.associations.count)
   }
 
-  /// The next line; nil at the end, once the last line has proved that nothing is missing.
+  /// The next line; nil at the end, once the last line has shown that nothing is missing.
   func next() throws -> ExportLine? {
     guard let element = try scanner.next() else {
       guard isAtEnd else {
@@ -188,12 +188,12 @@ final class ExportLines {
     }
   }
 
-  /// An error about the line that was read last.
+  /// An error about the last line.
   func error(_ reason: StaticString, _ detail: String? = nil) -> LarchError {
     ExportLines.error(.invalidJSON, reason, line: line, detail)
   }
 
-  /// An error that came up with a line, with the number of the line in it.
+  /// An error that concerns a line, with the number of the line.
   static func located(_ error: any Error, line: Int) -> any Error {
     switch error {
     case var error as LarchError:
@@ -209,9 +209,9 @@ final class ExportLines {
   }
 }
 
-/// Ids as JSON: numbers, and text for what is none.
+/// Ids as JSON: numbers, or text for other ids.
 enum ExportID {
-  /// The id of stored bytes; nil where they are none of this kind.
+  /// The id of stored bytes; nil if they are not of this kind.
   static func text(of id: UnsafeRawBufferPointer, _ kind: RecordIDKind) -> [UInt8]? {
     var writer = JSONTextWriter()
     switch kind {
@@ -230,7 +230,7 @@ enum ExportID {
     return writer.bytes
   }
 
-  /// Writes the bytes that a record is stored under; false where the JSON is no id of this kind.
+  /// Writes the stored bytes of an id; false if the JSON is not an id of this kind.
   static func write(
     _ node: JSONNode, _ kind: RecordIDKind, to writer: inout KeyWriter
   ) -> Bool {

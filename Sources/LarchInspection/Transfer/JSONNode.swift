@@ -1,16 +1,16 @@
 internal import Larch
 
-/// A JSON text as it was written: numbers are their digits, and members keep their order.
+/// Parsed JSON: numbers keep their digits, and members keep their order.
 ///
-/// What Foundation makes of numbers loses digits and the sign of zero, and an export must not.
+/// Foundation's numbers lose digits and the sign of zero, which an export must not.
 enum JSONNode {
   case null
   case bool(Bool)
-  /// The token, which is a number by the rules of JSON.
+  /// The token, which is a valid JSON number.
   case number(String)
   case string(String)
   case array([JSONNode])
-  /// A name may come twice: who reads an object says what that means.
+  /// Names may repeat; the reader of an object decides what that means.
   case object([Member])
 
   struct Member {
@@ -18,7 +18,7 @@ enum JSONNode {
     let value: JSONNode
   }
 
-  /// Reads one value and nothing behind it.
+  /// Reads one value; nothing may follow it.
   ///
   /// - Throws: `Problem` for anything that is not JSON.
   init(_ bytes: UnsafeRawBufferPointer) throws {
@@ -26,13 +26,13 @@ enum JSONNode {
     self = try parser.whole()
   }
 
-  /// What is wrong with a text, in a sentence, and where in it.
+  /// A fault in a text, as a sentence, and its place.
   struct Problem: Error {
     let reason: StaticString
     let offset: Int
   }
 
-  /// What it is, for errors.
+  /// The name of the kind, for errors.
   var kindName: String {
     switch self {
     case .null: "null"
@@ -44,7 +44,7 @@ enum JSONNode {
     }
   }
 
-  /// The members of an object by their names; nil where it is none, or where a name comes twice.
+  /// The members of an object by name; nil if it is not an object, or if a name repeats.
   var members: [String: JSONNode]? {
     guard case .object(let list) = self else { return nil }
     var found: [String: JSONNode] = [:]
@@ -66,16 +66,16 @@ enum JSONNode {
     if case .bool(let value) = self { value } else { nil }
   }
 
-  /// An integer that is written as one.
+  /// A number that is written as an integer.
   func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T? {
     guard case .number(let text) = self else { return nil }
     return T(text)
   }
 }
 
-/// One run over the bytes of a JSON text, which may be anything.
+/// A parser over the bytes of an arbitrary text.
 private struct JSONNodeParser {
-  /// Deeper than any record is, with the names of kinds between its values.
+  /// Deeper than any record, including the names of kinds between its values.
   private static let depthLimit = 600
 
   private let bytes: UnsafeRawBufferPointer
@@ -103,7 +103,7 @@ private struct JSONNodeParser {
     }
   }
 
-  /// The next byte behind space, which stays the next one.
+  /// The next byte after white space, without consuming it.
   private mutating func peek() throws -> UInt8 {
     skipSpace()
     guard place < bytes.count else { throw problem("The text ends in the middle of a value.") }
@@ -213,7 +213,7 @@ private struct JSONNodeParser {
     while place < bytes.count, bytes[place] != UInt8(ascii: "\""),
       bytes[place] != UInt8(ascii: "\\"), bytes[place] >= 0x20
     { place += 1 }
-    // Mostly nothing is escaped.
+    // Usually nothing is escaped.
     if next(is: UInt8(ascii: "\"")) {
       defer { place += 1 }
       return try text(UnsafeRawBufferPointer(rebasing: bytes[start..<place]))

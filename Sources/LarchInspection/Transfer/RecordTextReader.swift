@@ -1,20 +1,20 @@
 internal import Larch
 
-/// Makes the bytes of a stored record from what `RecordTextWriter` wrote, or from anything else:
-/// whatever is no record is refused.
+/// Makes the bytes of a stored record from the output of `RecordTextWriter`. Arbitrary text is
+/// allowed: anything but a record is refused.
 struct RecordTextReader: RecordFormWriter {
-  /// What is wrong with a record, in a sentence, and where in it.
+  /// A fault in a record, as a sentence, and its place.
   struct Problem: Error {
     let reason: StaticString
     let path: String
   }
 
-  /// The shapes that the text names by their numbers; nil where there is none of a number.
+  /// The shapes for the numbers in the text; nil if there is none for a number.
   private let shape: (Int) throws -> Shape?
   var output = RecordOutput()
   private var path: [String] = []
 
-  /// - Parameter shape: from the number in the text to the shape that is stored.
+  /// - Parameter shape: returns the stored shape for a number in the text.
   init(shape: @escaping (Int) throws -> Shape?) { self.shape = shape }
 
   /// The bytes of the record in a member `record` of a line.
@@ -38,7 +38,7 @@ struct RecordTextReader: RecordFormWriter {
 
   // MARK: Kinds
 
-  /// The kind in the name of the only member of an object, with what it is around.
+  /// The kind in the name of the only member of an object, with the value of the member.
   private func mark(of node: JSONNode) -> (kind: FieldKind, inside: JSONNode)? {
     guard case .object(let members) = node, members.count == 1,
       members[0].name.hasPrefix(RecordTextWriter.mark),
@@ -50,7 +50,7 @@ struct RecordTextReader: RecordFormWriter {
   private static let kinds = Dictionary(
     uniqueKeysWithValues: FieldKind.allCases.map { ($0.name, $0) })
 
-  /// The kind that a value has where its place does not tell it; nil for null.
+  /// The kind of a value whose place does not determine it; nil for null.
   func kind(of node: JSONNode) -> FieldKind? {
     switch node {
     case .null: return nil
@@ -125,7 +125,7 @@ struct RecordTextReader: RecordFormWriter {
     try appendMap(entries, of: marked?.kind, depth: depth)
   }
 
-  /// The name of a field or an entry, without the mark that one with such a mark has.
+  /// The name of a field or an entry, without the escape of a name that begins with the mark.
   private func name(of member: JSONNode.Member) throws -> String {
     guard member.name.hasPrefix(RecordTextWriter.mark) else { return member.name }
     guard member.name.hasPrefix("$$") else {

@@ -1,6 +1,6 @@
 internal import Larch
 
-/// Takes the records and lists of an export into a store that is there.
+/// Imports the records and lists of an export into an existing store.
 struct RecordsImport {
   private static let progressInterval = 10_000
 
@@ -23,7 +23,7 @@ struct RecordsImport {
 
   func run() throws -> StoreImportSummary {
     guard let batchSize else {
-      // The change may have to be made again from its beginning, and the file with it.
+      // The change may have to run again from the beginning, and so must reading the file.
       return try change { change throws in
         let lines = try ExportLines(source)
         while let line = try lines.next() { try take(line, lines, change) }
@@ -61,7 +61,7 @@ struct RecordsImport {
         done: lines.offset, total: lines.size, recordCount: summary.recordCount))
   }
 
-  /// One change of the store, with handles of the schema that it finds.
+  /// One change of the store, with the current handles of its schema.
   private func change(
     _ body: (ImportChange) throws -> StoreImportSummary
   ) throws -> StoreImportSummary {
@@ -81,7 +81,7 @@ struct RecordsImport {
   }
 }
 
-/// What goes into a store in one transaction.
+/// The part of an import in one transaction.
 private final class ImportChange {
   var summary = StoreImportSummary()
 
@@ -93,7 +93,7 @@ private final class ImportChange {
   private var storedShapeCount: Int
   /// By their numbers in the file.
   private var shapes: [Int: Shape] = [:]
-  /// Collections of the store by their places in the header of the file.
+  /// Collections of the store, by their places in the header of the file.
   private var collections: [Int: CollectionHandle] = [:]
   private var isSchemaChanged = false
 
@@ -114,7 +114,7 @@ private final class ImportChange {
 
   private var catalog: Catalog { context.catalog }
 
-  /// Writes what is still in memory, and proves that references lead to records.
+  /// Writes pending changes, and checks that references do not dangle.
   func finish() throws {
     try maintainer.references.finish { _, _, _ in false }
     try maintainer.flush()
@@ -199,7 +199,7 @@ private final class ImportChange {
     }
   }
 
-  /// The collection of the store, which must have the same ids as the one of the file.
+  /// The collection of the store, whose ids must have the same kind as in the file.
   private func collection(_ place: Int, _ header: ExportHeader) throws -> CollectionHandle {
     if let known = collections[place] { return known }
     let wanted = header.collections[place]
@@ -215,7 +215,7 @@ private final class ImportChange {
     return found
   }
 
-  /// Lets the store know under which declarations the records were written that now come.
+  /// Notes the declarations under which the imported records were written.
   private func noteFields(
     of collection: CollectionHandle, _ wanted: ExportHeader.Collection
   ) throws {
@@ -224,7 +224,7 @@ private final class ImportChange {
     guard var history = try storage.fieldHistory(of: number, in: transaction) else { return }
     let before = history
     guard let fields = wanted.fields else {
-      // Where nothing is known of them, the records themselves are looked at from now on.
+      // If nothing is known about them, the records themselves are read from now on.
       try storage.removeFieldHistory(of: number, in: transaction)
       isSchemaChanged = true
       return
@@ -235,7 +235,7 @@ private final class ImportChange {
     isSchemaChanged = true
   }
 
-  /// The shape of the store that is that of the file, made where there is none yet.
+  /// The shape in the store that equals one of the file; created if there is none.
   private func shape(_ number: Int, _ header: ExportHeader) throws -> Shape? {
     if let known = shapes[number] { return known }
     guard number > 0, number <= header.shapes.count, let wanted = header.shapes[number - 1] else {

@@ -1,6 +1,6 @@
 internal import Larch
 
-/// `larch backup`: a copy of one moment.
+/// `larch backup`: copies a store to a new file.
 struct BackupCommand: Command {
   static let name = "backup"
   static let summary = "copies a store to a new file, while others read and write it"

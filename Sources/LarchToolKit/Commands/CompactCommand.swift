@@ -1,6 +1,6 @@
 internal import Larch
 
-/// `larch compact`: gives space back to the disk.
+/// `larch compact`: gives free space back to the disk.
 struct CompactCommand: Command {
   static let name = "compact"
   static let summary = "writes: shrinks the file to the size of its data"

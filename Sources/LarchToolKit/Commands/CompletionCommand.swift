@@ -1,4 +1,4 @@
-/// `larch completion`: what a shell must know.
+/// `larch completion`: completion scripts for shells.
 struct CompletionCommand: Command {
   static let name = "completion"
   static let summary = "prints a script for the completion of commands and options in a shell"

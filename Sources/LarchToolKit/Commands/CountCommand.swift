@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch count`: how many records a filter picks.
+/// `larch count`: the number of records of a filter.
 struct CountCommand: Command {
   static let name = "count"
   static let summary = "prints how many records a query finds"

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Larch
 internal import LarchInspection
 
-/// `larch import`: what export wrote, back into a store.
+/// `larch import`: reads an export into a store.
 struct ImportCommand: Command {
   static let name = "import"
   static let summary =

@@ -41,7 +41,7 @@ struct InfoCommand: Command {
   }
 }
 
-/// What there is to say about a store.
+/// The facts about a store.
 private struct Findings {
   let format: FileFormat
   let space: StoreStatistics
@@ -51,7 +51,7 @@ private struct Findings {
   init(_ store: Store) throws {
     format = try store.fileFormat()
     space = try store.statistics()
-    // Nothing of this process: the look itself is no news.
+    // Without the reads of this process, which only looks.
     reads = try store.openReads().filter { $0.kind == .otherProcess }
     migrations = try store.inspect { $0.migrations.count }
   }

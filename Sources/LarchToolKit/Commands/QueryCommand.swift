@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch query`: the records that a filter picks, in an order.
+/// `larch query`: the records of a filter, in an order.
 struct QueryCommand: Command {
   static let name = "query"
   static let summary = "prints the records that a query finds"
@@ -77,7 +77,7 @@ struct QueryCommand: Command {
 }
 
 extension Operand {
-  /// The collection that a command is about.
+  /// The collection of a command.
   static let collection = Operand("COLLECTION", "the collection, by its name in the store")
 }
 

@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch rebuild`: indexes and links made again from the records.
+/// `larch rebuild`: builds indexes and links again from the records.
 struct RebuildCommand: Command {
   static let name = "rebuild"
   static let summary =

@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch schema`: what the catalog says of the records.
+/// `larch schema`: the collections and their declarations, from the catalog.
 struct SchemaCommand: Command {
   static let name = "schema"
   static let summary = "shows collections with their fields and indexes, associations, migrations"
@@ -168,7 +168,7 @@ extension Schema.Collection {
 }
 
 extension IndexDefinition {
-  /// The fields as people write them: `address.city, []tags`.
+  /// The fields in readable form: `address.city, []tags`.
   fileprivate var text: String {
     fields.map(\.text).joined(separator: ", ") + (origin == "where" ? ", some records" : "")
   }

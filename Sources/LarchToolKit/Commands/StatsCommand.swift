@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch stats`: where the space goes.
+/// `larch stats`: the use of space.
 struct StatsCommand: Command {
   static let name = "stats"
   static let summary = "shows entries, keys, depth, fill and size of each tree of pages"
@@ -45,7 +45,7 @@ struct StatsCommand: Command {
   }
 }
 
-/// The figures of a store as a table.
+/// The statistics of a store as a table.
 private struct StatsReport {
   let statistics: StoreStatistics
   let used: [StoreInspector.TreeName: Int]

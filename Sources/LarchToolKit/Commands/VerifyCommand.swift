@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch verify`: proves a file.
+/// `larch verify`: checks a file.
 struct VerifyCommand: Command {
   static let name = "verify"
   static let summary =
@@ -39,7 +39,7 @@ struct VerifyCommand: Command {
     do {
       pages = try FileCheck.verify(path: path)
     } catch let error as LarchError where error.code == .corrupted {
-      // Not opened: LMDB would trust the damaged pages.
+      // The store is not opened: LMDB would trust the damaged pages.
       return try tell(Proof(damage: error), console)
     }
     if onlyPages { return try tell(Proof(pages: pages), console) }
@@ -61,7 +61,7 @@ struct VerifyCommand: Command {
   }
 }
 
-/// What was proved.
+/// The result of the check.
 private struct Proof {
   var damage: LarchError?
   var pages: PageReport?
@@ -118,7 +118,7 @@ private struct Proof {
     return "since only the program can make \(whose)"
   }
 
-  /// What to do: derived data can be rebuilt, the rest comes from a backup.
+  /// The advice: derived data can be rebuilt, the rest comes from a backup.
   private var advice: String {
     let kinds = Set(found?.report.faults.map(\.kind) ?? [])
     let derived: Set<VerificationReport.Fault.Kind> = [

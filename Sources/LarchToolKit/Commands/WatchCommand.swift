@@ -2,7 +2,7 @@ internal import Foundation
 internal import Larch
 internal import LarchInspection
 
-/// `larch watch`: what others commit.
+/// `larch watch`: the commits of other programs.
 struct WatchCommand: Command {
   static let name = "watch"
   static let summary =
@@ -49,7 +49,7 @@ struct WatchCommand: Command {
     var printed = 0
     while !Interruption.isRequested {
       if let limit, printed >= limit { break }
-      // Nobody may be interested any more, which only a write tells.
+      // Only a write shows whether anybody still reads the output.
       try console.flush()
       Interruption.wait(interval)
       guard !Interruption.isRequested, try Moment.transaction(of: store) != last.transaction else {
@@ -60,7 +60,7 @@ struct WatchCommand: Command {
       last = now
       printed += 1
     }
-    // A script that waits for so many must not go on without them.
+    // A script that waits for a number of commits must not continue without them.
     return printed < limit ?? 0 ? .no : .well
   }
 
@@ -88,7 +88,7 @@ struct WatchCommand: Command {
         let text = change.difference == 0 ? "~" : "\(sign)\(change.difference)"
         line = line + "  \(change.collection) \(text, change.difference < 0 ? .bad : .good)"
       }
-      // Of several commits together nobody knows that there was none.
+      // For several commits together, it is not known whether each changed records.
       if changes.isEmpty, commits == 1 { line = line + "  no records" }
       try console.print(line)
     }
@@ -96,12 +96,12 @@ struct WatchCommand: Command {
   }
 }
 
-/// What a store held at one moment.
+/// The state of a store at one moment.
 private struct Moment {
   struct Change {
     let collection: String
     let records: Int
-    /// By how many records it grew.
+    /// The number of added records, negative for removed ones.
     let difference: Int
   }
 

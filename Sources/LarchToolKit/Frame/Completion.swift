@@ -1,8 +1,8 @@
-/// Scripts that teach a shell what can be typed behind `larch`.
+/// Completion scripts of shells for `larch`.
 enum CompletionScript {
   static let shells = ["bash", "zsh", "fish"]
 
-  /// Nil for a shell that nobody wrote one for.
+  /// Nil for an unsupported shell.
   static func text(for shell: String) -> String? {
     switch shell {
     case "bash": bash

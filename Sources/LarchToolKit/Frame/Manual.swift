@@ -1,6 +1,6 @@
 internal import Larch
 
-/// The manual page, in the language of `man`.
+/// The manual page, in the format of `man`.
 enum Manual {
   static var page: String {
     var roff = Roff()
@@ -51,7 +51,7 @@ enum Manual {
   }
 }
 
-/// Lines of `man`'s language.
+/// Lines in the format of `man`.
 private struct Roff {
   private(set) var lines: [String] = []
 
@@ -70,7 +70,7 @@ private struct Roff {
     lines.append(escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped)
   }
 
-  /// What roff would take for an escape, or print as a sign that nobody can copy.
+  /// Characters that roff would treat as an escape, or print as a different sign.
   private static let special: [Character: String] = [
     "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "~": "\\(ti", "^": "\\(ha",
   ]

@@ -1,8 +1,8 @@
 internal import Larch
 
-/// The file that a command is to make.
+/// The output file of a command.
 enum TargetFile {
-  /// Names the option that lets a command take the place of a file, where there is one.
+  /// Adds the option for replacing a file to the error, if there is one.
   static func explaining<T>(
     _ path: String, _ isReplacing: Bool, _ body: () throws -> T
   ) throws -> T {

@@ -1,8 +1,8 @@
 internal import Larch
 
-/// The program: finds the command, runs it, and tells the shell how it went.
+/// The program: finds the command, runs it, and returns the exit code.
 package enum Tool {
-  /// All commands, in the order in which the help shows them.
+  /// All commands, in the order of the help.
   package static let commands: [any Command.Type] = [
     InfoCommand.self,
     SchemaCommand.self,
@@ -29,7 +29,7 @@ package enum Tool {
     commands.first { $0.name == name }
   }
 
-  /// Runs the program with the arguments behind its name.
+  /// Runs the program with the arguments after its name.
   package static func run(_ arguments: [String], on console: Console) -> ExitCode {
     defer { StoreCopies.removeAll() }
     do {
@@ -37,7 +37,7 @@ package enum Tool {
       try console.flush()
       return code
     } catch is PipeClosed {
-      // `larch dump | head`: the reader has what it wanted.
+      // `larch dump | head`: the reader has enough.
       return .well
     } catch {
       console.fail(message(error, arguments))
@@ -81,7 +81,7 @@ package enum Tool {
     return .well
   }
 
-  /// What went wrong and what to do, on one line.
+  /// The error and the advice, on one line.
   private static func message(_ error: any Error, _ arguments: [String]) -> String {
     switch error {
     case is UsageError:

@@ -1,4 +1,4 @@
-/// A report as one page of HTML, which needs nothing beside it.
+/// A report as one HTML page without other files.
 struct ReportPage {
   private let content: ReportContent
 
@@ -114,7 +114,7 @@ struct ReportPage {
     var isNumber = false
   }
 
-  /// - Parameter rows: the first cell names the row.
+  /// - Parameter rows: the rows; the first cell is the title of the row.
   private func table(_ caption: String, _ columns: [Column], _ rows: [[String]]) -> String {
     let head = columns.map {
       "<th scope=\"col\"\($0.isNumber ? " class=\"number\"" : "")>\($0.title)</th>"
