@@ -12,7 +12,7 @@ import Testing
 /// commit, and wrote on top of the state after it: it met its own records in a unique index.
 @Suite("Killed in a commit", .enabled(if: Recorder.isAvailable))
 struct KilledInCommitTests {
-  @Test("What is read first after an opening is what the first write goes on from")
+  @Test("The first read after an opening sees the state from which the first write continues")
   func opening() throws {
     let directory = try CrashDirectory()
     let beacon = try Beacon(path: directory.beacon)

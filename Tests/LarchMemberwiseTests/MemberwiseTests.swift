@@ -187,7 +187,7 @@ struct MemberwiseTests {
     #expect(harness.memberwiseWrites == 3)
   }
 
-  @Test("The coder uses it by itself, and gives what Codable gives", arguments: types)
+  @Test("The coder uses it automatically, with the same results as Codable", arguments: types)
   func throughCoder(type: any RandomValue.Type) throws {
     func run<Value: RandomValue>(_ type: Value.Type) throws {
       var generator = SeededGenerator(seed: 77)

@@ -174,7 +174,7 @@ struct PagingTests {
     }
   }
 
-  @Test("A negative offset is refused behind a token too")
+  @Test("A negative offset is refused after a token too")
   func negativeOffset() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let clause = try OracleClause<SingleIndexes>.of([1, 2, 3]) { $0.number = $1 }

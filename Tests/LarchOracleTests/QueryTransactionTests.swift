@@ -104,7 +104,7 @@ struct QueryTransactionTests {
     }
   }
 
-  @Test("A cursor goes on after a savepoint began, ended or was undone while it was open")
+  @Test("A cursor continues after a savepoint began, ended or was undone while it was open")
   func cursorOverSavepoint() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let store = try Store.temporary(for: Thing.self)
@@ -253,7 +253,7 @@ struct QueryTransactionTests {
     }
   }
 
-  @Test("A unique conflict half way through an update changes nothing, and the write goes on")
+  @Test("A unique conflict in the middle of an update changes nothing, and the write continues")
   func conflictHalfWay() throws {
     typealias Member = OracleRuleTests.Member
     let store = try Store.temporary(for: Member.self)

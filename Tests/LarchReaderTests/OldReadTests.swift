@@ -100,7 +100,7 @@ struct OldReadTests {
     #expect(try store.openReads().isEmpty)
   }
 
-  @Test("Reads that are short, or keep nothing, are not told")
+  @Test("Reads that are short, or keep no space, are not reported")
   func silence() throws {
     let messages = Messages()
     var options = messages.options
@@ -121,7 +121,7 @@ struct OldReadTests {
     #expect(snapshot.isOpen)
   }
 
-  @Test("A read that keeps much is told before it is old")
+  @Test("A read that keeps much space is reported before it is old")
   func large() throws {
     let messages = Messages()
     var options = messages.options

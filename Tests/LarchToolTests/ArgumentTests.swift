@@ -26,7 +26,7 @@ struct ArgumentTests {
     }
   }
 
-  @Test("Options stand anywhere, with their value behind them or after =")
+  @Test("Options may be anywhere, with their value after them or after =")
   func options() throws {
     let found = try Sample.parse("a", "-n", "5", "b", "--flag", "--text=x=y", "-5", "--", "--flag")
     #expect(found[Sample.first] == "a")
@@ -59,7 +59,7 @@ struct ArgumentTests {
     #expect(error?.description == message)
   }
 
-  @Test("One argument too many is told by commands that take a fixed number")
+  @Test("Commands with a fixed number of arguments report an extra one")
   func tooMany() {
     let memory = MemoryConsole()
     #expect(memory.run("info", "a", "b\n") == .failed)
@@ -148,7 +148,7 @@ struct ArgumentTests {
     return commands.filter { $0.first == "larch" }.map { Array($0.dropFirst()) }
   }
 
-  @Test("The version tells of the library, the format and LMDB")
+  @Test("The version shows the library, the format and LMDB")
   func version() {
     let memory = MemoryConsole()
     #expect(memory.run("--version") == .well)

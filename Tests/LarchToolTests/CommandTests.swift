@@ -19,7 +19,7 @@ struct CommandTests {
     try Program.run(arguments, environment: environment)
   }
 
-  @Test("info tells of the file and its collections")
+  @Test("info describes the file and its collections")
   func info() throws {
     let text = try run("info", fixture.path)
     #expect(text.code == 0 && text.errors.isEmpty)
@@ -237,7 +237,7 @@ struct CommandTests {
     #expect(try run("verify", fixture.path).code == 0)
   }
 
-  @Test("rebuild makes what verify complains of anew", arguments: ["tags", "place.city_floors"])
+  @Test("rebuild repairs the faults that verify finds", arguments: ["tags", "place.city_floors"])
   func rebuild(name: String) throws {
     let before = try run("dump", fixture.path, "--entries").output
     let store = try Fixture.open(fixture.path)

@@ -140,7 +140,7 @@ struct LiveTests {
     }
   #endif
 
-  @Test("watch tells of each commit, and ends after as many as were asked for")
+  @Test("watch prints each commit, and ends after the given number")
   func watch() throws {
     let fixture = try Fixture()
     let store = try Fixture.open(fixture.path)
@@ -280,7 +280,7 @@ struct LiveTests {
       #expect(try bytes(limit: 100) < 130_000_000)
     }
 
-    @Test("A full disk is told of")
+    @Test("A full disk is reported")
     func fullDisk() throws {
       let fixture = try Fixture()
       let errors = fixture.directory.path + "/errors"

@@ -140,7 +140,7 @@ struct FieldChangeTests {
     }
   }
 
-  @Test("All changes at once are told in the order of the fields")
+  @Test("All changes together come in the order of the fields")
   func allAtOnce() throws {
     let store = try Store.temporary(for: Everything.self)
     var record = Everything()

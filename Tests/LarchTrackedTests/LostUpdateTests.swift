@@ -103,7 +103,7 @@ struct LostUpdateTests {
     #expect(try store.find(Person.self, by: \.email, equals: "a@x")?.id == other.id)
   }
 
-  @Test("The times of a record are no change: the newest save has told them")
+  @Test("The times of a record alone are not a change")
   func times() throws {
     let clock = Locked(Date(timeIntervalSinceReferenceDate: 0))
     let store = try Fixtures.store { $0.clock = { clock.withLock { $0 } } }

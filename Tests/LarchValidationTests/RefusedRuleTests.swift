@@ -56,7 +56,7 @@ struct RefusedRuleTests {
     expectRefusal("keyword of a rule", field: nil, Validate("two words") { _ in true })
   }
 
-  @Test("Rules whose errors nobody can tell apart")
+  @Test("Rules with indistinguishable errors")
   func doubles() {
     expectRefusal("same field", Validate(\.text, .presence, .presence))
     expectRefusal("same field", Validate(\.text, .presence), Validate(\.text, .presence))

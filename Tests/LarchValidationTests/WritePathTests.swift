@@ -97,7 +97,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Records that lose a reference by a rule of an association are asked for it")
+  @Test("Records that lose a reference by a delete rule are checked for it")
   func cascades() throws {
     try withStore { store in
       var acme = Company(name: "Acme")

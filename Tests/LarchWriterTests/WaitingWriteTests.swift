@@ -12,7 +12,7 @@ private struct Extra: Record {
 struct WaitingWriteTests {
   private enum Caller { @TaskLocal static var name = "nobody" }
 
-  @Test("one that is cancelled goes on at once, while the turn is still taken, and writes nothing")
+  @Test("a cancelled one continues at once, while the turn is still taken, and writes nothing")
   func cancelled() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -67,7 +67,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store that is closed meanwhile tells each of them")
+  @Test("a store that is closed meanwhile throws an error for each of them")
   func closed() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -81,7 +81,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store that nobody else holds lives until they have ended")
+  @Test("a store without other references lives until they have ended")
   func lastReference() async throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

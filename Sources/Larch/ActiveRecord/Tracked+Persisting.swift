@@ -37,7 +37,7 @@ extension Tracked {
   /// - Parameters:
   ///   - store: the store; if nil, that of the task, or else ``Store/default``.
   ///   - isolation: that of the caller; do not pass it.
-  /// - Returns: as the synchronous form.
+  /// - Returns: the same as the synchronous form.
   /// - Throws: the errors of the synchronous form; `CancellationError` if the task was cancelled
   ///   before its turn.
   /// - Complexity: that of the synchronous form.

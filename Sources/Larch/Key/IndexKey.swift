@@ -37,7 +37,7 @@ public protocol IndexKey: IndexableField {
   /// Appends the standard values that stand for a value. Met by Larch; never called by you.
   static func _appendValues(_ value: Self, to values: inout KeyValues)
 
-  /// The value that the next standard values stand for, where that can be told. Met by Larch.
+  /// The value of the next standard values, if it can be made. Implemented by Larch.
   static func _read(from values: inout KeyValues) -> Self?
 }
 

@@ -116,20 +116,20 @@ func larchReturnEncodingContainer<Key: CodingKey>(
 
 private enum ProbeKey: String, CodingKey { case one, two }
 
-private struct NothingThere: Error {}
+private struct NoStoredValue: Error {}
 
 private struct DecodingProbe<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { [] }
   var allKeys: [Key] { [] }
   func contains(_ key: Key) -> Bool { false }
-  func decodeNil(forKey key: Key) throws -> Bool { throw NothingThere() }
-  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { throw NothingThere() }
+  func decodeNil(forKey key: Key) throws -> Bool { throw NoStoredValue() }
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { throw NoStoredValue() }
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
-  ) throws -> KeyedDecodingContainer<Nested> { throw NothingThere() }
+  ) throws -> KeyedDecodingContainer<Nested> { throw NoStoredValue() }
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    throw NothingThere()
+    throw NoStoredValue()
   }
-  func superDecoder() throws -> any Decoder { throw NothingThere() }
-  func superDecoder(forKey key: Key) throws -> any Decoder { throw NothingThere() }
+  func superDecoder() throws -> any Decoder { throw NoStoredValue() }
+  func superDecoder(forKey key: Key) throws -> any Decoder { throw NoStoredValue() }
 }

@@ -1,4 +1,4 @@
-/// What an import of an export does with a record whose id is there already.
+/// What an import of an export does with a record whose id exists.
 package import Larch
 package enum StoredIDPolicy: Sendable, Hashable {
   /// Nothing is imported: the error names the line.

@@ -190,7 +190,7 @@ struct LinkVerificationTests {
     #expect(try knows.pairs(isForward: true).contains(["2", "1"]))
   }
 
-  @Test("Links of a record that is not there are found once for each end, and go")
+  @Test("Links to a missing record are found once for each end, and are removed")
   func danglingLinks() throws {
     try store.lose(Course.self, Self.course(2))
     try store.lose(Topic.self, Self.long + "2")
@@ -274,7 +274,7 @@ struct LinkVerificationTests {
     #expect(report.description.contains("1 of them loose"))
   }
 
-  @Test("Lists that nobody declares any more, and lists of types that are not open, are proved too")
+  @Test("Lists that are no longer declared, and lists of types that are not open, are checked too")
   func undeclared() throws {
     struct Plain: Record {
       var id = RecordID<Student>()

@@ -84,17 +84,17 @@ extension EncodeFramePointer {
 }
 
 /// Gives the kind of a type's values without a value, so that nil also has it.
-protocol KindKnowing {
+protocol StaticKindProvider {
   static var fieldKind: FieldKind? { get }
 }
 
-extension Array: KindKnowing {
+extension Array: StaticKindProvider {
   static var fieldKind: FieldKind? { .list }
 }
-extension Set: KindKnowing {
+extension Set: StaticKindProvider {
   static var fieldKind: FieldKind? { .list }
 }
-extension Dictionary: KindKnowing {
+extension Dictionary: StaticKindProvider {
   static var fieldKind: FieldKind? {
     if Key.self == String.self || Key.self == Int.self
       || Key.self is any CodingKeyRepresentable.Type
@@ -120,7 +120,7 @@ extension EncodePlan {
     case .strings, .ints, .doubles: return .list
     default: break
     }
-    if let known = type as? any KindKnowing.Type { return known.fieldKind }
+    if let known = type as? any StaticKindProvider.Type { return known.fieldKind }
     if let raw = type as? any RawRepresentable.Type { return rawKind(raw) }
     return StandardType.primitiveKind(type)
   }

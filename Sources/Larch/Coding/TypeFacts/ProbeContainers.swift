@@ -6,12 +6,12 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var allKeys: [Key] { run.keys(Key.self) }
 
   func contains(_ key: Key) -> Bool {
-    run.mayLack(key.stringValue)
+    run.noteExistenceCheck(key.stringValue)
     return true
   }
 
   func decodeNil(forKey key: Key) throws -> Bool {
-    run.mayLack(key.stringValue)
+    run.noteExistenceCheck(key.stringValue)
     return false
   }
 

@@ -105,7 +105,7 @@ final class ProbeRun: Decoder {
   }
 
   /// The type asks whether a field exists.
-  func mayLack(_ name: String) {
+  func noteExistenceCheck(_ name: String) {
     asksOnce = false
     lackable.insert(name)
   }

@@ -43,7 +43,7 @@ struct RelatedBinder {
     let statistics = IndexStatistics(collection, answers.context)
     let planner = Planner(schema: collection.schema, usable: collection.answering)
     let plan = try planner.plan(plain, for: need, statistics: statistics)
-    let rows = try plan.figures(statistics).results
+    let rows = try plan.expectedCost(statistics).results
     var wanted = Double.infinity
     // A sort reads all rows, however many are wanted.
     if case .sorted = plan.order {
@@ -101,10 +101,10 @@ struct RelatedBinder {
     use.plan = plan
     use.schema = route.target.schema
     let statistics = IndexStatistics(route.target, answers.context)
-    let figures = try plan.figures(statistics)
+    let cost = try plan.expectedCost(statistics)
     let total = Double(try statistics.recordCount())
-    let share = figures.results / max(total, 1)
-    guard figures.work <= asked.budget(share: share) else { return .related(filter) }
+    let share = cost.results / max(total, 1)
+    guard cost.work <= asked.budget(share: share) else { return .related(filter) }
     guard let values = try answers.test(filter).found(plan, upTo: RelatedBinder.idLimit) else {
       return .related(filter)
     }

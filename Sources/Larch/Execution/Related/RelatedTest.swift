@@ -83,7 +83,7 @@ final class RelatedTest {
     let budget =
       answers.strategy == .eachRow
       ? Double.infinity
-      : try plan().figures(IndexStatistics(route.target, answers.context)).work
+      : try plan().expectedCost(IndexStatistics(route.target, answers.context)).work
     return try RelatedProbe(filter, route, answers, budget: budget)
   }
 

@@ -20,8 +20,8 @@ final class BoundedRows: RowSource {
   override func next() throws -> Bool {
     do {
       guard try rows.next() else { return false }
-    } catch is WayIsLong {
-      guard try goOtherWay() else { return false }
+    } catch is CostLimitReached {
+      guard try switchToAlternative() else { return false }
     }
     given += 1
     id = rows.id
@@ -32,7 +32,7 @@ final class BoundedRows: RowSource {
   }
 
   /// Both plans have the same rows in the same order, so the rows already returned are skipped.
-  private func goOtherWay() throws -> Bool {
+  private func switchToAlternative() throws -> Bool {
     examined += rows.entriesExamined
     spilled += rows.spilledBytes
     rows.close()

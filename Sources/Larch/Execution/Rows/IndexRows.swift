@@ -77,7 +77,7 @@ final class IndexRows: RowSource {
       return false
     }
     guard try reader.matches(record, id) else {
-      if reader.recordsExamined > reader.mostRecords { throw WayIsLong() }
+      if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
       return false
     }
     self.record = record

@@ -47,7 +47,7 @@ final class IndexScanner {
   /// Whether the key does not decide the filters, so that the records must be tested.
   @exclusivity(unchecked) private(set) var isUndecided = false
   @exclusivity(unchecked) private(set) var entriesExamined = 0
-  /// The number of entries that may be read before `WayIsLong` is thrown.
+  /// The number of entries that may be read before `CostLimitReached` is thrown.
   @exclusivity(unchecked) var mostEntries = Int.max
 
   convenience init(
@@ -119,7 +119,7 @@ final class IndexScanner {
         components.open(key)
         let outcome = try filter.test()
         if outcome == .no {
-          if entriesExamined > mostEntries { throw WayIsLong() }
+          if entriesExamined > mostEntries { throw CostLimitReached() }
           continue
         }
         isUndecided = outcome == .unknown

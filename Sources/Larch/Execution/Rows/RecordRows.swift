@@ -30,12 +30,12 @@ final class RecordRows: RowSource {
     while let entry = try scanner.next() {
       if residue.refuses(RecordEnvelope.unverified(entry.value), id: entry.key) {
         refused &+= 1
-        if refused > most { throw WayIsLong() }
+        if refused > most { throw CostLimitReached() }
         continue
       }
       let record = try reader.open(entry.value, entry.key)
       guard try reader.matches(record, entry.key) else {
-        if reader.recordsExamined > reader.mostRecords { throw WayIsLong() }
+        if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
         continue
       }
       self.record = record

@@ -30,7 +30,7 @@ class RowSource {
 }
 
 /// Thrown if a plan has an alternative: see `Plan.Otherwise`.
-struct WayIsLong: Error {}
+struct CostLimitReached: Error {}
 
 /// Reads records by id and tests the residue of a plan.
 final class RowReader {
@@ -44,7 +44,7 @@ final class RowReader {
   /// Whether the record of each row must be read for the test.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
-  /// The number of records, and of index entries, that may be read before `WayIsLong` is thrown.
+  /// The number of records, and of index entries, that may be read before `CostLimitReached` is thrown.
   @exclusivity(unchecked) var mostRecords = Int.max
   var mostEntries = Int.max
 

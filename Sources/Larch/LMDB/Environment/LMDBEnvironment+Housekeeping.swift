@@ -30,7 +30,7 @@ struct StaleReaderWatch {
   }
 
   /// Notes a check.
-  mutating func hasLooked(since start: Int64, lastPage: Int) {
+  mutating func noteCheck(since start: Int64, lastPage: Int) {
     let end = MonotonicTime.now.nanoseconds
     page = lastPage
     let pause = (end &- start) &* Self.share
@@ -42,12 +42,12 @@ struct StaleReaderWatch {
 extension LMDBEnvironment {
   /// Clears dead readers before a write if the last check is long ago, with the write lock held:
   /// the write can then reuse the pages that they pinned.
-  func keepHouse(beforeWrite handle: OpaquePointer) {
+  func runHousekeeping(beforeWrite handle: OpaquePointer) {
     if staleReaderWatch.isDueNow { lookForStaleReaders(handle, lastPage: nil) }
   }
 
   /// Clears dead readers after a commit that made the file grow, with the write lock held.
-  func keepHouse(afterCommit handle: OpaquePointer, lastPage: Int) {
+  func runHousekeeping(afterCommit handle: OpaquePointer, lastPage: Int) {
     if staleReaderWatch.isDue(lastPage: lastPage) {
       lookForStaleReaders(handle, lastPage: lastPage)
     }
@@ -62,6 +62,6 @@ extension LMDBEnvironment {
       mdb_env_info(handle, &info)
       page = Int(info.me_last_pgno)
     }
-    staleReaderWatch.hasLooked(since: start, lastPage: page ?? 0)
+    staleReaderWatch.noteCheck(since: start, lastPage: page ?? 0)
   }
 }

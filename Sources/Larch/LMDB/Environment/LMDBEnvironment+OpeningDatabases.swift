@@ -38,7 +38,7 @@ extension LMDBEnvironment {
     var transaction = try beginOpening(handle)
     if missesCommit(transaction, handle) {
       transaction.abort()
-      try settleLastCommit(handle)
+      try publishLastCommit(handle)
       transaction = try beginOpening(handle)
     }
     let value: T
@@ -82,7 +82,7 @@ extension LMDBEnvironment {
   /// that restarts after a kill would otherwise read the old state and write over the new one.
   ///
   /// LMDB does this when it takes the writer's lock from a dead process.
-  private func settleLastCommit(_ handle: OpaquePointer) throws(OpeningFailure) {
+  private func publishLastCommit(_ handle: OpaquePointer) throws(OpeningFailure) {
     if options.isReadOnly { return }
     var started: OpaquePointer?
     let code = mdb_txn_begin(handle, nil, 0, &started)

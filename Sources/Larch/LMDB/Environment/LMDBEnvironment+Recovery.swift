@@ -61,7 +61,7 @@ extension LMDBEnvironment {
     var opened: OpenedHandle?
     while opened == nil {
       do {
-        opened = try openHandle(sizes: map.toReserveAgain)
+        opened = try openHandle(sizes: map.sizesForReopening)
       } catch is FileReplaced {
         // Only if the old file said so is the file that is now there the same store.
         guard exchange.isReplaced, let new = try StoreLocation(path).existingFile(), new != file
@@ -77,7 +77,7 @@ extension LMDBEnvironment {
     let wasReplaced = exchange.isReplaced
     exchange.isReplaced = false
     adopt(opened)
-    readers.adoptAgain(opened.handle)
+    readers.adoptReopened(opened.handle)
     if wasReplaced { return }
     options.log?(
       LogMessage(.warning, .recovered, "The file was opened again after a disk failure.") {

@@ -32,7 +32,7 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 ///
 /// **Lock order.** The write lock comes first: no thread waits for it with a mutex held. Then come
 /// the mutexes, each held for a few steps only, in this order: registry, `ReaderPool`,
-/// `WriteQueue`, and last `foreignReads` and `LogPost`. The mutex of `AsyncWriter` comes before
+/// `WriteQueue`, and last `foreignReads` and `LogMailbox`. The mutex of `AsyncWriter` comes before
 /// that of `WriteQueue`, and is held with no other one.
 ///
 /// Unchecked, since C handles are not `Sendable`: each variable is one of the objects above, or its
@@ -74,7 +74,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let path: String
   let options: Options
   /// Where messages wait until their thread is free; nil without a log.
-  let post: LogPost?
+  let post: LogMailbox?
   /// The subjects that the log reports only once.
   let toldOnce = Locked<Set<AnyHashable>>([])
   /// The file at the path; it changes when the file is replaced. Guarded by the registry, and
@@ -105,9 +105,9 @@ package final class LMDBEnvironment: @unchecked Sendable {
     self.path = path
     self.file = file
     var options = options
-    var post: LogPost?
+    var post: LogMailbox?
     if let log = options.log {
-      let made = LogPost(log)
+      let made = LogMailbox(log)
       options.log = { message in made.add(message) }
       post = made
     }

@@ -19,7 +19,7 @@ final class MapSize {
   }
 
   /// The sizes to try at a reopening: the old size first, since the stored data needs it.
-  var toReserveAgain: [Int] { [bytes] + Self.toReserve(nil).filter { $0 < bytes } }
+  var sizesForReopening: [Int] { [bytes] + Self.toReserve(nil).filter { $0 < bytes } }
 
   /// The size to grow to; nil if the system has no more addresses.
   var next: Int? {

@@ -27,7 +27,7 @@ extension LMDBEnvironment {
   func openReads() throws -> [OpenReadInfo] {
     // Reads of dead processes do not count.
     try checkReaders()
-    let look = beginReadAtOnce()
+    let look = beginReadWithoutWaiting()
     defer { if let look { endRead(look) } }
     let now = MonotonicTime.now.nanoseconds
     var found = readers.openReads(at: now).filter { $0.reader !== look }.map(\.read)

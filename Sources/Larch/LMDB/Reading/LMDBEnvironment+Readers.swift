@@ -78,8 +78,8 @@ extension LMDBEnvironment {
   }
 
   /// A read for housekeeping, which does not wait: nil if it would have to.
-  func beginReadAtOnce() -> LMDBReader? {
-    guard !isForked, let handle = readers.beginUseAtOnce() else { return nil }
+  func beginReadWithoutWaiting() -> LMDBReader? {
+    guard !isForked, let handle = readers.beginUseWithoutWaiting() else { return nil }
     let (reader, _) = readers.renewOrBegin(handle, ThreadIdentity.current, CodePlace())
     if reader == nil { endUse() }
     return reader

@@ -11,7 +11,7 @@ struct OldReadWatch {
 
   func isDue(at now: Int64) -> Bool { now >= nextLook }
 
-  mutating func hasLooked(at now: Int64, patience: Int64) {
+  mutating func noteCheck(at now: Int64, patience: Int64) {
     nextLook = now &+ min(50_000_000, patience / 4)
   }
 
@@ -38,7 +38,7 @@ extension LMDBEnvironment {
     let now = time.nanoseconds
     guard isGrowing || oldReadWatch.isDue(at: now) else { return }
     let patience = Int64(min(options.oldReadWarning, 1e9) * 1e9)
-    oldReadWatch.hasLooked(at: now, patience: patience)
+    oldReadWatch.noteCheck(at: now, patience: patience)
     var (ended, suspects) = readers.reviewOpenReads(at: time)
     tell(ended)
     guard options.log != nil else { return }
@@ -54,7 +54,7 @@ extension LMDBEnvironment {
     patience: Int64
   ) {
     // Without a free slot it cannot check; the next commit tries again.
-    guard let look = beginReadAtOnce() else { return }
+    guard let look = beginReadWithoutWaiting() else { return }
     defer { endRead(look) }
     let fileSize = lastPage &* pageSize(of: look.transaction)
     for (read, reader) in suspects {

@@ -124,7 +124,7 @@ final class ReaderPool: @unchecked Sendable {
   }
 
   /// Counts a use for housekeeping, which does not wait; nil if it would have to.
-  func beginUseAtOnce() -> OpaquePointer? {
+  func beginUseWithoutWaiting() -> OpaquePointer? {
     mutex.lock()
     defer { mutex.unlock() }
     guard blockers.isEmpty, let handle else { return nil }
@@ -318,7 +318,7 @@ extension ReaderPool {
   }
 
   /// Starts to use the handle of an environment that was reopened.
-  func adoptAgain(_ opened: OpaquePointer) {
+  func adoptReopened(_ opened: OpaquePointer) {
     mutex.lock()
     handle = opened
     generations.add(1, ordering: .releasing)

@@ -94,7 +94,7 @@ extension LMDBEnvironment {
         try reopen()
         continue
       }
-      keepHouse(beforeWrite: current)
+      runHousekeeping(beforeWrite: current)
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
@@ -139,7 +139,7 @@ extension LMDBEnvironment {
       }
     #endif
     let page = Int(info.me_last_pgno)
-    keepHouse(afterCommit: handle, lastPage: page)
+    runHousekeeping(afterCommit: handle, lastPage: page)
     watchReads(lastPage: page)
   }
 

@@ -24,9 +24,9 @@ where _ReferencedID == Self {
 public enum RecordIDKind: UInt8, Sendable {
   /// Assigned by the store: 8 bytes, big-endian, sign flipped.
   case assigned = 1
-  /// A signed integer of the user's: the same bytes.
+  /// A signed integer of the program: the same bytes.
   case integer = 2
-  /// An unsigned integer of the user's: 8 bytes, big-endian.
+  /// An unsigned integer of the program: 8 bytes, big-endian.
   case unsigned = 3
   /// A UUID: its 16 bytes.
   case uuid = 4

@@ -11,7 +11,7 @@ struct ValidationCompiler<R: Record> {
   private var steps: [ValidationProgram.Step] = []
   private var fields: [ValidationProgram.Field] = []
   private var runsCode = false
-  private var known: Set<Told> = []
+  private var known: Set<ErrorIdentity> = []
 
   init(_ declarations: [ValidationDeclaration<R>]) throws {
     for declaration in declarations {
@@ -83,7 +83,8 @@ struct ValidationCompiler<R: Record> {
           field?.name, failure.keyword)
       }
       guard rule.conditions.isEmpty else { continue }
-      guard known.insert(Told(field: field?.name, keyword: failure.keyword)).inserted else {
+      guard known.insert(ErrorIdentity(field: field?.name, keyword: failure.keyword)).inserted
+      else {
         throw error(
           "Two rules have the same field and keyword; remove one, or give it another `.keyword(…)`.",
           field?.name, failure.keyword)
@@ -156,7 +157,7 @@ extension RuleFailure {
 
 /// What distinguishes one error from another. Not inside the generic compiler: its conformance, made again for
 /// each use, does not link in Swift 6.3 when files are optimised one by one.
-private struct Told: Hashable {
+private struct ErrorIdentity: Hashable {
   let field: String?
   let keyword: ValidationError.Keyword
 }

@@ -7,8 +7,8 @@ package class FieldReference: @unchecked Sendable {
   package let form: KeyForm
   /// An array or a set: a test is true if it is true for some element.
   package let isMultiple: Bool
-  /// Whether the stored bytes of the field are those of its value, so that no code of the user's
-  /// type is involved.
+  /// Whether the stored bytes of the field are those of its value, so that no code of its type is
+  /// involved.
   let isStandard: Bool
   /// The name of `\.city` in plans.
   let name: String

@@ -22,7 +22,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   }
 
   private let environment: LMDBEnvironment
-  private let post: LogPost?
+  private let post: LogMailbox?
   /// A separate queue: the threads that all tasks share must not wait for a disk.
   private let queue = DispatchQueue(label: "larch.write")
   /// The queue of work that was requested for after a commit. It may write, and wait for the write
@@ -46,7 +46,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   let group: WriteGroup
   private var expectedWrites = 1
 
-  init(_ environment: LMDBEnvironment, _ post: LogPost?) {
+  init(_ environment: LMDBEnvironment, _ post: LogMailbox?) {
     self.environment = environment
     self.post = post
     group = WriteGroup(environment)

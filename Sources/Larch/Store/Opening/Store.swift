@@ -34,7 +34,7 @@ public final class Store: Sendable {
   private let isTemporary: Bool
   /// The limits for log messages, and where messages wait until the store may be used.
   let slowLimits: SlowLimits
-  let post: LogPost?
+  let post: LogMailbox?
   /// The thread of asynchronous writes, which may block.
   let asyncWriter: AsyncWriter
 
@@ -54,7 +54,7 @@ public final class Store: Sendable {
     self.isTemporary = isTemporary
     path = environment.path
     slowLimits = SlowLimits(options)
-    post = options.log.map { LogPost($0) }
+    post = options.log.map { LogMailbox($0) }
     asyncWriter = AsyncWriter(environment, post)
     state = Locked(State(catalog: catalog))
   }

@@ -4,7 +4,7 @@ public protocol SummableKey: IndexKey {
   /// The type of a sum.
   associatedtype Sum
 
-  /// The sum as this type tells it; nil where it cannot hold it. Met by Larch.
+  /// The sum in this type; nil if it overflows. Implemented by Larch.
   static func _sum(_ total: KeyTotal) -> Sum?
 }
 

@@ -1,9 +1,9 @@
 /// The versions that saves gave to records and that may be undone, or were.
 ///
 /// A record in memory keeps a version that was undone: the closure of a write threw, or ran again.
-/// Another save must not be given the same number, or the two could not be told apart; and the record
-/// may still be saved where nobody else saved it meanwhile. It belongs to the store, and is only used
-/// by the thread that has the write lock.
+/// Another save must not be given the same number, or the two could not be distinguished; and the
+/// record may still be saved where nobody else saved it meanwhile. It belongs to the store, and is
+/// only used by the thread that has the write lock.
 final class GivenVersions: @unchecked Sendable {
   struct Key: Hashable {
     let collection: UInt32

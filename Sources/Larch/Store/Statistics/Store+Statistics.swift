@@ -20,7 +20,7 @@ extension Store {
     for _ in 0..<1000 {
       let found = try readCommitted { transaction in
         try transaction.storage { lmdb in
-          try StatisticsTaker(environment, transaction.context.catalog.storage, lmdb)
+          try StatisticsCounter(environment, transaction.context.catalog.storage, lmdb)
             .take(exact: exact)
         }
       }
@@ -33,7 +33,7 @@ extension Store {
 }
 
 /// Counts the contents of one snapshot.
-private struct StatisticsTaker {
+private struct StatisticsCounter {
   private let environment: LMDBEnvironment
   private let storage: CatalogStorage
   private let transaction: LMDBTransaction

@@ -51,14 +51,13 @@ public class ReadTransaction {
     cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
 
-  /// Whether entries of indexes may be gathered that are not written yet.
+  /// Whether there may be pending index entries.
   var gathersEntries: Bool { false }
 
   /// Throws for a record that is older than what was changed of it in the running write.
   func proveCurrent<R: Record>(_ record: R) throws {}
 
-  /// Writes what is still gathered for an index or a list that is about to be read; a read gathers
-  /// nothing.
+  /// Writes the pending entries of an index or a list that is about to be read; a read has none.
   func writeGathered(for database: LMDBDatabase) throws {}
 
   /// The same, where only the entries of one key are about to be read.

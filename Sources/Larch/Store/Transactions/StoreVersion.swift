@@ -103,7 +103,7 @@ public struct StoreVersions: AsyncSequence, Sendable {
     /// - Complexity: that of ``Store/version``, for each interval.
     public mutating func next() async -> StoreVersion? {
       while !Task.isCancelled {
-        // Before the look: what is told is the newest, and not told twice within an interval.
+        // Before reading: the version is then the newest one, and comes at most once per interval.
         if hasLooked { do { try await Task.sleep(for: interval) } catch { return nil } }
         hasLooked = true
         do {

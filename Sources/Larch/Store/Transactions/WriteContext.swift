@@ -98,7 +98,7 @@ final class WriteContext {
     let newlyWritten: Set<Int>
   }
 
-  /// Begins a child transaction; everything gathered so far goes to its parent first.
+  /// Begins a child transaction; pending entries are first written to its parent.
   func beginSavepoint() throws -> Savepoint {
     try maintainer.flush()
     try storeShapes()

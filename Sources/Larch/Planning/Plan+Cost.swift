@@ -1,5 +1,5 @@
 /// The expected cost of a plan, in steps from one key of an index to the next.
-struct PlanFigures {
+struct PlanCost {
   /// The number of rows that are read.
   var rows: Double
   /// The number of these that are in the result.
@@ -9,7 +9,7 @@ struct PlanFigures {
 
 extension Plan {
   /// The expected cost of the plan, to compare a part of a query with another.
-  func figures(_ statistics: some PlanStatistics) throws -> PlanFigures {
+  func expectedCost(_ statistics: some PlanStatistics) throws -> PlanCost {
     let rows = try entries(of: source, statistics)
     var results = rows * PlanTask.share(of: residue)
     if case .index(let scan) = source { results *= PlanTask.share(of: scan.keyFilter) }
@@ -29,7 +29,7 @@ extension Plan {
     var work = 10 + read * step
     // In the worst case, the first plan up to its limit, and then the alternative.
     if let otherwise { work = min(work, 10 + 2 * Double(otherwise.entries)) }
-    return PlanFigures(rows: read, results: results, work: work)
+    return PlanCost(rows: read, results: results, work: work)
   }
 
   /// Whether rows come in the required order, so that nothing is read after the last one.

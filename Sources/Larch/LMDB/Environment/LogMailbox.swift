@@ -6,7 +6,7 @@ internal import Synchronization
 /// program's log function cannot stop the store.
 ///
 /// Messages that the log function itself causes are dropped, to prevent an endless loop.
-final class LogPost: Sendable {
+final class LogMailbox: Sendable {
   private let sink: @Sendable (LogMessage) -> Void
   private let waiting = Locked<[(thread: UInt, message: LogMessage)]>([])
   private let count = Atomic<Int>(0)
@@ -22,7 +22,7 @@ final class LogPost: Sendable {
   /// Adds a message, which the same thread delivers.
   func add(_ message: LogMessage) {
     let thread = ThreadIdentity.current
-    if LogPost.telling.withLock({ $0.contains(thread) }) { return }
+    if LogMailbox.telling.withLock({ $0.contains(thread) }) { return }
     waiting.withLock { $0.append((thread, message)) }
     count.add(1, ordering: .relaxed)
   }
@@ -30,13 +30,13 @@ final class LogPost: Sendable {
   /// Delivers the messages of this thread.
   func deliver() {
     let thread = ThreadIdentity.current
-    let isInside = LogPost.telling.withLock { telling in
+    let isInside = LogMailbox.telling.withLock { telling in
       if telling.contains(thread) { return true }
       telling.append(thread)
       return false
     }
     if isInside { return }
-    defer { LogPost.telling.withLock { $0.removeAll { $0 == thread } } }
+    defer { LogMailbox.telling.withLock { $0.removeAll { $0 == thread } } }
     while let message = take(thread) { sink(message) }
   }
 
@@ -47,7 +47,7 @@ final class LogPost: Sendable {
     let thread = ThreadIdentity.current
     var messages: [LogMessage] = []
     while let message = take(thread) { messages.append(message) }
-    LogPost.queue.async { [messages] in
+    LogMailbox.queue.async { [messages] in
       for message in messages { self.add(message) }
       self.deliver()
     }
@@ -82,7 +82,7 @@ extension LMDBEnvironment {
   }
 
   @inline(never)
-  private func deliver(_ post: LogPost) {
+  private func deliver(_ post: LogMailbox) {
     // Called when it releases the write lock: the map may be about to move, and others wait.
     if !isWriting { post.deliver() }
   }
