@@ -243,7 +243,7 @@ extension WriteTransaction {
   }
 
   @Test func `An error names each field once`() throws {
-    // Two versions of a type had been written, and the error told of the field once for each.
+    // Two versions of a type had been written, and the error named the field once for each.
     struct Required: Record {
       static let collectionName = "Thing"
       var id: Int

@@ -258,7 +258,8 @@ struct SlowOperationTests {
     await #expect(throws: CancellationError.self) {
       try await store.write { _ throws in throw CancellationError() }
     }
-    // Messages come when the turn has ended, after the writes are told: the next turn is behind it.
+    // Messages come when the turn has ended, after the writes have resumed: the next turn comes
+    // after that.
     try await store.write { _ in }
     while messages.all(.slowWrite).count < 10 { await Task.yield() }
     let slow = messages.all(.slowWrite)

@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// Many ways to ask over many kinds of index: the plan of each, and how much it looks at, as text
-/// that is kept. `LARCH_WRITE_PLANS=1` writes the text anew; look at each line that changes.
+/// that is kept. `LARCH_WRITE_PLANS=1` writes the text again; review each line that changes.
 @Suite("What plans read")
 struct PlanWorkTests {
   struct Worker: Record {

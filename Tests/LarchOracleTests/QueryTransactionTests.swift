@@ -59,7 +59,7 @@ struct QueryTransactionTests {
             func visit(_ thing: Thing) throws {
               seen.append("\(thing.number) \(thing.text)")
               if thing.number == 7 {
-                // Behind it, before it, out of the filter, gone, and new ones that match.
+                // After it, before it, out of the filter, deleted, and new ones that match.
                 try tx.delete(Thing.where { $0.number == 5 })
                 try tx.update(Thing.where { $0.number == 4 }) { $0.text = "changed" }
                 try tx.update(Thing.where { $0.number == 3 }) { $0.number = 100 }

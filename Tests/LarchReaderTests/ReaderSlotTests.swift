@@ -7,7 +7,8 @@ import Testing
 @Suite("Slots of readers")
 struct ReaderSlotTests {
   #if os(Linux)
-    // A sanitizer makes system calls of its own, and waits for ever for a thread that was killed in one.
+    // A sanitizer makes system calls of its own, and waits endlessly for a thread that was killed
+    // in one.
     @Test(
       "Reads after the first make no system call, and read no clock",
       .disabled(if: ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil))

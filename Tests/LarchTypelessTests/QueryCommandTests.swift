@@ -5,7 +5,7 @@ import LarchTestSupport
 import LarchToolKit
 import Testing
 
-/// `larch query`, `count` and `get`: what they print, and what the shell is told.
+/// `larch query`, `count` and `get`: what they print, and their exit codes.
 @Suite struct QueryCommandTests {
   private struct Outcome: Equatable {
     var code: Int32

@@ -191,7 +191,7 @@ struct GroupCommitTests {
     let asked = store.turnsAsked()
     Thread.detachNewThread { try? store.write { _ in } }
     while store.turnsAsked() == asked { try await Task.sleep(for: .milliseconds(1)) }
-    // A batch of its own: it stands in the row when the first one is told.
+    // A separate batch: it is in the queue when the first one resumes.
     let last = Task { try await store.insert(2) }
     try await store.untilWaiting(2)
     held.end()

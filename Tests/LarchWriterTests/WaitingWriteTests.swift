@@ -20,7 +20,7 @@ struct WaitingWriteTests {
     try await store.untilWaiting(10)
     for task in tasks[..<5] { task.cancel() }
     for task in tasks[..<5] {
-      // The turn is held all the time: whoever waited for it would wait for ever.
+      // The turn is held all the time: a thread that waited for it would never end.
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     held.end()
@@ -103,7 +103,7 @@ struct WaitingWriteTests {
     try await store.untilWaiting(4)
     let changed = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      // Behind them in the row; those after it find other handles.
+      // After them in the queue; later ones find other handles.
       try? store.environment.write { transaction in
         try CatalogLoader(store.environment, store.schema).raiseGeneration(in: transaction)
       }

@@ -144,7 +144,7 @@ struct LinkVerificationTests {
   func smallSteps() throws {
     var random = SeededGenerator(seed: 41)
     func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
-    // What shall be left: links between records that are there, which either direction has.
+    // What must be left: links between existing records, which either direction has.
     try store.lose(Course.self, Self.course(1))
     try store.lose(Student.self, 7)
     for _ in 0..<60 {
@@ -195,7 +195,7 @@ struct LinkVerificationTests {
     try store.lose(Course.self, Self.course(2))
     try store.lose(Topic.self, Self.long + "2")
     try store.rebuild()
-    // The students' references to the topic stay, to be told.
+    // The students' references to the topic stay, and are reported.
     let kinds = Set(try store.proof().faults.map(\.kind))
     #expect(kinds == [.danglingReference])
     var topic = Topic(id: Self.long + "2")
@@ -256,7 +256,7 @@ struct LinkVerificationTests {
       references.first?.description
         == "danglingReference, collection Student, association Student.topicID, id 1, no record a of Topic"
     )
-    // Rebuilding does not guess what they shall be.
+    // Rebuilding does not guess what they must be.
     try store.rebuild()
     #expect(try store.proof().faults.map(\.kind).allSatisfy { $0 == .danglingReference })
     var topics = [Topic(id: "a"), Topic(id: Self.long + "2")]
