@@ -1,6 +1,6 @@
 package import Larch
 
-/// What was rebuilt without the types of the program.
+/// The result of a rebuild without the types of the program.
 package struct TypelessRebuild: Sendable {
   package struct Index: Sendable {
     package let collection: String
@@ -17,14 +17,14 @@ package struct TypelessRebuild: Sendable {
 }
 
 extension Store {
-  /// Rebuilds each index whose keys the records tell, and both directions of lists
-  /// agree, as ``rebuild()`` does for types.
+  /// Rebuilds each index whose keys can be made from stored bytes, and makes both directions of
+  /// lists consistent, like ``rebuild()`` with types.
   ///
-  /// An index is one transaction: either all its entries are new, or nothing of it has changed.
+  /// Each index is rebuilt in one transaction, completely or not at all.
   ///
   /// - Parameter progress: is called before each index with its collection and name.
-  /// - Throws: `.checksumMismatch` for a damaged record, `.uniqueConflict` when two records share a
-  ///   unique value, and what ``write(_:)`` and `progress` throw.
+  /// - Throws: `.checksumMismatch` for a damaged record, `.uniqueConflict` if two records share a
+  ///   unique value, and the errors of ``write(_:)`` and `progress`.
   /// - Complexity: O(n log n) for each index.
   package func rebuildWithoutTypes(
     progress: (_ collection: String, _ index: String) throws -> Void = { _, _ in }
@@ -56,7 +56,7 @@ extension Store {
     return result
   }
 
-  /// How many entries there were and are; nil for an index that is gone meanwhile.
+  /// The old and the new number of entries; nil for an index that was removed meanwhile.
   private func rebuild(
     _ index: UInt32, of collection: UInt32
   ) throws -> (before: Int, after: Int)? {

@@ -176,7 +176,7 @@ struct OracleFilter<K: OracleIndexes> {
         holds(fold($0.text), folded)
       }
     case 15:
-      // Without wildcards a pattern is equality, with one behind it a beginning.
+      // Without wildcards a pattern is equality, with one at its end a prefix.
       Self("text like \(name)%", { $0.text.like(escaped(a) + "%") }) { $0.text.hasPrefix(a) }
     default:
       Self("text like %\(name)%", { $0.text.like("%" + escaped(a) + "%") }) {

@@ -80,7 +80,7 @@ struct OracleRuleTests {
     #expect(try store.fetch(Member.all) == saved)
   }
 
-  @Test("Deleting what is not there is no error; saving a deleted one inserts it under its id")
+  @Test("Deleting a missing record is not an error; saving a deleted one inserts it under its id")
   func deletion() throws {
     let (store, saved) = try Self.store((0..<4).map { Member(email: "\($0)", name: "n\($0)") })
     try store.write { tx throws in

@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 
 /// Many ways to ask over many kinds of index: the plan of each, and how much it looks at, as text
-/// that is kept. `LARCH_WRITE_PLANS=1` writes the text anew; look at each line that changes.
-@Suite("What plans look at")
+/// that is kept. `LARCH_WRITE_PLANS=1` writes the text again; review each line that changes.
+@Suite("What plans read")
 struct PlanWorkTests {
   struct Worker: Record {
     var id = RecordID<Worker>()
@@ -38,7 +38,7 @@ struct PlanWorkTests {
   private static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Golden/plans.txt")
 
-  @Test("Every plan and what it looks at is what was kept")
+  @Test("Every plan, and what it reads, equals the recorded one")
   func plans() throws {
     let store = try PlanWorkTests.store()
     var text = ""

@@ -76,7 +76,7 @@ struct QueryDescriptionTests {
     #expect(fields.surname.node.identity == .stored(["last_name"]))
     #expect(fields.home.place.zip.node.identity == .stored(["home", "place", "zip"]))
     #expect(fields.address.city.node.identity == .stored(["address", "town"]))
-    // Behind an optional a computed property is itself alone.
+    // Of an optional, a computed property is only itself.
     #expect(fields.home.shout.node.identity == fields.home.shout.node.identity)
     #expect(fields.home.shout.node.identity != fields.address.shout.node.identity)
     #expect(fields.home.shout.node.identity != fields.home.first.node.identity)
@@ -328,7 +328,7 @@ private struct DslBook: Record {
   }
 }
 
-/// Key path literals of generic code are made anew each time they are met.
+/// Generic code creates key path literals again at each use.
 private func dslGenericField<R: Record>(_ type: R.Type) -> FieldReference {
   Fields<R>()[\R.id].node.indexKey().field
 }

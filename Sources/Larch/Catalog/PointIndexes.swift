@@ -1,11 +1,11 @@
-/// Finds the index that answers `find(by:)`, once for each key path of the program.
+/// Finds the index for `find(by:)`, once per key path of the program.
 final class PointIndexes {
   private struct Entry {
-    /// Held, so that its address is not given to another one.
+    /// Retained, so that its address is not reused.
     let keyPath: AnyKeyPath
     let collection: ObjectIdentifier
     let index: IndexHandle?
-    /// Whether no two records have the same text but for its case, and that is all that is unique.
+    /// Whether the field is unique only by an index that ignores case.
     let isFolded: Bool
   }
 
@@ -14,7 +14,7 @@ final class PointIndexes {
   @exclusivity(unchecked) private var last: Entry?
   private var known: [ObjectIdentifier: Entry] = [:]
 
-  /// The index over this field alone whose keys are the values as they are; nil if there is none.
+  /// The index over this field alone with unchanged values as keys; nil if there is none.
   @inline(__always)
   func index<R: Record, Value>(
     of keyPath: KeyPath<R, Value>, form: () -> KeyForm, in collection: CollectionHandle
@@ -25,8 +25,8 @@ final class PointIndexes {
     return lookUp(keyPath, form(), collection)
   }
 
-  /// Whether a look-up by the field ignores case: a value that is unique but for its case is meant
-  /// so. It goes by the declarations, not by what is built.
+  /// Whether a look-up by the field ignores case, because its unique index does. The declarations
+  /// decide, not the built indexes.
   func isFolded<R: Record, Value>(
     _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
   ) -> Bool {

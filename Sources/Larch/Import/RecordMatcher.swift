@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Finds the stored record that an element stands for.
+/// Finds the stored record of an element.
 struct RecordMatcher<R: Record> {
-  /// Refuses a field that records cannot be matched by.
+  /// Throws for a field by which records cannot be matched.
   let check: (ReadTransaction) throws -> Void
   // Both give the id alone: the stored record may be one that its type cannot decode any more, and an
   // element takes the place of that one too.
@@ -26,14 +26,14 @@ struct RecordMatcher<R: Record> {
       })
   }
 
-  /// By a field that no two records have the same value of.
+  /// By a unique field.
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
     func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
       tx.context.idWriter.clear()
       Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
-      // Nothing is equal to nil or NaN, of which there may be many.
+      // Nothing equals nil or NaN, and many records may have them.
       if tx.context.idWriter.hasNil { return nil }
       return try tx.findID(R.self, value, through: field)
     }
@@ -57,7 +57,7 @@ struct RecordMatcher<R: Record> {
         }
         throw LarchError(
           .unsuitableMatch,
-          "Records are matched by a field that no two have the same value of; declare `Unique` for it alone, or match by another."
+          "Records can be matched only by a unique field; declare `Unique` for this field alone, or match by another one."
         ) {
           $0.collection = collection.stored.name
           $0.field = path?.joined(separator: ".")
@@ -68,7 +68,7 @@ struct RecordMatcher<R: Record> {
         guard let path else {
           throw LarchError(
             .unsuitableMatch,
-            "An element is matched by a stored property before it is merged; name one."
+            "Elements can be matched only by a stored property; name one."
           ) { $0.collection = R.collectionName }
         }
         guard let value = try decoder.value(Value.self, at: path, of: bytes) else { return nil }

@@ -1,15 +1,15 @@
 /// The index entries of one record: keys in the order of indexes, and of bytes within an index.
 ///
-/// Two of these, old and new, tell what a save has to change. They are kept and reused by the
-/// transaction, so that a save allocates nothing.
+/// The difference of two lists, old and new, is what a save has to change. The transaction keeps
+/// and reuses them, so that a save allocates nothing.
 package struct EntryList: ~Copyable {
   struct Item {
     var index: Int
     var offset: Int
     var length: Int
-    /// The key holds only the beginning of a long value.
+    /// Whether the key has only the beginning of a long value.
     var isCut: Bool
-    /// A component is nil or NaN: such a key is never in conflict with another.
+    /// Whether a component is nil or NaN: such a key never conflicts with another.
     var hasNil: Bool
   }
 
@@ -27,7 +27,7 @@ package struct EntryList: ~Copyable {
     keys.bytes(at: item.offset, count: item.length)
   }
 
-  /// Adds a key, keeping the keys of the index in order and each only once.
+  /// Adds a key, and keeps the keys of the index sorted and without duplicates.
   mutating func insert(
     index: Int, key: UnsafeRawBufferPointer, isCut: Bool, hasNil: Bool
   ) {

@@ -7,7 +7,7 @@ struct IDList: ~Copyable {
   private var slots: [Slot] = []
   private var wideIDs = ByteBuffer(capacity: 0)
   private var isSorted = true
-  /// The bytes of the number that was asked for last.
+  /// The bytes of the last requested number.
   private let scratch: UnsafeMutableRawPointer
 
   private struct Slot {
@@ -24,7 +24,7 @@ struct IDList: ~Copyable {
 
   var count: Int { isNarrow ? numbers.count : slots.count }
 
-  /// The id at a place, valid until the next one is asked for or added.
+  /// The id at a place, valid until the next one is requested or added.
   @inline(__always)
   subscript(place: Int) -> UnsafeRawBufferPointer {
     if isNarrow {
@@ -55,7 +55,7 @@ struct IDList: ~Copyable {
     wideIDs.append(id)
   }
 
-  /// Keeps the number of ids, but not the order they were added in.
+  /// Keeps the set of ids, but not the order in which they were added.
   mutating func finish() {
     if isSorted { return }
     isSorted = true
@@ -94,7 +94,7 @@ struct IDList: ~Copyable {
     isSorted = true
   }
 
-  /// The first place from `start` on whose id is the given one or comes after it.
+  /// The first place from `start` on whose id is equal to or greater than the given one.
   func place(atOrAfter id: UnsafeRawBufferPointer, from start: Int) -> Int {
     var low = start
     var high = count
@@ -126,7 +126,7 @@ struct IDList: ~Copyable {
   }
 }
 
-/// Sorts many numbers by their bytes, leaving out those that are the same in all.
+/// Sorts many numbers by their bytes, skipping bytes that are equal in all.
 enum RadixSort {
   static func sort(_ numbers: inout [UInt64]) {
     guard numbers.count > 512 else { return numbers.sort() }

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Index entries that a transaction has still to write: gathered, sorted, written in key order.
+/// The pending index entries of a transaction: collected, sorted, and written in key order.
 ///
-/// Entries that go into a B-tree in order are about twice as fast as entries that go in as they
-/// come, and an empty index is filled by appending. The last change of an entry wins, so the
-/// order of changes needs no look-up while they are gathered.
+/// Inserting entries into a B-tree in order is about twice as fast as in any other order, and an
+/// empty index is filled by appending. The last change of an entry wins, so collecting changes
+/// needs no look-up.
 struct PendingEntries: ~Copyable {
   /// One change. 16 bytes, so that sorting moves little.
   struct Change {
-    /// The 8 bytes of the key that are being compared, big-endian, zero past the end.
+    /// The 8 bytes of the key that are being compared, big-endian, padded with zeros.
     var word: UInt64
     /// Where key and id stand in the bytes; ascending, so it also tells the order of changes.
     var offset: UInt32
     var keyLength: UInt16
-    /// The length of the id, and whether the entry goes away.
+    /// The length of the id, and whether the entry is removed.
     var idLengthAndRemoval: UInt16
 
     static let removal: UInt16 = 0x8000
@@ -60,7 +60,7 @@ struct PendingEntries: ~Copyable {
     if isRemoval { removals += 1 }
   }
 
-  /// How far it is filled, to go back to while nothing was sorted or written.
+  /// Its size, for returning to it while nothing was sorted or written.
   struct Mark {
     fileprivate let byteCount: Int
     fileprivate let count: Int
@@ -194,7 +194,7 @@ extension PendingEntries {
     }
   }
 
-  /// Sorts a run whose keys differ in their lengths at most.
+  /// Sorts a run whose keys differ only in their lengths, if at all.
   private mutating func sortIDs(from start: Int, to end: Int, _ depth: Int) {
     if end - start < PendingEntries.radixThreshold {
       return compareSort(from: start, to: end, depth)
@@ -231,7 +231,7 @@ extension PendingEntries {
     let keyA = arena + Int(a.offset)
     let keyB = arena + Int(b.offset)
     let common = Int(min(a.keyLength, b.keyLength))
-    // Where the words hold all that is left of the keys, only their lengths may still differ.
+    // If the words contain the rest of the keys, only their lengths may still differ.
     let compared = (depth + 1) * 8
     if common > compared {
       let byKey = memcmp(keyA + compared, keyB + compared, common - compared)
@@ -251,7 +251,7 @@ extension PendingEntries {
     return a.offset < b.offset
   }
 
-  /// A stable counting sort by `word`, least byte first, passing over bytes that are all equal.
+  /// A stable counting sort by `word`, least byte first, skipping bytes that are all equal.
   private mutating func radixSort(from start: Int, to end: Int) {
     let length = end - start
     var differing: UInt64 = 0

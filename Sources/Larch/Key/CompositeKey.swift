@@ -1,5 +1,5 @@
-/// Several values as one key, ordered by the first, then by the second, and so on: what a type of
-/// several parts gives as its `indexValue`.
+/// Several values as one key, ordered by the first, then by the second, and so on: the `indexValue`
+/// of a type with several parts.
 ///
 /// ```swift
 /// extension Version: IndexKey {
@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct CompositeKey<First: IndexKey, each Rest: IndexKey>: IndexKey {
-  /// The first value, by which keys are ordered first.
+  /// The first value, which decides the order first.
   public let first: First
   /// The other values.
   public let rest: (repeat each Rest)

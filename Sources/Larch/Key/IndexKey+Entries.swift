@@ -1,4 +1,4 @@
-// The values of each entry that a field has in an index, where they are not asked for as bytes.
+// The values of each entry of a field in an index, for callers that do not need the bytes.
 
 extension IndexKey {
   /// One value.

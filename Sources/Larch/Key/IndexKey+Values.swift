@@ -1,8 +1,8 @@
 public import Foundation
 
-/// The standard values that a key stands for, one after the other.
+/// The standard values of a key, one after the other.
 ///
-/// Filters and orders compare by them, whatever the type of a field. You never need one.
+/// Filters and orders compare them, whatever the type of a field is. You never need one.
 public struct KeyValues: Sendable {
   var list: [KeyValue] = []
   /// How many were read.
@@ -12,7 +12,7 @@ public struct KeyValues: Sendable {
 
   mutating func append(_ value: KeyValue) { list.append(value) }
 
-  /// The next value; nil behind the last one.
+  /// The next value; nil after the last one.
   mutating func next() -> KeyValue? {
     guard place < list.count else { return nil }
     defer { place += 1 }

@@ -1,9 +1,9 @@
 /// A type whose values can be keys of an index.
 ///
-/// Standard types are: `Bool`, all integers, `Float`, `Double`, `String`, `Character`, `Data`,
-/// `Date`, `UUID`, `URL`, optionals of them (nil comes first), and enums with a raw value. For a
-/// type of your own, say which value stands for it; values must be equal, and in order, when the
-/// values standing for them are.
+/// The standard types are `Bool`, all integers, `Float`, `Double`, `String`, `Character`, `Data`,
+/// `Date`, `UUID`, `URL`, optionals of them (nil comes first), and enums with a raw value. For your
+/// own type, return a value that represents it: two values must be equal, and ordered, exactly as
+/// the values that represent them.
 ///
 /// ```swift
 /// extension Money: IndexKey {
@@ -15,14 +15,14 @@
 /// }
 /// ```
 ///
-/// `RawRepresentable` types get `indexValue` from their raw value and need only
-/// `extension Rank: IndexKey {}`. The requirements with an underscore are met by Larch; neither
-/// write nor call them.
+/// `RawRepresentable` types get `indexValue` from their raw value and need only `extension Rank:
+/// IndexKey {}`. Larch implements the requirements with an underscore; do not implement or call
+/// them.
 public protocol IndexKey: IndexableField {
-  /// The type that stands for this one in an index.
+  /// The type that represents this one in an index.
   associatedtype IndexValue: IndexKey
 
-  /// The value that stands for this one in an index.
+  /// The value that represents this one in an index.
   var indexValue: IndexValue { get }
 
   /// Writes the bytes of a key. Met by Larch; never called by you.
@@ -37,7 +37,7 @@ public protocol IndexKey: IndexableField {
   /// Appends the standard values that stand for a value. Met by Larch; never called by you.
   static func _appendValues(_ value: Self, to values: inout KeyValues)
 
-  /// The value that the next standard values stand for, where that can be told. Met by Larch.
+  /// The value of the next standard values, if it can be made. Implemented by Larch.
   static func _read(from values: inout KeyValues) -> Self?
 }
 
@@ -52,7 +52,7 @@ extension IndexKey {
     // A declaration of the program, met when a store is opened for it; no data comes here.
     precondition(
       IndexValue.self != Self.self,
-      "\(Self.self).indexValue must be of another type than \(Self.self): a standard type, or one that leads to it."
+      "\(Self.self).indexValue must not be of type \(Self.self) itself: use a standard type, or a type whose own indexValue is one."
     )
     return IndexValue._keyForm
   }
@@ -84,10 +84,10 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
   public var indexValue: RawValue { rawValue }
 }
 
-/// What an index can be declared over: a type that is an ``IndexKey``, or an array or set of such.
+/// A type over which an index can be declared: an ``IndexKey``, or an array or set of one.
 ///
-/// An array or a set has an entry for each distinct element; an empty one, or nil in its place,
-/// has none. Together with other fields in one index, it has an entry for each combination.
+/// An array or a set has an entry for each distinct element; an empty one, or nil in its place, has
+/// none. Together with other fields in one index, it has an entry for each combination.
 @_documentation(visibility: private)
 public protocol IndexableField: SendableMetatype {
   /// The type of one entry: of an element where there are several, of the value in an optional.

@@ -1,7 +1,7 @@
-/// Makes the normal form of UTF-8 in memory that is kept and used again.
+/// Converts UTF-8 to normal form, in memory that is kept and reused.
 ///
-/// Text is taken segment by segment: from a scalar that nothing before it can change up to the
-/// next such scalar. A segment is decomposed, its marks put in order, and composed again.
+/// Text is taken segment by segment: from a scalar that nothing before it can change up to the next
+/// such scalar. A segment is decomposed, its marks are sorted, and it is composed again.
 struct NFCBuffer: ~Copyable {
   private var output = ByteBuffer(capacity: 0)
   /// The scalars of a segment: the class in the top byte, then the place, then the scalar, so that
@@ -19,8 +19,8 @@ struct NFCBuffer: ~Copyable {
   /// The normal form, valid until the next one is made.
   var borrowedBytes: UnsafeRawBufferPointer { output.bytes }
 
-  /// Normalizes; stops early when at least `limit` bytes are certain. What is not UTF-8 becomes
-  /// U+FFFD, as in Swift's strings.
+  /// Normalizes; stops early when at least `limit` bytes are final. Invalid UTF-8 becomes U+FFFD,
+  /// as in Swift's strings.
   mutating func normalize(_ utf8: UnsafeRawBufferPointer, limit: Int = .max) {
     let data = NFCData.shared
     output.removeAll()
@@ -116,7 +116,7 @@ struct NFCBuffer: ~Copyable {
       let entry = segment[index]
       let scalar = UInt32(truncatingIfNeeded: entry) & 0x1F_FFFF
       let combiningClass = entry >> 56
-      // A mark is blocked from its starter by one of its own class or of a higher one between.
+      // A mark of the same or a higher class in between blocks a mark from its starter.
       let isBlocked = starter < written - 1 && (lastClass == 0 || lastClass >= combiningClass)
       if starter >= 0, !isBlocked {
         let base = UInt32(truncatingIfNeeded: segment[starter]) & 0x1F_FFFF

@@ -1,20 +1,20 @@
 /// A way to answer, ready to be a plan.
 struct Candidate {
   var source: Plan.Source
-  /// What its rows are still to be checked for.
+  /// The filters to test on its rows.
   var residue: [FilterNode]
   var order: Plan.RowOrder
   var isCovering: Bool
-  /// Rows come in the wanted order by themselves.
+  /// Whether rows already come in the required order.
   var isInOrder: Bool
   /// The conjuncts that bound the source, by bit.
   var used: UInt64
-  /// The conjuncts that its rows need not be checked for any more, by bit.
+  /// The conjuncts that need no test on its rows, by bit.
   var checked: UInt64
   var rangeCount: Int
-  /// How many rows the source has, if that was asked for.
+  /// The number of rows of the source, if it was estimated.
   var rows = 0.0
-  /// Of an intersection: how many rows are likely to be in all.
+  /// For an intersection: the estimated number of rows in all sources.
   var shared = Double.infinity
 }
 
@@ -34,7 +34,7 @@ extension PlanTask {
       limit: limit)
   }
 
-  /// Every record, or those of some ranges of ids.
+  /// All records, or those in some ranges of ids.
   ///
   /// - Parameters:
   ///   - ranges: the ranges; nil for all records.
@@ -66,7 +66,7 @@ extension PlanTask {
     ranges = KeyRange.intersection(ranges, [rest])
   }
 
-  /// A scan of an index; nil where a constant does not fit it.
+  /// A scan of an index; nil if a constant does not fit it.
   func scan(_ match: IndexMatch) -> Candidate? {
     let index = schema.indexes[match.index]
     var bounds: [FilterNode] = []
@@ -186,7 +186,7 @@ extension PlanTask {
     }
   }
 
-  /// Whether the keys and ids tell what is needed.
+  /// Whether the keys and ids have everything that is needed.
   func isAnswered(by index: IndexSchema) -> Bool {
     guard case .fields(let fields) = need else { return needsOnlyIDs }
     return fields.allSatisfy { field in
@@ -212,7 +212,7 @@ extension RelatedFilter {
 }
 
 extension KeyRange {
-  /// Keys that may be behind those with these values, which stand behind constants.
+  /// The keys that may come after those with these values, which follow the constants.
   fileprivate static func behind(
     _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
   ) -> KeyRange? {

@@ -1,5 +1,5 @@
-/// Chooses how a query is answered. Plans depend on nothing but what is given here, so the same
-/// query over the same figures has the same plan.
+/// Chooses the plan of a query. A plan depends only on the parameters, so the same query with the
+/// same statistics has the same plan.
 struct Planner {
   let schema: CollectionSchema
   /// The indexes that can answer, by bit: the compiler of schemas allows 64.
@@ -22,10 +22,10 @@ struct Planner {
     self.usable = usable
   }
 
-  /// The way that is expected to be the cheapest.
+  /// The plan with the lowest expected cost.
   ///
-  /// - Throws: `.invalidQuery` for a negative limit or offset, the error of a filter that cannot
-  ///   be asked, and whatever the statistics throw.
+  /// - Throws: `.invalidQuery` for a negative limit or offset, the error of a filter that cannot be
+  ///   used, and the errors of the statistics.
   func plan(
     _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics
   ) throws -> Plan {
@@ -37,7 +37,7 @@ struct Planner {
     return try task.choose(statistics)
   }
 
-  /// What there is to choose for; nil where no record can be a row.
+  /// The task of planning; nil if no record can be in the result.
   func task(_ query: QueryDescription, for need: QueryNeed) throws -> PlanTask? {
     try Planner.check(query)
     let filter = try query.filter.normalized()
@@ -52,7 +52,7 @@ struct Planner {
     return PlanTask(self, conjuncts, query, need)
   }
 
-  /// A full scan with the filter as it was written: the reference for checking other plans.
+  /// A full scan with the filter as written: the reference for checking other plans.
   ///
   /// - Throws: `.invalidQuery` for a negative limit or offset.
   func fullScan(_ query: QueryDescription, for need: QueryNeed) throws -> Plan {
@@ -69,7 +69,7 @@ struct Planner {
   private static func check(_ query: QueryDescription) throws {
     guard query.offset >= 0, query.limit.map({ $0 >= 0 }) ?? true else {
       throw LarchError(
-        .invalidQuery, "A limit or an offset is negative; give 0 or more.")
+        .invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
     for term in query.order { if let error = term.field.error { throw error } }
   }

@@ -66,7 +66,7 @@ struct ByteBuffer: ~Copyable {
     count &+= bytes.count
   }
 
-  /// Bytes whose end is marked, so that what follows does not change their order.
+  /// Bytes with an end mark, so that later bytes do not change their order.
   mutating func append(terminated bytes: UnsafeRawBufferPointer, foldsASCII: Bool = false) {
     reserve(bytes.count * 2 + 2)
     var target = base + count
@@ -83,7 +83,7 @@ struct ByteBuffer: ~Copyable {
     count = target + 2 - base
   }
 
-  /// Turns the order of the bytes from `start` on.
+  /// Inverts the bytes from `start` on, which reverses their order.
   mutating func complement(from start: Int) {
     var place = start
     while place < count {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("A join looks at no more than it needs, and says what it does")
+@Suite("A join reads no more than it needs, and explains its plan")
 struct JoinPlanTests {
   struct Firm: Record {
     var id = RecordID<Firm>()

@@ -128,7 +128,7 @@ struct AssociationDeclarationTests {
     ]
   }
 
-  @Test("Ids of every type are references: what is there passes, what is not is told")
+  @Test("Ids of every type are references: valid ones pass, dangling ones are reported")
   func idTypes() throws {
     let store = try Store.temporary(types: Kinds.all, options: .init())
     var ticketed = Kinds.Ticketed()

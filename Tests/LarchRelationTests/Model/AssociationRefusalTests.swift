@@ -195,26 +195,29 @@ struct AssociationRefusalTests {
     "A wrong declaration is refused, before there is a file, with a sentence that says what to change",
     arguments: [
       ([Refused.ManyFirm.self], "ManyFirm", "Clerk.firmID", "not opened with"),
-      ([Refused.OneOrMany.self], "OneOrMany", "OneOrMany.ownID", "leave one out"),
-      ([Refused.TwoRules.self], "TwoRules", "TwoRules.ownID", "different rules"),
-      ([Refused.TwoHolderRules.self], "TwoHolderRules", "TwoHolderRules.ownID", "different rules"),
+      ([Refused.OneOrMany.self], "OneOrMany", "OneOrMany.ownID", "remove one"),
+      ([Refused.TwoRules.self], "TwoRules", "TwoRules.ownID", "different delete rules"),
+      (
+        [Refused.TwoHolderRules.self], "TwoHolderRules", "TwoHolderRules.ownID",
+        "different delete rules"
+      ),
       (
         [Refused.TwoListRules.self], "TwoListRules", "TwoListRules/TwoListRules/peers",
-        "different rules"
+        "different delete rules"
       ),
       ([Refused.NoName.self], "NoName", nil, "`named:`"),
       ([Refused.SlashName.self], "SlashName", "a/b", "`named:`"),
       ([Refused.LongName.self], "LongName", "xxx", "`named:`"),
-      ([Refused.Computed.self], "Computed", nil, "needs a stored property"),
-      ([Refused.Observed.self], "Observed", nil, "needs a stored property"),
+      ([Refused.Computed.self], "Computed", nil, "needs the stored property"),
+      ([Refused.Observed.self], "Observed", nil, "needs the stored property"),
       ([Refused.LongKey.self], "LongKey", "LongKey.0123", "shorter coding key"),
       (
         [Refused.Left.self, Refused.Right.self, Refused.Both.self], "Both", "Both.sideID",
-        "different types"
+        "different target types"
       ),
       ([Refused.OneOfList.self], "OneOfList", "OneOfList.otherIDs", "declare `HasMany`"),
-      ([Refused.ListAsOne.self], "ListAsOne", "ListAsOne.otherIDs", "declare the other one"),
-      ([Refused.OneAsList.self], "OneAsList", "OneAsList.otherID", "declare the other one"),
+      ([Refused.ListAsOne.self], "ListAsOne", "ListAsOne.otherIDs", "use the one that fits"),
+      ([Refused.OneAsList.self], "OneAsList", "OneAsList.otherID", "use the one that fits"),
       ([Refused.NullifyRequired.self], "NullifyRequired", "NullifyRequired.otherID", "optional"),
       ([Refused.NullifyConstant.self], "NullifyConstant", "NullifyConstant.otherID", "`var`"),
       ([Refused.InOptional.self], "InOptional", "InOptional.origin.otherID", "an optional (`?`)"),
@@ -226,14 +229,14 @@ struct AssociationRefusalTests {
         [Refused.OtherIndexValue.self], "OtherIndexValue", "OtherIndexValue.otherID",
         "`indexValue`"
       ),
-      ([Refused.Dotted.self, Refused.DottedName.self], "A.inner", "A.inner.otherID", "same names"),
+      ([Refused.Dotted.self, Refused.DottedName.self], "A.inner", "A.inner.otherID", "same name"),
       (
         [Refused.SlashKey.self, Refused.SlashLists.self], "A.inner", "A.inner/A.inner/peers",
-        "same names"
+        "same name"
       ),
       (
         [Refused.SlashLists.self, Refused.SlashKey.self], "A", "A.inner/A.inner/peers",
-        "same names"
+        "same name"
       ),
     ] as [([any Record.Type], String, String?, String)])
   func refused(types: [any Record.Type], collection: String, field: String?, hint: String) throws {

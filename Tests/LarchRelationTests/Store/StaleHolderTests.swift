@@ -158,7 +158,7 @@ struct StaleHolderTests {
     #expect(try store.count(users[0].related(User.reports)) == 1)
   }
 
-  @Test("What was undone, deleted or taken out by a rule is not asked for")
+  @Test("Records that were undone, deleted or removed by a rule are not required")
   func forgotten() throws {
     struct Undone: Error {}
     let (store, users) = try StaleHolderTests.store()

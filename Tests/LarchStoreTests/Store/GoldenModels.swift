@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Larch
 
-/// The types of the golden file of format 1. Never change them: the file is kept for ever.
+/// The types of the golden file of format 1. Never change them: the file is kept permanently.
 enum Golden {
   struct Place: Codable, Equatable, Sendable {
     var city: String

@@ -63,7 +63,7 @@ struct UndecodablePlanTests {
   }
 
   private static let reason =
-    "index code_label is unfinished: rebuild() names the records that it misses"
+    "index code_label is incomplete: rebuild() names the records that it misses"
 
   private static func expectReason(_ text: String, below line: String) {
     let lines = text.split(separator: "\n").map { $0.drop { $0 == " " } }

@@ -189,7 +189,7 @@ struct UndecodableRebuildTests {
           try store.explain(byLabel) == """
             all records
               filter <String> == "task 3 3"
-              index label is unfinished: rebuild() names the records that it misses
+              index label is incomplete: rebuild() names the records that it misses
             """)
         // No plan would use these.
         for query in [Task.where { $0.number == 3 }, Task.where { $0.name == "task 3" }] {
@@ -222,7 +222,7 @@ struct UndecodableRebuildTests {
         try store.rebuild()
         #expect(
           try store.explain(Shelf.where { $0.code == "c3" }).hasSuffix(
-            "\n  index code_label is unfinished: rebuild() names the records that it misses"))
+            "\n  index code_label is incomplete: rebuild() names the records that it misses"))
         #expect(try !store.explain(Shelf.where { $0.kind == .open }).contains("unfinished"))
       }
     }

@@ -1,7 +1,7 @@
-/// Conditions asked of the keys of an index, once for each key.
+/// Conditions that are tested on the keys of an index, once per key.
 ///
-/// `unknown` where the key is cut in what is asked for, or does not hold it: then the records
-/// are asked.
+/// The result is `unknown` if the key is cut in the tested field, or does not have it: then the
+/// records are tested.
 final class KeyFilterProgram {
   typealias Outcome = ValueTest.Outcome
 
@@ -25,7 +25,7 @@ final class KeyFilterProgram {
 
   var isEmpty: Bool { roots.isEmpty }
 
-  /// Asks the key that `components` has open.
+  /// Tests the key that `components` has open.
   func test() throws -> Outcome {
     try Outcome.all(roots, test)
   }
@@ -53,7 +53,7 @@ final class KeyFilterProgram {
     case .all(let parts): return .all(parts.map { node($0, schema) })
     case .any(let parts): return .any(parts.map { node($0, schema) })
     case .not(let part):
-      // Of several elements a key holds one: that it does not match says nothing of the others.
+      // A key has only one of several elements: if that does not match, another one may.
       return holdsMultiple(part, schema) ? .unknown : .not(node(part, schema))
     case .field(let filter):
       guard let place = place(of: filter, schema),
@@ -80,7 +80,7 @@ final class KeyFilterProgram {
         return false
       }
       guard field.isFolded else { return true }
-      // Keys in lower case only tell what ignores case.
+      // Keys in lower case decide only tests that ignore case.
       if case .text(let test) = filter.test { return test.ignoresCase }
       return false
     }

@@ -3,19 +3,19 @@ final class RecordAccess<R: Record>: TypedAccess {
   let context: TransactionContext
   private let coder: RecordCoder
   let collection: CollectionHandle
-  /// The record that a condition was asked of last, so that a row that passes is not decoded
-  /// twice. It lies in the map, which does not change while a query runs.
+  /// The record that was decoded last for a condition, so that a matching row is not decoded twice.
+  /// It is in the map, which does not change during a query.
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
   @exclusivity(unchecked) private var decoded: R?
 
-  /// What answers filters about related records; nil where none asks.
+  /// The answers about related records; nil without such filters.
   private var answers: RelatedAnswers?
-  /// Of an access that a part of those answers is made with: they own it.
+  /// Set for an access that is a part of those answers: they own it.
   private unowned let outerAnswers: RelatedAnswers?
 
   /// - Parameters:
-  ///   - outer: the answers of the run that this one is a part of.
-  ///   - answers: what the plan of the run was made with.
+  ///   - outer: the answers of the surrounding run.
+  ///   - answers: the answers for which the run was planned.
   init(
     _ context: TransactionContext, _ collection: CollectionHandle,
     partOf outer: RelatedAnswers? = nil, with answers: RelatedAnswers? = nil
@@ -64,7 +64,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     if let error = field.error { throw error }
     let value = try decode(record)
     var list: [[KeyValue]] = []
-    // Plans are made from queries of this type, whose fields are its own.
+    // Plans come from queries of this type, so the field belongs to it.
     unsafeDowncast(field, to: TypedField<R>.self).forEachValue(value) {
       list.append($0.list)
       return true
@@ -102,7 +102,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     try row.record ?? run.record()
   }
 
-  /// The id of a row; the record is read only where the key does not tell how it was written.
+  /// The id of a row; the record is read only if the key does not determine how it was written.
   func id(of row: QueryRow, _ run: PlanRun) throws -> R.ID {
     if case .primitive(let primitive) = R.ID._keyForm.node,
       let values = RowSelector.values(ofID: row.id, primitive)

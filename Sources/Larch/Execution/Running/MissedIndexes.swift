@@ -25,7 +25,7 @@ extension CollectionHandle {
     context.environment.log(once: MissedIndex(stored.name, index.stored.name)) {
       LogMessage(
         .notice, .indexUnfinished,
-        "No query uses an index, since it is unfinished: rebuild() names the records that it misses."
+        "No query uses an index, because it is incomplete; `rebuild()` names the records that it misses."
       ) {
         $0.path = context.environment.path
         $0.collection = stored.name
@@ -37,7 +37,7 @@ extension CollectionHandle {
 
   /// The line of a plan that names an unfinished index.
   static func reason(missing index: String) -> String {
-    "index \(index) is unfinished: rebuild() names the records that it misses"
+    "index \(index) is incomplete: rebuild() names the records that it misses"
   }
 }
 

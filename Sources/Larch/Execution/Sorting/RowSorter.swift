@@ -1,6 +1,6 @@
 /// Puts rows in order: the best few in a heap, or all of them, in memory or through a file.
 ///
-/// A row is its sort key, which ends with the id, and the data that comes out with it.
+/// A row consists of its sort key, which ends with the id, and its payload.
 final class RowSorter {
   struct Row {
     var key: UnsafeRawBufferPointer
@@ -86,7 +86,7 @@ final class RowSorter {
 
   // MARK: Reading
 
-  /// Everything was added.
+  /// Ends the input.
   func finish() throws {
     if let spill {
       if !entries.isEmpty { try spillRun() }

@@ -18,7 +18,7 @@ final class TopRows {
 
   deinit { for slot in slots { slot.memory.deallocate() } }
 
-  /// A row that comes after all that are kept is not copied.
+  /// A row after all that are kept is not copied.
   func add(key: UnsafeRawBufferPointer, idStart: Int, payload: UnsafeRawBufferPointer) {
     if slots.count < limit {
       var slot = Slot(
@@ -75,7 +75,7 @@ final class TopRows {
   }
 }
 
-/// The first rows of an order by one number. A row is that number, followed by the id.
+/// The first rows of an order by one number, each as the number followed by the id.
 struct TopNumbers: ~Copyable {
   private let limit: Int
   private var heap: [UInt128] = []

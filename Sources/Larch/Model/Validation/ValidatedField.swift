@@ -1,25 +1,25 @@
 public import Foundation
 
 /// A value that can be blank: an optional, a text, a collection, data, an id. You never need to
-/// conform to it.
+/// conform to this protocol.
 @_documentation(visibility: private)
 public protocol PresenceField: SendableMetatype {
-  /// Tells whether a value is blank. Met by Larch.
+  /// Returns whether a value is blank. Implemented by Larch.
   static var _blankTest: @Sendable (Self) -> Bool { get }
 }
 
 /// A value that has a length: a text, a collection, data, or an optional of these. You never need
-/// to conform to it.
+/// to conform to this protocol.
 @_documentation(visibility: private)
 public protocol LengthField: SendableMetatype {
-  /// The length, or nil for nil. Met by Larch.
+  /// The length, or nil for nil. Implemented by Larch.
   static func _length(_ value: Self) -> Int?
 
-  /// What the length cannot be above, found in no time; 0 only where the length is, and nil for
-  /// nil. Met by Larch.
+  /// An upper bound of the length, found at once; 0 only if the length is 0, and nil for nil.
+  /// Implemented by Larch.
   static func _lengthBound(_ value: Self) -> Int?
 
-  /// What a length counts, for messages. Met by Larch.
+  /// The unit of the length, for messages. Implemented by Larch.
   static func _lengthUnit(_ count: Int) -> String
 }
 
@@ -29,13 +29,13 @@ extension PresenceField where Self: Collection {
 }
 
 extension LengthField where Self: Collection {
-  /// How many elements there are.
+  /// The number of elements.
   public static func _length(_ value: Self) -> Int? { value.count }
 
-  /// How many elements there are.
+  /// The number of elements.
   public static func _lengthBound(_ value: Self) -> Int? { value.count }
 
-  /// Elements.
+  /// The word for elements.
   public static func _lengthUnit(_ count: Int) -> String { count == 1 ? "element" : "elements" }
 }
 
@@ -44,12 +44,12 @@ extension Set: PresenceField, LengthField {}
 extension Dictionary: PresenceField, LengthField {}
 
 extension Data: PresenceField, LengthField {
-  /// Bytes.
+  /// The word for bytes.
   public static func _lengthUnit(_ count: Int) -> String { count == 1 ? "byte" : "bytes" }
 }
 
 extension String: PresenceField, LengthField {
-  /// A text of nothing but white space is blank.
+  /// A text is blank if it has only white space.
   public static var _blankTest: @Sendable (Self) -> Bool {
     { text in
       // Most texts begin with a letter or a digit.
@@ -58,22 +58,22 @@ extension String: PresenceField, LengthField {
     }
   }
 
-  /// No character takes less than a byte.
+  /// Each character takes at least a byte.
   public static func _lengthBound(_ value: Self) -> Int? { value.utf8.count }
 
-  /// Characters.
+  /// The word for characters.
   public static func _lengthUnit(_ count: Int) -> String {
     count == 1 ? "character" : "characters"
   }
 }
 
 extension RecordID: PresenceField {
-  /// An id that was never assigned is blank: it leads to no record.
+  /// An id that was never assigned is blank: it belongs to no record.
   public static var _blankTest: @Sendable (Self) -> Bool { { !$0.isAssigned } }
 }
 
 extension Optional: PresenceField {
-  /// Nil is blank, and what is blank without being optional.
+  /// Nil is blank, and so is a blank wrapped value.
   public static var _blankTest: @Sendable (Self) -> Bool {
     guard let wrapped = Wrapped.self as? any PresenceField.Type else { return { $0 == nil } }
     return test(through: wrapped)
@@ -83,26 +83,26 @@ extension Optional: PresenceField {
     let isBlank = P._blankTest
     return { value in
       guard let value else { return true }
-      // Both are names of one type: `P` was asked of `Wrapped.self`.
+      // Both are names of one type: `P` comes from `Wrapped.self`.
       return isBlank(unsafeBitCast(value, to: P.self))
     }
   }
 }
 
 extension Optional: LengthField where Wrapped: LengthField {
-  /// The length of the value in it.
+  /// The length of the wrapped value.
   public static func _length(_ value: Self) -> Int? { value.flatMap { Wrapped._length($0) } }
 
-  /// As for the value in it.
+  /// The same as for the wrapped value.
   public static func _lengthBound(_ value: Self) -> Int? {
     value.flatMap { Wrapped._lengthBound($0) }
   }
 
-  /// As for the value in it.
+  /// The same as for the wrapped value.
   public static func _lengthUnit(_ count: Int) -> String { Wrapped._lengthUnit(count) }
 }
 
-/// The types whose comparisons are the standard library's: no code of the program runs in them.
+/// The types whose comparisons are in the standard library, so that no code of the program runs.
 enum StandardValues {
   private static let types: Set<ObjectIdentifier> = [
     ObjectIdentifier(String.self), ObjectIdentifier(Bool.self), ObjectIdentifier(Int.self),

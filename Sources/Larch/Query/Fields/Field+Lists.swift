@@ -1,9 +1,10 @@
-// Of a range that is also a sequence, the bounds matter and not its elements: ranges come first.
+// Some ranges are also sequences. Overloads for ranges come first, so that the bounds are compared,
+// not the elements.
 
 extension Field where Value: Equatable & Sendable {
-  /// The field equals one of the values; none does if there are none.
+  /// The field equals one of the values; false if there are no values.
   ///
-  /// - Complexity: *n* log *n* in the number of values, to put them in order.
+  /// - Complexity: *n* log *n* in the number of values, which are sorted.
   @_disfavoredOverload
   public func isIn<Values: Sequence>(_ values: Values) -> Filter<Root>
   where Values.Element == Value {
@@ -14,7 +15,7 @@ extension Field where Value: Equatable & Sendable {
 extension Field {
   /// The field equals one of the values; false for nil.
   ///
-  /// - Complexity: *n* log *n* in the number of values, to put them in order.
+  /// - Complexity: *n* log *n* in the number of values, which are sorted.
   @_disfavoredOverload
   public func isIn<Values: Sequence>(_ values: Values) -> Filter<Root>
   where Value == Values.Element?, Values.Element: Equatable & Sendable {
@@ -33,7 +34,7 @@ extension Field {
 }
 
 extension Sequence where Element: Equatable & Sendable {
-  /// The field equals one of these values, as with `isIn`.
+  /// The field equals one of these values, like `isIn`.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element>) -> Filter<Root> { field.isIn(self) }
 

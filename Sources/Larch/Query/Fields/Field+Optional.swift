@@ -1,13 +1,13 @@
 /// An optional as a field in a filter. You never need to conform to it.
 @_documentation(visibility: private)
 public protocol OptionalField: SendableMetatype {
-  /// What is in it.
+  /// The type of the value.
   associatedtype Wrapped
 
-  /// The value as an optional. Met by Larch.
+  /// The value as an optional. Implemented by Larch.
   var _optional: Wrapped? { get }
 
-  /// From an optional. Met by Larch.
+  /// From an optional. Implemented by Larch.
   init(_optional: Wrapped?)
 }
 
@@ -28,16 +28,16 @@ extension Field where Value: OptionalField {
     return filter("== nil", decoded: { $0._optional == nil })
   }
 
-  /// The field has a value, be it NaN.
+  /// The field has a value, including NaN.
   public var isNotNil: Filter<Root> { !isNil }
 
-  /// The field has no value, of whatever type.
+  /// The field has no value, for any type.
   @_disfavoredOverload
   public static func == (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
     field.isNil
   }
 
-  /// The field has a value, of whatever type.
+  /// The field has a value, for any type.
   @_disfavoredOverload
   public static func != (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
     field.isNotNil

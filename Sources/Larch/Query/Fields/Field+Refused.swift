@@ -7,7 +7,7 @@
 /// What `==` and `!=` belong to that refuse a value of another type. Nobody is on it.
 @globalActor
 public actor `compare a field with a value of its own type, which is Equatable` {
-  /// Met by Swift.
+  /// Required by Swift.
   public static let shared =
     `compare a field with a value of its own type, which is Equatable`()
 }
@@ -15,7 +15,7 @@ public actor `compare a field with a value of its own type, which is Equatable` 
 /// What `<` and its like belong to that refuse a value of another type, and nil. Nobody is on it.
 @globalActor
 public actor `order a field by a value of its own type, which is Comparable and no optional` {
-  /// Met by Swift.
+  /// Required by Swift.
   public static let shared =
     `order a field by a value of its own type, which is Comparable and no optional`()
 }
@@ -199,68 +199,68 @@ extension Field {
     field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
@@ -272,7 +272,8 @@ extension Field {
   /// Of a program that calls them all the same: by way of the actor.
   var notCompared: Filter<Root> {
     let error = LarchError(
-      .invalidQuery, "A filter compares a field with another type, or asks for the order of nil."
+      .invalidQuery,
+      "A filter compares a field with a value of another type, or orders nil; compare values of the field's own type."
     ) { $0.field = node.name }
     return filter("compared", error: error, decoded: { _ in false })
   }

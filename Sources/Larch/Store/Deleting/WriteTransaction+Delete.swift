@@ -155,7 +155,7 @@ extension WriteTransaction {
     if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
       return try undoablePart { try apply(planner, isUndoable: true) }
     }
-    // A savepoint writes what is gathered, and copies each page that is changed again, which many
+    // A savepoint writes pending entries, and copies each page that is changed again, which many
     // small plans would feel. Here only looking at the records can fail, and it comes first; what
     // fails after it is the storage, and the transaction with it.
     let mark = try writer.maintainer.mark()

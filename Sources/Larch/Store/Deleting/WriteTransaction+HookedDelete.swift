@@ -61,7 +61,7 @@ extension WriteTransaction {
     }
     throw LarchError(
       .hooksTooDeep,
-      "The hooks of a deletion change at each of its steps what has to be deleted; let them come to an end."
+      "The hooks of a deletion keep changing what is to be deleted; make them stop."
     ) { $0.collection = collection.stored.name }
   }
 

@@ -94,7 +94,7 @@ extension WriteTransaction {
   private func untold(_ error: LarchError) -> LarchError {
     LarchError(
       .decodingFailed,
-      "The record cannot be decoded, and its bytes do not tell the reference that has to be removed; delete it by its id first, or save another in its place."
+      "The record cannot be decoded, so the reference in it cannot be removed; delete the record by its id first, or save another one under its id."
     ) { $0 = error.context }
   }
 

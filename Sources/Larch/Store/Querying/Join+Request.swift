@@ -15,7 +15,7 @@ extension Join: Request {
     try tx.run(details.limitedToOne, of: self) { try $0.next() }
   }
 
-  /// How many rows there are. Nothing is decoded for it that filters need not decode.
+  /// The number of rows. Records are decoded only for filters that need it.
   @_documentation(visibility: private)
   public func _count(in tx: ReadTransaction) throws -> Int {
     try tx.run(details, of: self, isOrdered: false) { try $0.run.count() }
@@ -27,7 +27,7 @@ extension Join: Request {
     try tx.run(details.limitedToOne, of: self, isOrdered: false) { try $0.run.count() > 0 }
   }
 
-  /// One row after the other; all are read first in a write, whose records the closure may change.
+  /// Calls with each row; in a write all are read first, since the closure may change records.
   @_documentation(visibility: private)
   public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
@@ -44,7 +44,7 @@ extension Join: Request {
     }
   }
 
-  /// How the outer side is gone through, and how partners are found on the inner one.
+  /// How the join reads the outer side, and how it finds partners on the inner side.
   @_documentation(visibility: private)
   public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.storage { _ in

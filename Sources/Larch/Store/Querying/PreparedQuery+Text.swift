@@ -1,5 +1,5 @@
 extension PreparedQuery {
-  /// The plan, and those of the inner queries; behind a run, also what became of these.
+  /// The plan, and those of the inner queries; after a run, also what these did.
   var text: String {
     let text = plan.text(in: collection.schema)
     let unnamed = plan.unnamedFields(in: collection.schema, unfinished: collection.unfinished)
@@ -13,7 +13,7 @@ extension PreparedQuery {
 }
 
 extension RelatedUse {
-  /// How the filter is answered, and behind it the plan of the inner query.
+  /// How the filter is answered, followed by the plan of the inner query.
   fileprivate func lines(in outer: Plan?, _ answers: RelatedAnswers?) -> [String] {
     let name =
       related.filter.isAlways && related.least == 1
@@ -44,7 +44,7 @@ extension RelatedUse {
 }
 
 extension Plan.Source {
-  /// Whether rows come from the lists that the filter names.
+  /// Whether rows come from the lists of the filter.
   fileprivate func reads(_ filter: RelatedFilter) -> Bool {
     switch self {
     case .list(let scan): scan.filter === filter
@@ -53,7 +53,7 @@ extension Plan.Source {
     }
   }
 
-  /// Whether rows are looked for by values of the field.
+  /// Whether rows are found by values of the field.
   fileprivate func isBounded(by field: FieldReference) -> Bool {
     switch self {
     case .records(let ranges): field.identity == .id && ranges != [.everything]

@@ -21,10 +21,10 @@ extension Query: Request {
     }
   }
 
-  /// How many records there are.
+  /// The number of records.
   @_documentation(visibility: private)
   public func _count(in tx: ReadTransaction) throws -> Int {
-    // The tree knows how many it has, so nothing is planned.
+    // The tree knows its count, so no plan is needed.
     if details.filter.isAlways, !details.isPart {
       return try tx.storage { transaction in
         try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
@@ -39,7 +39,7 @@ extension Query: Request {
     try tx.run(details, of: R.self, for: .exists) { run, _ in try run.exists() }
   }
 
-  /// One record after the other.
+  /// Calls with each record.
   @_documentation(visibility: private)
   public func _forEach(in tx: ReadTransaction, _ body: (R) throws -> Void) throws {
     let cursor = try tx.cursor(self)
@@ -55,7 +55,7 @@ extension Query: Request {
 }
 
 extension ReadTransaction {
-  /// The plan of a query for what is needed of it, as text.
+  /// The plan of a query for the parts of it that are needed, as text.
   func explain<R: Record>(
     _ query: Query<R>, for need: QueryNeed, running: Bool
   ) throws -> String {

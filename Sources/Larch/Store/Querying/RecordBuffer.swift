@@ -1,7 +1,7 @@
-/// Records that become an array.
+/// A buffer of records that becomes an array.
 ///
-/// In code that is compiled once for all record types, each `append` to an array asks the runtime
-/// for the type of the array and copies the record, which costs half as much as decoding it.
+/// In code that is compiled once for all record types, each `append` to an array looks up its type
+/// in the runtime and copies the record, which costs half as much as decoding it.
 struct RecordBuffer<R>: ~Copyable {
   private var start: UnsafeMutablePointer<R>?
   private var capacity = 0
@@ -9,7 +9,7 @@ struct RecordBuffer<R>: ~Copyable {
   /// So many get room at first.
   private let expected: Int
 
-  /// - Parameter limit: there will not be more than these.
+  /// - Parameter limit: the maximum number of records.
   init(limit: Int? = nil) { expected = min(max(limit ?? 8, 1), 64) }
 
   deinit {
@@ -17,7 +17,7 @@ struct RecordBuffer<R>: ~Copyable {
     start?.deallocate()
   }
 
-  /// Where the next record is to be made; `filled()` tells that it was.
+  /// The address for the next record; call `filled()` once it is there.
   @inline(__always)
   mutating func next() -> UnsafeMutablePointer<R> {
     if count < capacity, let start { return start + count }

@@ -11,7 +11,7 @@ extension Selection: Request {
     try rows(in: tx, details: query.details.limitedToOne).first
   }
 
-  /// How many rows there are; with `distinct()`, how many different ones.
+  /// The number of rows; with `distinct()`, of distinct ones.
   @_documentation(visibility: private)
   public func _count(in tx: ReadTransaction) throws -> Int {
     if !isDistinct { return try query._count(in: tx) }
@@ -25,7 +25,7 @@ extension Selection: Request {
     return try _first(in: tx) != nil
   }
 
-  /// One row after the other; all are read first in a write, whose records the closure may change.
+  /// Calls with each row; in a write all are read first, since the closure may change records.
   @_documentation(visibility: private)
   public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
@@ -61,7 +61,7 @@ extension Selection: Request {
     in tx: ReadTransaction, details: QueryDescription,
     _ body: (PlanRun, RecordAccess<R>) throws -> T
   ) throws -> T {
-    // Offset and limit count what is distinct, so they are not the plan's then.
+    // Offset and limit then count distinct results, so the plan does not apply them.
     var planned = details
     if isDistinct, details.limit ?? 0 >= 0, details.offset >= 0 {
       planned.limit = nil
@@ -93,7 +93,7 @@ private struct SelectedRows<R: Record, Row> {
     toSkip = selection.isDistinct ? details.offset : 0
   }
 
-  /// Adds the next row; false behind the last one.
+  /// Adds the next row; false after the last one.
   @inline(__always)
   mutating func next(_ rows: inout [Row]) throws -> Bool {
     while left > 0, let row = try run.next() {
@@ -118,7 +118,7 @@ private struct SelectedRows<R: Record, Row> {
   }
 }
 
-/// The values of one row, one field after the other.
+/// The values of one row, read one after the other.
 private final class SelectedRow<R: Record>: SelectedValues {
   private let row: QueryRow
   private let run: PlanRun
@@ -127,7 +127,7 @@ private final class SelectedRow<R: Record>: SelectedValues {
   private let isDistinct: Bool
   private var place = 0
   private var decoded: R?
-  /// The values, where they are to be compared: `distinct` is there for `Hashable` ones only.
+  /// The values for comparison: `distinct` requires `Hashable` ones.
   private(set) var hashed: [AnyHashable] = []
 
   init(row: QueryRow, run: PlanRun, access: RecordAccess<R>, isKeyed: Bool, isDistinct: Bool) {

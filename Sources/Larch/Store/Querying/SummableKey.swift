@@ -1,14 +1,14 @@
-/// A number, or an optional number, that can be summed up.
+/// A number, or an optional number, that can be summed.
 @_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
   associatedtype Sum
 
-  /// The sum as this type tells it; nil where it cannot hold it. Met by Larch.
+  /// The sum in this type; nil if it overflows. Implemented by Larch.
   static func _sum(_ total: KeyTotal) -> Sum?
 }
 
-/// A sum that is being made. You never need one.
+/// A sum in progress. You never need one.
 @_documentation(visibility: private)
 public struct KeyTotal {
   var whole: Int128 = 0
@@ -33,54 +33,54 @@ public struct KeyTotal {
 }
 
 extension SummableKey where Self: FixedWidthInteger, Sum == Self {
-  /// Exact, where the type can hold it.
+  /// Exact; nil if the type cannot hold it.
   public static func _sum(_ total: KeyTotal) -> Self? { Self(exactly: total.whole) }
 }
 
 extension Int: SummableKey {
-  /// Itself.
+  /// The type itself.
   public typealias Sum = Int
 }
 extension Int64: SummableKey {
-  /// Itself.
+  /// The type itself.
   public typealias Sum = Int64
 }
 extension UInt: SummableKey {
-  /// Itself.
+  /// The type itself.
   public typealias Sum = UInt
 }
 extension UInt64: SummableKey {
-  /// Itself.
+  /// The type itself.
   public typealias Sum = UInt64
 }
 
 extension Int8: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
 }
 
 extension Int16: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
 }
 
 extension Int32: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
 }
 
 extension UInt8: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
 }
 
 extension UInt16: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
 }
 
 extension UInt32: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
 }
 
@@ -95,6 +95,6 @@ extension Float: SummableKey {
 }
 
 extension Optional: SummableKey where Wrapped: SummableKey {
-  /// As the value in it; nil is passed over.
+  /// The sum of the wrapped values; nil is skipped.
   public static func _sum(_ total: KeyTotal) -> Wrapped.Sum? { Wrapped._sum(total) }
 }

@@ -1,22 +1,22 @@
-/// How a record stands to what is stored.
+/// The state of a record, compared with the stored one.
 public enum RecordState: Hashable, Sendable {
-  /// Nothing is stored under its id, or it has none yet.
+  /// No record is stored under its id, or it has no id yet.
   case new
-  /// What is stored is the same.
+  /// The stored record is equal.
   case unchanged
-  /// Something else is stored under its id.
+  /// A different record is stored under its id.
   case changed
-  /// It was deleted: its id was assigned by a store, and nothing is stored under it.
+  /// It was deleted: a store assigned its id, and no record is stored under it.
   case deleted
 }
 
 extension RecordReading {
-  /// How a record stands to what is stored under its id.
+  /// Compares a record with the stored one with its id.
   ///
-  /// A record with an id that the store assigns is new until it has one, and deleted when nothing
-  /// is stored under it any more. A record whose first save was undone keeps its id and is new, as
-  /// long as the process lives that saved it. An id of the program's own does not tell whether there ever was
-  /// a record, so where nothing is stored such a record is new.
+  /// A record whose id the store assigns is new until it has an id, and deleted if no record is
+  /// stored under it any more. If its first save was undone, it keeps its id and is new in the
+  /// process that saved it. If the program chooses ids, a missing record is always new, because its
+  /// id does not show whether it ever existed.
   ///
   /// Records are the same when the same bytes would be stored of them: NaN equals NaN, two
   /// spellings of an é differ. The times of a ``Timestamped`` record are no change by themselves,
@@ -25,20 +25,20 @@ extension RecordReading {
   ///
   /// - Throws: `.encodingFailed`, `.idTooLong`, `.checksumMismatch`, `.unknownCollection`.
   /// - Complexity: one search in the tree of the collection, O(log n), and the encoding of the
-  ///   record; where the bytes differ, also the decoding of the stored one.
+  ///   record; if the bytes differ, also the decoding of the stored one.
   public func state<R: Record>(of record: R) throws -> RecordState {
     try _reading { try $0.comparison(of: record).state }
   }
 
-  /// The fields that the record and what is stored under its id differ in.
+  /// The fields in which the record differs from the stored one with its id.
   ///
   /// ```swift
   /// ada.address.city = "Paris"
   /// for change in try store.changes(of: ada) { print(change) }  // address.city: London -> Paris
   /// ```
   ///
-  /// Nested values with fields are looked into; a list, a dictionary and an enum with associated
-  /// values are one value each. Where nothing is stored, all fields that have a value are named.
+  /// Nested values are compared field by field; a list, a dictionary and an enum with associated
+  /// values are one value each. If no record is stored, the result has all fields with a value.
   ///
   /// - Throws: as ``state(of:)``; `.decodingFailed`, with the id, where the stored record cannot be
   ///   decoded as the type.

@@ -2,11 +2,11 @@ extension RecordReading {
   /// All rules of its schema that the record breaks, in the order of their declarations; none for a
   /// record that may be saved.
   ///
-  /// Every rule is asked, also those that a save would not ask since nothing of theirs changed.
-  /// Hooks do not run.
+  /// It checks every rule, including those that a save would skip because their fields did not
+  /// change. Hooks do not run.
   ///
-  /// - Throws: what a rule of your own throws; `.unknownCollection`.
-  /// - Complexity: that of the rules; for each rule of uniqueness a search, O(log n).
+  /// - Throws: the errors of a custom rule; `.unknownCollection`.
+  /// - Complexity: that of the rules; for each uniqueness rule a search, O(log n).
   public func validationErrors<R: Record>(of record: R) throws -> [ValidationError] {
     try _reading { tx in
       try tx.storage { _ in
@@ -19,16 +19,17 @@ extension RecordReading {
 
   /// Whether the record breaks no rule of its schema. See ``validationErrors(of:)``.
   ///
-  /// - Throws: as ``validationErrors(of:)``.
-  /// - Complexity: as ``validationErrors(of:)``.
+  /// - Throws: the errors of ``validationErrors(of:)``.
+  /// - Complexity: that of ``validationErrors(of:)``.
   public func isValid<R: Record>(_ record: R) throws -> Bool {
     try validationErrors(of: record).isEmpty
   }
 
   /// Does nothing for a record that may be saved. See ``validationErrors(of:)``.
   ///
-  /// - Throws: `.invalid` with all rules that the record breaks; as ``validationErrors(of:)``.
-  /// - Complexity: as ``validationErrors(of:)``.
+  /// - Throws: `.invalid` with all rules that the record breaks; and the errors of
+  ///   ``validationErrors(of:)``.
+  /// - Complexity: that of ``validationErrors(of:)``.
   public func validate<R: Record>(_ record: R) throws {
     try LarchError.throwInvalid(try validationErrors(of: record), record)
   }

@@ -40,7 +40,7 @@ extension WriteTransaction {
     else {
       throw LarchError(
         .hooksTooDeep,
-        "Hooks save or delete records whose hooks save or delete records, 64 deep or as deep as the stack of the thread allows; stop at a record that does not change."
+        "Hooks that save or delete records call each other too deeply (64 levels, or the end of the thread's stack); let a hook save only what it changes."
       ) { $0.collection = collection.stored.name }
     }
     hookDepth += 1
@@ -112,7 +112,7 @@ extension WriteTransaction {
       if record.id == id { return }
       throw LarchError(
         .idChanged,
-        "A hook changed the id of the record that is being saved; leave it as it is, or set it before the save."
+        "A hook changed the id of the record that is being saved; keep the id, or set it before the save."
       ) { $0.collection = collection.stored.name }
     }
     // What the mode forbids must not run a hook in vain.

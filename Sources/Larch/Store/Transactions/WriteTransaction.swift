@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The one write of a store that runs at a time: all of its changes are kept, or none.
+/// A write of a store, of which only one runs at a time: all of its changes are committed, or none.
 ///
-/// Made by `Store.write(_:)` and valid inside its closure, on its thread. Reading in it sees
-/// its own changes.
+/// Created by `Store.write(_:)` and valid inside its closure, on its thread. Its reads see its own
+/// changes.
 public class WriteTransaction: ReadTransaction {
   final let writer: WriteContext
   private final var afterCommitWork: [() -> Void] = []
@@ -57,12 +57,12 @@ public class WriteTransaction: ReadTransaction {
 
   /// Runs `work` once, after the transaction is committed and its data is on disk.
   ///
-  /// A write closure may run more than once, because the map had to grow; what must happen once
-  /// (a message, a counter) belongs here. When the transaction, or the savepoint around the call,
-  /// is undone, the work is dropped.
+  /// A write closure may run more than once, if the map has to grow; effects that must happen once
+  /// (a message, a counter) belong here. If the transaction, or the savepoint around the call, is
+  /// undone, the work does not run.
   public final func afterCommit(_ work: @escaping () -> Void) { afterCommitWork.append(work) }
 
-  /// Runs `body` so that an error thrown by it undoes what it did, and nothing else.
+  /// Runs `body`; an error that it throws undoes its changes, and nothing else.
   ///
   /// ```swift
   /// try tx.savepoint {
@@ -71,10 +71,10 @@ public class WriteTransaction: ReadTransaction {
   /// }
   /// ```
   ///
-  /// - Throws: what `body` throws, after its changes are undone; not ``Rollback``, where `body`
+  /// - Throws: the errors of `body`, after its changes are undone; not ``Rollback`` if `body`
   ///   returns nothing or an optional.
-  /// - Complexity: what was gathered for the indexes is written first; a savepoint costs about a
-  ///   microsecond beside that.
+  /// - Complexity: pending index entries are written first; the savepoint itself costs about a
+  ///   microsecond.
   public final func savepoint<T>(_ body: () throws -> T) throws -> T {
     do {
       return try undoablePart(body)
