@@ -61,8 +61,8 @@ extension JoinPlan {
           inner: isLeftOuter ? rightPlan : leftPlan, isLeftOuter: isLeftOuter, access: access,
           order: order))
     }
-    // All records of the right are wanted, so they are read anyway; a part of them cannot be told
-    // by a look at one.
+    // All records of the right are needed, so they are read anyway; or the right query has a limit,
+    // and a single record does not show whether it is within it.
     if !join.keepsRight, !join.right.isPart,
       let found = access(to: join.rightField, of: right, takesUnfinished: takesUnfinished)
     {

@@ -41,7 +41,7 @@ extension CollectionHandle {
   }
 }
 
-/// An unfinished index that the log was told of.
+/// An incomplete index that the log has reported.
 private struct MissedIndex: Hashable {
   let collection: String
   let index: String
