@@ -80,7 +80,7 @@ struct UndecodableMigrationTests {
         #expect(try store.migrationNames == ["build"])
         // As after `rebuild()`: no query uses the index, and explain says why.
         let plan = try store.explain(Task.where { $0.label == "task 3 3" })
-        #expect(plan.hasPrefix("all records") && plan.contains("index label is unfinished"))
+        #expect(plan.hasPrefix("all records") && plan.contains("index label is incomplete"))
         #expect(try store.verify().faults.map(\.id) == ["4", "7"])
         #expect(try store.delete(Task.where { $0.number == 4 || $0.number == 7 }) == 2)
       }
