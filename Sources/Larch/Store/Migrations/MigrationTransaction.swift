@@ -101,16 +101,16 @@ public final class MigrationTransaction: WriteTransaction {
   /// Builds the incomplete indexes of a type at once, not after the last migration. Unique values,
   /// deletions by a rule, and queries of many records may need them.
   ///
-  /// What breaks a unique index undoes the migration then. As for ``Store/rebuild(progress:)``, a
-  /// record that the type cannot decode is passed over in indexes that need it decoded: these stay
-  /// unfinished, and are built after the last migration as far as that is possible. Throw an error
-  /// where the report is not complete and the migration needs all of them.
+  /// Records that break a unique index then undo the migration. As with `Store.rebuild`, an index
+  /// that needs the decoded records misses those that the type cannot decode. Such an index stays
+  /// incomplete, and is built after the last migration as far as possible. Throw an error if the
+  /// report is not complete and the migration needs all records.
   ///
   /// - Returns: the records that are missing in indexes.
-  /// - Throws: `.uniqueConflict` when records share a unique value, `.unknownCollection` for a type
-  ///   that the store does not have, `.invalidSchema` inside of a savepoint.
-  /// - Complexity: O(n log n). Unlike the build after the last migration it begins again when the
-  ///   process is killed.
+  /// - Throws: `.uniqueConflict` if records share a unique value, `.unknownCollection` for a type
+  ///   that the store does not have, `.invalidSchema` inside a savepoint.
+  /// - Complexity: O(n log n). If the process is killed, it starts again, unlike the build after
+  ///   the last migration.
   @discardableResult
   public func buildIndexes<R: Record>(of type: R.Type) throws -> RebuildReport {
     var missing = RebuildReport()
