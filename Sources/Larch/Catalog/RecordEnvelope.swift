@@ -81,7 +81,7 @@ package enum RecordEnvelope {
   ) -> LarchError {
     LarchError(
       .corrupted,
-      "An index names a record that is not there; call `rebuild()` to make the indexes anew."
+      "An index entry refers to a record that does not exist; call `rebuild()` to build the indexes again."
     ) {
       $0.collection = collection.name
       $0.index = index

@@ -126,7 +126,7 @@ struct PlanTask {
     var kept: [Int] = []
     for (place, term) in query.order.enumerated() {
       if term.field.identity == .id, !term.ignoresCase {
-        // No two records have one id, so nothing behind it matters.
+        // No two records have the same id, so later terms do not matter.
         idsDescend = term.descends
         break
       }

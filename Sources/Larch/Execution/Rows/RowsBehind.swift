@@ -31,7 +31,7 @@ final class RowsBehindID: RowSource {
   override var spilledBytes: Int { rows.spilledBytes }
 }
 
-/// Rows in the order of an index, from behind a token on.
+/// Rows in the order of an index, after a token.
 final class RowsBehindToken: RowSource {
   private let rows: OrderedIndexRows
   private let sortKey: SortKey
