@@ -32,63 +32,88 @@ let package = Package(
     .executableTarget(
       name: "LarchChild",
       dependencies: ["Larch", "LarchTestSupport", "LarchCrashSupport", "CLMDB"],
-      path: "Tests/LarchChild"),
+      path: "Tests/Programs/LarchChild"),
     // What a test and the program that it kills must both know.
     .target(
       name: "LarchCrashSupport", dependencies: ["Larch", "LarchTestSupport"],
-      path: "Tests/LarchCrashSupport"),
+      path: "Tests/Programs/LarchCrashSupport"),
     // Loaded into that program by the loader, never linked: it takes the place of open and write.
-    .target(name: "LarchRecorder", path: "Tests/LarchRecorder"),
+    .target(name: "LarchRecorder", path: "Tests/Programs/LarchRecorder"),
   ],
   swiftLanguageModes: [.v6]
 )
 
-// The test targets: what each needs beside the library and its support for tests, and the folder of
-// files that are no sources.
+// The test targets by folder of `Tests`: parts of the library alone, a store as a program uses it, the
+// tool and what it reads files with, and the whole against models, peers of itself and failures. Each
+// with what it needs beside the library and its support for tests, and the folder of files that are no
+// sources.
 let child: [Target.Dependency] = ["LarchCrashSupport", "LarchChild"]
 let tool: [Target.Dependency] = [
   "LarchInspection", "LarchCrashSupport", "LarchToolKit", "LarchTool",
 ]
-let tests: [(name: String, needs: [Target.Dependency], files: [String])] = [
-  ("LarchActiveRecordTests", [], []),
-  ("LarchCodingTests", [], []),
-  ("LarchCrashTests", child + ["LarchInspection"], []),
-  ("LarchDocumentationTests", [], ["Snapshots"]),
-  ("LarchEvolutionTests", [], ["Golden"]),
-  ("LarchExecutionTests", [], []),
-  ("LarchFaultTests", child, []),
-  ("LarchHookTests", [], []),
-  ("LarchImportTests", child, []),
-  ("LarchKeyTests", [], []),
-  ("LarchLogTests", [], []),
-  ("LarchMemberwiseTests", [], []),
-  ("LarchMigrationTests", [], []),
-  ("LarchOracleTests", child, ["Golden"]),
-  ("LarchPageTests", ["LarchToolKit"], []),
-  ("LarchPlanningTests", [], []),
-  ("LarchPowerTests", child, []),
-  ("LarchProcessTests", child, []),
-  ("LarchProductTests", [], []),
-  ("LarchQueryTests", [], []),
-  ("LarchReaderTests", [], []),
-  ("LarchRelationTests", ["LarchInspection"], []),
-  ("LarchRuntimeTests", [], []),
-  ("LarchSpaceTests", child, []),
-  ("LarchStoreTests", ["LarchInspection"], ["Golden"]),
-  ("LarchStressTests", child, []),
-  ("LarchTests", ["LarchChild", "CLMDB"], []),
-  ("LarchToolTests", tool, []),
-  ("LarchTrackedTests", [], []),
-  ("LarchTransferTests", ["LarchInspection"], ["Golden"]),
-  ("LarchTypelessTests", tool, []),
-  ("LarchValidationTests", [], []),
-  ("LarchWriterTests", [], []),
+typealias Tests = (name: String, needs: [Target.Dependency], files: [String])
+let tests: [(folder: String, targets: [Tests])] = [
+  (
+    "Parts",
+    [
+      ("LarchRuntimeTests", [], []),
+      ("LarchLMDBTests", ["LarchChild", "CLMDB"], []),
+      ("LarchKeyTests", [], []),
+      ("LarchCodingTests", [], []),
+      ("LarchMemberwiseTests", [], []),
+      ("LarchQueryTests", [], []),
+      ("LarchPlanningTests", [], []),
+      ("LarchExecutionTests", [], []),
+    ]
+  ),
+  (
+    "Store",
+    [
+      ("LarchStoreTests", ["LarchInspection"], ["Golden"]),
+      ("LarchReaderTests", [], []),
+      ("LarchWriterTests", [], []),
+      ("LarchValidationTests", [], []),
+      ("LarchHookTests", [], []),
+      ("LarchRelationTests", ["LarchInspection"], []),
+      ("LarchActiveRecordTests", [], []),
+      ("LarchTrackedTests", [], []),
+      ("LarchImportTests", child, []),
+      ("LarchEvolutionTests", [], ["Golden"]),
+      ("LarchMigrationTests", [], []),
+      ("LarchSpaceTests", child, []),
+      ("LarchLogTests", [], []),
+    ]
+  ),
+  (
+    "Tool",
+    [
+      ("LarchTransferTests", ["LarchInspection"], ["Golden"]),
+      ("LarchTypelessTests", tool, []),
+      ("LarchPageTests", ["LarchToolKit"], []),
+      ("LarchToolTests", tool, []),
+    ]
+  ),
+  (
+    "Whole",
+    [
+      ("LarchOracleTests", child, ["Golden"]),
+      ("LarchProductTests", [], []),
+      ("LarchDocumentationTests", [], ["Snapshots"]),
+      ("LarchProcessTests", child, []),
+      ("LarchStressTests", child, []),
+      ("LarchCrashTests", child + ["LarchInspection"], []),
+      ("LarchFaultTests", child, []),
+      ("LarchPowerTests", child, []),
+    ]
+  ),
 ]
-for test in tests {
-  package.targets.append(
-    .testTarget(
-      name: test.name, dependencies: ["Larch", "LarchTestSupport"] + test.needs,
-      exclude: test.files))
+for (folder, targets) in tests {
+  for test in targets {
+    package.targets.append(
+      .testTarget(
+        name: test.name, dependencies: ["Larch", "LarchTestSupport"] + test.needs,
+        path: "Tests/\(folder)/\(test.name)", exclude: test.files))
+  }
 }
 
 // A change of the library makes every test target compile again, which takes minutes; whoever works on

@@ -8,7 +8,7 @@ import Testing
 @Suite("Texts that the tool makes of its commands")
 struct GeneratedTextTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   @Test("docs/larch.1 is what `larch manual` prints")
   func manual() throws {

@@ -3,7 +3,7 @@ import LarchCrashSupport
 import Testing
 
 /// Tasks and threads that write, read, throw and cancel in one store. The work is done by a program
-/// of its own (`StressRun` in `Tests/LarchChild`): in this one other tests use the same threads.
+/// of its own (`StressRun` in `Tests/Programs/LarchChild`): in this one other tests use the same threads.
 @Suite("Stress", .serialized)
 struct StressTests {
   @Test("in memory, where there are most writes", arguments: [false, true])

@@ -13,9 +13,9 @@ import Testing
 @Suite("The golden files of version 1 of exports")
 struct GoldenExportTests {
   private static let tests = URL(fileURLWithPath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent()
-  private static let exports = tests.appendingPathComponent("LarchTransferTests/Golden")
-  private static let stores = tests.appendingPathComponent("LarchStoreTests/Golden")
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  private static let exports = tests.appendingPathComponent("Tool/LarchTransferTests/Golden")
+  private static let stores = tests.appendingPathComponent("Store/LarchStoreTests/Golden")
 
   private func text(_ name: String) throws -> String {
     try String(

@@ -52,6 +52,7 @@ struct SnippetTests {
 extension SnippetTests {
   static let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
 
   static let documents: [String] = {
     let files = FileManager.default.enumerator(atPath: root.appending(path: "docs").path)
@@ -70,7 +71,7 @@ extension SnippetTests {
   }
 
   static func regions() throws -> [String: String] {
-    let folder = "Tests/LarchDocumentationTests"
+    let folder = "Tests/Whole/LarchDocumentationTests"
     let names = try FileManager.default.contentsOfDirectory(
       atPath: root.appending(path: folder).path)
     var result: [String: String] = [:]
