@@ -104,18 +104,4 @@ struct ReportTests {
       }
     }
   }
-
-  @Test("JSON is cut into its members without being changed")
-  func members() {
-    let members = JSONMembers.of(
-      #"{"a":-0.0,"b\"":{"x":[1,",}"]},"c":"t\"}","d":[],"e":123456789012345678901}"#)
-    #expect(members?.map(\.name) == ["a", "b\"", "c", "d", "e"])
-    #expect(
-      members?.map { String($0.value) } == [
-        "-0.0", #"{"x":[1,",}"]}"#, #""t\"}""#, "[]", "123456789012345678901",
-      ])
-    #expect(JSONMembers.of("{}")?.isEmpty == true)
-    #expect(JSONMembers.of("[1]") == nil)
-    #expect(JSONMembers.of("") == nil)
-  }
 }
