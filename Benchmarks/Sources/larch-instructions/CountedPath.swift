@@ -141,6 +141,40 @@ extension CountedPath {
         }
       }
     },
+    CountedPath(name: "each of a range", operations: 10) { store, pass in
+      {
+        for age in (pass * 10)..<(pass * 10 + 10) {
+          var count = 0
+          try store.forEach(Person.where { $0.age >= age && $0.age <= age + 1 }) { _ in count += 1 }
+          try expect(count > 100, "each of a range")
+        }
+      }
+    },
+    CountedPath(name: "ids of a range", operations: 10) { store, pass in
+      {
+        for age in (pass * 10)..<(pass * 10 + 10) {
+          let ids = try store.ids(Person.where { $0.age >= age && $0.age <= age + 1 })
+          try expect(ids.count > 100, "ids of a range")
+        }
+      }
+    },
+    CountedPath(name: "one field of a range", operations: 10) { store, pass in
+      {
+        for age in (pass * 10)..<(pass * 10 + 10) {
+          let names = try store.fetch(
+            Person.where { $0.age >= age && $0.age <= age + 1 }.select(\.name))
+          try expect(names.count > 100, "one field of a range")
+        }
+      }
+    },
+    CountedPath(name: "sum of a range", operations: 10) { store, pass in
+      {
+        for age in (pass * 10)..<(pass * 10 + 10) {
+          let sum = try store.sum(\.age, of: Person.where { $0.age >= age && $0.age <= age + 1 })
+          try expect(sum >= 100, "sum of a range")
+        }
+      }
+    },
     CountedPath(name: "unindexed filter", operations: size) { store, _ in
       {
         let people = try store.fetch(Person.where { $0.score > 0.99 })

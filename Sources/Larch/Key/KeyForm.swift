@@ -9,9 +9,10 @@ public struct KeyForm: Hashable, Sendable {
     case date, string, data, uuid, url
   }
 
-  package indirect enum Node: Hashable, Sendable {
+  package enum Node: Hashable, Sendable {
     case primitive(Primitive)
-    case optional(KeyForm)
+    // Only this case needs memory of its own; planning makes and compares many forms.
+    indirect case optional(KeyForm)
     /// Two or more parts, none of them a composite itself: nesting would not change the bytes.
     case composite([KeyForm])
   }

@@ -6,6 +6,8 @@ struct Conjunct {
   let shape: Shape
   /// The hash of the field's identity.
   let identityHash: Int
+  /// That of the id.
+  static let idHash = FieldIdentity.id.hashValue
 
   enum Shape {
     /// No bound of any index.

@@ -7,7 +7,10 @@ extension FilterNode {
   func normalized() throws -> FilterNode { try normalized(isNegated: false) }
 
   private func normalized(isNegated: Bool) throws -> FilterNode {
-    if !isNegated, isPlainlyNormal { return self }
+    if !isNegated {
+      if isPlainlyNormal { return self }
+      if let range = plainRange { return range }
+    }
     switch self {
     case .all(let nodes):
       return try isNegated
@@ -41,6 +44,21 @@ extension FilterNode {
       }
     }
     return true
+  }
+
+  /// The usual two bounds of one field as one test; nil for any other filter.
+  private var plainRange: FilterNode? {
+    guard case .all(let nodes) = self, nodes.count == 2,
+      case .field(let first) = nodes[0], case .field(let second) = nodes[1],
+      !first.field.isMultiple, first.field.isSame(as: second.field),
+      first.isPlainlyNormal, second.isPlainlyNormal
+    else { return nil }
+    switch (first.test, second.test) {
+    case (.within(let lower?, nil), .within(nil, let upper?)),
+      (.within(nil, let upper?), .within(let lower?, nil)):
+      return FieldFilter(first.field, .within(lower: lower, upper: upper)).normalized(nil)
+    default: return nil
+    }
   }
 
   // MARK: And

@@ -80,10 +80,10 @@ extension PlanTask {
     }
     if match.hasRange {
       let component = index.fields[match.pointCount]
-      for (place, conjunct) in conjuncts.enumerated() where match.uses(place) {
-        guard case .range = conjunct.bound(of: component) else { continue }
-        bounds.append(conjunct.node)
-        if conjunct.isExact(for: component) { checked.setBit(place) }
+      for place in conjuncts.indices where match.uses(place) {
+        guard case .range = conjuncts[place].bound(of: component) else { continue }
+        bounds.append(conjuncts[place].node)
+        if conjuncts[place].isExact(for: component) { checked.setBit(place) }
       }
     }
     var maker = ScanBounds(index, bounds, pointCount: match.pointCount)
@@ -92,12 +92,13 @@ extension PlanTask {
     if maker.isCut { checked = 0 }
     var keyFilter: [FilterNode] = []
     var residue: [FilterNode] = []
-    for (place, conjunct) in conjuncts.enumerated() where !checked.hasBit(place) {
-      if index.decides(conjunct.node) {
-        keyFilter.append(conjunct.node)
+    for place in conjuncts.indices where !checked.hasBit(place) {
+      let node = conjuncts[place].node
+      if index.decides(node) {
+        keyFilter.append(node)
         if place < 64 { checked.setBit(place) }
       } else {
-        residue.append(conjunct.node)
+        residue.append(node)
       }
     }
     let isInOrder = match.servesOrder && !maker.endsEarly
@@ -121,6 +122,8 @@ extension PlanTask {
 
   private func usedConjunct(of component: IndexFieldSchema, _ match: IndexMatch) -> Int? {
     var best: (place: Int, count: Int)?
+    // The usual case: nothing else can bound it.
+    if conjuncts.count == 1 { return match.uses(0) ? 0 : nil }
     for place in conjuncts.indices where match.uses(place) {
       if case .points(let count) = conjuncts[place].bound(of: component),
         best.map({ count < $0.count }) ?? true

@@ -61,12 +61,13 @@ extension PlanTask {
   /// The ranges that the filters of the id leave; nil if there are no such filters.
   func boundsOfID() -> IDRanges? {
     var found: IDRanges?
-    for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
-      guard let field = conjunct.field, field.identity == .id,
-        let ranges = IDBounds.ranges(of: conjunct.node, schema.idKind)
+    for place in 0..<min(conjuncts.count, IndexMatch.conjunctLimit)
+    where conjuncts[place].identityHash == Conjunct.idHash {
+      guard conjuncts[place].field?.identity == .id,
+        let ranges = IDBounds.ranges(of: conjuncts[place].node, schema.idKind)
       else { continue }
       var isPoints = false
-      if case .points = conjunct.shape { isPoints = true }
+      if case .points = conjuncts[place].shape { isPoints = true }
       let both = found.map { KeyRange.intersection($0.ranges, ranges) } ?? ranges
       var used = found?.used ?? 0
       used.setBit(place)
@@ -100,8 +101,8 @@ extension PlanTask {
   /// The indexes whose first field has a condition, by bit.
   var promising: UInt64 {
     var found: UInt64 = 0
-    for conjunct in conjuncts where conjunct.field != nil {
-      add(conjunct.identityHash, to: &found)
+    for place in conjuncts.indices where conjuncts[place].field != nil {
+      add(conjuncts[place].identityHash, to: &found)
     }
     if case .terms(let terms, _) = order { add(terms[0].field.identityHash, to: &found) }
     return found
@@ -220,9 +221,7 @@ extension PlanTask {
     let index = schema.indexes[match.index]
     // Half of all records may have true.
     if match.pointCount > 0, match.rangeCount <= 16,
-      index.fields.prefix(match.pointCount).contains(where: {
-        $0.form.unwrapped != .primitive(.bool)
-      })
+      index.fields.prefix(match.pointCount).contains(where: { !$0.isBool })
     {
       return true
     }

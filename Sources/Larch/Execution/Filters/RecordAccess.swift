@@ -6,7 +6,8 @@ final class RecordAccess<R: Record>: TypedAccess {
   /// The record that was decoded last for a condition, so that a matching row is not decoded twice.
   /// It is in the map, which does not change during a query.
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
-  @exclusivity(unchecked) private var decoded: R?
+  /// Where that record is, decoded. Not an optional, whose type would be looked up for each row.
+  @exclusivity(unchecked) private var decoded: UnsafeMutablePointer<R>?
 
   /// The answers about related records; nil without such filters.
   private var answers: RelatedAnswers?
@@ -25,6 +26,11 @@ final class RecordAccess<R: Record>: TypedAccess {
     self.collection = collection
     outerAnswers = outer
     self.answers = answers
+  }
+
+  deinit {
+    dropKept()
+    decoded?.deallocate()
   }
 
   /// The answers of the run about related records.
@@ -46,14 +52,16 @@ final class RecordAccess<R: Record>: TypedAccess {
   override func matches(
     _ filters: [FilterNode], _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> Bool {
-    decodedStart = nil
+    dropKept()
     let value: R
     do { value = try coder.decode(R.self, from: record) } catch { throw named(error, id) }
     let isMatch = try filters.allSatisfy { filter in
       try filter.matches(value) { try related.test($0).hasRelated(record, id: id) }
     }
     guard isMatch else { return false }
-    decoded = value
+    let kept = decoded ?? .allocate(capacity: 1)
+    kept.initialize(to: value)
+    decoded = kept
     decodedStart = record.baseAddress
     return true
   }
@@ -74,17 +82,24 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   @inline(__always)
   private func decode(_ record: UnsafeRawBufferPointer) throws -> R {
-    if decodedStart != nil, let kept = takeKept(record) { return kept }
+    if decodedStart != nil { return try takeKept(record) }
     return try coder.decode(R.self, from: record)
   }
 
   @inline(never)
-  private func takeKept(_ record: UnsafeRawBufferPointer) -> R? {
-    defer {
-      decodedStart = nil
-      decoded = nil
+  private func takeKept(_ record: UnsafeRawBufferPointer) throws -> R {
+    guard record.baseAddress == decodedStart, let decoded else {
+      dropKept()
+      return try coder.decode(R.self, from: record)
     }
-    return record.baseAddress == decodedStart ? decoded : nil
+    decodedStart = nil
+    return decoded.move()
+  }
+
+  private func dropKept() {
+    guard decodedStart != nil else { return }
+    decoded?.deinitialize(count: 1)
+    decodedStart = nil
   }
 
   /// The record of a row, decoded.

@@ -21,7 +21,7 @@ final class IndexRows: RowSource {
     scanner = try IndexScanner(
       scan, in: reader.collection, descends: descends, idsDescend: idsDescend,
       context: reader.context)
-    scanner.startID = start
+    if let start { scanner.startID = start }
     scanner.mostEntries = reader.mostEntries
     keyFilter = try FilterProgram.of(
       scan.keyFilter, context: reader.context, typed: reader.typed)
@@ -38,7 +38,7 @@ final class IndexRows: RowSource {
     isFiltering = reader.isFiltering
     scanner = try IndexScanner(
       scan, in: reader.collection, idsDescend: idsDescend, context: reader.context)
-    scanner.startID = start
+    if let start { scanner.startID = start }
     keyFilter = nil
     passesOverUnsaved = reader.context.hasUnsavedMembers
     isSelecting = scan.ids.count > 1 || passesOverUnsaved

@@ -20,6 +20,8 @@ package final class IndexFieldSchema: Sendable {
   let identityHash: Int
   /// Nil can be written in several ways, so it is in several places of an index.
   let hasNestedOptionals: Bool
+  /// Whether there are only two values, apart from nil.
+  let isBool: Bool
 
   init(
     storedPath: [String]?, optionalNames: [Bool] = [], mayHaveDefault: Bool = false,
@@ -31,6 +33,7 @@ package final class IndexFieldSchema: Sendable {
     self.identity = identity
     identityHash = identity.hashValue
     hasNestedOptionals = form.hasNestedOptionals
+    isBool = form.unwrapped == .primitive(.bool)
     self.form = form
     self.isMultiple = isMultiple
     self.isFolded = isFolded

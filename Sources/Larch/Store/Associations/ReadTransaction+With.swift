@@ -81,7 +81,7 @@ final class RelatedRows<Owner: Record, Target: Record> {
   private let ownPart = RowPart<Target>.optional()
   private let missingPart = RowPart<Target>.optional()
   @exclusivity(unchecked) private var known = KnownRecords<Target>()
-  @exclusivity(unchecked) private var buffer = RecordBuffer<Target>()
+  private let buffer = RecordBuffer<Target>()
   /// The row.
   @exclusivity(unchecked) private var id = UnsafeRawBufferPointer(start: nil, count: 0)
   @exclusivity(unchecked) private var record = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -180,7 +180,7 @@ final class RelatedRows<Owner: Record, Target: Record> {
 
 /// Decoded records, by the numbers of their partners.
 private struct KnownRecords<R>: ~Copyable {
-  private var records = RecordBuffer<R>()
+  private let records = RecordBuffer<R>()
   /// The place of each number; -1 where its record is not decoded yet.
   private var places: [Int] = []
 

@@ -5,7 +5,7 @@ extension Related: Request {
   @_documentation(visibility: private)
   public func _fetch(in tx: ReadTransaction) throws -> [Target] {
     guard let list = try tx.list(of: self) else { return try query._fetch(in: tx) }
-    var records = RecordBuffer<Target>()
+    let records = RecordBuffer<Target>()
     try tx.forEachListed(list, Target.self) { bytes, collection in
       guard let stored = try tx.record(bytes, in: collection) else { return true }
       records.next().initialize(

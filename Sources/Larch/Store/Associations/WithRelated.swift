@@ -134,7 +134,7 @@ extension WithRelated: Request {
 
 extension RelatedRows {
   fileprivate func withMany() throws -> [(Owner, [Target])] {
-    var rows = RecordBuffer<(Owner, [Target])>()
+    let rows = RecordBuffer<(Owner, [Target])>()
     while try next() {
       let targets = try targets()
       rows.next().initialize(to: (try owner(), targets))
@@ -152,7 +152,7 @@ extension RelatedRows {
 
   fileprivate func withOne() throws -> [(Owner, Target?)] {
     let offset = Self.offset(of: Target?.self)
-    var rows = RecordBuffer<(Owner, Target?)>()
+    let rows = RecordBuffer<(Owner, Target?)>()
     while try next() {
       let target = try target()
       let row = UnsafeMutableRawPointer(rows.next())

@@ -3,7 +3,7 @@ extension Join: Request {
   @_documentation(visibility: private)
   public func _fetch(in tx: ReadTransaction) throws -> [Row] {
     try tx.run(details, of: self) { rows in
-      var buffer = RecordBuffer<Row>()
+      let buffer = RecordBuffer<Row>()
       while try rows.next(buffer.next()) { buffer.filled() }
       return buffer.takeArray()
     }

@@ -3,7 +3,7 @@ extension Query: Request {
   @_documentation(visibility: private)
   public func _fetch(in tx: ReadTransaction) throws -> [R] {
     try tx.run(details, of: R.self, for: .records) { run, access in
-      var records = RecordBuffer<R>(limit: details.limit)
+      let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
         records.next().initialize(to: try access.decode(row, of: run))
         records.filled()

@@ -25,7 +25,12 @@ public final class QueryCursor<R: Record> {
   ///   ended.
   /// - Complexity: that of the plan for one more record.
   public func next() throws -> R? {
-    try transaction.storage { _ in try rows.next(access) }
+    // Without a closure that returns the record: its optional type would be looked up for each row.
+    guard let run = rows.run else {
+      return try transaction.storage { _ in try rows.nextVisited(access) }
+    }
+    guard let row = try transaction.storage({ _ in try run.next() }) else { return nil }
+    return try access.decode(row, of: run)
   }
 
   /// Ends it before the last record, and frees its resources. The end of the transaction does this
@@ -41,7 +46,7 @@ extension QueryCursor: Sendable {}
 /// The rows of a `QueryCursor`: an open run, or, if records may change meanwhile, the collected
 /// ids.
 final class QueryRows: OpenCursor {
-  private var run: PlanRun?
+  @exclusivity(unchecked) private(set) var run: PlanRun?
   private var ids: VisitedIDs?
   private let collection: CollectionHandle
   private let context: TransactionContext
@@ -88,11 +93,8 @@ final class QueryRows: OpenCursor {
     ids = nil
   }
 
-  func next<R: Record>(_ access: RecordAccess<R>) throws -> R? {
-    if let run {
-      guard let row = try run.next() else { return nil }
-      return try access.decode(row, of: run)
-    }
+  /// The next of the collected ids that has a record.
+  func nextVisited<R: Record>(_ access: RecordAccess<R>) throws -> R? {
     while let id = ids?.next() {
       let transaction = try context.transaction()
       let found = try id.withUnsafeBytes { id -> R? in

@@ -1,11 +1,12 @@
 /// A buffer of records that becomes an array.
 ///
 /// In code that is compiled once for all record types, each `append` to an array looks up its type
-/// in the runtime and copies the record, which costs half as much as decoding it.
-struct RecordBuffer<R>: ~Copyable {
-  private var start: UnsafeMutablePointer<R>?
-  private var capacity = 0
-  private(set) var count = 0
+/// in the runtime and copies the record, which costs half as much as decoding it. So does each call
+/// of a generic structure; a method of a class has its type at hand.
+final class RecordBuffer<R> {
+  @exclusivity(unchecked) private var start: UnsafeMutablePointer<R>?
+  @exclusivity(unchecked) private var capacity = 0
+  @exclusivity(unchecked) private(set) var count = 0
   /// So many get room at first.
   private let expected: Int
 
@@ -19,13 +20,13 @@ struct RecordBuffer<R>: ~Copyable {
 
   /// The address for the next record; call `filled()` once it is there.
   @inline(__always)
-  mutating func next() -> UnsafeMutablePointer<R> {
+  func next() -> UnsafeMutablePointer<R> {
     if count < capacity, let start { return start + count }
     return grow()
   }
 
   @inline(__always)
-  mutating func filled() { count &+= 1 }
+  func filled() { count &+= 1 }
 
   /// Makes a copy of one of the records.
   func copy(_ place: Int, to target: UnsafeMutablePointer<R>) {
@@ -34,7 +35,7 @@ struct RecordBuffer<R>: ~Copyable {
   }
 
   @inline(never)
-  private mutating func grow() -> UnsafeMutablePointer<R> {
+  private func grow() -> UnsafeMutablePointer<R> {
     capacity = max(expected, capacity * 2)
     let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
     if let start {
@@ -46,7 +47,7 @@ struct RecordBuffer<R>: ~Copyable {
   }
 
   /// Moves the records out.
-  mutating func takeArray() -> [R] {
+  func takeArray() -> [R] {
     guard let start, count > 0 else { return [] }
     let count = count
     self.count = 0
