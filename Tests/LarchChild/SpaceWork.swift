@@ -46,7 +46,7 @@ func spaceLimit(_ arguments: [String]) throws {
   var refused = 0
   for part in 0..<16 {
     try limitFiles(to: UInt64(Int(size.st_size) * part / 16 + part))
-    for what in ["compact", "backup", "restore", "exchange"] {
+    for what in ["compact", "backup", "restore", "replace"] {
       do {
         switch what {
         case "compact": try store.compact()

@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `A record that is missing behind an entry is an error`() throws {
+  @Test func `An entry without its record is an error`() throws {
     let samples = try samples()
     try change(samples) { collection, transaction in
       _ = try key(9).withUnsafeBytes { try collection.records.delete($0, in: transaction) }
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func `Nothing comes behind the end of a transaction or a run`() throws {
+  @Test func `A run or a transaction that has ended returns no more rows`() throws {
     let samples = try samples()
     let plan = plan(.records([.everything]))
     let run = try samples.run(plan) { run, _ in

@@ -205,7 +205,7 @@ extension SeededGenerator {
       return bound.isIncluded ? .including(key) : .excluding(key)
     }
     let keyRange = KeyRange.between(
-      bound(from), bound(to), behind: front, form: field.form,
+      bound(from), bound(to), after: front, form: field.form,
       isLast: fixed == fields.count - 1)
     var meaning = zip(fields, parts).map { FilterNode.field(FieldFilter($0, .equal($1.1))) }
     meaning.append(.field(FieldFilter(field, .within(lower: from, upper: to))))

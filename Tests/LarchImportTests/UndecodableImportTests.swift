@@ -126,7 +126,7 @@ struct UndecodableImportTests {
 
   /// The refusal advised to declare the field unique, which it was.
   @Test("A unique index that misses such a record cannot match elements, and the error says why")
-  func unfinished() throws {
+  func incomplete() throws {
     struct Labelled: Record {
       var id = RecordID<Labelled>()
       var name: String
@@ -141,7 +141,7 @@ struct UndecodableImportTests {
           try store.importJSON(Labelled.self, from: .text(Self.elements), matching: \.label)
         }
         #expect(error?.code == .unsuitableMatch)
-        #expect(error?.message.contains("unfinished") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("incomplete") == true, "\(error?.message ?? "")")
         try store.delete(Labelled.self, 2)
         try store.rebuild()
         let report = try store.importJSON(

@@ -40,7 +40,7 @@ struct KeyRangeTests {
       if !isLast { writer.append(int64: Int64(random.next() % 3) - 1) }
       let key = writer.bytes
       func holds(_ from: KeyRange.Bound, _ to: KeyRange.Bound) -> Bool {
-        KeyRange.between(from, to, behind: before, form: form, isLast: isLast).contains(key)
+        KeyRange.between(from, to, after: before, form: form, isLast: isLast).contains(key)
       }
       let isHere = compareNFC(city, other) == 0
       let number = value ?? .nan
@@ -53,8 +53,8 @@ struct KeyRangeTests {
       #expect(holds(.excluding(bound(low)), .unbounded) == (isHere && low < number))
       #expect(holds(.unbounded, .including(bound(high))) == (isHere && number <= high))
       #expect(
-        KeyRange.isNil(behind: before, isLast: isLast).contains(key) == (isHere && value == nil))
-      #expect(KeyRange.isNotNil(behind: before).contains(key) == (isHere && value != nil))
+        KeyRange.isNil(after: before, isLast: isLast).contains(key) == (isHere && value == nil))
+      #expect(KeyRange.isNotNil(after: before).contains(key) == (isHere && value != nil))
       #expect(KeyRange.equal(to: before, isComplete: false).contains(key) == isHere)
     }
   }
@@ -85,12 +85,12 @@ struct KeyRangeTests {
       let form = String._keyForm
       check(
         .between(
-          .including(bound(low)), .including(bound(high)), behind: empty, form: form, isLast: isLast
+          .including(bound(low)), .including(bound(high)), after: empty, form: form, isLast: isLast
         ),
         above >= 0 && below <= 0)
       check(
         .between(
-          .excluding(bound(low)), .excluding(bound(high)), behind: empty, form: form, isLast: isLast
+          .excluding(bound(low)), .excluding(bound(high)), after: empty, form: form, isLast: isLast
         ),
         above > 0 && below < 0)
       check(.equal(to: bound(low), isComplete: isLast), above == 0)
@@ -109,7 +109,7 @@ struct KeyRangeTests {
     let two = prefix { $0.append(int64: 2) }
     let form = Int._keyForm
     func range(_ from: KeyRange.Bound, _ to: KeyRange.Bound) -> KeyRange {
-      .between(from, to, behind: KeyPrefix(), form: form, isLast: true)
+      .between(from, to, after: KeyPrefix(), form: form, isLast: true)
     }
     #expect(range(.including(two), .including(one)).isEmpty)
     #expect(range(.including(one), .excluding(one)).isEmpty)

@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// `rebuild()` and an opening pass over a record that its type cannot decode, and leave an index that
-/// needs it unfinished. `buildIndexes(of:)` of a migration threw: with one such record in the file the
+/// needs it incomplete. `buildIndexes(of:)` of a migration threw: with one such record in the file the
 /// migration failed, and the store could not be opened at all.
 @Suite("A migration builds indexes over records that cannot be decoded")
 struct UndecodableMigrationTests {
@@ -50,7 +50,7 @@ struct UndecodableMigrationTests {
 
   private static var small: Store.Options { .quick.with { $0.indexBatchSize = 3 } }
 
-  @Test("The report names the records, and the indexes that need them are unfinished")
+  @Test("The report names the records, and the indexes that need them are incomplete")
   func building() throws {
     try Self.withTasks { path throws in
       let notes = Notes()

@@ -6,7 +6,7 @@ import Testing
 @testable import Larch
 
 /// Snapshots, look-ups by a field, stores that cannot be written, indexes that are not complete.
-@Suite("Queries in snapshots and on unfinished stores")
+@Suite("Queries in snapshots and on incomplete stores")
 struct QuerySnapshotTests {
   // MARK: find(by:)
 
@@ -241,7 +241,7 @@ struct QuerySnapshotTests {
     }
   }
 
-  // MARK: Read-only, and unfinished indexes
+  // MARK: Read-only, and incomplete indexes
 
   struct PlainPoint: Record, Equatable {
     var id = RecordID<PlainPoint>()
@@ -310,7 +310,7 @@ struct QuerySnapshotTests {
   }
 
   @Test("An index that is being built is not used, and answers stay right")
-  func unfinished() throws {
+  func incomplete() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
     let store = try Store(at: path, for: IndexedPoint.self)
@@ -329,14 +329,14 @@ struct QuerySnapshotTests {
       }
       try loader.raiseGeneration(in: transaction)
     }
-    try Self.expectPoints(store, "unfinished")
+    try Self.expectPoints(store, "incomplete")
     #expect(try !store.explain(IndexedPoint.where { $0.x == 3 }).hasPrefix("index"))
     try store.write { tx throws in
       try tx.update(IndexedPoint.where { $0.name == "n7" }) { $0.name = "changed" }
       #expect(try tx.find(IndexedPoint.self, by: \.name, equals: "changed")?.id == 8)
       #expect(try tx.update(IndexedPoint.where { $0.name == "changed" }) { $0.name = "n7" } == 1)
     }
-    try Self.expectPoints(store, "unfinished, changed")
+    try Self.expectPoints(store, "incomplete, changed")
     try store.rebuild()
     try Self.expectPoints(store, "built")
     #expect(try store.explain(IndexedPoint.where { $0.x == 3 }).contains("index"))

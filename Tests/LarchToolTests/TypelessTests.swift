@@ -275,7 +275,7 @@ struct TypelessTests {
     for damaged in [
       "", ";", "string", "string;stored", "string;stored;a;b", "x;stored;a", "string;stored;",
     ] {
-      #expect(!IndexDefinition(damaged).isTold, "\(damaged)")
+      #expect(!IndexDefinition(damaged).isReadableFromBytes, "\(damaged)")
     }
   }
 }

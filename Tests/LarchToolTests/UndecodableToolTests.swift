@@ -31,7 +31,7 @@ struct UndecodableToolTests {
   }
 
   /// Six items, of which two have a kind that the program does not know; it rebuilt its indexes, so
-  /// one of them is unfinished.
+  /// one of them is incomplete.
   private static func withItems(_ body: (String) throws -> Void) throws {
     try withScratchPath { path throws in
       try Store.using(path, Item<NewKind>.self) { store throws in
@@ -102,7 +102,7 @@ struct UndecodableToolTests {
     }
   }
 
-  @Test("It proves and rebuilds what bytes tell, and leaves the index that is unfinished")
+  @Test("It proves and rebuilds what bytes tell, and leaves the index that is incomplete")
   func repairing() throws {
     try Self.withItems { path throws in
       #expect(try run("verify", path).output.hasSuffix("sound\n"))

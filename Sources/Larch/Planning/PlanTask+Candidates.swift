@@ -105,7 +105,7 @@ extension PlanTask {
     let rangeCount = ranges.count
     let rowOrder = order(of: match, isInOrder: isInOrder)
     if isInOrder, let after, case .byIndex(_, let descends, _) = rowOrder,
-      let rest = KeyRange.behind(
+      let rest = KeyRange.after(
         after.values, index, points: bounds.prefix(match.singleCount), descends: descends)
     {
       ranges = KeyRange.intersection(ranges, [rest])
@@ -213,7 +213,7 @@ extension RelatedFilter {
 
 extension KeyRange {
   /// The keys that may come after those with these values, which follow the constants.
-  fileprivate static func behind(
+  fileprivate static func after(
     _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
   ) -> KeyRange? {
     var writer = KeyWriter()

@@ -180,7 +180,7 @@ struct GraphStore {
   private func pairs<Key: GraphRecord, Member: GraphRecord>(
     _ database: LMDBDatabase, _: Key.Type, _: Member.Type, _ tx: ReadTransaction
   ) throws -> [(Int, Int)] {
-    try tx.writeGathered(for: database)
+    try tx.writePending(for: database)
     var cursor = try LMDBCursor(database, in: try tx.context.transaction())
     var pairs: [(Int, Int)] = []
     while let entry = try cursor.next() {

@@ -202,7 +202,7 @@ struct FieldEvolutionTests {
         #expect(report.faults.map(\.kind) == [.record, .record])
         #expect(report.faults.map(\.id) == ["1", "2"])
       }
-      // An index over such a field stays unfinished, and says which records it misses.
+      // An index over such a field stays incomplete, and says which records it misses.
       try Store.using(path, V.RequiredIndexed.self, options: unchecked) { store throws in
         let missing = try store.rebuild().records
         #expect(missing.map(\.collection) == ["Item", "Item"])

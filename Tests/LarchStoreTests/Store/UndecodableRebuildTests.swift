@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// One record that its type could not decode any more kept every index that needs the decoded record
-/// from being made: `rebuild()` threw, and with the index unfinished in the file no opening succeeded.
+/// from being made: `rebuild()` threw, and with the index incomplete in the file no opening succeeded.
 @Suite("Indexes over records that cannot be decoded")
 struct UndecodableRebuildTests {
   typealias OldTask = UndecodableRecordTests.OldTask
@@ -31,7 +31,7 @@ struct UndecodableRebuildTests {
     try store.explain(Task.where { $0.label == "task 3 3" }).hasPrefix("index label")
   }
 
-  @Test("rebuild names the records, and leaves such an index unfinished until they are gone")
+  @Test("rebuild names the records, and leaves such an index incomplete until they are gone")
   func rebuilding() throws {
     try UndecodableRebuildTests.withTasks { path throws in
       var options = Store.Options()
@@ -85,7 +85,7 @@ struct UndecodableRebuildTests {
       try Store.using(path, Task.self) { store throws in
         #expect(try !UndecodableRebuildTests.isUsed(store))
         #expect(try store.delete(Task.self, 4))
-        // The unfinished unique index refuses what it knows of.
+        // The incomplete unique index refuses what it knows of.
         var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 3)
         #expect(caught { try store.save(&task) }?.code == .uniqueConflict)
         task = Task(id: 7, name: "new", kind: .open, other: nil, kinds: [], number: 70)
@@ -170,8 +170,8 @@ struct UndecodableRebuildTests {
   }
 
   /// The plan blamed the field, which "was named through a protocol's requirement, or is a computed
-  /// property", or gave no reason at all, though the index was there and only unfinished.
-  @Test("The plan and the log say that an index is unfinished")
+  /// property", or gave no reason at all, though the index was there and only incomplete.
+  @Test("The plan and the log say that an index is incomplete")
   func reasons() throws {
     try UndecodableRebuildTests.withTasks { path throws in
       let messages = Locked<[LogMessage]>([])
@@ -183,7 +183,7 @@ struct UndecodableRebuildTests {
       }
       try Store.using(path, Task.self, options: options) { store throws in
         let byLabel = Task.where { $0.label == "task 3 3" }
-        #expect(try !store.explain(byLabel).contains("unfinished"))
+        #expect(try !store.explain(byLabel).contains("incomplete"))
         try store.rebuild()
         #expect(
           try store.explain(byLabel) == """
@@ -193,7 +193,7 @@ struct UndecodableRebuildTests {
             """)
         // No plan would use these.
         for query in [Task.where { $0.number == 3 }, Task.where { $0.name == "task 3" }] {
-          #expect(try !store.explain(query).contains("unfinished"))
+          #expect(try !store.explain(query).contains("incomplete"))
         }
         for _ in 0..<3 { _ = try store.count(Task.where { $0.label == "task 3 3" && $0.id < 4 }) }
         #expect(told(.fieldUnnamed).isEmpty)
@@ -207,7 +207,7 @@ struct UndecodableRebuildTests {
   }
 
   /// Of a stored field the plan said only `all records`.
-  @Test("An unfinished index over a stored field is named too")
+  @Test("An incomplete index over a stored field is named too")
   func storedField() throws {
     try withScratchPath { path throws in
       try Store.using(path, OldShelf.self) { store throws in
@@ -223,7 +223,7 @@ struct UndecodableRebuildTests {
         #expect(
           try store.explain(Shelf.where { $0.code == "c3" }).hasSuffix(
             "\n  index code_label is incomplete: rebuild() names the records that it misses"))
-        #expect(try !store.explain(Shelf.where { $0.kind == .open }).contains("unfinished"))
+        #expect(try !store.explain(Shelf.where { $0.kind == .open }).contains("incomplete"))
       }
     }
   }

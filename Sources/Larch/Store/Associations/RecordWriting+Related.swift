@@ -232,7 +232,7 @@ extension RecordWriting {
     do {
       try _writing { tx in
         owner = before
-        try tx.changeHeld(&owner, association) { try change(tx, $0) }
+        try tx.changeReference(&owner, association) { try change(tx, $0) }
       }
     } catch {
       owner = before

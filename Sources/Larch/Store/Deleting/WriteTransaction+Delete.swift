@@ -126,7 +126,7 @@ extension ReadTransaction {
     _ request: (DeletionPlanner) throws -> Void
   ) throws -> DeletionPlanner {
     let planner = DeletionPlanner(context, recorder: recorder, hooks: hooks) {
-      try self.writeGathered(for: $0, before: $1)
+      try self.writePending(for: $0, before: $1)
     }
     try request(planner)
     // Records are decoded, and the code of their types must not use the transaction meanwhile.
@@ -160,7 +160,7 @@ extension WriteTransaction {
     // fails after it is the storage, and the transaction with it.
     let mark = try writer.maintainer.mark()
     do {
-      try forEachDeleted(planner) { try gatherRemoval(of: $0, $1, $2) }
+      try forEachDeleted(planner) { try removeEntries(of: $0, $1, $2) }
     } catch {
       if writer.maintainer.rewind(to: mark) { throw error }
       throw context.fail(error)
@@ -203,7 +203,7 @@ extension WriteTransaction {
   }
 
   /// Gathers the entries of a record for removal, and leaves the record.
-  private func gatherRemoval(
+  private func removeEntries(
     of key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws {
     guard let stored = try collection.records.get(key, in: transaction) else {

@@ -38,8 +38,8 @@ extension WriteTransaction {
         if context.catalog.hasHooks { continue }
         throw RecordEnvelope.missing(key, collection.stored)
       }
-      if !heldChanges.isEmpty {
-        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
+      if !referenceChanges.isEmpty {
+        referenceChanges.forget(.init(place: collection.place, id: [UInt8](key)))
       }
       for (reference, target) in references {
         _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }
@@ -81,17 +81,17 @@ extension WriteTransaction {
           } ?? []
         }
         if rest == after { continue }
-        if rest.isEmpty { throw untold(error) }
+        if rest.isEmpty { throw irremovable(error) }
         after = rest
         changed.append(reference.identity)
       }
       // An index led here.
-      if changed.isEmpty { throw untold(error) }
+      if changed.isEmpty { throw irremovable(error) }
       try replaceStored(R.self, key, before, after, changed, in: collection, transaction)
     }
   }
 
-  private func untold(_ error: LarchError) -> LarchError {
+  private func irremovable(_ error: LarchError) -> LarchError {
     LarchError(
       .decodingFailed,
       "The record cannot be decoded, so the reference in it cannot be removed; delete the record by its id first, or save another one under its id."
@@ -107,7 +107,7 @@ extension WriteTransaction {
     let declarations = declarations(of: type, in: collection)
     if declarations.timestamped != nil { try stamp(&after, as: type, in: collection) }
     var raised: (number: Int128, base: Int128)?
-    let versionKey = GivenVersions.Key(collection: collection.stored.id, id: [UInt8](key))
+    let versionKey = AssignedVersions.Key(collection: collection.stored.id, id: [UInt8](key))
     if let version = declarations.version,
       let number = try before.withUnsafeBytes({
         try storedVersion(version, in: $0, of: collection)

@@ -104,7 +104,7 @@ extension ReadTransaction {
     guard collection.stored.idKind == .assigned else { return false }
     let number = WriteContext.number(of: try context.key(of: id))
     return !context.environment.ids.undone.contains(
-      number, of: collection.number, isWriting: gathersEntries)
+      number, of: collection.number, isWriting: mayHavePendingEntries)
   }
 
   /// The bytes that the record would be stored as.

@@ -78,7 +78,7 @@ extension ReadTransaction {
     context.ruleWriter.foldsCase = false
     try declaration.forEachKey(of: record, in: &context.ruleWriter) { writer in
       if isTaken || writer.hasNil { return }
-      try writeGathered(for: index, beforeAdding: writer.bytes)
+      try writePending(for: index, beforeAdding: writer.bytes)
       let holder = try lookup.holder(of: writer.bytes, isCut: writer.isCut, besides: id) { _ in
         try wholeKeys(of: record, declaration)
       }

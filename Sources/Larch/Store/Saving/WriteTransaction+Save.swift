@@ -279,11 +279,11 @@ extension WriteTransaction {
     _ record: R, _ save: SavedBytes, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
   ) throws {
-    if !heldChanges.isEmpty {
+    if !referenceChanges.isEmpty {
       if save.before != nil {
-        try checkHeld(record, save.id, in: collection)
+        try checkReferencesAreCurrent(record, save.id, in: collection)
       } else {
-        heldChanges.forget(.init(place: collection.place, id: [UInt8](save.id)))
+        referenceChanges.forget(.init(place: collection.place, id: [UInt8](save.id)))
       }
     }
     // Keys are made from the stored bytes. A type whose own `encode(to:)` puts something else under

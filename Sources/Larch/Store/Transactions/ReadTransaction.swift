@@ -52,19 +52,19 @@ public class ReadTransaction {
   }
 
   /// Whether there may be pending index entries.
-  var gathersEntries: Bool { false }
+  var mayHavePendingEntries: Bool { false }
 
   /// Throws for a record that is older than what was changed of it in the running write.
-  func proveCurrent<R: Record>(_ record: R) throws {}
+  func checkReferencesAreCurrent<R: Record>(_ record: R) throws {}
 
   /// Writes the pending entries of an index or a list that is about to be read; a read has none.
-  func writeGathered(for database: LMDBDatabase) throws {}
+  func writePending(for database: LMDBDatabase) throws {}
 
   /// The same, where only the entries of one key are about to be read.
-  func writeGathered(for database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {}
+  func writePending(for database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {}
 
   /// The same for a unique index that is asked who holds a key.
-  func writeGathered(for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {}
+  func writePending(for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {}
 
   /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
   @inline(__always)

@@ -5,11 +5,11 @@ final class WriteContext {
   let context: TransactionContext
   let maintainer: IndexMaintainer
   /// What this process gave to records of the file.
-  private let ids: GivenIDs
+  private let ids: IDAllocator
   /// Collections whose next id was compared with the file in this transaction.
   private var checkedCollections: Set<UInt32> = []
   /// The highest assigned ids that this transaction deleted, or gave to records that were undone.
-  private var highestGoneIDs: [UInt32: Int64] = [:]
+  private var highestRetiredIDs: [UInt32: Int64] = [:]
   /// Compares stored fields with the properties they come from.
   @exclusivity(unchecked) var proof = FieldProof()
   /// Collections that got records under declarations which had only opened the file.
@@ -50,7 +50,7 @@ final class WriteContext {
     try storeShapes()
     try storeDeclarations()
     if ids.hasUndone { noteUndone() }
-    try storeHighestGoneIDs()
+    try storeHighestRetiredIDs()
     if !checkedCollections.isEmpty { releaseIDs() }
   }
 
@@ -70,7 +70,7 @@ final class WriteContext {
     maintainer.discard()
     maintainer.references.discard()
     checkedCollections.removeAll(keepingCapacity: true)
-    highestGoneIDs.removeAll(keepingCapacity: true)
+    highestRetiredIDs.removeAll(keepingCapacity: true)
     newlyWritten.removeAll(keepingCapacity: true)
   }
 
@@ -131,8 +131,8 @@ final class WriteContext {
     context.shapes.truncate(to: savepoint.shapeCount)
     // Deletions that are undone may stay noted: what is stored at the end decides.
     for collection in checkedCollections {
-      highestGoneIDs[collection] = max(
-        highestGoneIDs[collection] ?? 0, ids.highest(collection))
+      highestRetiredIDs[collection] = max(
+        highestRetiredIDs[collection] ?? 0, ids.highest(collection))
     }
   }
 
@@ -179,11 +179,11 @@ final class WriteContext {
       let known = max(
         try Self.highestID(in: collection.records, transaction),
         try Self.noted(context.catalog.storage.highestDeletedID(number, in: transaction)),
-        highestGoneIDs[number] ?? 0)
+        highestRetiredIDs[number] ?? 0)
       try ids.prepare(number, above: known, in: context.environment)
       checkedCollections.insert(number)
     }
-    guard let id = try ids.give(number) else {
+    guard let id = try ids.assign(number) else {
       throw LarchError(
         .idTooLong, "All ids of the collection are used up; assign ids yourself."
       ) { $0.collection = collection.stored.name }
@@ -203,16 +203,16 @@ final class WriteContext {
     var cursor = try LMDBCursor(records, in: transaction)
     guard let last = try cursor.last() else { return 0 }
     let highest = number(of: last.key)
-    if highest < GivenIDs.limit { return max(highest, 0) }
+    if highest < IDAllocator.limit { return max(highest, 0) }
     // The program gave that one.
-    let limit = (UInt64(GivenIDs.limit) ^ (1 << 63)).bigEndian
+    let limit = (UInt64(IDAllocator.limit) ^ (1 << 63)).bigEndian
     let above = try withUnsafeBytes(of: limit) { try cursor.seek(atOrAfter: $0) != nil }
     guard above, let below = try cursor.previous() else { return 0 }
     return max(number(of: below.key), 0)
   }
 
   /// What a note in the file means: notes of ids that a store never gives mean nothing.
-  static func noted(_ id: Int64) -> Int64 { id < GivenIDs.limit ? id : 0 }
+  static func noted(_ id: Int64) -> Int64 { id < IDAllocator.limit ? id : 0 }
 
   /// The number of an assigned id, from its bytes.
   static func number(of id: UnsafeRawBufferPointer) -> Int64 {
@@ -226,7 +226,9 @@ final class WriteContext {
     guard collection.stored.idKind == .assigned else { return }
     let number = WriteContext.number(of: id)
     let key = collection.stored.id
-    if number > highestGoneIDs[key] ?? 0, number < GivenIDs.limit { highestGoneIDs[key] = number }
+    if number > highestRetiredIDs[key] ?? 0, number < IDAllocator.limit {
+      highestRetiredIDs[key] = number
+    }
   }
 
   /// Takes note of all the ids of a collection, which are about to be deleted.
@@ -234,7 +236,7 @@ final class WriteContext {
     guard collection.stored.idKind == .assigned else { return }
     let number = try Self.highestID(in: collection.records, try context.transaction())
     let key = collection.stored.id
-    if number > highestGoneIDs[key] ?? 0 { highestGoneIDs[key] = number }
+    if number > highestRetiredIDs[key] ?? 0 { highestRetiredIDs[key] = number }
   }
 
   /// Takes note of what was given in writes that were undone.
@@ -242,9 +244,9 @@ final class WriteContext {
     for collection in context.catalog.collections {
       let number = collection.stored.id
       let given = ids.highest(number)
-      if given > highestGoneIDs[number] ?? 0 { highestGoneIDs[number] = given }
+      if given > highestRetiredIDs[number] ?? 0 { highestRetiredIDs[number] = given }
     }
-    ids.noteNoting()
+    ids.noteUndoneIsStored()
   }
 
   /// Lets other processes have what was locked for ids that were not given.
@@ -254,13 +256,13 @@ final class WriteContext {
 
   /// The file needs a note only when the highest id of all is gone; below it, the records
   /// themselves tell what was given.
-  private func storeHighestGoneIDs() throws {
-    if highestGoneIDs.isEmpty { return }
+  private func storeHighestRetiredIDs() throws {
+    if highestRetiredIDs.isEmpty { return }
     let transaction = try context.transaction()
     let storage = context.catalog.storage
     for collection in context.catalog.collections {
       let number = collection.stored.id
-      guard let gone = highestGoneIDs[number],
+      guard let gone = highestRetiredIDs[number],
         gone > (try Self.highestID(in: collection.records, transaction)),
         gone > (try Self.noted(storage.highestDeletedID(number, in: transaction)))
       else { continue }

@@ -12,41 +12,41 @@ public class WriteTransaction: ReadTransaction {
   /// The records of the running deletions whose hooks before it ran: each runs once.
   final var beingDeleted: Set<DeletionHooks.Doomed> = []
   /// What associations changed in stored records.
-  final var heldChanges = HeldChanges()
+  final var referenceChanges = ReferenceChanges()
   /// The time of the transaction, once it was asked for.
   final var time: Date?
   /// The versions that were given to records.
-  final let versions: GivenVersions
+  final let versions: AssignedVersions
   /// What comes of the innermost savepoint or the transaction, where somebody asked.
   final var startedOutcome: TransactionOutcome?
 
-  init(_ writer: WriteContext, _ versions: GivenVersions) {
+  init(_ writer: WriteContext, _ versions: AssignedVersions) {
     self.writer = writer
     self.versions = versions
     super.init(writer.context)
   }
 
-  final override var gathersEntries: Bool { true }
+  final override var mayHavePendingEntries: Bool { true }
 
-  final override func writeGathered(for database: LMDBDatabase) throws {
+  final override func writePending(for database: LMDBDatabase) throws {
     try writer.maintainer.flush(database)
   }
 
-  final override func writeGathered(
+  final override func writePending(
     for database: LMDBDatabase, before key: UnsafeRawBufferPointer
   ) throws {
     try writer.maintainer.flush(database, before: key)
   }
 
-  final override func writeGathered(
+  final override func writePending(
     for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer
   ) throws {
     try writer.maintainer.flush(index, beforeAdding: key)
   }
 
-  final override func proveCurrent<R: Record>(_ record: R) throws {
-    if heldChanges.isEmpty { return }
-    try checkHeld(
+  final override func checkReferencesAreCurrent<R: Record>(_ record: R) throws {
+    if referenceChanges.isEmpty { return }
+    try checkReferencesAreCurrent(
       record, try context.key(of: record.id), in: try context.collection(of: R.self))
   }
 
@@ -93,7 +93,7 @@ public class WriteTransaction: ReadTransaction {
     }
     let workCount = afterCommitWork.count
     let outer = startedOutcome
-    let held = heldChanges
+    let held = referenceChanges
     startedOutcome = nil
     do {
       let result = try body()
@@ -108,7 +108,7 @@ public class WriteTransaction: ReadTransaction {
       closeCursors()
       writer.rollBack(savepoint)
       changeCount &+= 1
-      heldChanges = held
+      referenceChanges = held
       afterCommitWork.removeSubrange(workCount...)
       endOutcome(isKept: false, outer: outer)
       throw error

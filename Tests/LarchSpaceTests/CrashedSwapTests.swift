@@ -7,7 +7,7 @@ import Testing
 
 /// Processes that end at each step of a compaction, and what the next one finds.
 @Suite("A crash at each step of a compaction", .serialized)
-struct CrashedExchangeTests {
+struct CrashedSwapTests {
   private func fill(_ path: String) throws -> String {
     let store = try Store.forCrashes(at: path)
     defer { store.close() }
@@ -34,7 +34,7 @@ struct CrashedExchangeTests {
     for round in 0..<3 {
       try crash(directory, at: step)
       let left = directory.names.contains("store.larch-compact")
-      #expect(left == (step != .exchanged), "\(step)")
+      #expect(left == (step != .swapped), "\(step)")
       let store = try Store.forCrashes(at: directory.store)
       #expect(try store.dump() == before, "\(step), round \(round)")
       #expect(try store.verify().isClean)

@@ -8,8 +8,8 @@ import Testing
 /// A record was saved in a write that was undone, and kept its id; another store or process gave the
 /// id to somebody else, whose record the next save of the first one replaced without an error. An id
 /// is given once, however its write ended.
-@Suite("An id is given once")
-struct GivenIDTests {
+@Suite("An id is assigned once")
+struct AssignedIDTests {
   private struct Boom: Error {}
 
   /// Saves a record in a write that is undone: it has an id, and is stored nowhere.
@@ -204,7 +204,7 @@ struct GivenIDTests {
     #expect(owners.count == 60)
   }
 
-  @Test("The exchange of the file by a compaction forgets no id")
+  @Test("A compaction, which replaces the file, forgets no id")
   func compaction() throws {
     let directory = try CrashDirectory()
     let store = try Owned.open(at: directory.store)

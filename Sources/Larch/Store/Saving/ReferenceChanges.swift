@@ -3,7 +3,7 @@
 ///
 /// A record in hand that was read before is older than that. Saved as a whole it would take the
 /// change back without a word, so it is refused instead.
-struct HeldChanges {
+struct ReferenceChanges {
   struct Holder: Hashable {
     /// The place of the collection.
     let place: Int
@@ -49,7 +49,7 @@ struct HeldChanges {
   func missing<R: Record>(in record: R, _ holder: Holder) throws -> ReferenceDeclaration? {
     for change in changes[holder] ?? [] {
       guard let reference = change.reference as? TypedReference<R> else { continue }
-      let ids = try reference.heldIDs(of: record)
+      let ids = try reference.idBytes(of: record)
       if change.added.isSubset(of: ids), change.removed.isDisjoint(with: ids) { continue }
       return reference
     }
@@ -59,7 +59,7 @@ struct HeldChanges {
 
 extension TypedReference {
   /// The bytes of the ids that the property holds.
-  func heldIDs(of record: Holder) throws -> Set<[UInt8]> {
+  func idBytes(of record: Holder) throws -> Set<[UInt8]> {
     var ids: Set<[UInt8]> = []
     var writer = KeyWriter()
     try forEachID(record, &writer) { ids.insert([UInt8]($0)) }
@@ -71,11 +71,11 @@ extension WriteTransaction {
   /// Throws `.conflict` for a record that is older than what `add` and `remove` changed of it in
   /// this transaction.
   @inline(never)
-  func checkHeld<R: Record>(
+  func checkReferencesAreCurrent<R: Record>(
     _ record: R, _ key: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws {
-    let holder = HeldChanges.Holder(place: collection.place, id: [UInt8](key))
-    guard let reference = try heldChanges.missing(in: record, holder) else { return }
+    let holder = ReferenceChanges.Holder(place: collection.place, id: [UInt8](key))
+    guard let reference = try referenceChanges.missing(in: record, holder) else { return }
     throw LarchError(
       .conflict,
       "The record is out of date: `add`, `remove` or `replace` changed its references in this transaction. Fetch it again, or pass your copy to them, as in `add(_:to: &record, _:)`."
@@ -87,28 +87,28 @@ extension WriteTransaction {
   }
 
   /// Saves a record whose reference was changed by its association.
-  func saveHeld<R: Record>(_ record: R, before: R, _ reference: TypedReference<R>) throws {
+  func saveReferences<R: Record>(_ record: R, before: R, _ reference: TypedReference<R>) throws {
     let collection = try context.collection(of: R.self)
-    let holder = HeldChanges.Holder(
+    let holder = ReferenceChanges.Holder(
       place: collection.place, id: [UInt8](try context.key(of: record.id)))
-    let known = heldChanges
-    heldChanges.note(
-      holder, reference, before: try reference.heldIDs(of: before),
-      after: try reference.heldIDs(of: record))
+    let known = referenceChanges
+    referenceChanges.note(
+      holder, reference, before: try reference.idBytes(of: before),
+      after: try reference.idBytes(of: record))
     do {
       try update(record)
     } catch {
-      heldChanges = known
+      referenceChanges = known
       throw error
     }
   }
 
   /// Changes an association of a record in hand: what the record holds of it is changed there too.
-  func changeHeld<A: Association>(
+  func changeReference<A: Association>(
     _ owner: inout A.Owner, _ association: A, _ change: (Related<A.Owner, A.Target>) throws -> Void
   ) throws {
     let related = owner.related(association)
-    guard case .held(let declared) = related.holding else { return try change(related) }
+    guard case .inOwner(let declared) = related.idLocation else { return try change(related) }
     let reference = try related.reference(declared, of: A.Owner.self)
     if owner.id._isUnassigned { throw related.unsavedOwner }
     let version = declarations(
@@ -128,14 +128,14 @@ extension WriteTransaction {
 
 extension Related {
   /// Who holds the ids.
-  enum Holding {
-    case held(ReferenceDeclaration)
+  enum IDLocation {
+    case inOwner(ReferenceDeclaration)
     case elsewhere
   }
 
-  var holding: Holding {
+  var idLocation: IDLocation {
     switch route {
-    case .parent(let reference), .listed(let reference): .held(reference)
+    case .parent(let reference), .listed(let reference): .inOwner(reference)
     case .children, .links, .through: .elsewhere
     }
   }

@@ -1,54 +1,54 @@
 /// The versions that saves gave to records and that may be undone, or were.
 ///
 /// A record in memory keeps a version that was undone: the closure of a write threw, or ran again.
-/// Another save must not be given the same number, or the two could not be distinguished; and the
+/// Another save must not be assigned the same number, or the two could not be distinguished; and the
 /// record may still be saved where nobody else saved it meanwhile. It belongs to the store, and is
 /// only used by the thread that has the write lock.
-final class GivenVersions: @unchecked Sendable {
+final class AssignedVersions: @unchecked Sendable {
   struct Key: Hashable {
     let collection: UInt32
     let id: [UInt8]
   }
 
-  /// The numbers that a record was given one after the other, with the same end.
-  private struct Given {
+  /// The numbers that a record was assigned one after the other, with the same end.
+  private struct Assigned {
     /// What was stored before the first; nil for an insert.
     let base: Int128?
     var numbers: ClosedRange<Int128>
     let outcome: TransactionOutcome
   }
 
-  private var given: [Key: [Given]] = [:]
+  private var assigned: [Key: [Assigned]] = [:]
   /// Those that were kept are forgotten when there are so many.
   private var limit = 1024
   /// More that were undone than this are not remembered.
   private static let hardLimit = 1 << 17
 
-  /// The numbers that are not to be given again for a record.
+  /// The numbers that are not to be assigned again for a record.
   func taken(_ key: Key) -> [ClosedRange<Int128>] {
-    guard let known = given[key] else { return [] }
+    guard let known = assigned[key] else { return [] }
     let open = known.filter { $0.outcome.verdict != .kept }
-    given[key] = open.isEmpty ? nil : open
+    assigned[key] = open.isEmpty ? nil : open
     return open.map(\.numbers)
   }
 
-  /// Takes note of a number that is given.
+  /// Takes note of a number that is assigned.
   func note(_ number: Int128, _ key: Key, base: Int128?, _ outcome: TransactionOutcome) {
-    if given.count >= limit { forget() }
-    var known = given[key] ?? []
+    if assigned.count >= limit { forget() }
+    var known = assigned[key] ?? []
     if let last = known.last, last.outcome === outcome, last.numbers.upperBound == base,
       number > last.numbers.upperBound
     {
       known[known.count - 1].numbers = last.numbers.lowerBound...number
     } else {
-      known.append(Given(base: base, numbers: number...number, outcome: outcome))
+      known.append(Assigned(base: base, numbers: number...number, outcome: outcome))
     }
-    given[key] = known
+    assigned[key] = known
   }
 
   /// Whether a record with this version was made of the stored one.
   func isCurrent(_ number: Int128, stored: Int128, _ key: Key) -> Bool {
-    guard let known = given[key] else { return number == stored }
+    guard let known = assigned[key] else { return number == stored }
     let undone = known.filter { $0.outcome.verdict == .undone }
     var base = Int128?.some(number)
     // Saved several times in what was undone: each led to the next.
@@ -62,18 +62,18 @@ final class GivenVersions: @unchecked Sendable {
       // Another program gave the number too. It is refused once, since nobody can tell whether the
       // record is the stored one; the one that is fetched then is.
       let open = known.filter { $0.outcome.verdict == .pending }
-      given[key] = open.isEmpty ? nil : open
+      assigned[key] = open.isEmpty ? nil : open
     }
     return false
   }
 
   private func forget() {
-    given = given.compactMapValues { known in
+    assigned = assigned.compactMapValues { known in
       let open = known.filter { $0.outcome.verdict != .kept }
       return open.isEmpty ? nil : open
     }
-    if given.count > GivenVersions.hardLimit { given = [:] }
-    limit = max(1024, given.count * 2)
+    if assigned.count > AssignedVersions.hardLimit { assigned = [:] }
+    limit = max(1024, assigned.count * 2)
   }
 }
 
@@ -141,8 +141,8 @@ extension WriteTransaction {
 
   private func versionKey<R: Record>(
     _ record: R, in collection: CollectionHandle
-  ) throws -> GivenVersions.Key {
-    GivenVersions.Key(
+  ) throws -> AssignedVersions.Key {
+    AssignedVersions.Key(
       collection: collection.stored.id, id: [UInt8](try context.key(of: record.id)))
   }
 }
