@@ -5,7 +5,7 @@ struct RecordStandIn: Record {
 }
 
 /// Thrown for index keys that only the Swift type of the records can make.
-package struct IndexNeedsType: Error {
+package struct KeysUnknownWithoutType: Error {
   /// The indexes of these keys, by bit and by their place in the schema.
   package let positions: UInt64
 
@@ -153,7 +153,7 @@ extension CollectionSchema {
         let positions = indexes.indices.reduce(UInt64(0)) { found, position in
           isWanted(position) ? found | 1 << UInt64(position) : found
         }
-        guard positions == 0 else { throw IndexNeedsType(positions: positions) }
+        guard positions == 0 else { throw KeysUnknownWithoutType(positions: positions) }
         // Where a typed store would decode the record, this reads it completely.
         _ = try RawRecord(record, shapes: coder.shapes).json()
       },

@@ -58,7 +58,7 @@ struct UniquenessCheck {
     do {
       return try body()
     } catch {
-      guard skipsUnreadable, error is LarchError || error is IndexNeedsType else {
+      guard skipsUnreadable, error is LarchError || error is KeysUnknownWithoutType else {
         throw error
       }
       return nil

@@ -16,7 +16,7 @@ struct OpenedHandle {
 /// The lock file of a store, where this process may write it.
 struct LockFileFound {
   let file: FileClaim.LockFile
-  /// Why there is none; nil where there is one.
+  /// The reason why there is none, or nil.
   var failure: Int32?
 }
 

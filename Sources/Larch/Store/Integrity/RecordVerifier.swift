@@ -39,7 +39,7 @@ package struct RecordVerifier: ~Copyable {
       if report.recordCount.isMultiple(of: 1000) { try progress(report.recordCount) }
       do {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
-        let needsType: IndexNeedsType?
+        let needsType: KeysUnknownWithoutType?
         do {
           needsType = try collect(of: bytes, in: collection)
         } catch let error as LarchError where error.code == .decodingFailed {
@@ -103,13 +103,13 @@ package struct RecordVerifier: ~Copyable {
   /// completely, if there are any.
   private mutating func collect(
     of record: UnsafeRawBufferPointer, in collection: CollectionHandle, only: Int? = nil
-  ) throws -> IndexNeedsType? {
+  ) throws -> KeysUnknownWithoutType? {
     entries.removeAll()
     do {
       try keys.collect(
         of: record, in: collection, with: context.coder, only: only, into: &entries)
       return nil
-    } catch let needsType as IndexNeedsType {
+    } catch let needsType as KeysUnknownWithoutType {
       return needsType
     }
   }

@@ -1,11 +1,11 @@
-/// What `add`, `remove` and `replace` changed in the references of stored records, in the write that
-/// is running.
+/// The references that `add`, `remove` and `replace` changed in stored records during the running
+/// write.
 ///
-/// A record in hand that was read before is older than that. Saved as a whole it would take the
-/// change back without a word, so it is refused instead.
+/// A copy of such a record that was read before the change is out of date. To save it would
+/// silently undo the change, so the save is refused.
 struct ReferenceChanges {
   struct Holder: Hashable {
-    /// The place of the collection.
+    /// The number of the collection in the catalog's list.
     let place: Int
     let id: [UInt8]
   }
@@ -20,7 +20,7 @@ struct ReferenceChanges {
 
   var isEmpty: Bool { changes.isEmpty }
 
-  /// Takes note of ids that a reference of a stored record got and lost.
+  /// Remembers the ids that were added to and removed from a reference of a stored record.
   mutating func note(
     _ holder: Holder, _ reference: ReferenceDeclaration, before: Set<[UInt8]>, after: Set<[UInt8]>
   ) {
@@ -42,10 +42,10 @@ struct ReferenceChanges {
     changes[holder] = known
   }
 
-  /// The record is there no more, or was changed by a rule.
+  /// Forgets a record that was deleted, or changed by a delete rule.
   mutating func forget(_ holder: Holder) { changes[holder] = nil }
 
-  /// A reference whose change a record in hand does not have.
+  /// A changed reference of which the record has the old ids; nil if the record is current.
   func missing<R: Record>(in record: R, _ holder: Holder) throws -> ReferenceDeclaration? {
     for change in changes[holder] ?? [] {
       guard let reference = change.reference as? TypedReference<R> else { continue }
@@ -58,7 +58,7 @@ struct ReferenceChanges {
 }
 
 extension TypedReference {
-  /// The bytes of the ids that the property holds.
+  /// The ids in the property, as bytes.
   func idBytes(of record: Holder) throws -> Set<[UInt8]> {
     var ids: Set<[UInt8]> = []
     var writer = KeyWriter()
@@ -68,8 +68,7 @@ extension TypedReference {
 }
 
 extension WriteTransaction {
-  /// Throws `.conflict` for a record that is older than what `add` and `remove` changed of it in
-  /// this transaction.
+  /// Throws `.conflict` if the record is older than a change of its references in this transaction.
   @inline(never)
   func checkReferencesAreCurrent<R: Record>(
     _ record: R, _ key: UnsafeRawBufferPointer, in collection: CollectionHandle
@@ -86,7 +85,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Saves a record whose reference was changed by its association.
+  /// Saves a record after its association has changed a reference in it, and remembers the change.
   func saveReferences<R: Record>(_ record: R, before: R, _ reference: TypedReference<R>) throws {
     let collection = try context.collection(of: R.self)
     let holder = ReferenceChanges.Holder(
@@ -103,7 +102,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Changes an association of a record in hand: what the record holds of it is changed there too.
+  /// Changes an association, and updates the ids in the caller's copy of the owner.
   func changeReference<A: Association>(
     _ owner: inout A.Owner, _ association: A, _ change: (Related<A.Owner, A.Target>) throws -> Void
   ) throws {
@@ -127,7 +126,7 @@ extension WriteTransaction {
 }
 
 extension Related {
-  /// Who holds the ids.
+  /// Where the ids of related records are stored.
   enum IDLocation {
     case inOwner(ReferenceDeclaration)
     case elsewhere

@@ -1,23 +1,24 @@
 internal import Foundation
 
-/// A write of a store, of which only one runs at a time: all of its changes are committed, or none.
+/// A write of a store: all of its changes are committed, or none. Only one write runs at a time.
 ///
 /// Created by `Store.write(_:)` and valid inside its closure, on its thread. Its reads see its own
 /// changes.
 public class WriteTransaction: ReadTransaction {
   final let writer: WriteContext
   private final var afterCommitWork: [() -> Void] = []
-  /// How many saves and deletions with hooks are running inside each other.
+  /// The depth of nested saves and deletions with hooks.
   final var hookDepth = 0
-  /// The records of the running deletions whose hooks before it ran: each runs once.
-  final var beingDeleted: Set<DeletionHooks.Doomed> = []
-  /// What associations changed in stored records.
+  /// The records of running deletions whose ``WillDelete`` hooks have run, since they run only
+  /// once.
+  final var beingDeleted: Set<DeletionHooks.Target> = []
+  /// The references that associations changed in stored records.
   final var referenceChanges = ReferenceChanges()
-  /// The time of the transaction, once it was asked for.
+  /// The time of the transaction, once it was read.
   final var time: Date?
-  /// The versions that were given to records.
+  /// The versions that were assigned to records.
   final let versions: AssignedVersions
-  /// What comes of the innermost savepoint or the transaction, where somebody asked.
+  /// The outcome of the innermost savepoint or the transaction, if something depends on it.
   final var startedOutcome: TransactionOutcome?
 
   init(_ writer: WriteContext, _ versions: AssignedVersions) {
@@ -84,7 +85,8 @@ public class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// The same, which passes on all that `body` throws: for code of others in the middle of work.
+  /// The same, except that it also passes on ``Rollback``. For calls of user code inside an
+  /// operation.
   final func undoablePart<T>(_ body: () throws -> T) throws -> T {
     let savepoint = try storage { _ in
       if context.isTakingIn { throw TransactionContext.reentered }
