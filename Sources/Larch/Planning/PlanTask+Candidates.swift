@@ -200,8 +200,8 @@ extension PlanTask {
 }
 
 extension RelatedFilter {
-  /// The ids of the related records, where it asks for nothing but these and the store keeps lists
-  /// for them; nil where it asks for something else.
+  /// The ids of the related records, if the filter only compares these ids and the store keeps
+  /// lists for the association; otherwise nil.
   var listedBy: [[KeyValue]]? {
     guard case .links = route else { return nil }
     var node = filter

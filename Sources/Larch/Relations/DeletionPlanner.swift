@@ -15,7 +15,7 @@ final class DeletionPlanner {
   private(set) var nullified: [NullifiedRecords] = []
   /// Records each step, if someone wants to read the plan.
   private let recorder: DeletionRecorder?
-  /// What hooks have to say in it; nil where nobody asks them.
+  /// The hooks of the plan; nil if no hooks can run.
   let hooks: DeletionHooks?
 
   /// - Parameter prepare: writes the pending changes of a list that is about to be read.
@@ -67,7 +67,7 @@ final class DeletionPlanner {
     }
     for records in deleted { records.sort() }
     for records in nullified { records.sort() }
-    // What was planned may be done now, and no cursor may stay open over that.
+    // The plan may be executed now, and no cursor may be open during changes.
     for records in toDelete { records?.rules.endReading() }
   }
 

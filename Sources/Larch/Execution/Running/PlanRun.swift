@@ -152,7 +152,7 @@ package final class PlanRun {
 extension PlanRun {
   /// The rows of the plan in its order, without offset and limit.
   ///
-  /// - Parameter limit: so many are asked for at most.
+  /// - Parameter limit: the maximum number of rows that the caller needs.
   func makeRows(limit: Int?) throws -> RowSource {
     guard let otherwise = plan.otherwise else { return try makeRowsOfOneWay(limit: limit) }
     reader.mostRecords = otherwise.records
@@ -251,7 +251,7 @@ extension PlanRun {
       keepsKeys: keepsKeys, settings: settings, reader)
   }
 
-  /// What of the ranges lies after an id.
+  /// The parts of the ranges after an id.
   static func ranges(_ ranges: [KeyRange], after id: [UInt8], descends: Bool) -> [KeyRange] {
     ranges.compactMap { range in
       var range = range

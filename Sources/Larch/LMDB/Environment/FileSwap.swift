@@ -27,7 +27,7 @@ final class FileSwap {
     keepsMark ? false : try ReplacementMark.isThere(in: transaction)
   }
 
-  /// What became of a file with a mark.
+  /// The result of replacing a file that has a mark.
   enum Outcome {
     /// The path leads to the new file.
     case done

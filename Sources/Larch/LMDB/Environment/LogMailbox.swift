@@ -64,7 +64,7 @@ final class LogMailbox: Sendable {
   }
 }
 
-/// What a message is about that the log gets only once.
+/// The subject of a message that is logged only once.
 struct LogSubject: Hashable {
   private let event: LogMessage.Event
   private let collection: String

@@ -151,7 +151,7 @@ extension RecordReading {
   ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: one search for each id.
-  @_disfavoredOverload  // So that the compiler says of an id of another type that it is none.
+  @_disfavoredOverload  // So that the error for an id of another type names the id.
   public func find<R: Record, IDs: Sequence>(
     _ type: R.Type = R.self, _ ids: IDs
   ) throws -> [R] where IDs.Element == R.ID {

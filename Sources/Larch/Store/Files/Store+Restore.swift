@@ -103,7 +103,7 @@ private struct Restoration {
     try copy.flush()
   }
 
-  /// The store to replace, which others may have open; nil if it is too damaged to tell them.
+  /// The store to replace, which others may have open; nil if it is too damaged to notify them.
   private func openTarget() throws -> LMDBEnvironment? {
     if let open = LMDBRegistry.shared.environment(at: location.path) {
       if !open.options.isReadOnly { return open }

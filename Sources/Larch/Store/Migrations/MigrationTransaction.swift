@@ -125,7 +125,7 @@ public final class MigrationTransaction: WriteTransaction {
         progress: reportIndex)
       builder.onUnreadable = { missing.add($0, $1.name) }
       try builder.build(collection, in: transaction)
-      // What the migration writes from here on is not noted in an index that is incomplete.
+      // From here on, writes of the migration do not maintain an incomplete index, so it is reset.
       let incomplete = Set(missing.indexes.map(\.index))
       if !incomplete.isEmpty {
         try loader.resetIndexes(

@@ -6,7 +6,7 @@ struct RecordBuffer<R>: ~Copyable {
   private var start: UnsafeMutablePointer<R>?
   private var capacity = 0
   private(set) var count = 0
-  /// So many get room at first.
+  /// The number of records for which memory is allocated at first.
   private let expected: Int
 
   /// - Parameter limit: the maximum number of records.
