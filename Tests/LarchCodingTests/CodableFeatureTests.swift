@@ -218,7 +218,7 @@ struct CodableFeatureTests {
     }
   }
 
-  @Test("Nested containers filled alternately, keys written twice")
+  @Test("Nested containers that are filled alternately, and keys that are written twice")
   func wild() throws { try CodingBench().roundTrip(Wild()) }
 
   @Test("Keys, order and kinds that depend on the value")
@@ -243,7 +243,7 @@ struct CodableFeatureTests {
     }
   }
 
-  @Test("Sets and dictionaries with any key are written in one order")
+  @Test("Sets and dictionaries with any key are written in a stable order")
   func sorted() throws {
     let bench = CodingBench()
     try bench.roundTrip(Bag())
@@ -266,7 +266,7 @@ struct CodableFeatureTests {
   }
 
   @Test(
-    "Top-level values that are no keyed record",
+    "Top-level values that are not keyed records",
     arguments: [1, 300])
   func topLevel(count: Int) throws {
     let bench = CodingBench()
@@ -341,7 +341,7 @@ struct CodableFeatureTests {
     }
   }
 
-  @Test("What a kept container writes is dropped, and nothing crashes")
+  @Test("Writes to a container that was kept too long are ignored, and nothing crashes")
   func escaped() throws {
     final class Keep {
       var container: KeyedEncodingContainer<Leak.Keys>?; var encoder: (any Encoder)?
@@ -374,7 +374,7 @@ struct CodableFeatureTests {
     try single?.encode("x")
   }
 
-  @Test("A value may encode another record with the same coder meanwhile")
+  @Test("A value may encode another record with the same coder while it is encoded")
   func reentrant() throws {
     struct Outer: Encodable {
       let coder: RecordCoder

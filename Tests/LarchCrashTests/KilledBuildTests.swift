@@ -101,7 +101,7 @@ struct KilledBuildTests {
     #expect(last.done == Self.count && last.total == Self.count)
   }
 
-  @Test("A program with the old declarations takes a half-built index away, and it is built again")
+  @Test("A program with old declarations removes a half-built index, which is then built again")
   func oldProgramWrites() throws {
     let directory = try CrashDirectory()
     try Books.make(at: directory.store, count: Self.count, seed: runSeed)
@@ -207,7 +207,7 @@ struct KilledBuildTests {
     #expect(directory.names.filter { $0.hasPrefix(".larch-new") } == [])
   }
 
-  @Test("A killed salvage leaves the damaged file alone and can be made again")
+  @Test("A killed salvage does not change the damaged file and can be repeated")
   func salvage() throws {
     var random = SeededGenerator(seed: runSeed &+ 4)
     let directory = try CrashDirectory()

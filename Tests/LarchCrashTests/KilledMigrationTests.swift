@@ -11,7 +11,7 @@ import Testing
 struct KilledMigrationTests {
   static let count = 3000
 
-  @Test("Each migration is done whole and once, however often it is killed")
+  @Test("Each migration runs completely and once, however often it is killed")
   func killed() throws {
     let wanted = amount("LARCH_MIGRATION_KILLS", 40)
     var random = SeededGenerator(seed: runSeed)
@@ -67,7 +67,7 @@ struct KilledMigrationTests {
     }
   }
 
-  @Test("Indexes that are half built when a migration changes records are right in the end")
+  @Test("Indexes that are half built when a migration changes records are correct in the end")
   func halfBuilt() throws {
     let directory = try CrashDirectory()
     try Books.make(at: directory.store, count: 1500, seed: runSeed)

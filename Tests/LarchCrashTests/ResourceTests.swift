@@ -10,7 +10,7 @@ import Testing
   @Suite("Resources", .serialized)
   struct ResourceTests {
     @Test(
-      "A thousand times over, nothing is left behind",
+      "After a thousand repetitions nothing is left",
       arguments: ["open", "write", "forgotten", "temporary", "refused"])
     func nothingIsLeft(what: String) throws {
       let directory = try CrashDirectory()
@@ -111,7 +111,7 @@ struct ManyProcessTests {
     for number in 0..<5 { #expect(beacon[.acknowledged(number)] > 0) }
   }
 
-  @Test("Readers that were killed in the middle pin no space and no slot")
+  @Test("Killed readers keep neither space nor a slot")
   func killedReaders() throws {
     let directory = try CrashDirectory()
     try Bank.make(at: directory.store)

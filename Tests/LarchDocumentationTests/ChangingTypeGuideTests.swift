@@ -58,7 +58,7 @@ struct ChangingTypeGuideTests {
     later.close()
   }
 
-  @Test("What cannot be read is an error that names the field")
+  @Test("A value that cannot be read is an error that names the field")
   func refusals() throws {
     let path = folder.path("plants.larch")
     let store = try Store(at: path, for: First.self)

@@ -111,7 +111,7 @@ struct EvolutionGuideTests {
     store.close()
   }
 
-  @Test("What a declaration tells needs nothing else")
+  @Test("A change that declarations describe needs nothing else")
   func automatic() throws {
     try begin()
     typealias Person = SecondDay.Person
@@ -125,7 +125,7 @@ struct EvolutionGuideTests {
     store.close()
   }
 
-  @Test("What would be misread is refused")
+  @Test("A change that would be misread is refused")
   func refused() throws {
     try begin()
     typealias Person = ThirdDay.Person
@@ -152,7 +152,7 @@ struct EvolutionGuideTests {
     store.close()
   }
 
-  @Test("A look before an upgrade")
+  @Test("A check before an upgrade")
   func check() throws {
     try begin()
     typealias Person = SecondDay.Person

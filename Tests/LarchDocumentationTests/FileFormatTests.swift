@@ -124,7 +124,7 @@ struct FileFormatTests {
 // MARK: - Migrations
 
 extension FileFormatTests {
-  @Test("It finds the migrations that were run, in their order, with when")
+  @Test("It finds the migrations that have run, in their order, with their times")
   func migrations() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("format.larch")

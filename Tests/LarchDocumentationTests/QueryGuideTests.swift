@@ -260,7 +260,7 @@ extension QueryGuide {
       try expect(queries, expected, all, store)
     }
 
-    @Test("Conditions that are put together at run time")
+    @Test("Conditions that are combined at run time")
     func dynamic() throws {
       let (store, _) = try filled()
       // snippet: query-dynamic
@@ -386,7 +386,7 @@ extension QueryGuide {
 }
 
 extension QueryGuide.Filters {
-  @Test("What is written in another way than for an array")
+  @Test("Expressions that differ from those for an array")
   func translations() throws {
     let (store, all) = try QueryGuide.filled()
     let limit = 36

@@ -32,7 +32,7 @@ struct SnippetTests {
     #expect(unused.isEmpty)
   }
 
-  @Test("The check sees what is wrong: a block without a name, and one that differs")
+  @Test("The check finds a block without a name and a block that differs")
   func control() throws {
     let document = Document(
       lines: ["<!-- snippet: a -->", "```swift", "let a = 1", "```", "", "```swift", "b", "```"])

@@ -61,21 +61,22 @@ import Testing
 
   // MARK: Reading
 
-  @Test(arguments: 1...4) func `Version 1 of a file reads right in each version`(reader: Int) throws
+  @Test(arguments: 1...4) func `Every version reads a file of version 1 correctly`(reader: Int)
+    throws
   {
     try check(file: 1, reader: reader)
   }
-  @Test(arguments: 2...4) func `Version 2 of a file reads right in each later version`(
+  @Test(arguments: 2...4) func `Every later version reads a file of version 2 correctly`(
     reader: Int
   ) throws {
     try check(file: 2, reader: reader)
   }
-  @Test(arguments: 3...4) func `Version 3 of a file reads right in each later version`(
+  @Test(arguments: 3...4) func `Every later version reads a file of version 3 correctly`(
     reader: Int
   ) throws {
     try check(file: 3, reader: reader)
   }
-  @Test func `Version 4 of a file reads right`() throws { try check(file: 4, reader: 4) }
+  @Test func `Version 4 reads its own file correctly`() throws { try check(file: 4, reader: 4) }
 
   private func check(file version: Int, reader: Int) throws {
     switch reader {

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `An old record that is saved as it is is not written`() throws {
+  @Test func `Saving an unchanged old record writes nothing`() throws {
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"))
     try file.open(Second.self) { store throws in
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `A check says what would change, and changes nothing`() throws {
+  @Test func `A check reports the changes, and makes none`() throws {
     let file = try EvolutionFile()
     #expect(file.refusal(First.self, options: check)?.code == .fileNotFound)
     try file.save(First(id: 1, name: "a"))
@@ -83,7 +83,9 @@ import Testing
     }
   }
 
-  @Test func `Switched off, a record that does not fit is an error when it is read`() throws {
+  @Test func `With evolution switched off, an incompatible record is an error when it is read`()
+    throws
+  {
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"), options: off)
     #expect(try file.history("Thing") == nil)
@@ -169,7 +171,7 @@ import Testing
     #expect(try newer.transactionID == before)
   }
 
-  @Test func `A history is told to be as the type is once all records are rewritten`() throws {
+  @Test func `Once all records are rewritten, the history has only the current form`() throws {
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"))
     try file.open(Second.self) { store throws in

@@ -178,7 +178,7 @@ private struct MovedRequired: Version {
     MovedRequired.self,
   ]
 
-  @Test(arguments: 1...12) func `Who is let in reads everything, and who could is let in`(
+  @Test(arguments: 1...12) func `A version is let in exactly if it can read everything`(
     seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...8) func `Records of all versions answer as a dictionary does`(
+  @Test(arguments: 1...8) func `Records of all versions behave like a dictionary`(
     seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)

@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `The kinds that are found are those that saving writes`() throws {
+  @Test func `The probe finds the kinds that a save writes`() throws {
     try check(Everything())
     try check(ByHand(id: 1, size: 2, height: 3, url: URL(filePath: "/")))
     for id in 1...50 {
@@ -151,7 +151,7 @@ import Testing
     for (name, form) in known { #expect(all.field(name)?.form == form, "\(name)") }
   }
 
-  @Test func `What a type reads by hand is not known`() throws {
+  @Test func `Fields that a type reads in its own way are unknown`() throws {
     guard case .record(let form) = TypeProbe.facts(of: ByHand.self).form else {
       Issue.record("no record")
       return
@@ -179,7 +179,7 @@ import Testing
     #expect(form.field("b") == .init(name: "b", form: .scalar(.int64), isOptional: true))
   }
 
-  @Test func `A form reads back as it was written, and any bytes give a form or an error`() throws {
+  @Test func `A form is read as it was written, and any bytes give a form or an error`() throws {
     let form = TypeProbe.facts(of: Everything.self).form
     var writer = StoredWriter()
     form.write(to: &writer)
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `A history of many versions stays short and judges less`() {
+  @Test func `A history of many versions stays short, and checks less`() {
     var history = FieldHistory([])
     for number in 0..<100 {
       history.add(

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `A damaged record ends every plan that it is a row of`() throws {
+  @Test func `A damaged record ends every plan that reads it`() throws {
     let samples = try samples()
     try change(samples) { collection, transaction in
       let id = key(7)
@@ -104,7 +104,7 @@ import Testing
             components: 1, descends: true, idsDescend: false))) == .corrupted)
   }
 
-  @Test func `A key that is none of its index is an error where it is taken apart`() throws {
+  @Test func `A key that does not fit its index is an error when it is parsed`() throws {
     let samples = try samples()
     let bad: [[UInt8]] = [[7], [1, 1], [1, 1, 65, 0, 1], [1, 1, 65, 0, 0, 1, 2]]
     for bytes in bad {
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `A full disk ends a sort with an error, and the store goes on`() throws {
+  @Test func `A full disk ends a sort with an error, and the store continues`() throws {
     #if os(Linux)
       let samples = try samples()
       var settings = SortSettings()

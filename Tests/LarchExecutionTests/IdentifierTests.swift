@@ -62,7 +62,7 @@ private struct Numbered: Tagged {
 /// Ids of other kinds than the numbers that the store assigns.
 @Suite struct IdentifierTests {
   @Test(arguments: [51, 52, 53] as [UInt64])
-  func `Texts as ids`(seed: UInt64) throws { try check(Named.self, seed) }
+  func `Strings as ids`(seed: UInt64) throws { try check(Named.self, seed) }
 
   @Test(arguments: [54, 55] as [UInt64])
   func `UUIDs as ids`(seed: UInt64) throws { try check(Marked.self, seed) }

@@ -27,7 +27,9 @@ struct FaultTests {
     ("late for ever", [.late, .forever]),
   ]
 
-  @Test("A typed error, nothing half-done, usable without opening it again", arguments: scenarios)
+  @Test(
+    "A typed error, no partial change, and the store is usable without reopening",
+    arguments: scenarios)
   func everyCall(scenario: Scenario) throws {
     let step = amount("LARCH_FAULT_STEP", scenario.step)
     for (mode, flags) in Self.modes {

@@ -134,7 +134,7 @@ struct CombinedTests {
     }
   }
 
-  @Test("A rule that deletes others while its record loses a reference leaves a whole store")
+  @Test("A validation that deletes records during a deletion leaves a valid store")
   func rulesThatWrite() throws {
     let store = try Store.temporary(for: Room.self, Chair.self)
     var room = Room()

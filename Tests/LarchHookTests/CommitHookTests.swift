@@ -8,7 +8,7 @@ import Testing
 struct CommitHookTests {
   private typealias Person = Office.Person
 
-  @Test("What was undone has no hook after the commit, and the rest has one in order")
+  @Test("Undone changes have no hook after the commit; the others have one, in order")
   func savepoints() throws {
     let store = try Office.store()
     try Script.run { script throws in

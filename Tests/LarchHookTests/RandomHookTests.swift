@@ -41,7 +41,7 @@ struct RandomHookTests {
     }
   }
 
-  @Test("What saves and deletions with hooks leave is what the model has")
+  @Test("Saves and deletions with hooks agree with the model")
   func random() throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["LARCH_SEED"].flatMap(Int.init) ?? 5_005)

@@ -75,7 +75,7 @@ struct RandomImportTests {
     }
   }
 
-  @Test("The good elements exactly are in, and the report names exactly the bad ones")
+  @Test("Exactly the valid elements are imported, and exactly the others reported")
   func random() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("random imports, seed \(seed)")

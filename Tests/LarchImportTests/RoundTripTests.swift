@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("What was exported is imported without a difference")
+@Suite("An export is imported without a difference")
 struct RoundTripTests {
   enum Mood: String, Codable, CaseIterable { case calm, glad }
   enum Shape: Codable, Hashable {
@@ -309,7 +309,7 @@ struct RoundTripTests {
     var number: Double
   }
 
-  @Test("A file that cannot be completed leaves the old one as it was, and nothing beside it")
+  @Test("An export that fails leaves the old file as it was, and no other file")
   func replacement() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-export-\(UUID().uuidString)")

@@ -9,7 +9,7 @@ struct StreamingImportTests {
 
   private static let count = amount("LARCH_IMPORT_COUNT", 100_000)
 
-  @Test("100,000 elements come in and go out in constant memory", .disabled(if: isSanitized))
+  @Test("100,000 elements are imported and exported in constant memory", .disabled(if: isSanitized))
   func constantMemory() throws {
     let directory = try CrashDirectory(onDisk: true)
     let lines = try Child.lines(["stream-json", directory.path, "\(Self.count)"])

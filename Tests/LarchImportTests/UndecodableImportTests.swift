@@ -80,7 +80,7 @@ struct UndecodableImportTests {
     """
 
   @Test(
-    "An element takes the place of such a record, matched by id or by a field",
+    "An element replaces such a record, matched by id or by a field",
     arguments: [ImportErrorPolicy.stop, .skip])
   func replacing(policy: ImportErrorPolicy) throws {
     try Self.withTasks { path throws in
@@ -104,7 +104,7 @@ struct UndecodableImportTests {
     }
   }
 
-  @Test("Also where the field is unique but for case, and where records had no version yet")
+  @Test("The same for a case-insensitive unique field, and for records without a version")
   func otherDeclarations() throws {
     try Self.withTasks { path throws in
       try Store.using(path, FoldedTask.self) { store throws in
@@ -174,7 +174,7 @@ struct UndecodableImportTests {
     }
   }
 
-  @Test("An export names the record that it cannot write, and leaves it out where the query does")
+  @Test("An export names the record that it cannot write, unless the query excludes it")
   func exporting() throws {
     try Self.withTasks { path throws in
       try Store.using(path, Task.self) { store throws in

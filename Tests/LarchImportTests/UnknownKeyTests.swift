@@ -133,7 +133,7 @@ struct UnknownKeyTests {
   }
 
   @Test(
-    "Wherever they stand",
+    "At any depth",
     arguments: [
       (#""nmae":"x""#, ["nmae"]),
       (#""plaec":{"city":"x"}"#, ["plaec"]),
@@ -186,7 +186,7 @@ struct UnknownKeyTests {
     }
   }
 
-  @Test("Each is counted once, whatever way an element goes in")
+  @Test("Each is counted once, however the element is imported")
   func counts() throws {
     try Store.scratch(Guest.self, Branch.self, Tree.self) { store throws in
       let text = (0..<40).map {
@@ -219,7 +219,7 @@ struct UnknownKeyTests {
     }
   }
 
-  @Test("Imports may share a decoder, and one of a strategy gives the names of the type")
+  @Test("Imports may share a decoder, and key strategies give the names of the type")
   func sharedDecoder() throws {
     struct Visit: Record {
       var id: Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Ranges of keys hold what Swift's operators say")
+@Suite("Ranges of keys agree with Swift's operators")
 struct KeyRangeTests {
   private func prefix(_ write: (inout KeyWriter) -> Void) -> KeyPrefix {
     var writer = KeyWriter()
@@ -17,7 +17,7 @@ struct KeyRangeTests {
   }
 
   @Test(arguments: [true, false])
-  func `intervals of optional doubles hold neither nil nor NaN`(isLast: Bool) {
+  func `intervals of optional doubles contain neither nil nor NaN`(isLast: Bool) {
     var random = SeededGenerator(seed: 31)
     let form = Optional<Double>._keyForm
     for _ in 0..<20_000 {
@@ -60,7 +60,7 @@ struct KeyRangeTests {
   }
 
   @Test(arguments: [true, false])
-  func `intervals and beginnings of strings hold all that match, and more only if they say so`(
+  func `intervals and prefixes of strings have all matches, and others only if marked so`(
     isLast: Bool
   ) {
     var random = SeededGenerator(seed: 33)

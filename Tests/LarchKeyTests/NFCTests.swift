@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Normal form C by our own tables")
+@Suite("Normal form C by the tables of Larch")
 struct NFCTests {
   private func reference(_ text: String) -> [UInt8] {
     var scalars = String.UnicodeScalarView()
@@ -76,7 +76,7 @@ struct NFCTests {
     #expect(NFC.normalized(text) == reference(text))
   }
 
-  @Test func `bytes that are not UTF-8 are not normal and do no harm`() {
+  @Test func `bytes that are not UTF-8 are not normal, and harmless`() {
     var random = SeededGenerator(seed: 5)
     for _ in 0..<20_000 {
       let bytes = (0..<(random.next() % 12)).map { _ in UInt8(truncatingIfNeeded: random.next()) }

@@ -20,7 +20,7 @@ struct DayTests {
     static let schema = Schema<IndexedPlace> { Index(\.name) }
   }
 
-  @Test("The log has exactly what happened, in its order")
+  @Test("The log has exactly the events, in their order")
   func day() throws {
     try withScratchPath { path in
       let messages = Messages()
@@ -94,7 +94,7 @@ struct DayTests {
     }
   }
 
-  @Test("A message of the storage comes on the thread that met it, once it has given back its turn")
+  @Test("A storage message is delivered on its thread, after that released the write lock")
   func threads() throws {
     let messages = Messages()
     let threads = Messages()

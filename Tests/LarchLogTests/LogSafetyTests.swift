@@ -6,7 +6,7 @@ import Testing
 @testable import Larch
 
 /// What a program does in its log must not stop the store, however wrong it is.
-@Suite("The store inside of its log")
+@Suite("Use of the store inside its log function")
 struct LogSafetyTests {
   /// Uses a store from its log in every way, also on another thread that it waits for.
   private final class Meddler: Sendable {
@@ -104,7 +104,7 @@ struct LogSafetyTests {
     }
   }
 
-  @Test("While the map grows inside of a write, the log waits for the end of the write")
+  @Test("If the map grows inside a write, the log waits for the end of the write")
   func growth() throws {
     try watched {
       let meddler = Meddler()
@@ -147,7 +147,7 @@ struct LogSafetyTests {
     }
   }
 
-  @Test("Asynchronous writes go on while the log uses the store")
+  @Test("Asynchronous writes continue while the log uses the store")
   func asynchronous() async throws {
     let meddler = Meddler()
     let store = try Store.temporary(for: Person.self, Club.self, options: options(meddler))

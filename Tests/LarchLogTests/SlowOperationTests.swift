@@ -75,7 +75,7 @@ struct SlowOperationTests {
     #expect(message.context.collection == "Person" && message.context.detail == nil)
   }
 
-  @Test("A slow verification says that it is one")
+  @Test("A slow verification is named in the log")
   func slowVerification() throws {
     let store = try store()
     try save(3, into: store)
@@ -87,7 +87,7 @@ struct SlowOperationTests {
     #expect(messages.take().map(\.message) == ["A read took long."])
   }
 
-  @Test("A verification in a task reports progress, and ends when the task is cancelled")
+  @Test("A verification in a task reports progress, and ends if the task is cancelled")
   func verificationOfTask() async throws {
     let store = try store()
     try save(2500, into: store)
@@ -199,7 +199,7 @@ struct SlowOperationTests {
     try store().read { tx throws in #expect(tx.context.timer != nil) }
   }
 
-  @Test("A write that waited logs which write had the turn, and how many came before it")
+  @Test("A write that waited logs the write that had the lock, and how many came before")
   func waiting() throws {
     let store = try store { $0.slowRead = nil }
     let isInside = DispatchSemaphore(value: 0)

@@ -30,7 +30,7 @@ struct StatisticsTests {
     expectAddsUp(statistics, store)
   }
 
-  @Test("A look that is not exact has the same figures, and the long lists as one")
+  @Test("Statistics that are not exact have the same numbers, with long lists combined")
   func quick() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 3_000)
@@ -84,7 +84,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test("What the store was not opened for is counted as well, also where nothing may be written")
+  @Test("Collections without an open type are counted too, also in a read-only store")
   func otherTypes() throws {
     try withScratchPath { path in
       let store = try Store(at: path, for: Person.self, Club.self, options: .quick)
@@ -127,7 +127,7 @@ struct StatisticsTests {
     #expect(!later.description.contains("kept by old reads"))
   }
 
-  @Test("Inside a write, the figures are those before it")
+  @Test("Inside a write, the statistics are those before it")
   func insideWrite() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 10)
@@ -138,7 +138,7 @@ struct StatisticsTests {
     #expect(try store.statistics().collections[1].records == 0)
   }
 
-  @Test("While others write, each look is of one snapshot")
+  @Test("While others write, all statistics are of one snapshot")
   func whileWriting() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 50)

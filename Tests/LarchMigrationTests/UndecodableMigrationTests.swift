@@ -114,7 +114,7 @@ struct UndecodableMigrationTests {
     }
   }
 
-  @Test("A conflict of records that can be read still undoes the migration")
+  @Test("A conflict of readable records still undoes the migration")
   func conflict() throws {
     struct Numbered: Record {
       var id = RecordID<Numbered>()

@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// Figures over the records of a query are those over an array.
-@Suite("Figures over queries")
+@Suite("Aggregates of queries")
 struct AggregateTests {
   @Test(
     "min, max, sum, average, counts and distinct values equal the array, at random",
@@ -79,7 +79,7 @@ struct AggregateTests {
     #expect(try third.store.sum(\.number, of: Thing.all) == 3)
   }
 
-  @Test("Figures of nothing: zero, nil and no groups", arguments: OracleKind.allCases)
+  @Test("Aggregates of no records: zero, nil and no groups", arguments: OracleKind.allCases)
   func empty(kind: OracleKind) throws { try Self.empty(kind.indexes) }
 
   private static func empty<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -114,7 +114,7 @@ struct AggregateTests {
   }
 
   @Test(
-    "NaN and nil have no place in min, max and average; a sum with NaN is NaN",
+    "NaN and nil do not count in min, max and average; a sum with NaN is NaN",
     arguments: OracleKind.allCases)
   func nanAndNil(kind: OracleKind) throws { try Self.nanAndNil(kind.indexes) }
 
@@ -142,7 +142,7 @@ struct AggregateTests {
   }
 
   @Test(
-    "Longest strings, far dates, enums and types of the user's have a least and a greatest",
+    "Long strings, far dates, enums and custom types have a minimum and a maximum",
     arguments: OracleKind.allCases)
   func otherTypes(kind: OracleKind) throws { try Self.otherTypes(kind.indexes) }
 

@@ -93,7 +93,7 @@ struct CheckedQueryTests {
     return found
   }
 
-  @Test("A broken index is a wrong answer with both plans, in every way of asking")
+  @Test("A broken index is reported as a wrong answer with both plans, by every verb")
   func bites() throws {
     for damage in Damage.allCases {
       let store = try Self.filled(checks: true)
@@ -123,7 +123,7 @@ struct CheckedQueryTests {
     }
   }
 
-  @Test("Without the check the same store gives a wrong answer, which is what the check is for")
+  @Test("Without the check the same store gives a wrong answer")
   func without() throws {
     let store = try Self.filled(checks: false)
     try Self.breakIndex(store, .missing)

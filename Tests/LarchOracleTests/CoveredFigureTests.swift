@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// Figures that an index alone tells, and what they look at.
-@Suite("Figures from an index alone")
+@Suite("Aggregates from an index alone")
 struct CoveredFigureTests {
   private struct Sale: Record {
     var id = RecordID<Sale>()
@@ -75,7 +75,7 @@ struct CoveredFigureTests {
     #expect(sum == 90 * 20_000 + 3 * (0..<30).reduce(0, +))
   }
 
-  @Test("A missing record is created once, whatever form the closure has")
+  @Test("A missing record is created once, with either form of the closure")
   func findOrCreate() throws {
     let store = try store()
     for _ in 0..<2 {

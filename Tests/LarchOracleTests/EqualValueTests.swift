@@ -6,7 +6,7 @@ import Testing
 
 /// `counts(by:)` gave 0.0 for a stored -0.0, and é in one character for é in two, where an index
 /// answered it, and the stored bits where records did.
-@Suite("Values that are equal and not the same")
+@Suite("Values that are equal but not identical")
 struct EqualValueTests {
   struct Bare: Record {
     var id = RecordID<Bare>()
@@ -88,7 +88,7 @@ struct EqualValueTests {
     return lines
   }
 
-  @Test("Groups, figures and selections are the same to the bit with every index and without")
+  @Test("Groups, aggregates and selections have the same bits with and without indexes")
   func figures() throws {
     let bare = try EqualValueTests.answers(
       Bare.self,

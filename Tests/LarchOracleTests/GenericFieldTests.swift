@@ -35,7 +35,7 @@ struct GenericFieldTests {
     R.where { $0[R.ageField] < 21 }
   }
 
-  @Test("The answer is that of the property; the key path that the type gives uses its index")
+  @Test("Answers are those of the property, and the key path of the type uses its index")
   func generic() throws {
     let store = try Store.temporary(for: Person.self, Dog.self)
     try store.write { tx throws in
@@ -103,7 +103,7 @@ struct GenericFieldTests {
     #expect(messages.withLock { $0.map(\.context.collection) } == ["Person", "Dog"])
   }
 
-  @Test("Where no index could be meant, or one is used, nothing is said")
+  @Test("If no index can be meant, or one is used, nothing is logged")
   func silence() throws {
     let messages = Locked<[LogMessage]>([])
     var options = Store.Options()

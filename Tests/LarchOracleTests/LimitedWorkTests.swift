@@ -7,7 +7,7 @@ import Testing
 /// a limit of one read all 10,000 entries of the word and sorted them by id, which took 78 ms where
 /// no index at all took 0.6: a limit was taken for a sign that a scan is short, also where it is not
 /// in the wanted order and so has no end before the last entry.
-@Suite("What queries with a limit read")
+@Suite("Reads of queries with a limit")
 struct LimitedWorkTests {
   struct Word: Record {
     var id = RecordID<Word>()
@@ -73,7 +73,7 @@ struct LimitedWorkTests {
     #expect(try store.first(even)?.note == 0)
   }
 
-  @Test("Where few match, the index finds them")
+  @Test("If few records match, the index finds them")
   func rare() throws {
     let store = try Self.words { $0 % 400 == 399 ? "rare" : "common" }
     let rare = Word.where { $0.word == "rare" }
@@ -81,7 +81,7 @@ struct LimitedWorkTests {
     #expect(try store.first(rare)?.note == 399)
   }
 
-  @Test("Where those that match lie at the other end, the index is gone on with")
+  @Test("If the matching records are at the other end, the query continues with the index")
   func otherEnd() throws {
     let store = try Self.words { $0 < 1800 ? "old" : "new" }
     let query = Word.where { $0.word == "new" }

@@ -16,10 +16,11 @@ struct OracleTests {
   @Test("Random queries over unindexed records equal the array", arguments: 0..<4)
   func unindexed(part: Int) throws { try check(NoIndexes.self, part: part, of: 4) }
 
-  @Test("Random queries over records with an index a field equal the array", arguments: 0..<4)
+  @Test(
+    "Random queries over records with an index for each field equal the array", arguments: 0..<4)
   func single(part: Int) throws { try check(SingleIndexes.self, part: part, of: 4) }
 
-  @Test("Random queries with fields second in an index equal the array", arguments: 0..<4)
+  @Test("Random queries with the second field of an index equal the array", arguments: 0..<4)
   func second(part: Int) throws { try check(SecondIndexes.self, part: part, of: 4) }
 
   private func check<K: OracleIndexes>(_ kind: K.Type, part: Int, of parts: Int) throws {

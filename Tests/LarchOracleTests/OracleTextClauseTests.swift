@@ -59,7 +59,7 @@ struct OracleTextClauseTests {
     }
   }
 
-  @Test("hasPrefix, hasSuffix and contains go by character", arguments: OracleKind.allCases)
+  @Test("hasPrefix, hasSuffix and contains compare characters", arguments: OracleKind.allCases)
   func characters(kind: OracleKind) throws { try Self.characters(kind.indexes) }
 
   private static func characters<K: OracleIndexes>(_: K.Type) throws {
@@ -167,7 +167,7 @@ struct OracleTextClauseTests {
     }
   }
 
-  @Test("Elements of arrays are equal as strings are", arguments: OracleKind.allCases)
+  @Test("Elements of arrays are compared like strings", arguments: OracleKind.allCases)
   func elements(kind: OracleKind) throws { try Self.elements(kind.indexes) }
 
   private static func elements<K: OracleIndexes>(_: K.Type) throws {

@@ -21,7 +21,7 @@ struct PagingTests {
     }
   }
 
-  @Test("A token is the same as text, and as JSON, and holds after the store is opened again")
+  @Test("A token stays the same as text and as JSON, and after reopening the store")
   func reopening() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -113,7 +113,7 @@ struct PagingTests {
   }
 
   @Test(
-    "Behind a token, every way of asking gives the same records", arguments: OracleKind.allCases)
+    "After a token, every verb gives the same records", arguments: OracleKind.allCases)
   func ways(kind: OracleKind) throws { try Self.ways(kind.indexes) }
 
   private static func ways<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -186,7 +186,7 @@ struct PagingTests {
     }
   }
 
-  @Test("A page without limit is everything, one of nothing is empty, and neither has a next one")
+  @Test("A page without a limit has everything, a page of limit 0 nothing; neither has a next")
   func edges() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let clause = try OracleClause<SingleIndexes>.of([1, 2, 3]) { $0.number = $1 }

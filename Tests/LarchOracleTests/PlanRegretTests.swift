@@ -77,7 +77,7 @@ private enum Several: RegretIndexes {
 
 /// What a plan looks at, beside what the best of all ways would have looked at. Work is told in
 /// steps from key to key, as the planner does; what is counted is what the run did.
-@Suite("What a choice of a plan costs")
+@Suite("The cost of a wrong choice of plan")
 struct PlanRegretTests {
   static let rounds =
     ProcessInfo.processInfo.environment["LARCH_REGRET_ROUNDS"].flatMap(Int.init)
@@ -86,7 +86,7 @@ struct PlanRegretTests {
   /// Choosing costs about as much, so less is no regret.
   private static let base = 64.0
 
-  @Test("A plan costs little more than the best of all ways would have")
+  @Test("A plan costs little more than the best possible one")
   func regret() throws {
     var regrets: [(Double, String)] = []
     for seed in 0..<UInt64(Self.rounds) {

@@ -6,7 +6,7 @@ import Testing
 
 /// Many ways to ask over many kinds of index: the plan of each, and how much it looks at, as text
 /// that is kept. `LARCH_WRITE_PLANS=1` writes the text again; review each line that changes.
-@Suite("What plans read")
+@Suite("Reads of plans")
 struct PlanWorkTests {
   struct Worker: Record {
     var id = RecordID<Worker>()

@@ -10,7 +10,7 @@ import Testing
 struct QuerySnapshotTests {
   // MARK: find(by:)
 
-  @Test("find(by:) gives what the array gives, also in a write", arguments: OracleKind.allCases)
+  @Test("find(by:) agrees with the array, also in a write", arguments: OracleKind.allCases)
   func findBy(kind: OracleKind) throws { try Self.findBy(kind.indexes) }
 
   private static func findBy<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -81,7 +81,7 @@ struct QuerySnapshotTests {
     same(try reading.find(by: \.id, equals: id), { $0.id == id }, "id")
   }
 
-  @Test("find(by:) over a unique index sees what a write did to it")
+  @Test("find(by:) over a unique index sees the changes of the running write")
   func findByUnique() throws {
     typealias Member = OracleRuleTests.Member
     let store = try Store.temporary(for: Member.self)
@@ -279,7 +279,7 @@ struct QuerySnapshotTests {
     #expect(sorted.map(\.name) == ["n19", "n29", "n9"], "\(text)")
   }
 
-  @Test("A store that is opened read-only answers without the indexes it lacks")
+  @Test("A read-only store answers without missing indexes")
   func readOnly() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -309,7 +309,7 @@ struct QuerySnapshotTests {
     }
   }
 
-  @Test("An index that is being built is not used, and answers stay right")
+  @Test("An incomplete index is not used, and answers stay correct")
   func incomplete() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

@@ -58,7 +58,7 @@ struct QueryTextTests {
         """)
   }
 
-  @Test("What a query can say can be said after select too")
+  @Test("Every part of a query may come after select too")
   func selections() throws {
     let store = try Self.store()
     let query = Reader.where { $0.city == "Rome" }

@@ -39,7 +39,7 @@ struct QueryTransactionTests {
   // MARK: Changes while a query is being visited
 
   @Test(
-    "forEach and a cursor in a write visit what matched at the beginning, as it is then",
+    "In a write, forEach and a cursor visit the initial matches in their current state",
     arguments: OracleKind.allCases)
   func changedWhileVisited(kind: OracleKind) throws { try Self.changedWhileVisited(kind.indexes) }
 
@@ -130,7 +130,7 @@ struct QueryTransactionTests {
     }
   }
 
-  @Test("A cursor that is used after its transaction gives a typed error")
+  @Test("A cursor that is used after its transaction throws a typed error")
   func cursorAfterEnd() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let store = try Store.temporary(for: Thing.self)

@@ -193,7 +193,7 @@ struct RawEnumTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Every filter, order and figure is that of Swift and decodes nothing", arguments: 1...4)
+  @Test("Every filter, order and aggregate agrees with Swift and decodes nothing", arguments: 1...4)
   func oracle(seed: UInt64) throws {
     try Decodings.$count.withValue(Locked(0)) {
       try RawEnumTests.check(Bare.self, seed)

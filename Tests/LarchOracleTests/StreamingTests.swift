@@ -10,7 +10,7 @@ struct StreamingTests {
   private static let bound = 4 << 20
 
   @Test(
-    "A cursor streams 100,000 records in constant memory, and a list of so many ids",
+    "A cursor streams 100,000 records, and a list of as many ids, in constant memory",
     .disabled(if: isSanitized))
   func constantMemory() throws {
     let directory = try CrashDirectory(onDisk: true)

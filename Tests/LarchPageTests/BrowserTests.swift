@@ -34,7 +34,7 @@ struct BrowserTests {
   }
 
   @Test(
-    "No error, no request; the search finds records, and hostile texts are text",
+    "No errors and no requests; the search works, and hostile texts stay text",
     .enabled(
       if: ProcessInfo.processInfo.environment["LARCH_BROWSER"] != nil,
       "No browser is named: set LARCH_BROWSER to the path of a Chromium, or run make report-check.")

@@ -16,7 +16,7 @@ struct PowerFailureTests {
     ("backups", 6, 8),
   ]
 
-  @Test("At any moment of a run the power may fail", arguments: programs.indices)
+  @Test("The power may fail at any moment of a run", arguments: programs.indices)
   func anyMoment(_ index: Int) throws {
     let (name, share, shapes) = Self.programs[index]
     let wanted = amount("LARCH_POWER_IMAGES", 10_000) * share / 100
@@ -41,7 +41,7 @@ struct PowerFailureTests {
 
 /// The same with stores and disks that do not keep their word. A harness that finds nothing wrong
 /// with them could not be believed when it finds nothing wrong at all.
-@Suite("Power failures that must be found", .serialized, .enabled(if: Recorder.isAvailable))
+@Suite("Faults that power failures must show", .serialized, .enabled(if: Recorder.isAvailable))
 struct PowerControlTests {
   private func badShare(
     _ program: String, lies: PowerDisk.Lies = [], as other: String? = nil, events: Int = 110,

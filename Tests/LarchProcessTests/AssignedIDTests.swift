@@ -46,7 +46,7 @@ struct AssignedIDTests {
     return try withExtendedLifetime(directory) { try body(directory.store) }
   }
 
-  @Test("Another store of the process does not give it again")
+  @Test("Another store of the process does not assign it again")
   func twoStores() throws {
     try Self.scratch { path throws in
       let (a, b) = (try Owned.open(at: path), try Owned.open(at: path))
@@ -62,7 +62,7 @@ struct AssignedIDTests {
     }
   }
 
-  @Test("A store that was closed and opened again does not give it again, nor after that")
+  @Test("A store that was closed and opened again does not assign it again")
   func reopened() throws {
     try Self.scratch { path throws in
       let a = try Owned.open(at: path)
@@ -78,7 +78,7 @@ struct AssignedIDTests {
     }
   }
 
-  @Test("Another process does not give it again, as long as the one that has it lives")
+  @Test("Another process does not assign it again while the first process lives")
   func twoProcesses() throws {
     let directory = try CrashDirectory()
     let store = try Owned.open(at: directory.store)
@@ -94,7 +94,7 @@ struct AssignedIDTests {
     #expect(try Self.save(store, "fourth").id.rawValue == 5)
   }
 
-  @Test("What a dead process gave and did not store is free again")
+  @Test("An id that a dead process assigned and did not store is free again")
   func killed() throws {
     let directory = try CrashDirectory()
     let store = try Owned.open(at: directory.store)
@@ -106,7 +106,7 @@ struct AssignedIDTests {
     #expect(try Self.save(store, "first").id.rawValue == 1)
   }
 
-  @Test("What is undone in a savepoint is noted by the commit")
+  @Test("The commit notes the ids of undone savepoints")
   func savepoints() throws {
     try Self.scratch { path throws in
       let a = try Owned.open(at: path)
@@ -133,7 +133,7 @@ struct AssignedIDTests {
     }
   }
 
-  @Test("A closure that runs again gives no record the id of another run")
+  @Test("A closure that runs again never assigns an id of another run")
   func runsTwice() throws {
     try Self.scratch { path throws in
       let store = try Owned.open(at: path, runsTwice: true)
@@ -151,7 +151,7 @@ struct AssignedIDTests {
     }
   }
 
-  @Test("A write that the map had no room for gives no record the id of its first run")
+  @Test("A write that runs again after a full map assigns new ids")
   func growth() throws {
     try Self.scratch { path throws in
       let store = try Owned.open(at: path)
@@ -221,7 +221,7 @@ struct AssignedIDTests {
     try child.killHard()
   }
 
-  @Test("What the program brings with a very high id does not end the ids of a store")
+  @Test("A very high id that the program chooses does not use up the ids of a store")
   func highest() throws {
     try Self.scratch { path throws in
       let store = try Owned.open(at: path)
@@ -251,7 +251,7 @@ struct AssignedIDTests {
     }
   }
 
-  @Test("Bytes stand for ids in their order, and give no id to two who have different bytes")
+  @Test("Lock bytes are in the order of the ids, and different bytes never share an id")
   func bytes() {
     let edges: [Int64] = [1, 2, 1 << 20, 1 << 47 - 1, 1 << 47, 1 << 47 + 1, 1 << 55, 1 << 62 - 2]
     for id in edges {

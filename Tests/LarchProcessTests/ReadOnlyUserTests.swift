@@ -54,7 +54,7 @@ struct ReadOnlyUserTests {
   }
 
   @Test(
-    "A writer that comes while the user reads is refused, and told who reads",
+    "A writer that comes while the user reads is refused with the name of the reader",
     .enabled(if: isRoot), arguments: [false, true])
   func writerComes(keepsLockFile: Bool) throws {
     let place = try Place(keepsLockFile: keepsLockFile)

@@ -13,7 +13,7 @@ struct SecondNameTests {
     case hardLink, rename, lockFileRemoved, lockFileReplaced
   }
 
-  @Test("Two writers neither die nor lose anything", arguments: Variant.allCases)
+  @Test("Two writers neither crash nor lose anything", arguments: Variant.allCases)
   func writers(_ variant: Variant) throws {
     var refusals = 0
     var done = 0
@@ -90,7 +90,7 @@ struct SecondNameTests {
     return (contents.done[0] + contents.done[1], refusals(0) + refusals(1))
   }
 
-  @Test("Whoever is refused leaves no old number of a commit in a new lock file")
+  @Test("A refused process leaves no old commit number in a new lock file")
   func refusedWhileTheOtherReopens() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)
@@ -155,7 +155,7 @@ struct SecondNameTests {
     try child.killHard()
   }
 
-  @Test("A second name is refused with one program too, also in the process that has it open")
+  @Test("A second name is refused in the same process too")
   func secondNameAlone() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)
@@ -191,7 +191,7 @@ struct SecondNameTests {
     #expect(store.environment === again.environment)
   }
 
-  @Test("What a crash in the making of a store leaves is no second name")
+  @Test("The remains of a crash during creation are not a second name")
   func leftover() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)

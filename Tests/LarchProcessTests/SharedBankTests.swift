@@ -8,7 +8,7 @@ import Testing
 /// Processes that read and write one file at once, and die at any moment.
 @Suite("Four processes on one file", .serialized)
 struct SharedBankTests {
-  @Test("Nothing that was acknowledged is lost, however processes die")
+  @Test("No acknowledged write is lost, however processes die")
   func killedAtRandom() throws {
     let directory = try CrashDirectory()
     let run = try SharedBankRun(directory: directory)

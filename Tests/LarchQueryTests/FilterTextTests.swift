@@ -22,7 +22,7 @@ private func dslLike(_ text: String, _ pattern: String) -> Bool {
   dslLike(Array(text)[...], Array(pattern)[...])
 }
 
-@Suite("Tests of texts say what Swift's strings say")
+@Suite("Tests of strings agree with Swift")
 struct FilterTextTests {
   private let parts = DslRow.texts.filter { $0.count < 20 }
 
@@ -107,7 +107,7 @@ struct FilterTextTests {
     #expect(LikePattern("%a").prefix.isEmpty)
   }
 
-  @Test("A pattern with many wildcards takes no time to speak of")
+  @Test("A pattern with many wildcards is fast")
   func likeIsNotExponential() {
     let pattern = String(repeating: "%a", count: 30) + "%b"
     let texts = [String(repeating: "a", count: 2000), String(repeating: "aé", count: 1000)]
@@ -137,7 +137,7 @@ struct FilterTextTests {
       })
   }
 
-  @Test("A pattern that is none is an error of the query, told when it runs")
+  @Test("An invalid pattern is an error when the query runs")
   func invalidPattern() throws {
     guard case .record(let filter) = Fields<DslRow>().text.contains(pattern: "a(").node else {
       Issue.record("not a test of the record")

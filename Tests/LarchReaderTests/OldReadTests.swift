@@ -16,7 +16,7 @@ struct OldReadTests {
   }
 
   @Test(
-    "An old snapshot under 1,000 batches is named with its place, age and bytes, and gives all back"
+    "An old snapshot under 1,000 batches is logged with place, age and bytes, and frees all"
   )
   func thousandBatches() throws {
     let messages = Messages()
@@ -63,7 +63,7 @@ struct OldReadTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A long read is named like a snapshot, with the place of its call")
+  @Test("A long read is logged like a snapshot, with the place of its call")
   func longRead() throws {
     let messages = Messages()
     var options = messages.options
@@ -140,7 +140,7 @@ struct OldReadTests {
     #expect(snapshot.isOpen)
   }
 
-  @Test("The bytes that are kept are those of the pages that commits freed since")
+  @Test("The kept bytes are those of the pages that commits have freed since")
   func pinnedBytes() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<400, size: 500)

@@ -78,7 +78,7 @@ struct RandomSnapshotTests {
     return (0..<count).map { _ in UInt64.random(in: 1..<(1 << 32)) }
   }()
 
-  @Test("Each equals the model at its time, from any thread, until it is ended", arguments: seeds)
+  @Test("Each equals the model of its moment, from any thread, until it ends", arguments: seeds)
   func random(seed: UInt64) throws {
     var options = Store.Options.quick
     // Tiny for some, so that the map moves under them.

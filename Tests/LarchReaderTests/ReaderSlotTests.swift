@@ -121,7 +121,7 @@ struct ReaderSlotTests {
     #expect(environment.readers.activeUses == 0)
   }
 
-  @Test("Snapshots that are too old give their slots to reads that need one")
+  @Test("Snapshots that are too old free their slots for reads that need one")
   func oldSnapshots() throws {
     let directory = try ReaderDirectory()
     var options = LMDBEnvironment.Options()

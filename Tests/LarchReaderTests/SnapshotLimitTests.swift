@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What ends snapshots")
 struct SnapshotLimitTests {
-  @Test("One snapshot more than are allowed is refused, with the place of the oldest")
+  @Test("A snapshot above the limit is refused, with the place of the oldest one")
   func number() throws {
     var options = Store.Options()
     options.maximumSnapshots = 3

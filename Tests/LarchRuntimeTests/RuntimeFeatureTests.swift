@@ -4,14 +4,14 @@ import Testing
 
 @testable import Larch
 
-@Suite("What Larch leans on beyond what Swift promises")
+@Suite("What Larch assumes beyond the promises of Swift")
 struct RuntimeFeatureTests {
   /// If this fails, records are right and slower: this Swift does something in another way.
   @Test("Its self-test passes on this toolchain", arguments: RuntimeFeature.allCases)
   func trusted(feature: RuntimeFeature) { #expect(feature.isTrusted) }
 
   @Test(
-    "A self-test that fails is noticed, and records, queries and scopes are the same",
+    "If a self-test fails, records, queries and scopes work the same",
     arguments: RuntimeFeature.allCases)
   func refused(feature: RuntimeFeature) async throws {
     let expected = try RuntimeSample.bytes()
@@ -27,7 +27,7 @@ struct RuntimeFeatureTests {
     }
   }
 
-  @Test("Nothing is refused where nothing was said: all of it is in use")
+  @Test("Without a setting all features are in use")
   func fastWays() async throws {
     #expect(
       FieldNaming.storedPath(of: \RuntimeThing.place?.city)
@@ -39,7 +39,7 @@ struct RuntimeFeatureTests {
     try await requireTaskIdentities()
   }
 
-  @Test("The runtime and Swift name the same task, in every task and in none")
+  @Test("The runtime and Swift name the same task, inside and outside of tasks")
   func tasks() async {
     await withTaskGroup { group in
       for _ in 0..<50 { group.addTask { CurrentTask.agrees() } }
@@ -52,7 +52,7 @@ struct RuntimeFeatureTests {
     #expect(outside)
   }
 
-  @Test("A row has its second element where the offset says")
+  @Test("The second element of a row is at its offset")
   func offsets() {
     #expect(RelatedRows<RuntimeThing, RuntimeThing>.offset(of: [RuntimeThing].self) > 0)
     var row = (RuntimeThing.sample(1), Optional(RuntimeThing.sample(2)))

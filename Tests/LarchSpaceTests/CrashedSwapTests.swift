@@ -27,7 +27,8 @@ struct CrashedSwapTests {
     guard try child.wait() == .signal(SIGKILL) else { throw Mismatch(child.output) }
   }
 
-  @Test("The next one to open it finds it whole", arguments: ReplacementStep.allCases)
+  @Test(
+    "The next process that opens the store finds it complete", arguments: ReplacementStep.allCases)
   func opened(step: ReplacementStep) throws {
     let directory = try CrashDirectory()
     let before = try fill(directory.store)
@@ -51,7 +52,7 @@ struct CrashedSwapTests {
   }
 
   @Test(
-    "One who has it open goes on, and so does the next to open it",
+    "A process that has the store open continues, and so does the next one to open it",
     arguments: ReplacementStep.allCases)
   func following(step: ReplacementStep) throws {
     let directory = try CrashDirectory()
@@ -82,7 +83,9 @@ struct CrashedSwapTests {
     }
   }
 
-  @Test("Opened read-only first, it is whole too", arguments: ReplacementStep.allCases)
+  @Test(
+    "The store is also complete if it is opened read-only first",
+    arguments: ReplacementStep.allCases)
   func readOnly(step: ReplacementStep) throws {
     let directory = try CrashDirectory()
     let before = try fill(directory.store)
@@ -95,7 +98,7 @@ struct CrashedSwapTests {
     writing.close()
   }
 
-  @Test("A file that was moved away from its new one is the store again")
+  @Test("An old file that is moved away from the new one becomes a store again")
   func moved() throws {
     for isReadOnly in [false, true] {
       let directory = try CrashDirectory()
@@ -130,7 +133,7 @@ struct CrashedSwapTests {
     }
   }
 
-  @Test("The announced file without the new one is restored and backed up as any other")
+  @Test("A marked file without the new one can be restored and backed up like any other")
   func backupOfMarked() throws {
     let directory = try CrashDirectory()
     let before = try fill(directory.store)

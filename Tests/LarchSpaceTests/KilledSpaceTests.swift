@@ -7,11 +7,11 @@ import Testing
 
 /// Processes that are killed at random moments of a compaction, a backup and a restoration, alone
 /// and while others use the store.
-@Suite("Killed while whole files are copied", .serialized)
+@Suite("Killed while files are copied", .serialized)
 struct KilledSpaceTests {
   private static let kills = amount("LARCH_SPACE_KILLS", 50)
 
-  @Test("The store is whole after each kill", arguments: ["compact", "backup", "restore"])
+  @Test("The store is complete after each kill", arguments: ["compact", "backup", "restore"])
   func killed(what: String) throws {
     let directory = try CrashDirectory()
     var random = SeededGenerator(seed: runSeed)

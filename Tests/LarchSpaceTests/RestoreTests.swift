@@ -26,7 +26,7 @@ struct RestoreTests {
     #expect(code { try Store.restore(from: backup, to: target) } == .fileExists)
   }
 
-  @Test("Restoring over an open store: every store of the process goes over to the backup")
+  @Test("Restoring over an open store switches every store of the process to the backup")
   func overOpen() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -82,7 +82,7 @@ struct RestoreTests {
     }
   }
 
-  @Test("A backup with any fault that shows is refused, and the store stays")
+  @Test("A backup with a detectable fault is refused, and the store stays")
   func damagedBackups() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store, count: 120)
@@ -115,7 +115,7 @@ struct RestoreTests {
         == .fileNotFound)
   }
 
-  @Test("A changed record is found by its checksum, whatever the pages say")
+  @Test("A changed record is found by its checksum, even on valid pages")
   func changedRecord() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Every acknowledgement is kept", .serialized)
 struct AcknowledgementTests {
   @available(macOS 26, iOS 26, *)
-  @Test("what was acknowledged is there after a kill, whole and in order", arguments: [1, 8, 64])
+  @Test("acknowledged writes exist after a kill, complete and in order", arguments: [1, 8, 64])
   func kept(writers: Int) throws {
     let kills = amount("LARCH_ACKNOWLEDGED_KILLS", 200) / 3
     // Most of them in memory, where more of them fit in; a disk has longer flushes to die in.
@@ -26,7 +26,7 @@ struct AcknowledgementTests {
   }
 
   @available(macOS 26, iOS 26, *)
-  @Test("a write that is acknowledged too early is found out")
+  @Test("a write that is acknowledged too early is detected")
   func control() throws {
     let run = AcknowledgedRun(writers: 8, isEarly: true)
     #expect(throws: Lost.self) { () throws in try run.kill(500, onDisk: true) }

@@ -4,7 +4,7 @@ import LarchCrashSupport
 import Testing
 
 /// Counts turns, not time: how many others wrote between the moment a writer asked and its turn.
-@Suite("Nobody is overtaken without end")
+@Suite("No write waits forever")
 struct FairnessTests {
   struct Turn: Record {
     var id: Int

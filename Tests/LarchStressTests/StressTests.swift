@@ -16,7 +16,7 @@ struct StressTests {
     try await stress(share: 0.4, onDisk: true, runsWritesTwice: false)
   }
 
-  @Test("money that a write loses is found out")
+  @Test("money that a write loses is detected")
   func control() async throws {
     let directory = try StressProgram.makeDirectory(onDisk: false)
     defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -5,7 +5,7 @@ import Testing
 @testable import LarchToolKit
 
 /// The manual page and the completion of shells, which are made from the declarations.
-@Suite("Texts that the tool makes of its commands")
+@Suite("Texts that the tool generates from its commands")
 struct GeneratedTextTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()

@@ -11,7 +11,7 @@ import Testing
 struct LiveTests {
   private static let looking = ["info", "schema", "dump", "stats", "verify"]
 
-  @Test("A store that is being written is looked at as it was before", arguments: looking)
+  @Test("A store that is being written is shown in its last committed state", arguments: looking)
   func writing(command: String) throws {
     let fixture = try Fixture()
     let before = try Program.run([command, fixture.path]).output
@@ -44,7 +44,7 @@ struct LiveTests {
     #expect(try Program.run(["dump", target, "Tower"]).output.contains("Tower: 30 records"))
   }
 
-  @Test("Nothing that looks changes a byte of the file", arguments: looking)
+  @Test("No command that only reads changes a byte of the file", arguments: looking)
   func unchanged(command: String) throws {
     let fixture = try Fixture()
     let before = try fixture.bytes
@@ -52,7 +52,7 @@ struct LiveTests {
     #expect(try fixture.bytes == before)
   }
 
-  @Test("A file and a directory that may not be written are looked at", arguments: looking)
+  @Test("A file and a directory that are not writable can be read", arguments: looking)
   func readOnly(command: String) throws {
     let fixture = try Fixture()
     try FileManager.default.removeItem(atPath: fixture.path + "-lock")
@@ -68,7 +68,7 @@ struct LiveTests {
   #if os(Linux)
     // Only root can become somebody else.
     @Test(
-      "Somebody who may only read sees all, and leaves nothing behind",
+      "A user who may only read sees everything, and leaves no files",
       .enabled(if: getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0), arguments: looking)
     func stranger(command: String) throws {
       let fixture = try Fixture()
@@ -103,7 +103,7 @@ struct LiveTests {
     }
 
     @Test(
-      "A copy that somebody needs who may only read goes also when a signal ends the program",
+      "The copy for a user who may only read is removed, even after a signal",
       .enabled(if: getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0),
       arguments: [SIGINT, SIGTERM, SIGHUP])
     func killedStranger(signal: Int32) throws {
@@ -197,7 +197,7 @@ struct LiveTests {
   }
 
   @Test(
-    "watch ends at Ctrl-C with all told: well, unless it was to tell of more",
+    "watch prints everything before Ctrl-C ends it, and fails only if it expected more",
     arguments: [[], ["--count", "100000"]])
   func interrupted(options: [String]) throws {
     let fixture = try Fixture()
@@ -295,7 +295,7 @@ struct LiveTests {
     }
   #endif
 
-  @Test("On a terminal there are colours, tables as wide as it is, and none of it with NO_COLOR")
+  @Test("A terminal gets colours and tables of its width, and NO_COLOR removes the colours")
   func terminal() throws {
     let fixture = try Fixture()
     for (environment, isColoured) in [([:], true), (["NO_COLOR": "1"], false)] {

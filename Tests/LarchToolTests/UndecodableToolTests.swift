@@ -78,7 +78,7 @@ struct UndecodableToolTests {
     }
   }
 
-  @Test("It carries them: export, import, backup and compact")
+  @Test("It copies them: export, import, backup and compact")
   func carrying() throws {
     try Self.withItems { path throws in
       let lines = path + ".jsonl"
@@ -102,7 +102,7 @@ struct UndecodableToolTests {
     }
   }
 
-  @Test("It proves and rebuilds what bytes tell, and leaves the index that is incomplete")
+  @Test("It checks and rebuilds indexes over stored bytes, and leaves the incomplete index")
   func repairing() throws {
     try Self.withItems { path throws in
       #expect(try run("verify", path).output.hasSuffix("sound\n"))

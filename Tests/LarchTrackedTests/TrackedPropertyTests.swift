@@ -275,6 +275,6 @@ struct TrackedPropertyTests {
     arguments: [1, 2] as [UInt64])
   func people(_ seed: UInt64) throws { try compare(Person.self, seed: seed, operations: 10_000) }
 
-  @Test("So do those on records with ids of their own", arguments: [11] as [UInt64])
+  @Test("The same for records with chosen ids", arguments: [11] as [UInt64])
   func pages(_ seed: UInt64) throws { try compare(Page.self, seed: seed, operations: 10_000) }
 }

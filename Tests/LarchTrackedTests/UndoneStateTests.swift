@@ -19,7 +19,7 @@ struct UndoneStateTests {
     var name: String
   }
 
-  @Test("It is new, and after a save and a deletion deleted")
+  @Test("It is new, and deleted after a save and a deletion")
   func closure() throws {
     let store = try Store.temporary(for: Item.self)
     var item = Item(name: "a")
@@ -54,7 +54,7 @@ struct UndoneStateTests {
     #expect(try store.state(of: item) == .deleted)
   }
 
-  @Test("A savepoint: what was given in it is new, what was given around it is not")
+  @Test("A savepoint: ids assigned in it are new, ids assigned around it are not")
   func savepoints() throws {
     let store = try Store.temporary(for: Item.self, Other.self)
     var items = (0..<5).map { Item(name: "\($0)") }

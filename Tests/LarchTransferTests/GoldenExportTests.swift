@@ -31,7 +31,7 @@ struct GoldenExportTests {
     }
   }
 
-  @Test("The same store gives the same text", arguments: ["format-1", "format-1-associations"])
+  @Test("Equal stores give equal texts", arguments: ["format-1", "format-1-associations"])
   func export(name: String) throws {
     let actual = try withStore(name) { try $0.exportText() }
     let difference = TextDifference.between(expected: try text(name), actual: actual)
@@ -39,7 +39,7 @@ struct GoldenExportTests {
   }
 
   @Test(
-    "It becomes the store that it was made of", arguments: ["format-1", "format-1-associations"])
+    "It is imported as the original store", arguments: ["format-1", "format-1-associations"])
   func read(name: String) throws {
     let (bytes, dump) = try withStore(name) { store throws in
       (try store.storedBytes(), try store.dump([.records, .associations, .links]))

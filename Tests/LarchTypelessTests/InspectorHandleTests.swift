@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("An index that is not in the file is an error, not an index that is left out")
+  @Test("An index that is missing in the file is an error and is not ignored")
   func missingIndex() throws {
     let store = try makeStore()
     defer { store.close() }
@@ -51,7 +51,7 @@ import Testing
     #expect(error?.context.detail == CatalogStorage.indexName(index))
   }
 
-  @Test("Lists that are not in the file have no links, and all else is shown")
+  @Test("Lists that are missing in the file have no links, and everything else is shown")
   func missingLists() throws {
     let store = try makeStore()
     defer { store.close() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Rules of one's own that use the store")
+@Suite("Custom rules that use the store")
 struct OwnRuleTests {
   struct Failure: Error {}
 
@@ -63,7 +63,7 @@ struct OwnRuleTests {
     }
   }
 
-  @Test("What they throw, the save throws, and nothing is changed")
+  @Test("The save throws their errors and changes nothing")
   func throwing() throws {
     try Store.scratch(Busy.self) { store in
       var busy = Busy(text: "throw", number: 10)
@@ -83,7 +83,7 @@ struct OwnRuleTests {
     }
   }
 
-  @Test("A rule that writes harms nothing")
+  @Test("A rule that writes does no damage")
   func writing() throws {
     try Store.scratch(Busy.self) { store in
       var busy = Busy(text: "save", number: 1)
@@ -120,7 +120,7 @@ struct OwnRuleTests {
     }
   }
 
-  @Test("A key of a computed property cannot read, and is unique all the same")
+  @Test("A computed key cannot read from the store, and is still unique")
   func keys() throws {
     try Store.scratch(Keyed.self) { store in
       try store.save(Keyed(id: 1, name: "A"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("An update asks the rules of what it changes")
+@Suite("An update checks the rules of the changed fields")
 struct UpdateRuleTests {
   struct Address: Codable, Sendable, Equatable {
     var city = ""

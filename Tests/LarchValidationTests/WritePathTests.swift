@@ -80,7 +80,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Records that are found or created, and those that an association saves")
+  @Test("Records of findOrCreate, and those that an association saves")
   func created() throws {
     try withStore { store in
       #expect(
@@ -136,7 +136,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Rules see what hooks and times made of the record, and hooks may save")
+  @Test("Rules see the changes of hooks and times, and hooks may save")
   func hooks() throws {
     try Store.scratch(Timed.self) { store in
       var timed = Timed(name: "  ")
@@ -160,7 +160,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Deleting checks no rule of what goes")
+  @Test("Deleting a record checks none of its rules")
   func deleting() throws {
     try withStore { store in
       var ada = Person(name: "Ada")

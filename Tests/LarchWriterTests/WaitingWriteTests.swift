@@ -8,11 +8,11 @@ private struct Extra: Record {
   var id = RecordID<Extra>()
 }
 
-@Suite("Writes that wait for their turn")
+@Suite("Writes in the queue")
 struct WaitingWriteTests {
   private enum Caller { @TaskLocal static var name = "nobody" }
 
-  @Test("a cancelled one continues at once, while the turn is still taken, and writes nothing")
+  @Test("a cancelled one continues at once, while another write runs, and writes nothing")
   func cancelled() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -28,7 +28,7 @@ struct WaitingWriteTests {
     #expect(try store.numbers().sorted() == Array(5..<10))
   }
 
-  @Test("a closure knows the values of the task that asks, and whether it is cancelled")
+  @Test("a closure sees the values and the cancellation of the calling task")
   func values() async throws {
     let store = try Store.temporary(for: Entry.self)
     let began = DispatchSemaphore(value: 0)
@@ -49,7 +49,7 @@ struct WaitingWriteTests {
     #expect(seen == ("ada", true))
   }
 
-  @Test("a closure in a group of many knows its own caller")
+  @Test("a closure in a large group sees the values of its own caller")
   func manyValues() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -67,7 +67,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store that is closed meanwhile throws an error for each of them")
+  @Test("if the store is closed meanwhile, each of them throws an error")
   func closed() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -81,7 +81,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store without other references lives until they have ended")
+  @Test("a store without other references stays open until they have ended")
   func lastReference() async throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -94,7 +94,7 @@ struct WaitingWriteTests {
     #expect(try again.numbers() == [1])
   }
 
-  @Test("the schema may change before their turn comes")
+  @Test("the schema may change before they run")
   func schemaChange() async throws {
     let store = try Store.temporary(for: Entry.self)
     try await store.insert(0)
@@ -176,7 +176,7 @@ struct WaitingWriteTests {
     #expect(try await store.verify().isClean)
   }
 
-  @Test("a closure that runs twice in a group gives each record an id of its own")
+  @Test("a closure that runs twice in a group assigns each record its own id")
   func rehearsed() async throws {
     var options = Store.Options()
     options.runsWritesTwice = true

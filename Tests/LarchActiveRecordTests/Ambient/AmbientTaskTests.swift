@@ -38,7 +38,7 @@ struct AmbientTaskTests {
       ])
   }
 
-  @Test("tasks that are started in the synchronous Store.with take its store after it, too")
+  @Test("a task that is started in the synchronous Store.with keeps its store after it ends")
   func startedInSynchronousScope() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -73,7 +73,7 @@ struct AmbientTaskTests {
   }
 
   @available(macOS 26, iOS 26, *)
-  @Test("a task that starts at once, inside of a transaction, is not in the transaction")
+  @Test("a task that starts at once inside a transaction does not belong to the transaction")
   func immediate() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -110,7 +110,7 @@ struct AmbientTaskTests {
     }
   }
 
-  @Test("a task that is started in a transaction reads what is committed")
+  @Test("a task that is started in a transaction reads the committed state")
   func startedInTransaction() async throws {
     let store = try Ambient.store()
     let count = try await Store.with(store) { try await startTask()?.value ?? -1 }
@@ -147,7 +147,7 @@ struct AmbientTaskTests {
     }
   }
 
-  @Test("Store.with holds across suspensions, and for nothing but its closure")
+  @Test("Store.with applies across suspensions, and only in its closure")
   func suspensions() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -203,7 +203,7 @@ struct AmbientTaskTests {
     #expect(failures.withLock { $0 } == 0)
   }
 
-  @Test("300 tasks with a store each, suspended and nested at random, never see another's")
+  @Test("300 tasks with a store each, suspended and nested at random, never see another store")
   func manyTasks() async throws {
     let seed = UInt64.random(in: .min ... .max)
     let stores = try (0..<60).map { _ in try Ambient.store() }

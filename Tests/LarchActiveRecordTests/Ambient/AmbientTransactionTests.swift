@@ -2,7 +2,7 @@ import Foundation
 @testable import Larch
 import Testing
 
-@Suite("Calls without a store join what is running")
+@Suite("Calls without a store join the running transaction")
 struct AmbientTransactionTests {
   typealias Person = Ambient.Person
   typealias Company = Ambient.Company
@@ -12,7 +12,7 @@ struct AmbientTransactionTests {
     try store.read { try $0.live().id }
   }
 
-  @Test("in Store.transaction all is one transaction, and kept together")
+  @Test("all changes in Store.transaction are one transaction")
   func transaction() throws {
     try Ambient.withStore { store throws in
       let before = try lastID(store)
@@ -25,7 +25,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("in store.write, and in a savepoint of it, ambient calls see and make its changes")
+  @Test("ambient calls in store.write and its savepoints see its changes and add to them")
   func explicitWrite() throws {
     try Ambient.withStore { _ throws in
       // Another store than that of `Store.with`.
@@ -117,7 +117,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("the outer transaction undoes what an inner one has kept")
+  @Test("the outer transaction undoes the changes of a completed inner one")
   func outerUndone() throws {
     try Ambient.withStore { _ throws in
       try Store.transaction { () throws in
@@ -128,7 +128,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("a record whose transaction was undone keeps an id that nothing else gets")
+  @Test("a record of an undone transaction keeps its id, and no other record gets it")
   func idsOfUndone() throws {
     try Ambient.withStore { _ throws in
       var ada = Person(name: "Ada")
@@ -227,7 +227,7 @@ struct AmbientTransactionTests {
     #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])
   }
 
-  @Test("a thrown error ends a scope as a return does")
+  @Test("a thrown error ends a scope like a return")
   func errorsEndScopes() throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -241,7 +241,7 @@ struct AmbientTransactionTests {
     #expect(RunningScope.current == nil)
   }
 
-  @Test("work after the commit sees the store and its new records, in no transaction")
+  @Test("work after the commit sees the store and its new records, outside any transaction")
   func afterCommit() throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -260,7 +260,7 @@ struct AmbientTransactionTests {
     #expect(try b.count(Person.all) == 0)
   }
 
-  @Test("a closure that runs twice leaves its records right")
+  @Test("a closure that runs twice leaves correct records")
   func runsTwice() throws {
     var options = Store.Options()
     options.runsWritesTwice = true
@@ -295,7 +295,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("when the map grows in the middle, records are right and nothing is there twice")
+  @Test("if the map grows in the middle, records are correct and nothing is stored twice")
   func mapGrowth() throws {
     var options = Store.Options()
     options.initialMapSize = 1 << 20

@@ -73,7 +73,7 @@ private enum Version {
   }
 }
 
-@Suite("Associations of a file that was made under other declarations")
+@Suite("Associations of a file that was created with other declarations")
 struct AssociationEvolutionTests {
   private func withPath(_ body: (String) throws -> Void) throws {
     let path = ScratchFile.freshPath()
@@ -212,7 +212,7 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("What the type at the other end declares stays while that type is not opened")
+  @Test("Declarations of the type at the other end stay while that type is not open")
   func oneEnd() throws {
     try withPath { path throws in
       try make(path)
@@ -260,7 +260,7 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("A file without the association is opened read-only as it is, and reads on")
+  @Test("A file without the association can be opened read-only and read")
   func readOnly() throws {
     try withPath { path throws in
       try using(path, Version.plain) { store throws in
@@ -310,7 +310,7 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("A store with more lists than the program declares can be opened, proved and salvaged")
+  @Test("A store with undeclared lists can be opened, verified and salvaged")
   func manyLists() throws {
     try withPath { path throws in
       try using(path, [Version.Crowded.self]) { store throws in

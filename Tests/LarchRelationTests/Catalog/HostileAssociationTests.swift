@@ -148,7 +148,7 @@ struct HostileAssociationTests {
     }
   }
 
-  @Test("Lists that are no lists give a fault or an error, never a trap")
+  @Test("Invalid lists give a fault or an error, never a trap")
   func otherForm() throws {
     for flags in [[], .duplicates] as [LMDBDatabase.Flags] {
       try withStore { path, store throws in
@@ -178,7 +178,7 @@ struct HostileAssociationTests {
     }
   }
 
-  @Test("What is stored is read back the same, whatever its names")
+  @Test("Entries are read as they were stored, whatever the names")
   func roundTrip() throws {
     let store = try Store.temporary(for: Song.self, Album.self)
     for key in [Self.reference, Self.lists] {

@@ -101,7 +101,7 @@ struct LinkSalvageTests {
     }
   }
 
-  @Test("Lists of which one direction is destroyed come back from the other")
+  @Test("Lists with one destroyed direction are restored from the other direction")
   func oneDirection() throws {
     for isForward in [true, false] {
       try with { source, target throws in
@@ -158,7 +158,7 @@ struct LinkSalvageTests {
   }
 
   @Test(
-    "Whatever is damaged, what comes out is sound but for references, and no link is made up",
+    "From any damage comes a valid store, except for references, without false links",
     arguments: FileDamage.allCases)
   func damaged(_ damage: FileDamage) throws {
     let seed = UInt64.random(in: 0...UInt64.max)

@@ -36,7 +36,7 @@ struct TypelessReferenceTests {
       sourceLocation: location)
   }
 
-  @Test("References of ids of every kind that lead nowhere are found without types")
+  @Test("Dangling references of every kind of id are found without types")
   func kinds() throws {
     let long = String(repeating: "n", count: 300)
     try check([RecordID<String>(-5), RecordID(0), RecordID(9)].map(\.rawValue))
@@ -52,7 +52,7 @@ struct TypelessReferenceTests {
     try check((1...3).map { _ in UUID() })
   }
 
-  @Test("References of a key type of the program's own are named, since only it can prove them")
+  @Test("References with a custom key type are reported as not checked")
   func ownKeys() throws {
     let store = try store(of: [ISBN(rawValue: "a"), ISBN(rawValue: "b")])
     try store.lose(KindOwner<ISBN>.self, ISBN(rawValue: "a"))
@@ -85,7 +85,7 @@ struct TypelessReferenceTests {
     var id: Int
   }
 
-  @Test("A reference that older records lack is nil where the type says so, and else not proved")
+  @Test("A reference that older records do not have is nil if optional, otherwise not checked")
   func olderRecords() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

@@ -227,7 +227,7 @@ struct JoinFieldTests {
     var town: String
   }
 
-  @Test("Ids of any kind lead to their records, long texts and narrow numbers too")
+  @Test("Ids of any kind find their records, also long strings and narrow numbers")
   func ids() throws {
     var options = Store.Options()
     options.checksQueries = true

@@ -6,7 +6,7 @@ import Testing
 @testable import LarchInspection
 
 /// What the declarations come to: associations in the catalog, and indexes.
-@Suite("Associations as they are declared")
+@Suite("Declarations of associations")
 struct AssociationDeclarationTests {
   /// The lines of the dump that are about associations and indexes.
   private func declared(_ types: any Record.Type...) throws -> [String] {
@@ -54,7 +54,7 @@ struct AssociationDeclarationTests {
     }
   }
 
-  @Test("An association that one end declares is the same as one that the other or both do")
+  @Test("An association is the same whether one end, the other or both declare it")
   func ends() throws {
     let one = "reference Clerk.firmID: Clerk to Firm, optional, on delete"
     let index = "index firmID: 0 entries"
@@ -226,7 +226,7 @@ struct AssociationDeclarationTests {
     }
   }
 
-  @Test("References to the own type, in nested values, under other names, over declared indexes")
+  @Test("References to the same type, in nested values, with other names, over declared indexes")
   func shapes() throws {
     let ends = "tree.node to tree.node, optional"
     #expect(
@@ -303,7 +303,7 @@ struct AssociationDeclarationTests {
     }
   }
 
-  @Test("Several associations between two types, and one name between several, stay apart")
+  @Test("Several associations between two types, or with one name, are distinct")
   func several() throws {
     #expect(
       try declared(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Deleting obeys the rules of associations")
+@Suite("Deleting applies the rules of associations")
 struct DeletionTests {
   struct Company: Record {
     var id = RecordID<Company>()
@@ -56,7 +56,7 @@ struct DeletionTests {
 
   // MARK: What happens
 
-  @Test("Children go, their own children go, and teams go with their last member")
+  @Test("Children and their children are deleted, and teams with their last member")
   func cascade() throws {
     let store = try store()
     var company = Company()
@@ -123,7 +123,7 @@ struct DeletionTests {
     try expectClean(store)
   }
 
-  @Test("A rule that refuses says what is in the way, and changes nothing")
+  @Test("A rule that refuses names the record that prevents the deletion, and changes nothing")
   func denied() throws {
     let store = try store()
     var company = Company()
@@ -153,7 +153,7 @@ struct DeletionTests {
     try expectClean(store)
   }
 
-  @Test("A query is judged by what remains after all its records")
+  @Test("A query is checked against the state after all its deletions")
   func queryTogether() throws {
     struct Part: Record {
       var id: Int
@@ -175,7 +175,7 @@ struct DeletionTests {
     try expectClean(store)
   }
 
-  @Test("An error in the middle of a transaction leaves what was done before")
+  @Test("An error in the middle of a transaction keeps the earlier changes")
   func afterOther() throws {
     let store = try store()
     var company = Company()

@@ -97,7 +97,7 @@ struct RuleMatrixTests {
     }
   }
 
-  @Test("What remains is what the rules say", arguments: MatrixFamily.all)
+  @Test("The remaining records are those that the rules leave", arguments: MatrixFamily.all)
   func matrix(_ family: MatrixFamily) throws {
     for first in MatrixRules.all {
       for second in MatrixRules.all {

@@ -116,7 +116,7 @@ struct RandomLinksTests {
   }
 
   @Test(
-    "Both directions are what sets say, after each transaction",
+    "Both directions agree with sets after each transaction",
     arguments: [1, 2, 3, 4] as [UInt64])
   func random(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)

@@ -122,7 +122,7 @@ struct RelatedChangesTests {
   // MARK: Running loops
 
   @Test(
-    "A loop over a list continues after its last id, and ends where the list ended at its beginning"
+    "A loop over a list continues after its last id, up to the initial end of the list"
   )
   func loop() throws {
     let store = try Store.temporary(for: Node.self)
@@ -233,7 +233,7 @@ struct RelatedChangesTests {
     }
   }
 
-  @Test("A query that runs does not mind a list that changes")
+  @Test("A running query is not affected by a list that changes")
   func queryLoop() throws {
     let store = try Store.temporary(for: Node.self)
     try store.write { tx in
@@ -257,7 +257,7 @@ struct RelatedChangesTests {
 
   // MARK: Undoing
 
-  @Test("What a savepoint undid is not in the lists, in either direction")
+  @Test("Changes of an undone savepoint are in neither direction of the lists")
   func savepoints() throws {
     let store = try Store.checked(for: Node.self)
     try store.write { tx in

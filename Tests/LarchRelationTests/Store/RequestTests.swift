@@ -172,7 +172,7 @@ struct RequestTests {
     #expect(try store.count(Worker.all) == 0)
   }
 
-  @Test("in a write, the closure of a loop may change what it goes through")
+  @Test("in a write, the closure of a loop may change the records of the loop")
   func changes() throws {
     let store = try Store.checked(for: Firm.self, Worker.self)
     var random = SeededGenerator(seed: 91_100)

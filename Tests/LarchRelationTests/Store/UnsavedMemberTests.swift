@@ -23,7 +23,7 @@ struct UnsavedMemberTests {
     static let schema = Schema<Guest> { Index(\.age) }
   }
 
-  @Test("Queries pass over a member that is still to be saved, and find it when it is")
+  @Test("Queries skip a member that is not saved yet, and find it after its save")
   func skipped() throws {
     let store = try Store.checked(for: Club.self, Guest.self)
     try store.write { tx in

@@ -105,7 +105,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("Added optionals are nil in old records, for indexes too, and stay right when updated")
+  @Test("Added optionals are nil in old records and in indexes, and can be updated")
   func optionals() throws {
     try old { path throws in
       try Store.using(path, V.Optionals.self) { store throws in
@@ -129,7 +129,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("A declared default stands for a field that old records lack, for indexes too")
+  @Test("A declared default replaces a field that old records do not have, for indexes too")
   func defaults() throws {
     try old { path throws in
       try Store.using(path, V.Defaults.self) { store throws in
@@ -171,7 +171,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("Another default makes the indexes over its field anew")
+  @Test("A changed default rebuilds the indexes over its field")
   func changedDefault() throws {
     try old { path throws in
       try Store.using(path, V.Defaults.self) { store throws in
@@ -187,7 +187,7 @@ struct FieldEvolutionTests {
   /// What reading does where opening does not refuse.
   private let unchecked = Store.Options.quick.with { $0.evolution = .off }
 
-  @Test("A field that old records lack without a default is an error that names record and field")
+  @Test("A new field without a default is an error that names record and field")
   func required() throws {
     try old { path throws in
       try Store.using(path, V.Required.self, options: unchecked) { store throws in
@@ -236,7 +236,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("A newer program's records are read by the older one as far as it knows their fields")
+  @Test("An older program reads the records of a newer one as far as it knows their fields")
   func backwards() throws {
     try old { path throws in
       try Store.using(path, V.Defaults.self) { store throws in

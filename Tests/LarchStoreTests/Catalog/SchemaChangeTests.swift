@@ -152,7 +152,7 @@ struct SchemaChangeTests {
   }
 
   @Test(
-    "Whatever changes in the declarations, the file is as if they had always been so",
+    "After any change of the declarations, the file is as if they had always applied",
     arguments: [0, 1, 7, 23])
   func everyChange(count: Int) throws {
     for old in Self.versions {
@@ -166,7 +166,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A named index that goes over to another enum property is built anew")
+  @Test("A named index that moves to another enum property is rebuilt")
   func namedEnum() throws {
     try withScratchPath { path throws in
       try Store.using(path, FirstChoice.self) { store throws in
@@ -245,7 +245,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A second store with other declarations makes the first one say so, never answer wrong")
+  @Test("With a second store of other declarations, the first throws, and never answers wrong")
   func otherDeclarations() throws {
     try withScratchPath { path throws in
       let first = try Store(at: path, for: S.WithA.self, options: .quick)
@@ -263,7 +263,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A store goes on when another one brings a collection of its own into the file")
+  @Test("A store continues when another one adds a collection to the file")
   func otherCollection() throws {
     try withScratchPath { path throws in
       let first = try Store(at: path, for: S.WithA.self, options: .quick)
@@ -279,7 +279,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("Reading goes on while the indexes are made anew")
+  @Test("Reads continue while the indexes are rebuilt")
   func readingWhileRebuilding() throws {
     let store = try Store.temporary(
       for: S.Both.self, options: .quick.with { $0.indexBatchSize = 10 })
@@ -306,7 +306,7 @@ struct SchemaChangeTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Read-only, a collection or index that the file lacks is left out, and nothing is written")
+  @Test("A read-only store ignores missing collections and indexes, and writes nothing")
   func readOnly() throws {
     try withScratchPath { path throws in
       try fill(S.WithA.self, path, count: 3)

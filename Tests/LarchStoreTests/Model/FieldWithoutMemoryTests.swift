@@ -118,7 +118,7 @@ struct FieldWithoutMemoryTests {
         == books.filter { $0.spare?.text == "text 2" }.map(\.id))
   }
 
-  @Test("Associations by the fields beside them are kept, followed and checked")
+  @Test("Associations by the fields beside them are stored, followed and checked")
   func associations() throws {
     let (store, books, shelves) = try stored()
     for shelf in shelves {

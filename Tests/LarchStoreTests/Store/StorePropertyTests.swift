@@ -100,7 +100,7 @@ struct StorePropertyTests {
   }
 
   @Test(
-    "Random saves, deletes, savepoints and rollbacks leave what the reference holds",
+    "Random saves, deletes, savepoints and rollbacks agree with the reference",
     arguments: 1...UInt64(isSoak ? 200 : 10))
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

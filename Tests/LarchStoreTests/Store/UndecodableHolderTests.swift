@@ -178,7 +178,7 @@ struct UndecodableHolderTests {
     #expect(isLater == isChanged)
   }
 
-  @Test("What it refers to is deleted, and it loses the reference", arguments: 1...12)
+  @Test("If the referenced record is deleted, it loses the reference", arguments: 1...12)
   func nullified(seed: UInt64) throws {
     let sample = Sample(seed: seed)
     let (team, tags, book, room) = (sample.team, sample.tags, sample.book, sample.room)
@@ -267,7 +267,7 @@ struct UndecodableHolderTests {
     }
   }
 
-  @Test("A reference in an index that only the decoded record tells is an error with the id")
+  @Test("A reference in an index that needs the decoded record is an error with the id")
   func coveredByComputed() throws {
     try withScratchPath { path throws in
       try Store.using(path, OldCut.self, Team.self) { store throws in

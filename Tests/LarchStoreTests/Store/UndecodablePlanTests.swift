@@ -82,7 +82,7 @@ struct UndecodablePlanTests {
     }
   }
 
-  @Test("A join that would find partners by it, and the side that is gone through")
+  @Test("A join that would find partners by it, and the side that is scanned")
   func joins() throws {
     try Self.withParts { store throws in
       let join = Box.where { $0.id < 9 }.joined(with: Part.all, on: \.code, equals: \.code)

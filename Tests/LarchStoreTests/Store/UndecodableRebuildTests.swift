@@ -129,7 +129,7 @@ struct UndecodableRebuildTests {
 
   /// "4 records are in no index that needs them decoded" was said of two records that two indexes
   /// miss, and the log counted the records of both indexes for the first one.
-  @Test("The report tells records from entries, and the log counts those of each index")
+  @Test("The report distinguishes records and entries, and the log counts them for each index")
   func counting() throws {
     try UndecodableRebuildTests.withTasks { path throws in
       let messages = Locked<[LogMessage]>([])

@@ -111,7 +111,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("It is deleted by id, by query and by erasing, with all its entries")
+  @Test("It can be deleted by id, by query and by erasing, with all its entries")
   func deleting() throws {
     try UndecodableRecordTests.withTasks { path throws in
       try Store.using(path, Task.self) { store throws in
@@ -129,7 +129,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("It is replaced by a save and by an update; an insert is refused")
+  @Test("It can be replaced by a save and by an update; an insert is refused")
   func replacing() throws {
     try UndecodableRecordTests.withTasks { path throws in
       try Store.using(path, Task.self) { store throws in
@@ -157,7 +157,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("It is replaced and deleted where its type has rules, hooks and times")
+  @Test("It can be replaced and deleted if its type has rules, hooks and times")
   func guarded() throws {
     try UndecodableRecordTests.withTasks { path throws in
       try Store.using(path, GuardedTask.self) { store throws in
@@ -171,7 +171,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("Indexes over an enum are made again from stored bytes")
+  @Test("Indexes over an enum are rebuilt from stored bytes")
   func rebuilding() throws {
     struct Plain: Record {
       var id = RecordID<Plain>()
@@ -210,7 +210,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("A query throws or does not, whatever the plan")
+  @Test("Whether a query throws does not depend on the plan")
   func plans() throws {
     try UndecodableRecordTests.withTasks { path throws in
       let indexed = try Store.using(path, Task.self) { store throws in

@@ -120,7 +120,7 @@ struct VerificationTests {
     try expectRepaired(to: before)
   }
 
-  @Test("Entries of records that are not there, or say something else, are found and repaired")
+  @Test("Entries of missing records, and wrong entries, are found and repaired")
   func danglingEntry() throws {
     let before = try store.dump()
     let (key, _) = try entry(try index("size"), of: 40)
@@ -165,14 +165,14 @@ struct VerificationTests {
     #expect(caught { _ = try store.dump() }?.code == .checksumMismatch)
   }
 
-  @Test("A record under another id, or of another collection, does not pass as its own")
+  @Test("A record under another id or in another collection is found")
   func swappedRecords() throws {
     let records = try handle(Team.self).records
     try put(idBytes(40), try stored(idBytes(41), records), records)
     #expect(try faults() == ["checksum, collection Team, id 40, checksum_mismatch"])
   }
 
-  @Test("A record whose bytes are no record is found, also where there is no index")
+  @Test("A record with invalid bytes is found, also without an index")
   func undecodable() throws {
     let teams = try handle(Team.self)
     try put(idBytes(40), sealed([0xFF, 0xFF, 1, 2, 3], idBytes(40), teams), teams.records)
@@ -186,7 +186,7 @@ struct VerificationTests {
     #expect(found.last?.hasPrefix("record, collection Loose, id l7, ") == true, "\(found)")
   }
 
-  @Test("Two records that share a unique value are found, and rebuilding says which")
+  @Test("Two records that share a unique value are found, and rebuilding names them")
   func duplicate() throws {
     let teams = try handle(Team.self)
     let (nameKey, _) = try entry(try index("name"), of: 5)
@@ -224,7 +224,7 @@ struct VerificationTests {
     #expect(try faults() == ["checksum, collection Team, id 40, checksum_mismatch"])
   }
 
-  @Test("Entries that are no keys are found, also two of one in a unique index")
+  @Test("Invalid keys are found, and also two entries of one key in a unique index")
   func entriesThatAreNoKeys() throws {
     for id in [1, 2] as [Int64] { try put([7, 7], idBytes(id), try index("name")) }
     #expect(
@@ -253,7 +253,7 @@ struct VerificationTests {
     }
   }
 
-  @Test("Faults are all counted, and the first thousand kept")
+  @Test("All faults are counted, and the first thousand are kept")
   func many() throws {
     let size = try index("size")
     try store.environment.write { try size.empty(in: $0) }

@@ -81,7 +81,7 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
 
-  @Test("A thread that reads cannot grow the map, and is told so at once")
+  @Test("A thread that reads cannot grow the map, and gets an error at once")
   func readOnTheSameThread() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
@@ -98,7 +98,7 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
 
-  @Test("A read that stays open on another thread is named when the wait is over")
+  @Test("A read that stays open on another thread is named after the wait")
   func blockingRead() async throws {
     let scratch = try ScratchDirectory()
     var options = LMDBEnvironment.Options.small()
@@ -206,7 +206,7 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 60_000)
   }
 
-  @Test("The growth of another process is taken over by readers and writers")
+  @Test("Readers and writers notice the growth of another process")
   func adoption() async throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small(1 << 20))
