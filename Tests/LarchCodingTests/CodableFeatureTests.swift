@@ -62,7 +62,7 @@ struct CodableFeatureTests {
       try super.init(from: c.superDecoder())
     }
   }
-  /// Writes nested containers alternately, twice the same key, and in another order than it reads.
+  /// Writes nested containers alternately, one key twice, and in another order than it reads them.
   struct Wild: Codable, Equatable {
     var x = 1
     var y = "y"
@@ -254,7 +254,7 @@ struct CodableFeatureTests {
     for _ in 0..<20 {
       var bag = Bag()
       bag.byUUID = Dictionary(uniqueKeysWithValues: ids.shuffled(using: &generator).map { ($0, 1) })
-      // Other capacities give other orders inside the table.
+      // Other capacities give other orders inside the hash table.
       bag.nested["k"] = ["j": Set(strings.shuffled(using: &generator))]
       bag.nested["k"]?["j"]?.reserveCapacity(Int.random(in: 0..<500))
       bag.byUUID.reserveCapacity(Int.random(in: 0..<500))

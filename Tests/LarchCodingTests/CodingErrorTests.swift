@@ -52,7 +52,7 @@ struct CodingErrorTests {
     for _ in 0..<60 { deep = Chains(next: .init(deep)) }
     #expect(larch { _ = try bench.bytes(deep) }?.code == .encodingFailed)
 
-    // Bytes that go deeper than anything that was written: lists in lists.
+    // Bytes that are nested deeper than anything that was written: lists in lists.
     var nested: [UInt8] = [0x24, 0]
     nested = [0, 0]
     for _ in 0..<3000 {

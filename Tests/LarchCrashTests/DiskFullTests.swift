@@ -4,7 +4,7 @@ import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
-/// A disk without room: an error, nothing lost, and work goes on when there is room again.
+/// A full disk: an error, nothing lost, and work continues when there is space again.
 @Suite("Disk full", .serialized)
 struct DiskFullTests {
   @Test("At whatever size a file stops growing, nothing is lost", arguments: [false, true])

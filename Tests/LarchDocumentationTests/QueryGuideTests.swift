@@ -6,8 +6,7 @@ import Testing
 // The examples of docs/queries.md, in its order; those of the second half are in
 // QueryGuideTests+Running.swift.
 
-/// The records of the guide. The stores of its tests answer every query a second time by a look at
-/// all records.
+/// The records of the guide. The stores of its tests repeat every query as a full scan.
 enum QueryGuide {
   // snippet: query-record
   struct Person: Record {
@@ -291,7 +290,7 @@ extension QueryGuide {
       #expect(try people(with: "Bo", in: \.name).count == 1)
     }
 
-    /// Each query gives what the closure beside it gives, and some but not all records.
+    /// Each query agrees with the closure beside it, and returns some but not all records.
     fileprivate func expect(
       _ queries: [Query<Person>], _ closures: [(Person) -> Bool], _ all: [Person], _ store: Store
     ) throws {

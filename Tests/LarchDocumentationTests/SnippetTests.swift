@@ -41,7 +41,7 @@ struct SnippetTests {
     let regions = try Regions(of: ["  // snippet: a", "    x", "", "      y", "  // end snippet"])
     #expect(regions.texts == ["a": "x\n\n  y"])
     #expect(throws: Regions.Unfinished.self) { try Regions(of: ["// snippet: a", "x"]) }
-    // Without documents the check above would have nothing to say.
+    // Without documents the check above would find nothing.
     #expect(Self.documents.contains("README.md"))
     #expect(try Document(path: "README.md").swiftBlocks.isEmpty == false)
   }

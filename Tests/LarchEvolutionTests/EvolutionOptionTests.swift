@@ -97,7 +97,7 @@ import Testing
       } catch let error as LarchError { #expect(error.code == .decodingFailed) }
     }
     #expect(try file.history("Thing") == nil)
-    // With the comparison on again, the records themselves tell.
+    // With the comparison on again, the stored records decide.
     #expect(file.refusal(Third.self)?.context.field == "name")
   }
 
@@ -152,7 +152,7 @@ import Testing
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"))
     try file.save(Second(id: 2, name: "b", note: "n"))
-    // It lacks an optional field only, so it reads all.
+    // It has no value for an optional field only, so it reads everything.
     try file.open(First.self) { store throws in
       #expect(try store.all(First.self).map(\.name) == ["a", "b"])
     }

@@ -82,7 +82,7 @@ extension WriteTransaction {
     try file.open(Less.self)
     try expectWhole(file)
     try file.open(Less.self) { store throws in
-      // Nothing is written by reading, nor by saving what is there.
+      // Neither reading nor saving an unchanged record writes anything.
       try store.put(try store.all(Less.self))
     }
     try expectWhole(file)

@@ -4,7 +4,7 @@ import Testing
 @testable import Larch
 
 /// Random saves and deletions by each version of a type in turn, against a dictionary. Every query
-/// runs by its plan, as a look at all records, and in memory.
+/// runs by its plan, as a full scan, and in memory.
 @Suite struct RandomVersionsTests {
   /// Who is in the file, and the version that wrote the record last.
   private struct Oracle {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// Changes of a type that would lose or misread what is stored, each refused when the store is
-/// opened, and each with the sentence that names what is in the way.
+/// Changes of a type that would lose or misread stored data. Each is refused when the store is
+/// opened, with a sentence that names the cause.
 @Suite struct RefusedChangeTests {
   struct Stored: Record {
     static let collectionName = "Thing"
@@ -48,7 +48,7 @@ import Testing
         }
       }
       #expect(try file.transactionID == before, sourceLocation: location)
-      // What refused the type is still there for the right one.
+      // The records that refused the type are still readable by the correct one.
       try file.open(Stored.self) { store throws in
         let all = try store.all(Stored.self)
         #expect(all.first?.size == 7, sourceLocation: location)

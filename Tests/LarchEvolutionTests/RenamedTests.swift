@@ -199,7 +199,7 @@ import Testing
     }
     guard !isReadOnly else { return }
     try file.open(OwnerLater.self, Ape.self) { store throws in
-      // The rule of the lists went with them.
+      // The rule of the lists was removed with them.
       try store.write { tx throws in try tx.delete(OwnerLater.self, 2) }
       #expect(try store.all(Ape.self).map(\.id) == [1, 2])
       #expect(throws: LarchError.self) { try store.put([OwnerLater(id: 5, thingID: 77)]) }
@@ -217,7 +217,7 @@ import Testing
   @Test func `A type cannot take the name of another one that has records`() throws {
     let file = try EvolutionFile()
     try zebras(file)
-    // Opened once before the rename was declared: empty, so it gives way.
+    // It was opened once before the rename was declared. It is empty, so it is replaced.
     try file.open(Plain.self)
     try file.open(Ape.self, OwnerLater.self) { store throws in
       #expect(try store.all(Ape.self).count == 3)

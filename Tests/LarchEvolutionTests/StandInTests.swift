@@ -80,8 +80,8 @@ import Testing
     var tags: [String]?
   }
 
-  /// The kind of a nested value is not known while it is nil, so the field was not in the shape of
-  /// the first records, and they were read as records of before the field: nil came back as the
+  /// The kind of a nested value is unknown while it is nil, so the field was not in the shape of
+  /// the first records. They were read like records that are older than the field: nil became the
   /// default.
   @Test("A nil is nil, even in the first record of a type with a default that is not nil")
   func savedNil() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What is found of types without an instance, against what saving instances writes.
+/// The facts that the probe finds without an instance, against the records that instances write.
 @Suite struct TypeProbeTests {
   enum Plain: String, Codable, CaseIterable { case one, two }
   enum Numbered: UInt8, Codable { case first = 3, second }
@@ -61,7 +61,7 @@ import Testing
     var twice: Int?? = .some(nil)
   }
 
-  /// Reads in two ways, and one thing with a value for nothing.
+  /// Reads one field in two ways, and another with a value for a missing one.
   struct ByHand: Record {
     var id: Int
     var size: Int
@@ -81,7 +81,7 @@ import Testing
         size = try container.decode(Int.self, forKey: .size)
       }
       height = try container.decodeIfPresent(Int.self, forKey: .height) ?? 5
-      // A value that was made up must never come here.
+      // A sample value of the probe must never reach this.
       url = URL(string: try container.decode(String.self, forKey: .url).uppercased())!
     }
     func encode(to encoder: any Encoder) throws {
@@ -103,7 +103,7 @@ import Testing
         Issue.record("\(R.self) is no record")
         continue
       }
-      // Where both know, they know the same.
+      // If both know a field, they agree.
       for field in real.fields {
         guard let mine = found.field(field.name) else {
           #expect(!found.isComplete, "\(R.self).\(field.name)")

@@ -97,7 +97,7 @@ import Testing
     var random = SeededGenerator(seed: 74)
     let samples = try SampleStore(count: 300, &random)
     let age = OrderTerm(field: SampleField.age, descends: true, ignoresCase: false)
-    // The keys tell the order, so only what is returned is read.
+    // The keys have the order, so only the returned records are read.
     let sorted = Plan(
       source: .index(scan(Sample.Place.cityAge)), residue: [],
       order: .sorted([age], idsDescend: false), isCovering: false, after: nil, offset: 2,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What is not as it was written is an error with a code, never a wrong row or a trap.
+/// Damaged data is an error with a code, never a wrong row or a trap.
 @Suite struct DamageTests {
   private func samples() throws -> SampleStore {
     var random = SeededGenerator(seed: 31)
@@ -67,7 +67,7 @@ import Testing
     let number = OrderTerm(field: SampleField.score, descends: false, ignoresCase: false)
     let everything = Plan.Source.records([.everything])
     #expect(code(samples, plan(everything)) == .checksumMismatch)
-    // Its age says that it is none: it is passed over without a look at the rest.
+    // Its age does not match, so it is skipped without reading the rest.
     #expect(code(samples, plan(everything, [no])) == nil)
     #expect(code(samples, plan(everything, [.not(no)])) == .checksumMismatch)
     #expect(code(samples, plan(everything, [], sorted)) == .checksumMismatch)
@@ -76,7 +76,7 @@ import Testing
     #expect(code(samples, plan(.index(scan(Sample.Place.age)))) == .checksumMismatch)
     #expect(
       code(samples, plan(.union([.index(scan(Sample.Place.age))]), [no])) == .checksumMismatch)
-    // What reads no record does not meet it.
+    // A plan that reads no record does not notice it.
     #expect(code(samples, plan(.index(scan(Sample.Place.age)), isCovering: true)) == nil)
     let count = try samples.run(plan(everything)) { run, _ in try run.count() }
     #expect(count == 40)
@@ -170,7 +170,7 @@ import Testing
       } catch let error as LarchError {
         thrown = error.code
       }
-      // What lay in memory already may still come out whole.
+      // Rows that were already in memory may still be returned.
       #expect(thrown == .ioFailure || thrown == nil)
     }
   }

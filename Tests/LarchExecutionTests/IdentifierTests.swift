@@ -20,7 +20,7 @@ private struct Named: Tagged {
   }
 
   static func make(_ random: inout SeededGenerator) -> Named {
-    // Ids that begin with each other, of any length, composed and decomposed.
+    // Ids that are prefixes of each other, of any length, composed and decomposed.
     let id =
       random.pick(["", "a", "aa", "a\0", "a\0\0", "é", "e\u{301}x", "z", "\u{7F}"])
       + String(repeating: random.pick(["a", "\0", "q"]), count: random.below(5))

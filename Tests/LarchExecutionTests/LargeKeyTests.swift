@@ -93,7 +93,7 @@ private struct ManyNumbers: Record {
     }
   }
 
-  /// So many ids that LMDB keeps those of a key in a tree of their own.
+  /// So many ids that LMDB keeps those of one key in a separate tree.
   private func check<R: Record>(_ records: [R], kind: (R) -> Int) throws {
     let store = try Store.temporary(for: R.self)
     let saved = try store.write { tx throws in

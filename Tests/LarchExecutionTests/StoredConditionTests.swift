@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Counts how often a condition had to be asked of a decoded record.
+/// Counts how often a condition was evaluated on a decoded record.
 private final class CountingAccess: TypedAccess {
   let access: RecordAccess<Sample>
   var asked = 0

@@ -79,7 +79,7 @@ struct CombinedTests {
     var id = RecordID<Sneaky>()
     var name: String
 
-    /// Saves another record, where it must not.
+    /// Saves another record at a moment when it must not.
     var shout: String {
       if let codes = Sneaky.codes {
         var other = Plain(name: "sneaked in")

@@ -74,7 +74,7 @@ struct CommitHookTests {
     }
   }
 
-  /// Tells the store of what happened, from a hook that has nothing but the ambient store.
+  /// Saves a note of the event, from a hook that only has the ambient store.
   private struct Order: Record {
     var id = RecordID<Order>()
     var total: Int

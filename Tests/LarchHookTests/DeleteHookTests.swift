@@ -163,7 +163,7 @@ struct DeleteHookTests {
     let store = sample.store
     let before = try store.dump()
     let acme = sample.acme.id
-    // Each child that goes makes another one.
+    // Each deleted child creates another one.
     try Script.run({ step, record, tx throws in
       guard step == .willDelete, record is Person else { return }
       var next = Person(name: "next", company: acme)
@@ -174,7 +174,7 @@ struct DeleteHookTests {
         Issue.record("it ended")
       } catch let error as LarchError { #expect(error.code == .hooksTooDeep) }
     }
-    // A survivor holds on to the company.
+    // A record that stays adds a reference to the company.
     try Script.run({ step, record, tx throws in
       guard step == .willSave, var visit = record as? Visit else { return }
       visit.company = acme

@@ -175,7 +175,8 @@ struct SaveHookTests {
     let isForInsert = step == .willInsert || step == .didInsert
     let isForUpdate = step == .willUpdate || step == .didUpdate
     let people = try store.fetch(Person.all).map(\.name)
-    // Each step but willSave and didSave belongs to one of the two saves; the other goes through.
+    // Each step except willSave and didSave belongs to one of the two saves; the other save
+    // succeeds.
     let expected =
       isForInsert
       ? ["robert changed", "zoe"] : isForUpdate ? ["bob", "ada changed", "zoe"] : ["bob", "zoe"]

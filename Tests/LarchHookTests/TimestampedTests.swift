@@ -55,7 +55,7 @@ struct TimestampedTests {
     }
   }
 
-  /// A clock that goes on by a second with each look at it.
+  /// A clock that advances by a second at each reading.
   private final class Clock: Sendable {
     private let seconds = Locked(0)
     var looks: Int { seconds.withLock { $0 } }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// What people who wrote programs against the public API ran into: an element was taken in, and a
-/// part of what it said was not, or an error did not say where.
+/// Users of the public API found that an element was imported without a part of its contents, or
+/// that an error did not name the place.
 @Suite("An element is read completely, or the report names the keys that were not")
 struct ElementReadingTests {
   struct Member: Record, Equatable {
@@ -37,10 +37,10 @@ struct ElementReadingTests {
       #expect(members.map(\.nickname) == ["nobody", nil, "cc"])
       #expect(members.map(\.level) == [1, nil, 7])
       #expect(members.map(\.home?.city) == ["Oslo", nil, "Rome"])
-      // An element takes the place of a record: what it does not say is the default again.
+      // An element replaces a record: missing fields get their defaults again.
       try store.importJSON(Member.self, from: .text(#"[{"id":3,"name":"d"}]"#))
       #expect(try store.find(Member.self, 3)?.nickname == "nobody")
-      // Merged, the record keeps what it has, nil among it.
+      // A merge keeps the other fields of the record, even nil.
       let merged = #"[{"id":2,"name":"e"},{"name":"f"}]"#
       try store.importJSON(Member.self, from: .text(merged), existing: .merge)
       let kept = try #require(try store.find(Member.self, 2))

@@ -356,8 +356,8 @@ struct ImportTests {
     }
   }
 
-  /// In asynchronous code the compiler said "use `try await`" of a call that was written so: there was
-  /// no such form of it.
+  /// In asynchronous code the compiler said "use `try await`" for a call with `try await`: the call
+  /// had no asynchronous form.
   @Test("Asynchronous imports use the named store or that of the task")
   func asynchronous() async throws {
     let store = try Store.temporary(for: Guest.self)

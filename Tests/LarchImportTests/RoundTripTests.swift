@@ -302,7 +302,7 @@ struct RoundTripTests {
     }
   }
 
-  /// Cannot be written as JSON when the number is odd enough.
+  /// Cannot be written as JSON for some numbers.
   struct Odd: Record {
     var id: Int
     var text = String(repeating: "odd ", count: 20)

@@ -71,7 +71,7 @@ struct ScannerTests {
         Cut(text: "{\"a\":1}", line: 1, offset: 0), Cut(text: "{\"b\":2}", line: 3, offset: 12),
         Cut(text: "3", line: 4, offset: 22),
       ])
-    // A line that is no JSON is one element, and the next line another.
+    // A line that is not JSON is one element, and the next line is another.
     try expectCut(
       "{\"a\":\n{}",
       [Cut(text: "{\"a\":", line: 1, offset: 0), Cut(text: "{}", line: 2, offset: 6)])

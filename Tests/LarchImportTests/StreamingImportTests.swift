@@ -1,8 +1,8 @@
 import LarchCrashSupport
 import Testing
 
-/// An import holds a batch at a time, an export a piece. Measured in a program of its own, since
-/// other tests use memory meanwhile.
+/// An import keeps one batch in memory, an export one piece. They are measured in a separate
+/// program, since other tests use memory too.
 @Suite("Streaming of JSON")
 struct StreamingImportTests {
   private static let bound = 16 << 20

@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 
 /// A nightly import matched its elements by a unique field. One stored record had a case of an enum
-/// that the program did not know, and since the import decoded what it was about to replace, no
-/// element could take the place of that record.
+/// that the program did not know. The import decoded the record that it was about to replace, so no
+/// element could replace this one.
 @Suite("Imports and exports of a store with records that cannot be decoded")
 struct UndecodableImportTests {
   enum NewKind: String, Codable, IndexKey { case open, closed, paused }
@@ -124,7 +124,7 @@ struct UndecodableImportTests {
     }
   }
 
-  /// The refusal advised to declare the field unique, which it was.
+  /// The error advised to declare the field unique, but it was.
   @Test("A unique index that misses such a record cannot match elements, and the error says why")
   func incomplete() throws {
     struct Labelled: Record {

@@ -35,7 +35,7 @@ struct NFCTests {
   @Test(arguments: [UInt64(1), 2])
   func `random strings have Swift's normal form, and equal bytes exactly when equal`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    // Three Tibetan vowels are left out: Swift 6.3 does not sort what they decompose to (below).
+    // Three Tibetan vowels are excluded: Swift 6.3 does not sort their decompositions (see below).
     // Scalars that can meet: all that decompose, compose backwards, or have a class.
     let active = (UInt32(0)...0x1FFFF).filter {
       !NFCData.shared.properties(of: $0).isBoundary || NFCData.shared.properties(of: $0).decomposes

@@ -201,7 +201,7 @@ struct StatisticsTests {
 // MARK: - Work
 
 extension StatisticsTests {
-  /// That the parts are the whole, and what the walk over the file's own pages says.
+  /// Checks that the parts add up, and agree with a scan of the pages of the file.
   private func expectAddsUp(
     _ statistics: StoreStatistics, _ store: Store, _ comment: String = ""
   ) {
@@ -218,7 +218,8 @@ extension StatisticsTests {
     #expect(report.lostPages == 0, "\(comment)")
   }
 
-  /// People of two cities, each third with a large value, all in one of ten clubs or in the first.
+  /// People of two cities, every third with a large value, each in one of ten clubs or in the
+  /// first.
   private func fill(_ store: Store, people: Int) throws {
     try store.write { tx throws in
       var clubs: [Club] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Codes as the coder does: memberwise where that is possible, else through Codable, learning.
+/// Codes like the coder: memberwise if possible, otherwise through Codable.
 final class MemberwiseHarness: MemberwiseReference {
   let shapes = ShapeTable()
   let coder: RecordCoder

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Values of every kind that go through fields and come back as they were.
+/// Values of every kind, which stay the same when they are read and written as fields.
 @Suite("Values of every kind as plain fields")
 struct FieldKindTests {
   enum Level: String, Codable { case low, high }

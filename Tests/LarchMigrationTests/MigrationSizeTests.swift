@@ -14,7 +14,7 @@ struct MigrationSizeTests {
     static let schema = Schema<Note> { Index(\.number) }
   }
 
-  /// Resident memory that belongs to the process alone, in MiB: the pages of the file do not count.
+  /// The resident memory of the process without the pages of the file, in MiB.
   private var memory: Int {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// When migrations are run, and when they are not.
+/// When migrations run, and when they do not.
 @Suite("Running migrations")
 struct MigrationTests {
   struct Item: Record, Equatable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Records that are rewritten, by type and by fields, and collections that go.
+/// Records that are rewritten, by type and by fields, and collections that are dropped.
 @Suite("Rewriting records")
 struct RewriteTests {
   @Test("Two versions on the way from the first program to the third")
@@ -34,7 +34,7 @@ struct RewriteTests {
         try Store.using(path, V3.Person.self, V3.Company.self, V3.Project.self)
       }
       #expect(error?.code == .schemaMismatch)
-      // The chain stops half-way: the rest is still refused.
+      // The chain of migrations is not complete, so the rest is still refused.
       let half = caught {
         try Store.using(
           path, V3.Person.self, V3.Company.self, V3.Project.self, migrations: [Split.names])
@@ -44,7 +44,7 @@ struct RewriteTests {
         path, V3.Person.self, V3.Company.self, V3.Project.self,
         migrations: [Split.names, Split.months]
       ) { store throws in #expect(try store.faults == []) }
-      // And the first program does not read what it does not know.
+      // The first program does not read the new records.
       let old = caught { try Store.using(path, V1.Person.self) }
       #expect(old?.code == .schemaMismatch)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Figures over the records of a query are those over an array.
+/// Aggregates over the records of a query equal those over an array.
 @Suite("Aggregates of queries")
 struct AggregateTests {
   @Test(
@@ -67,14 +67,14 @@ struct AggregateTests {
     let store = clause.store
     #expect(code { _ = try store.sum(\.number, of: Thing.all) } == .overflow)
     #expect(code { _ = try store.sum(\.maybe, of: Thing.all) } == .overflow)
-    // Sums of small numbers have room.
+    // Sums of small numbers do not overflow.
     #expect(try store.sum(\.small, of: Thing.all) == 580)
     #expect(try store.sum(\.small, of: Thing.where { $0.small == 30 && $0.flag }) == 90)
     #expect(try store.sum(\.maybe, of: Thing.where { $0.maybe < 2 }) == 2)
     #expect(try store.average(\.small, of: Thing.all) == 72.5)
     let average = try #require(try store.average(\.maybe, of: Thing.all))
     #expect(abs(average - Double(Int.max) / 3) < 1e4)
-    // What overflows on the way only is no overflow.
+    // An overflow of an intermediate sum is not an overflow.
     let third = try OracleClause<K>([Int.max, .max, .min, .min, 5].map { Thing(plain: 0, $0) })
     #expect(try third.store.sum(\.number, of: Thing.all) == 3)
   }

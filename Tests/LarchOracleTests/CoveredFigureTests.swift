@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Figures that an index alone tells, and what they look at.
+/// Aggregates from an index alone, and their reads.
 @Suite("Aggregates from an index alone")
 struct CoveredFigureTests {
   private struct Sale: Record {
@@ -41,7 +41,7 @@ struct CoveredFigureTests {
     #expect(some.map(\.count) == [10, 10, 10])
     let limited = try store.counts(by: \.city, of: Sale.all.limit(4))
     #expect(limited.map(\.count) == [1, 1, 2])
-    // The very same figures where records have to be looked at.
+    // The same aggregates if records must be read.
     let notes = try store.counts(by: \Sale.note)
     #expect(notes.count == 1 && notes[0].value == nil && notes[0].count == 90)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// The clauses of the Swift oracle that are about unique values, deletion and wrong use.
+/// The clauses of the Swift oracle about unique values, deletion and misuse.
 @Suite("The Swift oracle: rules and misuse")
 struct OracleRuleTests {
   struct Member: Record, Equatable {

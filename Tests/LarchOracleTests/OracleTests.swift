@@ -4,10 +4,11 @@ import Testing
 
 @testable import Larch
 
-/// The one rule above all: a query answers what plain Swift answers over an array of all records.
+/// The most important rule: a query gives the answer of plain Swift over an array of all records.
 @Suite("The Swift oracle")
 struct OracleTests {
-  /// Queries of a run of the suite, over all kinds of indexes; more by hand.
+  /// The number of queries in a run of the suite, over all kinds of indexes; a run by hand may have
+  /// more.
   static let count =
     ProcessInfo.processInfo.environment["LARCH_QUERIES"].flatMap(Int.init) ?? 100_000
   static let storeSize = 32
@@ -127,7 +128,7 @@ final class Oracle<K: OracleIndexes> {
     }
   }
 
-  /// Page after page is the whole, without limit and offset.
+  /// All pages together are the whole result, without limit and offset.
   private func comparePages(_ query: Query<Thing>, _ all: [Thing], _ text: String) throws {
     var page = query.offset(0).limit(1 + random.below(9))
     var seen: [RecordID<Thing>] = []
@@ -147,7 +148,7 @@ final class Oracle<K: OracleIndexes> {
     }
   }
 
-  /// In a write, with changes that were not committed, and undone afterwards.
+  /// In a write with uncommitted changes, which is undone afterwards.
   private func compareInWrite(_ query: Query<Thing>, _ expected: [Thing], _ text: String) throws {
     let left = Set(expected.map(\.id))
     do {
@@ -164,10 +165,10 @@ final class Oracle<K: OracleIndexes> {
   }
 }
 
-/// Takes a write back that was only for looking.
+/// Undoes a write that only reads.
 private struct Undo: Error {}
 
 extension Query {
-  /// The records that a filter made elsewhere is true for.
+  /// The records for which a filter from elsewhere is true.
   fileprivate static func matching(_ filter: Filter<R>) -> Query { R.where { _ in filter } }
 }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Larch
 
-/// Stored bytes tell the value of an enum only where Swift made its coding and its order.
+/// Stored bytes have the value of an enum only if Swift synthesized its coding and its order.
 @Suite("Enums with raw values and a custom coding or order")
 struct OwnRawEnumTests {
-  /// What is not known is read as a case.
+  /// Unknown values are read as a case.
   enum Lenient: String, Codable, CaseIterable, IndexKey {
     case known, unknown
 

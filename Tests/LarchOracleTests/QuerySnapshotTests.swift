@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// Snapshots, look-ups by a field, stores that cannot be written, indexes that are not complete.
+/// Snapshots, look-ups by a field, read-only stores, incomplete indexes.
 @Suite("Queries in snapshots and on incomplete stores")
 struct QuerySnapshotTests {
   // MARK: find(by:)
@@ -112,7 +112,7 @@ struct QuerySnapshotTests {
 
   // MARK: Filters that use the transaction
 
-  /// What the closures of a filter saw.
+  /// The values that the closures of a filter saw.
   private final class Seen: Sendable {
     private let list = Mutex<[LarchError.Code?]>([])
 
@@ -321,7 +321,7 @@ struct QuerySnapshotTests {
       }
     }
     try Self.expectPoints(store, "complete")
-    // What a killed opening leaves: every index empty, and marked so.
+    // The state after a killed opening: every index is empty and incomplete.
     try store.environment.write { transaction in
       let loader = CatalogLoader(store.environment, store.schema)
       for schema in store.schema.collections {

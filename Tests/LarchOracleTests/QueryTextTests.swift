@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What queries look like when they are printed, and selections that are refined.
+/// The text of queries, and refined selections.
 @Suite("Queries as text, selections as queries, plans as files")
 struct QueryTextTests {
   struct Reader: Record {

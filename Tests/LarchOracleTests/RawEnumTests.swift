@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// A user filtered 101 records by an enum with a raw value, and every one of them was decoded, since
-/// only types of the standard library were read from stored bytes. With an index over the enum a
-/// query counted through it at 3 matches and looked at all records at 300.
+/// A user filtered 101 records by an enum with a raw value. Every one of them was decoded, since
+/// only types of the standard library were read from stored bytes. With an index over the enum, a
+/// query used it to count 3 matches, but read all records to count 300.
 @Suite("Enums with raw values")
 struct RawEnumTests {
   enum Kind: String, Codable, CaseIterable, IndexKey, Comparable {
@@ -27,7 +27,7 @@ struct RawEnumTests {
 
   enum Level: UInt8, Codable, CaseIterable, IndexKey { case one = 1, two, last = 255 }
 
-  /// Counts how often its record is decoded.
+  /// Counts how often a record of it is decoded.
   struct Decodings: Codable, Hashable {
     /// That of the test that runs: tests run beside each other.
     @TaskLocal static var count = Locked(0)

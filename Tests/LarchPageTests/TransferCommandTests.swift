@@ -7,7 +7,7 @@ import Testing
 
 @Suite("larch export and larch import")
 struct TransferCommandTests {
-  /// What `dump` of a store says of its records, entries and links.
+  /// The lines of `dump` about records, entries and links.
   private func dump(_ path: String) throws -> String {
     var options = Store.Options()
     options.isReadOnly = true

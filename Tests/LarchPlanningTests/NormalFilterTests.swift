@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// What filters are made into before they are planned.
+/// The form of filters before they are planned.
 struct NormalFilterTests {
   private func expect(
     _ filter: Filter<PlanPerson>, _ text: String, location: SourceLocation = #_sourceLocation

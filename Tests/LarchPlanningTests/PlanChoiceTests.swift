@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// What choices rest on, and what they must never do.
+/// The reasons for choices, and what they must never do.
 struct PlanChoiceTests {
   private let table: PlanTable
 
@@ -22,7 +22,7 @@ struct PlanChoiceTests {
     for query in queries { _ = try table.simulator.plan(query) }
     _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 }, for: .count)
     #expect(table.simulator.questions == 0)
-    // One look at how many records have the value.
+    // One reading of the number of records with the value.
     _ = try table.simulator.plan(PlanPerson.where { $0.company == 3 })
     #expect(table.simulator.questions == 2)
     _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 })
@@ -42,7 +42,7 @@ struct PlanChoiceTests {
     #expect(
       try simulator.text(PlanPerson.where { $0.company == 10 })
         == "index company_name [10]\n  sort by id")
-    // The first few are found at once, and counting reads no record.
+    // The first few are found immediately, and counting reads no record.
     #expect(
       try simulator.text(PlanPerson.where { $0.company == 1 }.sorted(by: \.name).limit(2))
         .hasPrefix("index company_name [1]"))
@@ -162,7 +162,7 @@ struct PlanChoiceTests {
       var lengths = 0
       while true {
         let plan = try simulator.planner.plan(details, for: .records, statistics: simulator)
-        // What is before the page is out of the bounds of the scan, but for at most 67 equal keys.
+        // Rows before the page are outside the bounds of the scan, except at most 67 equal keys.
         let before = simulator.examined
         let page = try simulator.rows(plan)
         lengths += simulator.examined - before

@@ -2,7 +2,7 @@ import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
-/// The rules by which images are made, on recordings of a few events.
+/// The rules for creating images, on recordings of a few events.
 @Suite("The disk after a power failure")
 struct PowerDiskTests {
   /// A recording as the recorder writes it.

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Larch
 
-/// A record was saved in a write that was undone, and kept its id; another store or process gave the
-/// id to somebody else, whose record the next save of the first one replaced without an error. An id
-/// is given once, however its write ended.
+/// A record was saved in a write that was undone, and kept its id. Another store or process
+/// assigned the id to another record, which the next save of the first one replaced without an
+/// error. An id is assigned only once, however its write ended.
 @Suite("An id is assigned once")
 struct AssignedIDTests {
   private struct Boom: Error {}
 
-  /// Saves a record in a write that is undone: it has an id, and is stored nowhere.
+  /// Saves a record in a write that is undone: it has an id, but is not stored.
   private static func undone(_ store: Store, _ owner: String = "undone") -> Owned {
     var record = Owned(owner: owner)
     try? store.write { tx in
@@ -29,7 +29,7 @@ struct AssignedIDTests {
     return record
   }
 
-  /// Saves what was undone, and requires that it is inserted under its id beside all others.
+  /// Saves undone records, and requires that they are inserted under their ids.
   private static func requireBeside(_ record: Owned, _ others: [Owned], in store: Store) throws {
     var record = record
     let id = record.id
@@ -88,7 +88,7 @@ struct AssignedIDTests {
     try child.wait("gives an id") { child.output.contains("\n") }
     #expect(child.output == "2\n")
     #expect(try Self.save(store, "second").id.rawValue == 3)
-    // Ids above it are given by those who come, without a gap.
+    // Later processes assign the ids above it, without a gap.
     #expect(try Self.save(store, "third").id.rawValue == 4)
     try child.killHard()
     #expect(try Self.save(store, "fourth").id.rawValue == 5)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A store with file and folder that a user may only read threw `.access_denied`, also read-only:
-/// LMDB wants to write who reads into the lock file.
+/// A store in a folder that a user may only read threw `.access_denied`, even read-only, since LMDB
+/// writes its readers to the lock file.
 @Suite("A user who may only read", .serialized)
 struct ReadOnlyUserTests {
   private static let isRoot = getuid() == 0

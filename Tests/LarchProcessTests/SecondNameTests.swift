@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// Two programs wrote one file that they came to by two names, or of which the lock file had been
-/// removed in between: LMDB, which finds its lock file by the name, let both write at once. One of
-/// them died in every run, and acknowledged writes were lost.
+/// Two programs wrote one file by two names, or after its lock file had been removed. LMDB, which
+/// finds its lock file by the name, let both write at once. One of them died in every run, and
+/// acknowledged writes were lost.
 @Suite("One file under two names", .serialized)
 struct SecondNameTests {
   enum Variant: String, CaseIterable, Sendable {
@@ -30,7 +30,7 @@ struct SecondNameTests {
     let bank = SharedBank(seed: runSeed)
     try bank.make(at: directory.store, transfers: 100)
     let beacon = try Beacon(path: directory.beacon)
-    // Who closes a renamed store does not find it again.
+    // A renamed store that is closed is not found by its old name.
     let reopens = variant == .lockFileRemoved || variant == .lockFileReplaced ? "1" : "0"
     func start(_ number: Int, _ path: String) throws -> Child {
       try Child(
@@ -59,7 +59,7 @@ struct SecondNameTests {
       try second.wait("writes, or is refused") {
         beacon[.acknowledged(1)] > 100 || refusals(1) > 100
       }
-      // It has the lock file that is there now once the first has closed the store.
+      // After the first has closed the store, it has the current lock file.
       try second.wait("writes") { beacon[.acknowledged(1)] > 100 }
     }
     let now = beacon[.acknowledged(0)]
@@ -148,7 +148,7 @@ struct SecondNameTests {
       #expect(detail.contains("uses \(directory.store)-lock"), "\(detail)")
     }
     try #require(rename(renamed, directory.store) == 0)
-    // By the name that it was opened with, everybody may come.
+    // By the name with which it was opened, everybody may open it.
     let store = try SharedBank.open(at: directory.store)
     _ = try store.read { try bank.check($0) }
     store.close()
@@ -213,7 +213,7 @@ struct SecondNameTests {
       in: directory.path)
     try child.wait("writes") { beacon[.acknowledged(0)] > 0 }
     try #require(unlink(directory.store + "-lock") == 0)
-    // A file that somebody writes to is no backup, though its lock file is gone.
+    // A file that somebody writes to is not a backup, even without its lock file.
     let error = #expect(throws: LarchError.self) {
       try Store.restore(from: directory.store, to: directory.path + "/restored.larch")
     }

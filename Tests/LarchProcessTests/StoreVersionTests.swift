@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// A version of a store is another one exactly when somebody has committed.
+/// The version of a store changes exactly if somebody has committed.
 @Suite("Versions of a store")
 struct StoreVersionTests {
   private static func change(_ store: Store, by amount: Int = 1) throws {
@@ -88,7 +88,7 @@ struct StoreVersionTests {
       #expect(try child.wait() == .exit(0), "\(child.output)")
       #expect(try store.version > last)
       last = try store.version
-      // A snapshot of just that version has what was committed.
+      // A snapshot of this version has the committed data.
       let seen = try store.read { tx throws in
         (try tx.version, try #require(try tx.find(Account.self, 1)).balance)
       }

@@ -82,7 +82,7 @@ struct FilterComparisonTests {
         { row in
           row.maybeText.map { compareNFC($0, value) <= 0 } ?? false
         })
-      // These have no pair that Swift's `<` contradicts itself about.
+      // Swift's `<` is consistent for all pairs of these.
       dslCheck({ $0.text < value }, { $0.text < value })
     }
   }
@@ -94,8 +94,8 @@ struct FilterComparisonTests {
       dslCheck({ $0.date < value }, { $0.date < value })
       dslCheck({ $0.date > value }, { $0.date > value })
       dslCheck({ $0.maybeDate != value }, { $0.maybeDate != value })
-      // Foundation takes `<=` for `not >`, so a date that is NaN would be in every range. Here it
-      // is in none, as any NaN.
+      // Foundation implements `<=` as `not >`, so a date that is NaN would be in every range. Here
+      // it is in none, like any NaN.
       func isOrdered(_ dates: Date?...) -> Bool {
         dates.allSatisfy { $0.map { !$0.timeIntervalSinceReferenceDate.isNaN } ?? false }
       }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Values are compared like their keys")
 struct FilterOrderTests {
-  /// The bytes of whole keys are the order of the index; a cut one tells less.
+  /// The bytes of whole keys give the order of the index; a cut key decides less.
   private func check<Key: IndexKey>(
     _ type: Key.Type, _ values: [Key], location: SourceLocation = #_sourceLocation
   ) {

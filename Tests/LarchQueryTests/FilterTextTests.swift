@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// SQL's LIKE as a recursion over characters: slow, and plainly right.
+/// SQL's LIKE as a recursion over characters: slow, but clearly correct.
 private func dslLike(_ text: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool {
   guard let first = pattern.first else { return text.isEmpty }
   let rest = pattern.dropFirst()
@@ -41,7 +41,7 @@ struct FilterTextTests {
           row.maybeText.map { Array($0).contains(Array(part)) } ?? false
         })
     }
-    // What Swift says: one character is not found in another.
+    // As in Swift, one character is not found in another.
     let node = Fields<DslRow>().text.contains("\n").node
     var row = DslRow()
     row.text = "a\r\nb"
@@ -114,7 +114,7 @@ struct FilterTextTests {
     let time = ContinuousClock().measure {
       for text in texts { #expect(!LikePattern(pattern).matches(text)) }
     }
-    // A matcher that tries all ways would not end in the life of the sun.
+    // A matcher that tries all combinations would practically never end.
     #expect(time < .seconds(5))
   }
 

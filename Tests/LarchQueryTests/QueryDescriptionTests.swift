@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// An index over each kind of path, to see that filters name the same fields.
+/// An index over each kind of path, to check that filters name the same fields.
 private struct DslIndexed: Record {
   enum CodingKeys: String, CodingKey {
     case id, name
@@ -317,7 +317,7 @@ struct QueryDescriptionTests {
   }
 }
 
-/// An id that is no stored property of its own.
+/// An id that is not a stored property itself.
 private struct DslBook: Record {
   enum CodingKeys: CodingKey { case isbn, number }
   var isbn: String

@@ -44,12 +44,12 @@ struct OldReadTests {
     let bytes = try #require(last.context.detail?.split(separator: " ").first.flatMap { Int($0) })
     #expect(bytes > 1 << 20 && bytes < sizeHeld)
     #expect(last.context.detail?.hasSuffix("bytes kept by snapshot \(snapshot.version)") == true)
-    // Once, and again when it is twice as old.
+    // It is reported once, and again at twice the age.
     #expect(told.count <= 3 + Int(log2(max(1, lasted / .milliseconds(200)))), "\(told)")
 
     let read = try #require(try store.openReads().first)
     #expect(read.kind == .snapshot && read.place?.line == line && read.version == snapshot.version)
-    // Nearly all that the file grew by is what the snapshot keeps.
+    // The snapshot keeps nearly all the space by which the file grew.
     let pinned = try #require(read.pinnedBytes)
     #expect(pinned > (sizeHeld - sizeBefore) * 8 / 10 && pinned < sizeHeld)
     #expect(try snapshot.fetch(Note.all).allSatisfy { $0.text.allSatisfy { $0 == "9" } })
@@ -151,7 +151,7 @@ struct OldReadTests {
     let reads = try store.openReads()
     #expect(reads.map(\.version) == [first.version, second.version])
     let (older, newer) = (try #require(reads[0].pinnedBytes), try #require(reads[1].pinnedBytes))
-    // Every overwriting of all records frees about the same.
+    // Each time that all records are overwritten, about the same space is freed.
     #expect(older > newer * 3 / 2 && older < newer * 3, "\(older) \(newer)")
     #expect(newer > 400 * 500 * 3 && newer % 4096 == 0)
     #expect(reads[0].description.hasPrefix("snapshot at LarchReaderTests/OldReadTests.swift:"))
@@ -160,7 +160,7 @@ struct OldReadTests {
   @Test("Another process sees reads of this one, with its number, and what they keep")
   func otherProcess() async throws {
     let directory = try ReaderDirectory()
-    // In the whole suite it may take long until the test continues after the other process.
+    // In the whole suite it may take a long time until the test continues after the other process.
     let options = Store.Options.quick.with { $0.maximumSnapshotAge = nil }
     let store = try Store(at: directory.store, for: Note.self, options: options)
     try store.add(0..<40, size: 500)

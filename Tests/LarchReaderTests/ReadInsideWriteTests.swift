@@ -3,8 +3,8 @@ import Testing
 
 @testable import Larch
 
-/// Reading through the store inside a write gave the state before it without a word: `store.count`
-/// said 1 where `tx.count` said 2.
+/// Reading through the store inside a write silently gave the state before it: `store.count`
+/// returned 1, and `tx.count` returned 2.
 @Suite("Reading through the store inside a write")
 struct ReadInsideWriteTests {
   private struct Undone: Error {}
@@ -118,7 +118,7 @@ struct ReadInsideWriteTests {
         #expect(try other.count(Note.all) == 3)
         #expect(try store.version == version)
         #expect(try tx.version == version)
-        // Inside of a use of the snapshot, too, the store means its write.
+        // Inside a use of the snapshot, too, the store uses its running write.
         try snapshot.read { _ throws in #expect(try store.count(Note.all) == 4) }
       }
     }

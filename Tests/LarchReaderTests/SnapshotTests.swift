@@ -61,7 +61,7 @@ struct SnapshotTests {
       }
     }
     #expect(pairs == 45)
-    // The outer use goes on when an inner one has thrown.
+    // The outer use continues after an inner one has thrown.
     struct Stop: Error {}
     try snapshot.read { tx throws in
       #expect(throws: Stop.self) { () throws in try snapshot.read { _ throws in throw Stop() } }
@@ -170,7 +170,7 @@ struct SnapshotTests {
     #expect(larchError { try kept.count(Note.all) }?.code == .closed)
     ended.end()
     kept.end()
-    // Nothing is left of it: the file can be opened with options that an open one would refuse.
+    // It is completely closed: the file can be opened with options that an open one would refuse.
     var options = Store.Options()
     options.isReadOnly = true
     let third = try Store(at: directory.store, for: Note.self, options: options)
@@ -195,7 +195,7 @@ struct SnapshotTests {
     let snapshot = try store.snapshot()
     let query = Note.where { $0.number > 40 }
     let plan = try snapshot.explain(query).description
-    // The index over numbers goes, and others come in its place.
+    // The index over numbers is removed, and others are added.
     let other = try Store(at: directory.store, for: OtherNote.self, options: .quick)
     try other.write { tx throws in
       for number in 0..<50 {

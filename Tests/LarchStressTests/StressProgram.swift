@@ -45,7 +45,7 @@ enum StressProgram {
     return (process.terminationStatus, output)
   }
 
-  /// The seed of this run; another one each time unless it is set, to repeat a failure.
+  /// The seed of this run. It is random unless it is set to repeat a failure.
   static let seed: UInt64 =
     ProcessInfo.processInfo.environment["LARCH_STRESS_SEED"].flatMap(UInt64.init)
     ?? UInt64.random(in: 1..<(1 << 32))

@@ -57,7 +57,7 @@ struct AmbientTaskTests {
     try store.write { _ in
       _ = try Person(name: "in the write").saved()
       let task = Task.immediate {
-        // On the thread of the write, in the middle of it: and yet not in it.
+        // On the thread of the write, while it runs, but not inside it.
         var counts = [try Person.all.count()]
         let isOutside = RunningScope.current == nil
         await Task.yield()
@@ -66,7 +66,7 @@ struct AmbientTaskTests {
         counts.append(try Person.all.count())
         return counts
       }
-      // The scope of the write is as it was.
+      // The scope of the write has not changed.
       #expect(try Person.all.count() == 1)
       return task
     }
@@ -114,9 +114,9 @@ struct AmbientTaskTests {
   func startedInTransaction() async throws {
     let store = try Ambient.store()
     let count = try await Store.with(store) { try await startTask()?.value ?? -1 }
-    // Before or after the commit; never the change of a transaction that may yet be undone.
+    // The state before or after the commit, and never an uncommitted change.
     #expect(count == 0 || count == 1)
-    // On a thread of its own: it blocks, and tests have as many threads as there are cores.
+    // On its own thread: it blocks, and tests only have one thread for each core.
     let blocked: Int? = await withCheckedContinuation { continuation in
       Thread {
         continuation.resume(returning: try? Store.with(store) { try countFromTask() })
@@ -229,7 +229,7 @@ struct AmbientTaskTests {
   }
 }
 
-/// Saves in the store that is chosen, and looks that nothing of another one is there.
+/// Saves in the chosen store, and checks that it has no record of another one.
 ///
 /// - Returns: how many records it saved.
 private func work(

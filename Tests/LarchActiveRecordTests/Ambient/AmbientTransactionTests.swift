@@ -70,14 +70,14 @@ struct AmbientTransactionTests {
       }
       #expect(result == nil)
       #expect(try Person.all.count() == 0)
-      // It ends a write of a store in the same way.
+      // It also ends the write of a named store.
       try Ambient.store().write { tx throws in
         var eve = Person(name: "Eve")
         try tx.save(&eve)
         throw Rollback()
       }
       #expect(try Person.all.count() == 0)
-      // A write that owes a result has none to give: there it is an error as any other.
+      // A write whose result is not optional has nothing to return, so the error is passed on.
       #expect(throws: Rollback.self) {
         let _: Int = try Ambient.store().write { _ in throw Rollback() }
       }
@@ -148,7 +148,7 @@ struct AmbientTransactionTests {
     try Ambient.withStore { store throws in
       var ada = try Person(name: "Ada").saved()
       try store.read { tx throws in
-        // Written by another thread meanwhile: not in this snapshot.
+        // Another thread has written this in the meantime, so it is not in this snapshot.
         let writer = Thread { try? store.write { tx in _ = try tx.erase(Person.self) } }
         writer.start()
         while try Self.isEmpty(store) == false { Thread.sleep(forTimeInterval: 0.001) }
@@ -168,7 +168,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  /// Looks from another thread, which is not inside of the read.
+  /// Reads on another thread, which is not inside the read.
   private static func isEmpty(_ store: Store) throws -> Bool {
     let answer = Locked(false)
     let done = DispatchSemaphore(value: 0)
@@ -276,10 +276,10 @@ struct AmbientTransactionTests {
       var second = Note(text: "c")
       try second.insert()
       #expect(second.saves == 1)
-      // Each verb begins its second run with the record as it was, so an id was left out.
+      // Each verb begins its second run with the original record, so one id is not used.
       #expect(second.id.rawValue > note.id.rawValue)
       #expect(try Note.all.fetch() == [note, second])
-      // Records outside of the closure keep the id that they were given first.
+      // Records outside the closure keep their first id.
       var ada = Person(name: "Ada")
       var runs = 0
       try Store.transaction { () throws in
@@ -312,7 +312,7 @@ struct AmbientTransactionTests {
       #expect(runs > 1)
       #expect(try Note.all.count() == 201)
       #expect(try Note.find(first.id)?.text == "first")
-      // One save by itself that is too large for the map.
+      // A single save that is too large for the map.
       var large = Note(text: String(repeating: "x", count: 8 << 20))
       try large.save()
       #expect(large.saves == 1)

@@ -180,7 +180,7 @@ struct AsyncRecordTests {
         }
       }
     }
-    // They wait after the first one by now, or will; either way they are cancelled before it ends.
+    // They wait for the first one now or soon. In both cases they are cancelled before it ends.
     await Task.yield()
     for task in waiting[..<4] { task.cancel() }
     end.signal()
@@ -229,7 +229,7 @@ struct AsyncRecordTests {
     #expect(try store.fetch(Person.select(\.age)) == Array(0..<100))
   }
 
-  /// Its tasks begin one after the other, and ask on its own executor.
+  /// Its tasks begin one after the other, on its own executor.
   @available(macOS 26, iOS 26, *)
   private actor Asker {
     let store: Store

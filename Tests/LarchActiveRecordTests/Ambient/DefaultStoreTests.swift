@@ -1,8 +1,8 @@
 import Larch
 import Testing
 
-/// One after the other, since all look at what the whole process shares. Other tests choose their
-/// store by `Store.with`.
+/// Serialized, since all use state of the whole process. Other tests choose their store by
+/// `Store.with`.
 @Suite("Calls outside all scopes use Store.default", .serialized)
 struct DefaultStoreTests {
   typealias Person = Ambient.Person
@@ -51,7 +51,7 @@ struct DefaultStoreTests {
       _ = try Person(name: "a").saved()
       Store.default = b
       _ = try Person(name: "b").saved()
-      // What is running is not replaced in the middle.
+      // A running transaction is not replaced.
       try Store.transaction { () throws in
         Store.default = a
         _ = try Person(name: "b2").saved()

@@ -108,7 +108,7 @@ struct RecordVerbTests {
       #expect(try Person.all.first() == people[0])
       #expect(try Person.find(people[1].id) == people[1])
       #expect(try Person.find([people[2].id, 99, people[0].id]) == [people[2], people[0]])
-      // An id that was given twice gave its record twice.
+      // An id that was passed twice returned its record twice.
       let twice: [Person.ID] = [people[2].id, people[0].id, 99, people[2].id, 99]
       #expect(try Person.find(twice) == [people[2], people[0]])
       #expect(try Person.find(by: \.email, equals: "b@x") == people[1])
@@ -167,7 +167,7 @@ struct RecordVerbTests {
   @Test("a transaction that fails at its commit leaves the record of a single save as it was")
   func failedCommit() throws {
     try Ambient.withStore { _ throws in
-      // The reference is proved at the end of the transaction, after the save itself.
+      // The reference is checked at the end of the transaction, after the save itself.
       var ada = Person(name: "Ada", companyID: 77)
       let original = ada
       #expect(try Ambient.code { try ada.save() } == .danglingReference)

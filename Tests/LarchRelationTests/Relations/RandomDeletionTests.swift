@@ -16,7 +16,7 @@ struct RandomDeletionTests {
   private typealias Pair = DeletionModel.Pair
   private struct Undone: Error {}
 
-  /// What was done, so that a test that looks at nothing cannot pass.
+  /// The number of actions, so that a test that does nothing cannot pass.
   private struct Tally {
     var deleted = 0
     var nullified = 0

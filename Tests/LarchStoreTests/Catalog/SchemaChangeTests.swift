@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// One collection under the declarations of several versions of a program.
+/// One collection with the declarations of several versions of a program.
 private protocol Version: Record, Equatable {
   init(_ number: Int)
 }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Larch
 
-/// A directory that is there for one test.
+/// A directory that exists for one test.
 final class ScratchDirectory: @unchecked Sendable {
   let path: String
 

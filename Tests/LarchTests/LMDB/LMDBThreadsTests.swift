@@ -201,7 +201,7 @@ struct WriteQueueTests {
         let database = try environment.database("a")
         try environment.write { try database.put(1, 1, in: $0) }
         let reader = try environment.beginRead()
-        // Swift hides fork, which is right; the C libraries of a process may call it all the same.
+        // Swift hides `fork` for good reasons, but the C libraries of a process may call it.
         let symbol = try #require(dlsym(nil, "fork"))
         let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
         let child = fork()
