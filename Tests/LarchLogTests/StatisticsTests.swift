@@ -59,7 +59,7 @@ struct StatisticsTests {
         let start = random
         let before = live
         let result: Int? = try? store.write { tx throws in
-          // A write may run again: then everything begins where it began.
+          // A write may run again, so everything starts from the same state.
           random = start
           live = before
           try work(tx, &random, &live)

@@ -115,7 +115,7 @@ struct BackupTests {
     }
     #expect(calls == step)
     #expect(directory.names == before)
-    // The copy that was stopped holds nothing any more.
+    // The copy that was stopped keeps no space any more.
     try store.compact()
     try store.backup(to: directory.path + "/backup.larch")
   }
@@ -141,7 +141,7 @@ struct BackupTests {
 }
 
 extension Work {
-  /// The result for a task, which does not block meanwhile.
+  /// The result for a task, which does not block while it waits.
   var value: T {
     get async throws {
       try await withCheckedThrowingContinuation { continuation in

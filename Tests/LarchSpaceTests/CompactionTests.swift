@@ -27,10 +27,10 @@ struct CompactionTests {
     let report = try FileCheck.verify(path: directory.store)
     #expect(report.freePages == 0 && report.lostPages == 0)
     #expect(try store.verify().isClean)
-    // Who keeps the number of a transaction must not meet it again.
+    // A program that keeps the number of a transaction must not see it again.
     #expect(report.transaction > number)
     #expect(directory.names.filter { $0.contains("compact") } == [])
-    // Ids go on above all that were given.
+    // Ids continue above all assigned ones.
     let id = try other.write { tx throws in
       guard var book = try tx.find(IndexedBook.self, RecordID(3)) else { throw Mismatch("3") }
       book.id = RecordID()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// Processes that end at each step of a compaction, and what the next one finds.
+/// Processes that end at each step of a compaction, and the state for the next one.
 @Suite("A crash at each step of a compaction", .serialized)
 struct CrashedSwapTests {
   private func fill(_ path: String) throws -> String {
@@ -104,7 +104,7 @@ struct CrashedSwapTests {
       let directory = try CrashDirectory()
       let before = try fill(directory.store)
       try crash(directory, at: .announced)
-      // As a tool does that copies one file and knows nothing of the other.
+      // Like a tool that copies one file and does not know the other.
       let other = directory.path + "/moved.larch"
       try FileManager.default.copyItem(atPath: directory.store, toPath: other)
       let moved = try Store.forCrashes(at: other) { $0.isReadOnly = isReadOnly }
@@ -118,7 +118,7 @@ struct CrashedSwapTests {
         #expect(try FileCheck.verify(path: other).databases > 0)
       }
       moved.close()
-      // Beside a file of another compaction it does not take that one for its own.
+      // It does not use the file of another compaction beside it.
       let backup = directory.path + "/backup.larch"
       let store = try Store.forCrashes(at: directory.store)
       try store.write { tx throws in try tx.erase(Item.self) }

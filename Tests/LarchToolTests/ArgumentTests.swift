@@ -2,7 +2,7 @@ import Testing
 
 @testable import LarchToolKit
 
-/// Arguments and help, which are made from what commands declare.
+/// Arguments and help, which are generated from the declarations of commands.
 @Suite("Arguments and help of the tool")
 struct ArgumentTests {
   /// Everything that a command can declare.

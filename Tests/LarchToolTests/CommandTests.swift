@@ -297,7 +297,7 @@ struct CommandTests {
 }
 
 extension Store {
-  /// Takes the first entry of an index away, behind the store's back.
+  /// Removes the first entry of an index without the store.
   func loseEntries<R: Record>(of name: String, in type: R.Type) throws {
     let handle = try read { tx throws in try tx.context.collection(of: type) }
     guard let index = handle.indexes.first(where: { $0.stored.name == name }) else {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarchToolKit
 
-/// What all commands share: arguments, texts on their way to a terminal, tables.
+/// The shared parts of all commands: arguments, text for a terminal, tables.
 @Suite("The frame of the tool")
 struct FrameTests {
   @Test("Tables fit the width, and omissions are marked", arguments: [40, 80, 200])

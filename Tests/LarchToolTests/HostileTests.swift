@@ -6,10 +6,10 @@ import Testing
 @testable import Larch
 @testable import LarchToolKit
 
-/// Files and arguments that nobody meant: one clear line, exit code 2, nothing changed.
+/// Wrong files and arguments: one clear line, exit code 2, nothing changed.
 @Suite("Refusals of the tool")
 struct HostileTests {
-  /// What a command needs after the store.
+  /// The arguments of a command after the store.
   private static func rest(_ command: String, _ directory: String) -> [String] {
     switch command {
     case "backup": [directory + "/target.larch"]
@@ -116,7 +116,7 @@ struct HostileTests {
       #expect(result.code == 2, "\(arguments): \(result)")
       #expect(result.output.isEmpty)
       #expect(result.errors.hasPrefix("larch: "))
-      // It takes any number of collections: only the store tells that these are none.
+      // It accepts any number of collections; only the store shows that these do not exist.
       #expect(
         command == "export" || result.errors.contains("larch help"), "\(arguments): \(result)")
       #expect(result.errors.filter { $0 == "\n" }.count == 1)

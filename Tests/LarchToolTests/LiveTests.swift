@@ -123,7 +123,7 @@ struct LiveTests {
         "--reuid=65534", "--regid=65534", "--clear-groups", program, "dump", fixture.path,
       ]
       process.environment = ["TMPDIR": temporary]
-      // Nobody reads, so that it does not come to its end.
+      // Nobody reads, so that it does not end.
       let pipe = Pipe()
       process.standardOutput = pipe
       try process.run()
@@ -152,7 +152,7 @@ struct LiveTests {
     func lines() -> [Substring] {
       ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(separator: "\n")
     }
-    // It reads once it has begun; each commit waits until the previous one was reported.
+    // After its start it reads; each commit waits until the previous one was reported.
     try waitUntil("watch reads") { try store.statistics(exact: false).readerSlots > 1 }
     var attempt = 0
     let work: [(String, (WriteTransaction) throws -> Void)] = [
@@ -173,8 +173,8 @@ struct LiveTests {
       ),
     ]
     for (number, step) in work.enumerated() {
-      // The first commit may come before the first look: then it is never reported, but another one
-      // is.
+      // The first commit may come before the first check: then it is never reported, but another
+      // one is.
       repeat {
         attempt += 1
         try store.write { try step.1($0) }
@@ -277,7 +277,7 @@ struct LiveTests {
       }
       // Some 135 MB of text, more than twice what the process may have.
       #expect(try bytes(limit: 60_000) > 130_000_000)
-      // The limit is one: with next to nothing the program cannot run.
+      // The limit has an effect: with very little memory the program cannot run.
       #expect(try bytes(limit: 100) < 130_000_000)
     }
 
@@ -308,7 +308,7 @@ struct LiveTests {
     }
   }
 
-  /// What the program writes on a terminal.
+  /// The output of the program on a terminal.
   private func onTerminal(
     _ arguments: [String], columns: UInt16, environment: [String: String]
   ) throws -> String {

@@ -5,10 +5,10 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// What the file alone tells of indexes is what the types tell.
+/// Checks of indexes by the file alone agree with those by the types.
 @Suite("Indexes without types")
 struct TypelessTests {
-  /// Every kind of index whose keys bytes tell, and three whose keys they do not.
+  /// Every kind of index whose keys can be read from bytes, and three others.
   struct Thing: Record {
     struct Inner: Codable, Sendable {
       var text: String?
@@ -281,7 +281,7 @@ struct TypelessTests {
 }
 
 extension Store {
-  /// Gives a record another name without the store's upkeep of indexes.
+  /// Changes the name of a record without updating indexes.
   fileprivate func replace<R: Record>(_ id: Int64, with name: String, in type: R.Type) throws {
     let handle = try read { tx throws in try tx.context.collection(of: type) }
     let scratch = try Store.temporary(for: Copy.self)

@@ -95,7 +95,7 @@ struct LostUpdateTests {
     var second = try #require(try store.tracked(Person.self, id))
     first.email = "b@x"
     try first.persist(in: store)
-    // The address that the first gave up is free, so somebody else may have it.
+    // The first record no longer has this address, so another one may have it.
     let other = try stored(store, Person(name: "Bo", email: "a@x"))
     second.age = 9
     #expect(try second.persist(in: store) == .updated)

@@ -113,7 +113,7 @@ struct RecordStateTests {
     for _ in 0..<3 {
       #expect(try store.state(of: other) == .changed)
       #expect(try store.changes(of: other).map(\.field) == ["custom"])
-      // The id of the shape that was not made is free for another one.
+      // The id of the shape that was not stored is free for another one.
       try store.write { tx throws in
         #expect(try tx.state(of: other) == .changed)
         #expect(try tx.state(of: plain) == .unchanged)
@@ -122,7 +122,8 @@ struct RecordStateTests {
     #expect(try store.shapeCount == count)
     #expect(try store.lastTransactionID == before)
 
-    // A read that asked keeps reading right when the id is taken by the shape of another type.
+    // A read that compared a state continues to read correctly when the shape of another type gets
+    // the id.
     try store.read { tx throws in #expect(try tx.state(of: other) == .changed) }
     try store.write { tx throws in
       #expect(try tx.state(of: other) == .changed)

@@ -150,7 +150,7 @@ struct TrackedRollbackTests {
       try article.persist(in: tx)
     }
     #expect(runs.withLock { $0 } == 2)
-    // The first run gave ids as well, and nobody gets these.
+    // The first run also assigned ids, and no record gets these.
     #expect(people.map(\.id.rawValue) == (1...count).map { Int64(count + $0) })
     #expect(people.allSatisfy { $0.state == .unchanged })
     #expect(article.version == 1)

@@ -249,7 +249,7 @@ struct TrackedTests {
     #expect(try article.persist(in: store) == .updated)
     #expect(article.title == "Second" && article.version == 2 && article.state == .unchanged)
     #expect(try store.find(Article.self, article.id) == article.value)
-    // The hook makes it what it was.
+    // The hook restores the old value.
     article.title = "Second  "
     #expect(article.state == .changed)
     #expect(try article.persist(in: store) == nil)

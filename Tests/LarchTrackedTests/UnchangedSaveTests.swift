@@ -8,7 +8,7 @@ import Testing
 struct UnchangedSaveTests {
   private static let count = 10_000
 
-  /// Saves what is stored, again and again, and sees that the file stays as it is.
+  /// Saves unchanged records again and again, and checks that the file does not change.
   private func expectUntouched(
     _ store: Store, times: Int = count, _ save: () throws -> Void
   ) throws {

@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 
 /// A later version of a program stored a case of an enum that this one does not know, in a record
-/// that this one still had in memory. To ask for the state of the record threw `decoding_failed`, and
-/// so did a guarded save, though both only have to know that something else is stored.
+/// that this one still had in memory. Reading the state of the record threw `decoding_failed`, and
+/// so did a guarded save, though both only need to know that the stored record differs.
 @Suite("The state of a record whose stored bytes cannot be decoded")
 struct UndecodableStateTests {
   enum NewKind: String, Codable { case open, closed, paused }
@@ -119,7 +119,7 @@ struct UndecodableStateTests {
     }
   }
 
-  /// It needs no field of what is stored, since it is a conflict or replaces all of it.
+  /// It needs no field of the stored record, since it is a conflict or replaces the whole record.
   @Test("A tracked record with a version gets a conflict, or replaces the record of its version")
   func versioned() throws {
     for isRaised in [true, false] {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A record whose first save was undone keeps the id that it was given, since that is given to nobody
-/// else. `state(of:)` called it deleted, as if it had ever been stored.
+/// A record whose first save was undone keeps its assigned id, which no other record gets.
+/// `state(of:)` called it deleted, although it had never been stored.
 @Suite("The state of a record whose save was undone")
 struct UndoneStateTests {
   private struct Undone: Error {}
@@ -37,7 +37,7 @@ struct UndoneStateTests {
     #expect(try store.state(of: kept) == .unchanged)
     try store.delete(kept)
     #expect(try store.state(of: kept) == .deleted)
-    // Saved in a write that is undone too, it still never was there.
+    // After a save in another undone write it still never existed.
     #expect(throws: Undone.self) {
       try store.write { tx throws in
         try tx.save(&item)

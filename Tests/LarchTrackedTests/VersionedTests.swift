@@ -158,7 +158,7 @@ struct VersionedTests {
     // Now it is.
     #expect(caught { try store.save(&mine) }?.code == .conflict)
 
-    // The number that was undone is given to nobody else.
+    // The undone number is not assigned again.
     var a = copy
     var b = copy
     a.text = "x"
@@ -242,7 +242,7 @@ struct VersionedTests {
       }
       #expect(try tx.find(Small.self, 1) == small && small.n == 600)
     }
-    // In an undone write all numbers may have been given.
+    // An undone write may have assigned all numbers.
     var small = try #require(try store.find(Small.self, 1))
     _ = try? store.write { tx in
       for n in 1...600 {

@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Exports that were written once when version 1 of the format was settled, and must be read for
-/// ever: those of the golden files of stores, which hold every kind of field, index and association.
+/// Exports that were written once when version 1 of the format was final, and must always be
+/// readable: those of the golden stores, which have every kind of field, index and association.
 ///
 /// Before the first release they are made again when the format changes, by `larch export`; after
 /// it, never.
@@ -50,7 +50,7 @@ struct GoldenExportTests {
       #expect(summary.recordCount == bytes.count)
       try Store.using(path) { store throws in
         #expect(try store.storedBytes() == bytes)
-        // Indexes that only the types can tell are not built here.
+        // Indexes that need the types are not built here.
         #expect(try store.dump([.records, .associations, .links]) == dump)
       }
     }

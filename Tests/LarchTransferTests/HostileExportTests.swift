@@ -29,8 +29,8 @@ struct HostileExportTests {
     }
   }
 
-  /// The error of making a store from a text, of which nothing must be left; and of taking it into
-  /// a store, which must be as it was.
+  /// The error of creating a store from a text, of which nothing must remain, and of importing it
+  /// into a store, which must not change.
   private func refusals(_ text: String) throws -> [LarchError] {
     var found: [LarchError] = []
     try withScratchPath { path throws in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("An export and the store that is imported from it")
 struct RoundTripTests {
-  /// Makes a store of an export of another one, and proves that both are the same.
+  /// Creates a store from an export of another one, and checks that both are equal.
   private func roundTrip(
     _ path: String, _ types: any Record.Type..., body: (Store) throws -> Void = { _ in }
   ) throws {
@@ -39,7 +39,7 @@ struct RoundTripTests {
         options.durability = .none
         let store = try Store(path: target, types: types, options: options, isTemporary: false)
         defer { store.close() }
-        // Whatever only the type can tell is built now, and then nothing differs.
+        // Indexes that need the type are built now, and then nothing differs.
         let difference = TextDifference.between(expected: dump, actual: try store.dump())
         #expect(difference == nil, "\(difference ?? "")")
         #expect(try store.exportText() == text)
@@ -106,7 +106,7 @@ struct RoundTripTests {
       try roundTrip(path, Everything.self) { store throws in
         let highest = try store.read { try $0.fetch(Everything.all).map(\.id.rawValue).max() }
         #expect(highest == 119)
-        // The id of the deleted record is not given again.
+        // The id of the deleted record is not assigned again.
         var record = random.record()
         try store.write { try $0.insert(&record) }
         #expect(record.id == 121)

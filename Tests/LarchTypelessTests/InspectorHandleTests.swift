@@ -4,8 +4,8 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// A look at a store goes by the handles of the catalog, also where the file lacks what the catalog
-/// names.
+/// An inspection of a store uses the handles of the catalog, even if the file does not have
+/// everything that the catalog names.
 @Suite struct InspectorHandleTests {
   private struct Club: Record {
     var id: Int
@@ -68,7 +68,7 @@ import Testing
         Issue.record("a link from \(id) to \(other)")
       }
     }
-    // By its types the store has a handle of the lists, which is void now.
+    // The store has a handle of the lists from its types, which is invalid now.
     let untyped = try Store(at: store.path, options: store.options)
     defer { untyped.close() }
     let faults = try untyped.verifyWithoutTypes().report.faults

@@ -8,7 +8,7 @@ import Testing
 struct OwnRuleTests {
   struct Failure: Error {}
 
-  /// A record whose rule does what its text says.
+  /// A record whose rule runs the action in its text.
   struct Busy: Record, Equatable {
     var id = RecordID<Busy>()
     var text = ""
@@ -95,7 +95,7 @@ struct OwnRuleTests {
       busy.number = 6
       #expect(refused { try store.update(busy) } == ["- busy"])
       #expect(try store.fetch(Busy.all).map(\.number) == [2, 1, 2])
-      // It saves the record that is being saved, or deletes it: the save has the last word.
+      // It saves or deletes the record that is being saved: the outer save decides.
       for text in ["self", "delete"] {
         var busy = Busy(text: text)
         try store.save(&busy)
@@ -108,7 +108,7 @@ struct OwnRuleTests {
     }
   }
 
-  /// A computed property under a rule of uniqueness makes keys, where nothing may be read.
+  /// A computed property with a uniqueness rule makes keys, and must not read.
   struct Keyed: Record {
     var id = 0
     var name = ""

@@ -133,7 +133,7 @@ struct UniquenessTests {
       var b = User(nick: "n", isActive: false)
       try store.save(&a)
       try store.save(&b)
-      // The field of the rule is as it was, its condition is not.
+      // The field of the rule has not changed, but its condition has.
       b.isActive = true
       #expect(refused { try store.save(&b) } == ["nick already_exists"])
       a.isActive = false

@@ -31,7 +31,7 @@ struct WritePathTests {
     try Store.scratch(Company.self, Person.self, body: body)
   }
 
-  /// What the store holds, and the number of its last transaction.
+  /// The contents of the store, and the number of its last transaction.
   private func image(_ store: Store) throws -> String { try store.dump(.all) }
 
   @Test("Nothing is changed after a refusal")
@@ -150,7 +150,7 @@ struct WritePathTests {
       timed.name = "twin"
       try store.update(&timed)
       #expect(try store.fetch(Timed.all).map(\.name) == ["twin", "other"])
-      // The record that the hook saves is refused, and takes the one with the hook along.
+      // The record that the hook saves is refused, and so is the one with the hook.
       timed.name = "x"
       try store.update(&timed)
       timed.name = "twin"

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// While `rebuild()` ran, and after it was stopped, its empty indexes were asked whether a value is
-/// taken and whether a record is referred to: 200 of 200 duplicates were saved, 160 of 160 records that
-/// `.deny` protects were deleted, and then the store could not be opened.
+/// While `rebuild()` ran, and after it was stopped, checks for duplicates and references used its
+/// empty indexes: 200 of 200 duplicates were saved, 160 of 160 records that `.deny` protects were
+/// deleted, and then the store could not be opened.
 @Suite("Saves and deletions while indexes are incomplete")
 struct RebuildSafetyTests {
   struct Group: Record {
@@ -89,7 +89,7 @@ struct RebuildSafetyTests {
     caught { try store.delete(Group.self, RecordID(group)) }?.code
   }
 
-  /// What other threads tried meanwhile.
+  /// The attempts of other threads in the meantime.
   private struct Attempts {
     var saved = 0
     var deleted = 0
@@ -260,7 +260,7 @@ struct RebuildSafetyTests {
       let found = results.withLock { $0 }
       #expect(
         found.isSubset(of: allowed) && found.contains("delete unknown_association"), "\(found)")
-      // Complete indexes are noticed by whoever had the store open.
+      // Everybody who has the store open notices complete indexes.
       for store in [store, opened] {
         #expect(RebuildSafetyTests.deletes(40, in: store) == .deleteDenied)
         #expect(RebuildSafetyTests.saves("login 397", in: store) == .uniqueConflict)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// An asynchronous program could repair its indexes only by blocking a thread of all tasks, and was not
-/// told how far it was.
+/// An asynchronous program could repair its indexes only by blocking a thread of tasks, and did not
+/// see the progress.
 @Suite("Rebuilding in asynchronous code")
 struct RebuildTests {
   struct Entry: Record {

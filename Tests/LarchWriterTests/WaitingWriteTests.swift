@@ -20,7 +20,7 @@ struct WaitingWriteTests {
     try await store.untilWaiting(10)
     for task in tasks[..<5] { task.cancel() }
     for task in tasks[..<5] {
-      // The turn is held all the time: a thread that waited for it would never end.
+      // The write lock is kept all the time: a thread that waits for it would never end.
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     held.end()
@@ -115,7 +115,7 @@ struct WaitingWriteTests {
       try await Task.sleep(for: .milliseconds(1))
     }
     for number in 5..<9 { try await store.insert(number) }
-    // The four tasks may have asked in any order.
+    // The four tasks may have called in any order.
     #expect(try store.numbers().sorted() == Array(0..<9))
     #expect(try await store.verify().isClean)
   }
@@ -126,7 +126,7 @@ struct WaitingWriteTests {
     defer { ScratchFile.remove(path) }
     let store = try Store(at: path, for: Entry.self)
     defer { store.close() }
-    // Brings a collection of its own into the file: the handles of the first one are out of date.
+    // Adds a collection to the file, so that the handles of the first one are out of date.
     let other = try Store(at: path, for: Entry.self, Extra.self)
     defer { other.close() }
     let held = HeldWriter(other)
@@ -187,7 +187,7 @@ struct WaitingWriteTests {
     held.end()
     for task in tasks { try await task.value }
     let ids = try store.read { tx throws in try tx.all(Entry.self).map { $0.id.rawValue } }
-    // Those of the runs that were undone are left out.
+    // Those of undone runs are excluded.
     #expect(ids.count == 20 && ids == ids.sorted() && Set(ids).count == 20)
   }
 }

@@ -174,7 +174,7 @@ struct LinkSalvageTests {
         var bytes = sound
         damage.apply(to: &bytes, pageSize: 4096, using: &random)
         try Data(bytes).write(to: URL(filePath: source))
-        // As it is, opening and proving it gives an error or a report.
+        // Opening and checking it in this state gives an error or a report.
         _ = caught {
           var options = Store.Options()
           options.isVerified = true
@@ -191,7 +191,7 @@ struct LinkSalvageTests {
           #expect(kinds.isSubset(of: [.danglingReference]), "\(damage), seed \(seed): \(kinds)")
           for (key, expected) in zip(["Actor/Actor/friends", "Actor/Film/cast"], links) {
             let found = Set(try DamagedLinks(store: store, key: key).pairs(isForward: true))
-            // A flipped bit may make another id of one; few can, since both must be there.
+            // A flipped bit may change an id into another one; few can, since both must exist.
             #expect(found.subtracting(expected).count <= 64, "\(damage), seed \(seed)")
           }
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Faults planted behind the store's back; each must be found, named, and nothing else.
+/// Faults that are made without the store. Each must be found and named, and nothing else.
 @Suite("Verification of associations")
 struct LinkVerificationTests {
   struct Student: Record, Equatable {
@@ -144,7 +144,7 @@ struct LinkVerificationTests {
   func smallSteps() throws {
     var random = SeededGenerator(seed: 41)
     func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
-    // What must be left: links between existing records, which either direction has.
+    // The links that must remain: those between existing records that either direction has.
     try store.lose(Course.self, Self.course(1))
     try store.lose(Student.self, 7)
     for _ in 0..<60 {

@@ -5,8 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// References as the catalog alone tells of them: proved as with their types, or named as not
-/// proved.
+/// References by the catalog alone: checked as with their types, or reported as not checked.
 @Suite("References without types")
 struct TypelessReferenceTests {
   private func store<ID: RecordIdentifier>(of ids: [ID]) throws -> Store {
@@ -137,7 +136,7 @@ struct TypelessReferenceTests {
 }
 
 extension Store {
-  /// What a verification finds, which must be the same without the types.
+  /// The faults of a verification, which must be the same without the types.
   func proof(
     _ location: SourceLocation = #_sourceLocation
   ) throws -> VerificationReport {

@@ -176,7 +176,7 @@ struct EagerFetchingTests {
     return world
   }
 
-  /// Fetches and compares with what the arrays say, plain and refined.
+  /// Fetches and compares with arrays, plain and refined.
   private static func checkMany<A: ToManyAssociation>(
     _ association: A, _ reader: some RecordReading, _ owners: [A.Owner], _ seed: UInt64,
     refined: Query<A.Target>, _ refine: ([A.Target]) -> [A.Target],

@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// What the declarations come to: associations in the catalog, and indexes.
+/// The results of the declarations: associations in the catalog, and indexes.
 @Suite("Declarations of associations")
 struct AssociationDeclarationTests {
   /// The lines of the dump that are about associations and indexes.
@@ -181,7 +181,7 @@ struct AssociationDeclarationTests {
       "danglingReference, collection Holder, association Holder.smalls, id 1, no record -1 of Small"
     ]
     #expect(try store.verify().faults.map(\.description) == faults)
-    // Without the types ids of the program's own are not known, and that is said.
+    // Without the types custom ids are unknown, and that is reported.
     let typeless = try store.verifyWithoutTypes()
     #expect(typeless.report.faults.map(\.description) == faults)
     #expect(
@@ -328,7 +328,7 @@ struct AssociationDeclarationTests {
     #expect(dump.contains("1 link, on delete nullify, nullify\n  c -> 1\n"))
     #expect(dump.contains("lists Club/Person/members: Club with Person, 0 links"))
     #expect(try store.verify().isClean)
-    // A reference that need not lead anywhere.
+    // A reference that may dangle.
     try store.saveAll([Several.Letter(fromID: 1, toID: 50)])
     let report = try store.verify()
     #expect(report.isClean, "\(report)")

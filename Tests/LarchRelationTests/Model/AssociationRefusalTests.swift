@@ -132,8 +132,8 @@ private enum Refused {
       HasMany(\NullifyConstant.otherID, onDelete: .nullify)
     }
   }
-  /// Was opened, and its rule was `.deny`: what refers to a record kept it from being deleted, though
-  /// the reference can be nil.
+  /// It was accepted, and its rule was `.deny`: a reference prevented the deletion of its record,
+  /// though the reference can be nil.
   struct InOptional: Record {
     var id: Int
     var origin: Origin?

@@ -144,7 +144,7 @@ struct DeletionTests {
     #expect(error?.context.otherID == contract.id.uuidString)
     #expect(error?.context.field == "Contract.companyID")
     #expect(try store.count(Employee.all) == 1)
-    // What is in the way goes with it.
+    // The record that prevents it is deleted with it.
     try store.write { tx in
       try tx.delete(contract)
       try tx.delete(company)
@@ -273,7 +273,7 @@ struct DeletionTests {
         let error = #expect(throws: LarchError.self) { try tx.delete(Company.self, company.id) }
         #expect(error?.code == .checksumMismatch)
         #expect(error?.context.id == "21")
-        // What was done before it is there, to be deleted too.
+        // Earlier changes exist, and can be deleted too.
         if number == 2 { try tx.delete(new) }
       }
       #expect(try store.count(Company.all) == count + 2 - number)

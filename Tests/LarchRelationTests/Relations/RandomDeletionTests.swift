@@ -116,7 +116,7 @@ struct RandomDeletionTests {
     }
   }
 
-  /// Deletes, and compares what the plan said and what is left with the model.
+  /// Deletes, and compares the plan and the remaining records with the model.
   private func expect(
     _ outcome: DeletionModel.Outcome, _ plan: DeletionPlan, _ graph: GraphStore,
     _ model: inout DeletionModel, _ tally: inout Tally, _ tx: WriteTransaction,

@@ -82,7 +82,7 @@ struct RuleMatrixTests {
     return .init(association: fitting[0], first: holder.id, second: target.id)
   }
 
-  /// References that must lead somewhere lead to records of which each refers to the others.
+  /// Required references lead to records that refer to each other.
   private func ground(_ model: inout DeletionModel, _ family: MatrixFamily) {
     for collection in family.types.indices {
       model.nodes.insert(Node(collection: collection, id: 100))

@@ -25,7 +25,7 @@ struct UnopenedTypeTests {
     var petID: Pet.ID?
   }
 
-  /// `Owner` as a program declares it that knows nothing of pets.
+  /// `Owner` in a program without pets.
   struct LonelyOwner: Record {
     var id = RecordID<LonelyOwner>()
     static let collectionName = "Owner"

@@ -85,7 +85,7 @@ struct RandomLinksTests {
       try tx.removeAll(from: courses)
       model.pairs = model.pairs.filter { $0.student != student }
     default:
-      // A loop that changes what it walks over.
+      // A loop that changes the list that it visits.
       try tx.forEachID(of: courses) { id in
         if id.rawValue % 2 == 0 {
           try tx.remove(id, from: courses)

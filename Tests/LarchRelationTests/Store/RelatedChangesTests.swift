@@ -139,7 +139,7 @@ struct RelatedChangesTests {
           // One that is ahead, one that is behind, one past the end.
           try tx.add(contentsOf: [ids[6], ids[2], ids[11]], to: nodes[0].follows)
         } else if id == ids[7] {
-          // The one that was given last is still there.
+          // The one that was assigned last still exists.
           try tx.add(ids[4], to: nodes[0].follows)
         }
       }
@@ -274,7 +274,7 @@ struct RelatedChangesTests {
       try tx.savepoint { try tx.add(nodes[3].id, to: nodes[0].follows) }
       #expect(try tx.ids(nodes[3].followers) == [nodes[0].id])
     }
-    // A link to what never came is forgotten with its savepoint.
+    // A link to a record that was never saved is removed with its savepoint.
     try store.write { tx in
       try? tx.savepoint {
         try tx.add(99, to: Node(id: 1).follows)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// `add` to a list that the owner holds itself changed the stored owner, and not the one in hand:
-/// counting through that one gave 0, and saving it took the new member out again without a word.
+/// `add` to a list of ids in the owner changed the stored owner, but not the caller's copy:
+/// counting through the copy gave 0, and saving it silently removed the new member again.
 @Suite("A copy of a record whose association was changed")
 struct StaleHolderTests {
   struct User: Record {
@@ -111,8 +111,8 @@ struct StaleHolderTests {
     #expect(count == 1)
   }
 
-  /// The save of a type with rules had its own path, which did not look at what `add` had changed:
-  /// the new member was taken out again without a word.
+  /// The save of a type with rules had its own path, which ignored the changes of `add`: the new
+  /// member was silently removed again.
   @Test("An older copy of a type with rules cannot be saved either")
   func staleWithRules() throws {
     let (store, users) = try StaleHolderTests.store()
@@ -143,7 +143,7 @@ struct StaleHolderTests {
       fresh.name = "c"
       try tx.save(&fresh)
       #expect(try tx.count(fresh.related(Circle.users)) == 1)
-      // Taken away by its association, it may be saved without.
+      // If its association has removed a member, it may be saved without it.
       try tx.remove(users[0], from: fresh.related(Circle.users))
       try tx.save(&circle)
       #expect(try tx.count(circle.related(Circle.users)) == 0)
@@ -191,7 +191,7 @@ struct StaleHolderTests {
     var circle = Circle(name: "a")
     try store.save(&circle)
     for _ in 0..<40 {
-      // One that was read before, and is saved somewhere in the middle.
+      // A copy that was read before, and is saved somewhere in the middle.
       var hand = try #require(try store.find(Circle.self, circle.id))
       var model = hand.userIDs
       try store.write { tx throws in

@@ -34,7 +34,7 @@ struct UnsavedMemberTests {
       try tx.save(&saved)
       for club in clubs { try tx.add(contentsOf: [late.id, saved.id], to: club.members) }
       let members = clubs[0].members
-      // The list has both, the collection one of them.
+      // The list has both; the collection has one of them.
       #expect(try tx.contains(late.id, in: members))
       #expect(try tx.fetch(members) == [saved])
       let queries = [

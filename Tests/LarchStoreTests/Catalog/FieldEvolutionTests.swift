@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// One collection as its type looked in one version of a program after the other.
+/// One collection with the type of several versions of a program.
 private enum V {
   struct Old: Record, Equatable {
     var id = RecordID<Int>()
@@ -33,7 +33,7 @@ private enum V {
       var city: String
       var code: Int
     }
-    // Another order than before, and nothing of `extra`.
+    // Another order than before, and without `extra`.
     var size: Int64
     var rank: Rank
     var note: String?
@@ -153,7 +153,7 @@ struct FieldEvolutionTests {
         #expect(try store.entries("size") == ["[1] -> 1", "[70000] -> 2"])
         #expect(try store.verify().isClean)
 
-        // A stored nil is nil, not the default; what was saved again holds everything itself.
+        // A stored nil is nil, not the default; a record that was saved again has all fields.
         var first = expected[0]
         first.note = nil
         first.rank = .low
@@ -184,7 +184,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  /// What reading does where opening does not refuse.
+  /// The result of reading if the opening does not refuse.
   private let unchecked = Store.Options.quick.with { $0.evolution = .off }
 
   @Test("A new field without a default is an error that names record and field")

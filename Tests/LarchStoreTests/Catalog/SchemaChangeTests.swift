@@ -119,7 +119,7 @@ struct SchemaChangeTests {
     try Store.using(path, R.self) { try $0.saveAll((0..<count).map { R($0) }) }
   }
 
-  /// What a store looks like that had these declarations from the beginning.
+  /// A store that had these declarations from the beginning.
   private func fresh<R: Version>(_ type: R.Type, count: Int) throws -> String {
     let store = try Store.temporary(for: R.self)
     try store.saveAll((0..<count).map { R($0) })
@@ -192,7 +192,7 @@ struct SchemaChangeTests {
       #expect(error?.context.id == "1")
       #expect(error?.context.otherID == "11")
       #expect(error?.context.path == path)
-      // Again: an attempt that failed leaves nothing that a second one trips over.
+      // Again: a failed attempt leaves nothing that disturbs a second one.
       #expect(caught { try Store.using(path, S.UniqueA.self) { _ in } }?.code == .uniqueConflict)
       try Store.using(path, S.WithA.self) { store throws in
         #expect(try store.dump() == before)

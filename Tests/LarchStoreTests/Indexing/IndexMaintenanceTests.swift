@@ -17,7 +17,7 @@ struct IndexMaintenanceTests {
     return result
   }
 
-  /// The names of the indexes of which a write touched a page.
+  /// The names of the indexes that a write changed.
   private func touched(_ store: Store, _ change: (WriteTransaction) throws -> Void) throws
     -> Set<String>
   {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// The sorted gathering of entries against an array that is sorted by the standard library.
+/// The sorted pending entries against an array that is sorted by the standard library.
 @Suite("Pending entries")
 struct PendingEntriesTests {
   struct Pair: Hashable, Comparable {
@@ -16,7 +16,7 @@ struct PendingEntriesTests {
     }
   }
 
-  /// Keys that are hard to sort by words: common beginnings, zeros at the end, all lengths.
+  /// Keys that are hard to sort by machine words: common prefixes, zeros at the end, all lengths.
   private func key(_ random: inout SeededGenerator) -> [UInt8] {
     let beginnings: [[UInt8]] = [
       [], [0], [1, 2, 3, 4, 5, 6, 7, 8], Array(repeating: 9, count: 16),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What one can write in a schema by mistake; each is refused before a file is touched.
+/// Mistakes in a schema; each is refused before a file is used.
 private enum Wrong {
   struct TwoOfOneName: Record {
     var id = RecordID<Self>()

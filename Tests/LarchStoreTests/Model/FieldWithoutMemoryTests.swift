@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// A type with one value only takes no memory, and the runtime does not say where it lies.
+/// A type with only one value takes no memory, and the runtime does not give its offset.
 private enum Kind: String, Codable, IndexKey { case only }
 private struct Nothing: Codable, Equatable {}
 

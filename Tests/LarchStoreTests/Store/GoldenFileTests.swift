@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// A file that was written once when format 1 was settled, and must always read the same.
+/// A file that was written once when format 1 was final, and must always read the same.
 ///
-/// Before the first release it is made again when the format changes, by `LARCH_WRITE_GOLDEN=1
+/// Before the first release it is written again when the format changes, by `LARCH_WRITE_GOLDEN=1
 /// swift test --filter GoldenFileTests`; after it, never.
 @Suite("The golden file of format 1", .serialized)
 struct GoldenFileTests {

@@ -29,7 +29,7 @@ struct SalvageTests {
     var values: [Int]
   }
 
-  /// A file in which each record was written once, so that no older copy of one is about.
+  /// A file in which each record was written once, so that there are no older copies.
   private static func template(_ count: Int) throws -> [UInt8] {
     try withScratchPath { path throws in
       try Store.using(path, Note.self, Tag.self) { store throws in
@@ -53,7 +53,7 @@ struct SalvageTests {
   }
 
   private static func tag(_ number: Int) -> Tag {
-    // One in a while on pages of its own.
+    // Sometimes one with overflow pages.
     Tag(id: "tag\(number)", values: Array(0..<(number % 97 == 0 ? 900 : number % 9)))
   }
 
@@ -63,7 +63,7 @@ struct SalvageTests {
     var tags: [Tag]
   }
 
-  /// Salvages, proves each record right, and uses the new store.
+  /// Salvages, checks each record, and uses the new store.
   private func salvage(_ bytes: [UInt8], _ comment: String = "") throws -> Outcome {
     try withScratchPath { source throws in
       try withScratchPath { target throws in

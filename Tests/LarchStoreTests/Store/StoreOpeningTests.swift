@@ -6,7 +6,7 @@ import Testing
 
 @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> CInt
 
-/// Files that are not a sound store: each gives its typed error, with the path and what to do.
+/// Files that are not valid stores: each gives its typed error, with the path and what to do.
 @Suite("Opening files that are not valid stores")
 struct StoreOpeningTests {
   /// The bytes of a store with records and entries on several pages.

@@ -204,7 +204,7 @@ struct StoreTests {
       tx.afterCommit { ran = true }
       var next = Person(name: "next", age: 3)
       try tx.save(&next)
-      // Number 2 was given to a record that a variable may still hold.
+      // Number 2 was assigned to a record that a variable may still have.
       #expect(next.id.rawValue == 3)
     }
     #expect(ran)
@@ -367,7 +367,7 @@ struct StoreTests {
       tx.afterCommit { commits += 1 }
       var company = Company(name: "once")
       try tx.save(&company)
-      // What the first run gave may be outside of the closure, and is given to nobody else.
+      // The id of the first run may exist outside the closure, and is not assigned again.
       #expect(company.id.rawValue == Int64(runs))
     }
     #expect(runs == 2)

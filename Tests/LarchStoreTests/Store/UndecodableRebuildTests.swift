@@ -4,8 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// One record that its type could not decode any more kept every index that needs the decoded record
-/// from being made: `rebuild()` threw, and with the index incomplete in the file no opening succeeded.
+/// One record that its type could not decode any more prevented the build of every index that needs
+/// the decoded record: `rebuild()` threw, and with the incomplete index in the file no opening
+/// succeeded.
 @Suite("Indexes over records that cannot be decoded")
 struct UndecodableRebuildTests {
   typealias OldTask = UndecodableRecordTests.OldTask
@@ -52,8 +53,8 @@ struct UndecodableRebuildTests {
         #expect(try store.count(Task.where { $0.kind == .open }) == 8)
         let faults = try store.verify().faults.map(\.id)
         #expect(faults == ["4", "7"])
-        // Nobody can tell whether these two have the value of a new record in the unique index; what
-        // others have is known.
+        // It is unknown whether these two have the value of a new record in the unique index; the
+        // values of the others are known.
         var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 4)
         let refusal = caught { try store.save(&task) }
         #expect(refusal?.code == .decodingFailed && refusal?.context.id == "4")
@@ -70,7 +71,7 @@ struct UndecodableRebuildTests {
         third.number = 4
         #expect(caught { try store.save(&third) }?.code == .decodingFailed)
       }
-      // Who can read the records finishes the index, and it has all of them.
+      // A program that can read the records finishes the index, and it has all of them.
       try Store.using(path, OldTask.self) { store throws in
         #expect(try store.verify().isClean)
         #expect(try store.count(OldTask.where { $0.label == "task 4 4" }) == 1)
@@ -85,7 +86,7 @@ struct UndecodableRebuildTests {
       try Store.using(path, Task.self) { store throws in
         #expect(try !UndecodableRebuildTests.isUsed(store))
         #expect(try store.delete(Task.self, 4))
-        // The incomplete unique index refuses what it knows of.
+        // The incomplete unique index refuses the values that it has.
         var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 3)
         #expect(caught { try store.save(&task) }?.code == .uniqueConflict)
         task = Task(id: 7, name: "new", kind: .open, other: nil, kinds: [], number: 70)
@@ -100,8 +101,8 @@ struct UndecodableRebuildTests {
     }
   }
 
-  /// The place before the first record was kept as an empty id, which LMDB refuses to look for: each
-  /// later opening failed with the error `storage`, and so did a save of a unique value.
+  /// The position before the first record was stored as an empty id, which LMDB refuses to search:
+  /// each later opening failed with the error `storage`, and so did a save of a unique value.
   @Test("The first record of all may be one of them")
   func first() throws {
     try UndecodableRebuildTests.withTasks { path throws in
@@ -127,8 +128,8 @@ struct UndecodableRebuildTests {
     }
   }
 
-  /// "4 records are in no index that needs them decoded" was said of two records that two indexes
-  /// miss, and the log counted the records of both indexes for the first one.
+  /// For two records that are missing in two indexes, the report said "4 records are in no index
+  /// that needs them decoded", and the log counted the records of both indexes for the first one.
   @Test("The report distinguishes records and entries, and the log counts them for each index")
   func counting() throws {
     try UndecodableRebuildTests.withTasks { path throws in

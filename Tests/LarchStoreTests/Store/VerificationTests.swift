@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Faults planted behind the store's back; each must be found, named, and nothing else.
+/// Faults that are made without the store. Each must be found and named, and nothing else.
 @Suite("Verification")
 struct VerificationTests {
   struct Team: Record, Equatable {
@@ -38,7 +38,7 @@ struct VerificationTests {
     try #require(try handle(Team.self).indexes.first { $0.stored.name == name }).database
   }
 
-  /// Takes the entry of one index that belongs to a record.
+  /// Removes the entry of a record from one index.
   private func entry(_ index: LMDBDatabase, of id: Int64) throws -> ([UInt8], [UInt8]) {
     let bytes = idBytes(id)
     return try store.environment.write { transaction in
@@ -92,7 +92,7 @@ struct VerificationTests {
     let report = try store.verify()
     #expect(report.faultCount == report.faults.count)
     #expect(report.recordCount == 600)
-    // The file alone tells the same, but for what a decoder says of bytes that are no record.
+    // The file alone gives the same faults, except those of a decoder for invalid bytes.
     let typeless = try store.verifyWithoutTypes().report
     func places(_ report: VerificationReport) -> Set<String> {
       Set(
@@ -199,11 +199,11 @@ struct VerificationTests {
     let dump = try store.dump()
     let error = caught { try store.rebuild() }
     #expect(error?.code == .uniqueConflict)
-    // Nothing has changed: the other indexes are as good as before, and so are their rules.
+    // Nothing has changed: the other indexes and their rules work as before.
     #expect(try store.dump() == dump)
     #expect(error?.context.id == "5")
     #expect(error?.context.otherID == "12")
-    // One of them gives way, and all is well again.
+    // After one of them is deleted, everything is correct again.
     try store.write { tx throws in _ = try tx.delete(Team.self, 12) }
     try store.rebuild()
     #expect(try store.verify().isClean)

@@ -104,7 +104,7 @@ struct DumpSnapshotTests {
     #expect(try require(store("Bolt"), true) == nil)
     #expect(try require(store("Bolt")) == nil)
 
-    // By its path, and what is no text.
+    // By its path, and for a file that is not text.
     try store("Bolt").requireDump(ids: .named, matches: file.path)
     try Data([0xFF, 0xFE]).write(to: file)
     #expect(

@@ -46,7 +46,8 @@ struct NamedDumpTests {
     static let schema = Schema<Club> { firms }
   }
 
-  /// The same contents in another store: other UUIDs, other assigned ids, made in another order.
+  /// The same contents in another store, with other UUIDs and other assigned ids, created in
+  /// another order.
   private func store(seed: UInt64) throws -> Store {
     var random = SeededGenerator(seed: seed)
     let store = try Store.temporary(for: Firm.self, Clerk.self, Club.self)
@@ -193,8 +194,7 @@ struct NamedDumpTests {
         """)
   }
 
-  /// A ring of records that all look the same, and a chain of them, tell each other apart only by
-  /// what they are tied to.
+  /// A ring and a chain of records with equal contents are distinguished only by their references.
   @Test("Records with equal contents are distinguished by their references")
   func ties() throws {
     struct Bead: Record {

@@ -74,7 +74,7 @@ struct TestSupportTests {
         try Store.using(path, Mixed.self) { store throws in
           let difference = TextDifference.between(expected: expected, actual: try store.dump())
           #expect(difference == nil, "\(difference ?? "")")
-          // Other types or none: the file tells what is in it.
+          // With other types or none: the file describes its contents.
           let before = try store.environment.info().lastTransactionID
           try store.saveAll([record(names.shuffled(using: &random))])
           #expect(try store.environment.info().lastTransactionID == before)

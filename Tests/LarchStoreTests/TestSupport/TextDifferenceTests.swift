@@ -29,7 +29,7 @@ struct TextDifferenceTests {
           """)
     #expect(TextDifference.between(expected: "a", actual: "a\n") == "  a\n+ ")
     #expect(TextDifference.between(expected: "a", actual: "b") == "- a\n+ b")
-    // Equal for Swift, but not the same bytes: what a store writes is bytes.
+    // Equal in Swift, but with different bytes, and a store writes bytes.
     #expect(TextDifference.between(expected: "é", actual: "e\u{301}") == "- é\n+ e\u{301}")
     #expect(TextDifference.between(expected: "a\nb\na", actual: "a") == "  a\n- b\n- a")
     #expect(
@@ -100,7 +100,7 @@ struct TextDifferenceTests {
     expectRestored(old, Array(old.reversed()), "the other way round")
     var random = SeededGenerator(seed: 9)
     expectRestored(old, old.shuffled(using: &random), "shuffled")
-    // Lines of which each is there many times, so that none of them tells where it belongs.
+    // Lines that all occur many times, so that none of them shows its place.
     let alike = (0..<20_000).map { _ in "line \(Int.random(in: 0..<50, using: &random))" }
     expectRestored(alike, alike.shuffled(using: &random), "alike")
   }

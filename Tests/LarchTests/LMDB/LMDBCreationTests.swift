@@ -121,8 +121,8 @@ struct LMDBCreationTests {
     #expect(scratch.names == ["test.larch", "test.larch-lock"])
   }
 
-  /// LMDB keeps the number of the newest snapshot in the lock file: with another store's, a new one
-  /// shows its older header, or none. Which one depends on whether that number is odd.
+  /// LMDB keeps the number of the newest snapshot in the lock file. With the lock file of another
+  /// store, a new store shows its older header or none, depending on whether that number is odd.
   @Test(
     "A new store shares no lock file with a removed one that another process has open",
     arguments: [3, 4])

@@ -91,7 +91,7 @@ struct LMDBGrowthTests {
     let reader = try environment.beginRead()
     #expect(code { try fill(database, of: environment) } == .mapFull)
     #expect(MonotonicTime.now.nanoseconds - begin < 2_000_000_000)
-    // What fits is written all the same, and all of it when the read has ended.
+    // Writes that fit succeed, and all of them after the read has ended.
     try environment.write { try database.put(1, 1, in: $0) }
     environment.endRead(reader)
     try fill(database, of: environment)
@@ -185,7 +185,7 @@ struct LMDBGrowthTests {
     let goesOn = DispatchSemaphore(value: 0)
     let progress = Progress()
     var options = LMDBEnvironment.Options.small(64 << 10)
-    // Mapped with as much room as the file has, which the other process then goes beyond.
+    // Mapped with the size of the file, which the other process then exceeds.
     options.mapped = {
       if progress.isDone.exchange(true, ordering: .relaxed) { return }
       isMapped.signal()

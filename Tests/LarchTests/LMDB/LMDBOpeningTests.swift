@@ -135,7 +135,7 @@ struct LMDBOpeningTests {
     second.close()
     #expect(code { try second.write { _ in } } == .closed)
     #expect(code { _ = try second.beginRead() } == .closed)
-    // One close too many drops nobody else's environment.
+    // An excess close does not release the environment of others.
     let third = try LMDBEnvironment.open(path: scratch.store, options: .quick)
     second.close()
     try third.write { _ in }

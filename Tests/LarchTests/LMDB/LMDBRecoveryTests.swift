@@ -6,7 +6,7 @@
 
   @testable import Larch
 
-  /// Failures of the disk, made with LMDB's own descriptors: its real path runs, on a real error.
+  /// Failures of the disk through LMDB's own descriptors: its real code runs, with a real error.
   struct LMDBRecoveryTests {
     @Test("A failed header write loses only that commit, and Larch reopens the store")
     func failedHeaderWrite() throws {
@@ -46,7 +46,7 @@
       let reader = try environment.beginRead()
       try breakHeaderWrites(of: environment)
       #expect(code { try environment.write { try database.put(2, 2, in: $0) } } == .ioFailure)
-      // The snapshot is still whole, while nothing new can begin on this thread.
+      // The snapshot is still complete, but nothing new can begin on this thread.
       #expect(try database.number(1, in: reader.transaction) == 1)
       #expect(code { _ = try environment.beginRead() } == .ioFailure)
       #expect(code { try environment.write { _ in } } == .ioFailure)
@@ -164,7 +164,7 @@
     }
   }
 
-  /// Puts a read-only descriptor in the place of the one that LMDB writes headers with.
+  /// Replaces the descriptor with which LMDB writes headers by a read-only one.
   private func breakHeaderWrites(of environment: LMDBEnvironment) throws {
     let replaced = try replaceDescriptor(of: environment, with: "/dev/null", O_RDONLY) {
       $0 & O_DSYNC != 0

@@ -74,7 +74,7 @@ struct LMDBReadersTests {
         kill(getpid(), SIGKILL)
       }
     }
-    // The second child has freed the first one's slots; its own are left to us.
+    // The second child has freed the slots of the first one; this process frees its own.
     #expect(try environment.checkReaders() == 5)
     #expect(try environment.checkReaders() == 0)
   }
@@ -126,7 +126,7 @@ struct WriteQueueTests {
     defer { environment.close() }
     let database = try environment.database("a")
     let order = Order()
-    // Threads alone: a write that waits for tasks would keep them from running.
+    // Only threads: a write that waits for tasks would prevent them from running.
     try await onThread {
       let writers = DispatchGroup()
       try environment.write { _ in

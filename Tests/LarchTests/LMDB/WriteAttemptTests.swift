@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// What groups of writes do with a transaction that they share.
+/// The steps of groups of writes in their shared transaction.
 struct WriteAttemptTests {
   private func fill(
     _ database: LMDBDatabase, _ keys: Range<UInt64>, in transaction: LMDBTransaction
