@@ -412,7 +412,7 @@ struct StoreTests {
 let isSoak = ProcessInfo.processInfo.environment["LARCH_SOAK"] != nil
 
 @Suite("Ids that a store assigns")
-struct GivenIDTests {
+struct AssignedIDTests {
   @Test("An id of an undone write is not assigned again after a rebuild")
   func afterRebuild() throws {
     struct Stop: Error {}
