@@ -21,7 +21,8 @@ fi
 # blocks, code spans and HTML comments may have them, since they show what a program prints.
 refused='\b(anew|for ever|shall)\b|\black(s|ed)?[.,;:]|\bas there([.,;:]|$)|\ba look at (all|every)\b'
 refused+='|\btak(e|es|en|ing) in\b|\b(is|are|was|were|be|been) told\b|\bmade-up\b|\bgo(es)? over to\b'
-refused+='|\b(kept up|upkeep)\b|\bfigures\b|\bgathered\b|\bgiven out\b'
+refused+='|\b(kept up|upkeep)\b|\bfigures\b|\bgathered\b|\bgiven out\b|\bin hand\b|\btak(e|es) note of\b'
+refused+='|\bunfinished ind'
 prose() {
   # The articles of the site say what docs/ says.
   find . \( -name .build -o -name .git -o -path ./Sources/Larch/Larch.docc/Guides \) -prune -o -type f -name '*.md' -print |

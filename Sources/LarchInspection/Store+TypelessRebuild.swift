@@ -48,7 +48,7 @@ extension Store {
             .init(
               collection: names.collection, index: names.index, entriesBefore: counts.before,
               entriesAfter: counts.after))
-        } catch is IndexNeedsType {
+        } catch is KeysUnknownWithoutType {
           result.left.append((names.collection, names.index, isReady: true))
         }
       }
@@ -67,7 +67,7 @@ extension Store {
       else { return nil }
       let handle = collection.indexes[number]
       guard !handle.schema.isDecoded else {
-        throw IndexNeedsType(positions: 1 << UInt64(handle.position))
+        throw KeysUnknownWithoutType(positions: 1 << UInt64(handle.position))
       }
       return try write { transaction in
         try check()

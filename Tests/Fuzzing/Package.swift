@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// libFuzzer targets, in a package of their own since they need unsafe flags. The library is not
-// taken as a dependency but compiled here again from the same files (links in Sources/), because
-// the fuzzer steers by the coverage of the code under test, which must be compiled for it.
+// libFuzzer targets. They are a separate package since they need unsafe flags. The library is not a
+// dependency: its files are compiled here again (links in Sources/), because the fuzzer is guided
+// by the coverage of the tested code, which must be compiled for that.
 let upcoming: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
@@ -31,7 +31,7 @@ let package = Package(
         name: $0, dependencies: ["Larch", "FuzzSupport"], swiftSettings: instrumented,
         linkerSettings: [
           .unsafeFlags(["-sanitize=fuzzer,address"]),
-          // The default linker, gold, stumbles over the sanitizer's debug information.
+          // The default linker, gold, fails on the debug information of the sanitizer.
           .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
         ])
     },

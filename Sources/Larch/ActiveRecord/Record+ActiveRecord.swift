@@ -57,8 +57,8 @@ extension Record {
   /// Replaces the stored record that has the id of this one, and gives this one the changes of
   /// hooks and ``Timestamped``. See `RecordWriting.update(_:)`.
   ///
-  /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
-  ///   saved; and the errors of `save()`.
+  /// - Throws: `.recordNotFound` if there is none, `.idUnassigned` for a record that was never
+  ///   saved, and the errors of `save()`.
   /// - Complexity: that of `save()`.
   @available(
     *, noasync,
@@ -91,8 +91,8 @@ extension Record {
 
   /// Replaces your copy by the record that is stored under its id: unsaved changes are lost.
   ///
-  /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
-  ///   saved; the record is as it was then. Else as ``RecordReading/find(_:_:)->R?``.
+  /// - Throws: `.recordNotFound` if there is none, `.idUnassigned` for a record that was never
+  ///   saved, and the errors of ``RecordReading/find(_:_:)->R?``. The record is then as it was.
   /// - Complexity: one search in the tree of the collection, O(log n).
   public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
     self = try reloaded(in: reader)

@@ -23,7 +23,7 @@ extension Record {
   ///
   /// - Throws: the errors of `find(_:in:)`.
   /// - Complexity: one search for each id.
-  @_disfavoredOverload  // So that the compiler says of an id of another type that it is none.
+  @_disfavoredOverload  // So that the error for an id of another type names the id.
   public static func find<IDs: Sequence>(
     _ ids: IDs, in reader: some RecordReading = AmbientStore()
   ) throws -> [Self] where IDs.Element == ID {

@@ -31,7 +31,7 @@ package final class CollectionHandle: Sendable {
   /// complete and over all records. A schema has at most 64.
   let answering: UInt64
   /// The incomplete indexes that could otherwise answer queries, by the same bits.
-  let unfinished: UInt64
+  let incomplete: UInt64
   /// The references of records of the collection.
   let references: [SavedReference]
   /// The indexes of these references, by bit and by their place in `indexes`.
@@ -59,12 +59,12 @@ package final class CollectionHandle: Sendable {
     self.records = records
     self.indexes = indexes
     var answering: UInt64 = 0
-    var unfinished: UInt64 = 0
+    var incomplete: UInt64 = 0
     for index in indexes where !index.schema.isPartial {
       let bit: UInt64 = 1 << UInt64(index.position)
-      if index.isReady { answering |= bit } else { unfinished |= bit }
+      if index.isReady { answering |= bit } else { incomplete |= bit }
     }
-    (self.answering, self.unfinished) = (answering, unfinished)
+    (self.answering, self.incomplete) = (answering, incomplete)
   }
 }
 

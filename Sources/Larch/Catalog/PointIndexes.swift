@@ -35,7 +35,7 @@ final class PointIndexes {
   }
 
   /// Whether the field is declared unique by itself, but its index does not have all records yet.
-  func isUnfinished<R: Record, Value>(
+  func isIncomplete<R: Record, Value>(
     _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
   ) -> Bool {
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))

@@ -36,7 +36,8 @@ package enum RecordEnvelope {
     return record
   }
 
-  /// The bytes of a record before its checksum is looked at; none where there is no room for one.
+  /// The bytes of a record, whose checksum is not checked; empty if the value is shorter than a
+  /// checksum.
   @inline(__always)
   static func unverified(_ stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(

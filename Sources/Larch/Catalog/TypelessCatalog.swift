@@ -3,7 +3,7 @@ extension CatalogLoader {
   /// that are not in the file have no handle.
   ///
   /// Records can be read, imported and indexed with them as with typed ones, unless an index needs
-  /// the type: see `IndexNeedsType`.
+  /// the type: see `KeysUnknownWithoutType`.
   ///
   /// - Parameter isForBuilding: see `StoreSchema`.
   /// - Throws: `.corrupted` if the catalog refers to missing databases.

@@ -5,7 +5,7 @@ struct RecordStandIn: Record {
 }
 
 /// Thrown for index keys that only the Swift type of the records can make.
-package struct IndexNeedsType: Error {
+package struct KeysUnknownWithoutType: Error {
   /// The indexes of these keys, by bit and by their place in the schema.
   package let positions: UInt64
 
@@ -43,11 +43,12 @@ extension StoreSchema {
           typeless: entry,
           indexes: indexes.map { index in
             let definition = IndexDefinition(index.definition)
-            let isTold =
-              definition.isTold(beside: definitions)
+            let isReadableFromBytes =
+              definition.isReadableFromBytes(beside: definitions)
               && !oddNames.contains { index.definition.contains($0) }
             return IndexSchema(
-              typeless: index, definition, form: history?.declarations.last, isTold: isTold)
+              typeless: index, definition, form: history?.declarations.last,
+              isReadableFromBytes: isReadableFromBytes)
           }))
     }
     associations = try storage.associations(in: transaction).compactMap { association in
@@ -80,26 +81,29 @@ extension IndexSchema {
   ///
   /// - Parameters:
   ///   - form: the known form of the records, if any.
-  ///   - isTold: whether stored bytes are enough for the keys; if not, they need the type.
+  ///   - isReadableFromBytes: whether stored bytes are enough for the keys; if not, they need the type.
   fileprivate convenience init(
-    typeless stored: StoredIndex, _ definition: IndexDefinition, form: FieldForm?, isTold: Bool
+    typeless stored: StoredIndex, _ definition: IndexDefinition, form: FieldForm?,
+    isReadableFromBytes: Bool
   ) {
     self.init(
       name: stored.name, isUnique: stored.isUnique,
       fields: definition.fields.compactMap { field in
-        IndexFieldSchema(typeless: field, in: definition, form, isTold: isTold)
+        IndexFieldSchema(
+          typeless: field, in: definition, form, isReadableFromBytes: isReadableFromBytes)
       },
-      isDecoded: !isTold, isPartial: definition.origin == "where", definition: stored.definition)
+      isDecoded: !isReadableFromBytes, isPartial: definition.origin == "where",
+      definition: stored.definition)
   }
 }
 
 extension IndexFieldSchema {
   fileprivate convenience init?(
     typeless field: IndexDefinition.Field, in definition: IndexDefinition, _ record: FieldForm?,
-    isTold: Bool
+    isReadableFromBytes: Bool
   ) {
     guard let form = field.form else { return nil }
-    let path = isTold ? field.path : nil
+    let path = isReadableFromBytes ? field.path : nil
     let optional = path.flatMap { record?.optionalNames(on: $0) } ?? []
     // With marks, a default or an older name may exist for a field that a record does not have.
     let isMarked = definition.hasDefault || definition.hasRename
@@ -149,7 +153,7 @@ extension CollectionSchema {
         let positions = indexes.indices.reduce(UInt64(0)) { found, position in
           isWanted(position) ? found | 1 << UInt64(position) : found
         }
-        guard positions == 0 else { throw IndexNeedsType(positions: positions) }
+        guard positions == 0 else { throw KeysUnknownWithoutType(positions: positions) }
         // Where a typed store would decode the record, this reads it completely.
         _ = try RawRecord(record, shapes: coder.shapes).json()
       },

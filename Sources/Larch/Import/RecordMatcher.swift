@@ -46,10 +46,10 @@ struct RecordMatcher<R: Record> {
           of: field, form: { Value._keyForm }, in: collection)
         if let index, index.schema.isUnique { return }
         if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
-        if tx.context.points.isUnfinished(field, form: Value._keyForm, in: collection) {
+        if tx.context.points.isIncomplete(field, form: Value._keyForm, in: collection) {
           throw LarchError(
             .unsuitableMatch,
-            "The unique index over the field is unfinished, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
+            "The unique index over the field is incomplete, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
           ) {
             $0.collection = collection.stored.name
             $0.field = path?.joined(separator: ".")
@@ -90,7 +90,7 @@ extension ReadTransaction {
       guard let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
         !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
       else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
-      try writeGathered(for: index.database)
+      try writePending(for: index.database)
       return try index.database.get(context.idWriter.bytes, in: transaction)
         .map { try context.id(of: type, $0, in: collection) }
     }

@@ -15,7 +15,7 @@ package struct IndexBuilder {
   /// Called for each record that its type cannot decode, although the index needs that. The index
   /// is then incomplete: it has the readable records, no query uses it, and the next build
   /// continues at the first unreadable record. If it is nil, such a record is an error.
-  var passOver: ((_ error: LarchError, _ index: StoredIndex) -> Void)?
+  var onUnreadable: ((_ error: LarchError, _ index: StoredIndex) -> Void)?
   let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) throws -> Void
 
   /// The result of one transaction of a build.
@@ -25,7 +25,7 @@ package struct IndexBuilder {
     var next: BuildPosition
     /// The position before the first skipped record, if there is one.
     var unread: BuildPosition?
-    var passedOver: [LarchError] = []
+    var skipped: [LarchError] = []
   }
 
   package init(
@@ -58,7 +58,7 @@ package struct IndexBuilder {
     var isFinished = false
     // Known only here, once a record was skipped: the file keeps the position before that.
     var resumed: BuildPosition?
-    var passedOver = 0
+    var skipped = 0
     while !isFinished {
       var total = 0
       var done = 0
@@ -81,19 +81,19 @@ package struct IndexBuilder {
         ended = batch
         done = batch.next.done
         if batch.count == batchSize { return false }
-        if resumed == nil, batch.passedOver.isEmpty {
+        if resumed == nil, batch.skipped.isEmpty {
           try finish(index, in: collection, context, transaction)
         } else if index.schema.isUnique {
-          try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
+          try UniquenessCheck(index, in: collection, context, skipsUnreadable: true)
             .check(transaction)
         }
         return true
       }
       if let ended {
-        for error in ended.passedOver { passOver?(error, index.stored) }
-        passedOver += ended.passedOver.count
-        if passedOver > 0 { resumed = ended.next }
-        done -= passedOver
+        for error in ended.skipped { onUnreadable?(error, index.stored) }
+        skipped += ended.skipped.count
+        if skipped > 0 { resumed = ended.next }
+        done -= skipped
       }
       try progress(collection.stored.name, index.stored.name, min(done, total), total)
     }
@@ -119,23 +119,34 @@ package struct IndexBuilder {
     let index = collection.indexes[number]
     let total = try collection.records.statistics(in: transaction).entries
     try index.database.empty(in: transaction)
-    var position = BuildPosition()
+    try addAll(number, in: collection, after: BuildPosition(), context, transaction) { done in
+      try progress(collection.stored.name, index.stored.name, min(done, total), total)
+    }
+  }
+
+  /// Adds the entries of all records after the position, and ends the build.
+  ///
+  /// - Parameter report: called after each batch with the number of records that the index has.
+  private func addAll(
+    _ number: Int, in collection: CollectionHandle, after start: BuildPosition,
+    _ context: TransactionContext, _ transaction: LMDBTransaction,
+    report: (_ done: Int) throws -> Void = { _ in }
+  ) throws {
+    let index = collection.indexes[number]
+    var position = start
     var unread: BuildPosition?
-    var passedOver = 0
+    var skipped = 0
     var isFinished = false
     while !isFinished {
       let batch = try addBatch(
         number, in: collection, after: position, isNoted: false, context, transaction)
       position = batch.next
       if unread == nil { unread = batch.unread }
-      for error in batch.passedOver { passOver?(error, index.stored) }
-      passedOver += batch.passedOver.count
-      isFinished = batch.count < batchSize || position.done >= total
-      if isFinished {
-        try end(index, in: collection, unread: unread, context, transaction)
-      }
-      try progress(
-        collection.stored.name, index.stored.name, min(position.done - passedOver, total), total)
+      for error in batch.skipped { onUnreadable?(error, index.stored) }
+      skipped += batch.skipped.count
+      isFinished = batch.count < batchSize
+      if isFinished { try end(index, in: collection, unread: unread, context, transaction) }
+      try report(position.done - skipped)
     }
   }
 
@@ -146,7 +157,7 @@ package struct IndexBuilder {
   ) throws {
     guard let unread else { return try finish(index, in: collection, context, transaction) }
     if index.schema.isUnique {
-      try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
+      try UniquenessCheck(index, in: collection, context, skipsUnreadable: true)
         .check(transaction)
     }
     try catalog.storage.set(
@@ -170,19 +181,9 @@ package struct IndexBuilder {
     let context = try TransactionContext(catalog, of: environment)
     context.begin(transaction)
     defer { context.end() }
-    let index = collection.indexes[number]
-    var position = try BuildPosition(of: index, catalog.storage, transaction)
-    var unread: BuildPosition?
-    var isFinished = false
-    while !isFinished {
-      let batch = try addBatch(
-        number, in: collection, after: position, isNoted: false, context, transaction)
-      position = batch.next
-      if unread == nil { unread = batch.unread }
-      for error in batch.passedOver { passOver?(error, index.stored) }
-      isFinished = batch.count < batchSize
-    }
-    try end(index, in: collection, unread: unread, context, transaction)
+    let position = try BuildPosition(
+      of: collection.indexes[number], catalog.storage, transaction)
+    try addAll(number, in: collection, after: position, context, transaction)
   }
 
   /// Adds the entries of the records after the position.
@@ -209,15 +210,15 @@ package struct IndexBuilder {
             of: bytes, in: collection, with: context.coder, only: number, into: &entries)
         } catch let error as LarchError {
           let error = RecordEnvelope.naming(error, here.key, collection.stored)
-          guard error.code == .decodingFailed, passOver != nil else { throw error }
+          guard error.code == .decodingFailed, onUnreadable != nil else { throw error }
           entries.removeAll()
-          batch.passedOver.append(error)
+          batch.skipped.append(error)
           if batch.unread == nil { batch.unread = batch.next }
         }
         for item in entries.items { pending.add(entries.key(item), id: here.key) }
         batch.count += 1
         batch.next.done = position.done &+ batch.count
-        if passOver != nil || batch.count == batchSize { batch.next.lastID = [UInt8](here.key) }
+        if onUnreadable != nil || batch.count == batchSize { batch.next.lastID = [UInt8](here.key) }
         record = try cursor.next()
       }
     }

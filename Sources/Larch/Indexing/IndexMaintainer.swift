@@ -6,7 +6,7 @@
 package final class IndexMaintainer {
   /// The size of collected entries of all indexes at which they are written; it limits the memory
   /// of a bulk write.
-  static let gatherLimit = 48 << 20
+  static let pendingLimit = 48 << 20
 
   private let context: TransactionContext
   // One thread at a time writes, and the code of a record cannot re-enter: the context notes that a
@@ -16,7 +16,7 @@ package final class IndexMaintainer {
   @exclusivity(unchecked) private var new = EntryList()
   /// By index number; created at the first change of an index and kept for later transactions.
   @exclusivity(unchecked) private var pending: [PendingIndex?] = []
-  @exclusivity(unchecked) private var gathered = 0
+  @exclusivity(unchecked) private var pendingSize = 0
   /// The number of times that entries were written.
   @exclusivity(unchecked) private var writes = 0
 
@@ -58,12 +58,12 @@ package final class IndexMaintainer {
     if before == nil {
       for item in new.items {
         pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
-        gathered += item.length + id.count
+        pendingSize += item.length + id.count
       }
     } else {
       addDifference(id: id, in: collection)
     }
-    if gathered > IndexMaintainer.gatherLimit { try flush() }
+    if pendingSize > IndexMaintainer.pendingLimit { try flush() }
   }
 
   /// Applies a change of some fields of a record that its type cannot decode, or throws and applies
@@ -106,7 +106,7 @@ package final class IndexMaintainer {
     }
     try write()
     addDifference(id: id, in: collection, besides: undecided)
-    if gathered > IndexMaintainer.gatherLimit { try flush() }
+    if pendingSize > IndexMaintainer.pendingLimit { try flush() }
   }
 
   /// The entries of the stored record.
@@ -153,21 +153,21 @@ package final class IndexMaintainer {
       removed: { item in
         if besides & 1 << item.index != 0 { return }
         pendingIndex(collection.indexes[item.index]).remove(old.key(item), id: id)
-        gathered += item.length + id.count
+        pendingSize += item.length + id.count
       },
       added: { item in
         if besides & 1 << item.index != 0 { return }
         pendingIndex(collection.indexes[item.index]).add(new.key(item), id: id)
-        gathered += item.length + id.count
+        pendingSize += item.length + id.count
       })
   }
 
   /// Writes all pending entries.
   package func flush() throws {
-    if gathered == 0 { return }
+    if pendingSize == 0 { return }
     let transaction = try context.transaction()
     for index in pending { try index?.flush(in: transaction) }
-    gathered = 0
+    pendingSize = 0
     writes += 1
   }
 
@@ -188,14 +188,14 @@ package final class IndexMaintainer {
   /// The current pending entries, for `rewind`.
   struct Mark {
     fileprivate let entries: [PendingEntries.Mark?]
-    fileprivate let gathered: Int
+    fileprivate let pendingSize: Int
     fileprivate let writes: Int
   }
 
   func mark() throws -> Mark {
     // Later entries must not reach the limit.
-    if gathered > IndexMaintainer.gatherLimit / 2 { try flush() }
-    return Mark(entries: pending.map { $0?.mark }, gathered: gathered, writes: writes)
+    if pendingSize > IndexMaintainer.pendingLimit / 2 { try flush() }
+    return Mark(entries: pending.map { $0?.mark }, pendingSize: pendingSize, writes: writes)
   }
 
   /// Discards the entries since the mark; false if some of them were written, and stay.
@@ -204,7 +204,7 @@ package final class IndexMaintainer {
     for (place, index) in pending.enumerated() {
       index?.rewind(to: place < mark.entries.count ? mark.entries[place] : nil)
     }
-    gathered = mark.gathered
+    pendingSize = mark.pendingSize
     return true
   }
 
@@ -213,7 +213,7 @@ package final class IndexMaintainer {
     _ id: UnsafeRawBufferPointer, toList key: UnsafeRawBufferPointer, in database: LMDBDatabase
   ) throws {
     pendingIndex(database, isUnique: false).add(key, id: id)
-    try noteGathered(key.count + id.count)
+    try notePending(key.count + id.count)
   }
 
   /// Adds a pending removal of a member of a list of ids.
@@ -222,18 +222,18 @@ package final class IndexMaintainer {
     in database: LMDBDatabase
   ) throws {
     pendingIndex(database, isUnique: false).remove(key, id: id)
-    try noteGathered(key.count + id.count)
+    try notePending(key.count + id.count)
   }
 
-  private func noteGathered(_ size: Int) throws {
-    gathered += size
-    if gathered > IndexMaintainer.gatherLimit { try flush() }
+  private func notePending(_ size: Int) throws {
+    pendingSize += size
+    if pendingSize > IndexMaintainer.pendingLimit { try flush() }
   }
 
   /// Discards the pending entries: the transaction, or a savepoint, was undone.
   func discard() {
     for index in pending { index?.discard() }
-    gathered = 0
+    pendingSize = 0
   }
 
   /// Discards the pending entries of a list that is being emptied.

@@ -56,7 +56,7 @@ struct UniqueLookup {
           let held = try values.keys(of: bytes, in: index, collection)
           if held.contains(where: wanted.contains) { return here.key }
         } catch let error as LarchError where error.code == .decodingFailed {
-          if unread == nil { unread = untold(error, here.key) }
+          if unread == nil { unread = incomparable(error, here.key) }
         }
       }
       record = try cursor.next()
@@ -65,7 +65,7 @@ struct UniqueLookup {
     return nil
   }
 
-  private func untold(_ error: LarchError, _ id: UnsafeRawBufferPointer) -> LarchError {
+  private func incomparable(_ error: LarchError, _ id: UnsafeRawBufferPointer) -> LarchError {
     LarchError(
       .decodingFailed,
       "A unique index is incomplete, because a record cannot be decoded; that record may have this value. Delete it by its id, or save another one under its id."

@@ -3,15 +3,15 @@ struct UniquenessCheck {
   private let index: IndexHandle
   private let collection: CollectionHandle
   private let context: TransactionContext
-  private let passesOverUnreadable: Bool
+  private let skipsUnreadable: Bool
 
-  /// - Parameter passesOverUnreadable: whether unreadable keys and records are skipped, since
+  /// - Parameter skipsUnreadable: whether unreadable keys and records are skipped, since
   ///   others report them.
   init(
     _ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext,
-    passesOverUnreadable: Bool = false
+    skipsUnreadable: Bool = false
   ) {
-    self.passesOverUnreadable = passesOverUnreadable
+    self.skipsUnreadable = skipsUnreadable
     self.index = index
     self.collection = collection
     self.context = context
@@ -58,7 +58,7 @@ struct UniquenessCheck {
     do {
       return try body()
     } catch {
-      guard passesOverUnreadable, error is LarchError || error is IndexNeedsType else {
+      guard skipsUnreadable, error is LarchError || error is KeysUnknownWithoutType else {
         throw error
       }
       return nil

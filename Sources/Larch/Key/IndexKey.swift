@@ -103,7 +103,7 @@ public protocol IndexableField: SendableMetatype {
   /// Whether the bytes can be made from the stored field. Met by Larch; never called by you.
   static var _isStandardField: Bool { get }
 
-  /// Appends each key of a value in turn, and calls the closure behind each. Keys that are equal
+  /// Appends each key of a value in turn, and calls the closure after each. Keys that are equal
   /// may come repeatedly. Met by Larch; never called by you.
   static func _forEachKey(
     _ value: Self, to writer: inout KeyWriter, isLast: Bool,

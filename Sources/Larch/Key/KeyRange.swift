@@ -65,7 +65,7 @@ struct KeyRange: Equatable, Sendable {
   }
 
   /// Keys whose component after `prefix`, of an optional type, is nil.
-  static func isNil(behind prefix: KeyPrefix, isLast: Bool) -> KeyRange {
+  static func isNil(after prefix: KeyPrefix, isLast: Bool) -> KeyRange {
     if prefix.isCut { return exactly(prefix) }
     var key = prefix
     key.bytes.append(0)
@@ -73,7 +73,7 @@ struct KeyRange: Equatable, Sendable {
   }
 
   /// Keys whose component after `prefix`, of an optional type, is not nil.
-  static func isNotNil(behind prefix: KeyPrefix) -> KeyRange {
+  static func isNotNil(after prefix: KeyPrefix) -> KeyRange {
     if prefix.isCut { return exactly(prefix) }
     var key = prefix
     key.bytes.append(1)
@@ -99,7 +99,7 @@ struct KeyRange: Equatable, Sendable {
   ///
   /// Bounds begin with the bytes of `prefix`, and have the marks of optionals.
   static func between(
-    _ from: Bound, _ to: Bound, behind prefix: KeyPrefix, form: KeyForm, isLast: Bool
+    _ from: Bound, _ to: Bound, after prefix: KeyPrefix, form: KeyForm, isLast: Bool
   ) -> KeyRange {
     if prefix.isCut { return exactly(prefix) }
     var present = prefix.bytes

@@ -11,13 +11,13 @@ internal import Foundation
 /// - Bool: `00` or `01`. Signed integers: big-endian in their own width with the sign bit turned,
 ///   Int with 8 bytes. Unsigned integers: big-endian. UUID: its 16 bytes.
 /// - Double, Float, big-endian: `-0.0` as `0.0`; the sign bit set if it was clear, else all bits
-///   turned. Every NaN is `FF…FF`, behind positive infinity. Date: the seconds since 2001 as Double.
+///   turned. Every NaN is `FF…FF`, after positive infinity. Date: the seconds since 2001 as Double.
 /// - String: `01`, then UTF-8 in normal form C. Data: `01`, then the bytes. In the last component
 ///   of a key they end with the key; in all others `00` is written `00 FF` and `00 00` ends them.
 ///
 /// Long keys are cut:
 ///
-/// - If the bytes of a String or Data behind its `01`, escaped but without the end, are 128 or
+/// - If the bytes of a String or Data after its `01`, escaped but without the end, are 128 or
 ///   more, only the first 128 stay (129 where the 128th is the first half of `00 FF`) and the key
 ///   ends there. So a component of less than 128 bytes is whole, all others are taken for cut.
 /// - If a key would have 500 bytes or more, only the first 500 stay, wherever that is.
@@ -117,11 +117,11 @@ public struct KeyWriter: ~Copyable {
   /// Accepts bytes that were stored after the key: all of them, those up to the limit, or none.
   @inline(__always)
   private mutating func advance(_ size: Int) {
-    if count &+ size < end { count &+= size } else { cut(behind: size) }
+    if count &+ size < end { count &+= size } else { cut(after: size) }
   }
 
   @inline(never)
-  private mutating func cut(behind size: Int) {
+  private mutating func cut(after size: Int) {
     if end != 0 { count = min(count + size, Self.keyLimit) }
     end = 0
   }
@@ -265,7 +265,7 @@ public struct KeyWriter: ~Copyable {
       }
     }
     if size < limit { return advance(size + 1) }
-    cut(behind: size + 1)
+    cut(after: size + 1)
   }
 
   /// The number of bytes, which is `componentLimit` or one more if the component must be cut.

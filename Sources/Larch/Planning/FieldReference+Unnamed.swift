@@ -58,14 +58,14 @@ extension Plan {
   /// The fields by which rows are tested or sorted, if there is an index over a stored property of
   /// the same type that may have been intended.
   ///
-  /// - Parameter unfinished: the incomplete indexes, by bit: if one of them is over the field, that
+  /// - Parameter incomplete: the incomplete indexes, by bit: if one of them is over the field, that
   ///   is the reason.
-  func unnamedFields(in schema: CollectionSchema, unfinished: UInt64) -> [FieldReference] {
+  func unnamedFields(in schema: CollectionSchema, incomplete: UInt64) -> [FieldReference] {
     var order: [OrderTerm] = []
     if case .sorted(let terms, _) = self.order { order = terms }
     if residue.isEmpty, order.isEmpty { return [] }
     return [FieldReference](unnamedIn: residue, order).filter { field in
-      for (number, index) in schema.indexes.enumerated() where unfinished.hasBit(number) {
+      for (number, index) in schema.indexes.enumerated() where incomplete.hasBit(number) {
         if index.fields.contains(where: { $0.identity == field.identity }) { return false }
       }
       return schema.indexes.contains { index in

@@ -216,17 +216,17 @@ private struct BoundsText {
 
   var text: String {
     if scan.bounds.isEmpty { return "all entries" }
-    let texts = prefixes.map { text(behind: $0) }
+    let texts = prefixes.map { text(after: $0) }
     let shown = texts.prefix(8).joined(separator: ", ")
     return texts.count > 8 ? shown + ", … \(scan.ranges.count) ranges" : shown
   }
 
-  private func text(behind prefix: [String]) -> String {
+  private func text(after prefix: [String]) -> String {
     guard let first = rest.first else { return key(prefix) }
     if rest.count == 1, case .field(let filter) = first {
       switch filter.test {
       case .within(let lower, let upper) where lower != nil || upper != nil:
-        return interval(lower, upper, behind: prefix)
+        return interval(lower, upper, after: prefix)
       case .text(let text):
         let beginning = KeyValue.string(
           text.kind == .like ? text.pattern?.prefix ?? "" : text.wanted)
@@ -239,16 +239,16 @@ private struct BoundsText {
   }
 
   private func interval(
-    _ lower: ValueBound?, _ upper: ValueBound?, behind prefix: [String]
+    _ lower: ValueBound?, _ upper: ValueBound?, after prefix: [String]
   ) -> String {
-    let from = end(lower, behind: prefix)
-    let to = end(upper, behind: prefix)
+    let from = end(lower, after: prefix)
+    let to = end(upper, after: prefix)
     let mark =
       (lower?.isIncluded == false ? "<." : "..") + (upper?.isIncluded == false ? "<" : ".")
     return [from, mark, to].compactMap { $0 }.joined(separator: " ")
   }
 
-  private func end(_ bound: ValueBound?, behind prefix: [String]) -> String? {
+  private func end(_ bound: ValueBound?, after prefix: [String]) -> String? {
     guard let bound else { return prefix.isEmpty ? nil : key(prefix) }
     return key(prefix + [PlanText.value(bound.values)])
   }

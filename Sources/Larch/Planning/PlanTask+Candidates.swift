@@ -106,7 +106,7 @@ extension PlanTask {
     let rangeCount = ranges.count
     let rowOrder = order(of: match, isInOrder: isInOrder)
     if isInOrder, let after, case .byIndex(_, let descends, _) = rowOrder,
-      let rest = KeyRange.behind(
+      let rest = KeyRange.after(
         after.values, index, points: bounds.prefix(match.singleCount), descends: descends)
     {
       ranges = KeyRange.intersection(ranges, [rest])
@@ -203,8 +203,8 @@ extension PlanTask {
 }
 
 extension RelatedFilter {
-  /// The ids of the related records, where it asks for nothing but these and the store keeps lists
-  /// for them; nil where it asks for something else.
+  /// The ids of the related records, if the filter only compares these ids and the store keeps
+  /// lists for the association; otherwise nil.
   var listedBy: [[KeyValue]]? {
     guard case .links = route else { return nil }
     var node = filter
@@ -216,7 +216,7 @@ extension RelatedFilter {
 
 extension KeyRange {
   /// The keys that may come after those with these values, which follow the constants.
-  fileprivate static func behind(
+  fileprivate static func after(
     _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
   ) -> KeyRange? {
     var writer = KeyWriter()

@@ -117,8 +117,7 @@ struct PlanTask {
     limit = nil
   }
 
-  /// The order without the terms that cannot tell two rows apart, and the token without their
-  /// values.
+  /// The order without the terms that are equal for all rows, and the token without their values.
   private static func order(
     of query: QueryDescription, _ conjuncts: [Conjunct]
   ) -> (WantedOrder, PageToken?) {

@@ -87,14 +87,14 @@ struct ScanBounds: ~Copyable {
       case .oneOf(let list): return list.map { range(equalTo: $0, at: place) }
       case .within(let lower, let upper):
         let range = KeyRange.between(
-          bound(lower, at: place), bound(upper, at: place), behind: KeyPrefix(writer),
+          bound(lower, at: place), bound(upper, at: place), after: KeyPrefix(writer),
           form: index.fields[place].form, isLast: isLast)
         isCut = isCut || range.needsCheck
         return range.isEmpty ? [] : [range]
       case .text(let text):
         return [range(ofPrefix: text, at: place)]
       }
-    case .not: return [.isNotNil(behind: KeyPrefix(writer))]
+    case .not: return [.isNotNil(after: KeyPrefix(writer))]
     case .any(let nodes):
       var all: [KeyRange] = []
       for node in nodes { all += ranges(of: node, at: place) }
@@ -108,17 +108,17 @@ struct ScanBounds: ~Copyable {
 
   private mutating func bound(_ bound: ValueBound?, at place: Int) -> KeyRange.Bound {
     guard let bound else { return .unbounded }
-    let key = key(behind: bound.values, at: place)
+    let key = key(after: bound.values, at: place)
     return bound.isIncluded ? .including(key) : .excluding(key)
   }
 
   private mutating func range(equalTo values: [KeyValue], at place: Int) -> KeyRange {
     .equal(
-      to: key(behind: values, at: place), isComplete: place == index.fields.count - 1)
+      to: key(after: values, at: place), isComplete: place == index.fields.count - 1)
   }
 
   /// The key so far, followed by values.
-  private mutating func key(behind values: [KeyValue], at place: Int) -> KeyPrefix {
+  private mutating func key(after values: [KeyValue], at place: Int) -> KeyPrefix {
     let mark = writer.mark
     if !append(values, at: place) { isUnwritable = true }
     if writer.isCut { isCut = true }

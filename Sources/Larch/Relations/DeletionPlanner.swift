@@ -10,12 +10,12 @@ final class DeletionPlanner {
   private let context: TransactionContext
   private let prepare: EndReader.Preparation
   /// By the place of the collection.
-  private var doomed: [DoomedRecords?]
+  private var toDelete: [RecordsToDelete?]
   /// The records that lose a reference, in the order of their collections.
   private(set) var nullified: [NullifiedRecords] = []
   /// Records each step, if someone wants to read the plan.
   private let recorder: DeletionRecorder?
-  /// What hooks have to say in it; nil where nobody asks them.
+  /// The hooks of the plan; nil if no hooks can run.
   let hooks: DeletionHooks?
 
   /// - Parameter prepare: writes the pending changes of a list that is about to be read.
@@ -27,14 +27,14 @@ final class DeletionPlanner {
     self.recorder = recorder
     self.hooks = hooks
     self.prepare = prepare
-    doomed = Array(repeating: nil, count: context.catalog.collections.count)
+    toDelete = Array(repeating: nil, count: context.catalog.collections.count)
   }
 
   /// The records to delete, by collection.
-  var deleted: [DoomedRecords] { doomed.compactMap { $0.flatMap { $0.count > 0 ? $0 : nil } } }
+  var deleted: [RecordsToDelete] { toDelete.compactMap { $0.flatMap { $0.count > 0 ? $0 : nil } } }
 
   /// The number of records to delete.
-  var count: Int { doomed.reduce(0) { $0 + ($1?.count ?? 0) } }
+  var count: Int { toDelete.reduce(0) { $0 + ($1?.count ?? 0) } }
 
   /// Whether one record is deleted, without other effects.
   var isAlone: Bool {
@@ -42,7 +42,7 @@ final class DeletionPlanner {
   }
 
   func contains(_ id: UnsafeRawBufferPointer, in collection: CollectionHandle) -> Bool {
-    doomed[collection.place]?.contains(id) ?? false
+    toDelete[collection.place]?.contains(id) ?? false
   }
 
   /// Requests the deletion of a record; does nothing if it does not exist.
@@ -67,16 +67,16 @@ final class DeletionPlanner {
     }
     for records in deleted { records.sort() }
     for records in nullified { records.sort() }
-    // What was planned may be done now, and no cursor may stay open over that.
-    for records in doomed { records?.rules.endReading() }
+    // The plan may be executed now, and no cursor may be open during changes.
+    for records in toDelete { records?.rules.endReading() }
   }
 
-  private func records(of collection: CollectionHandle) throws -> DoomedRecords {
-    if let known = doomed[collection.place] { return known }
+  private func records(of collection: CollectionHandle) throws -> RecordsToDelete {
+    if let known = toDelete[collection.place] { return known }
     let rules = try CollectionRules(
       context.catalog.deletionEnds(of: collection), context, prepare: prepare)
-    let made = DoomedRecords(collection, rules)
-    doomed[collection.place] = made
+    let made = RecordsToDelete(collection, rules)
+    toDelete[collection.place] = made
     return made
   }
 
@@ -138,7 +138,7 @@ final class DeletionPlanner {
 
   // MARK: What stays
 
-  private func judge(_ id: UnsafeRawBufferPointer, _ records: DoomedRecords) throws {
+  private func judge(_ id: UnsafeRawBufferPointer, _ records: RecordsToDelete) throws {
     for reader in records.rules.survivors {
       guard let other = reader.end.other else { continue }
       let mayDangle = reader.mayDangle

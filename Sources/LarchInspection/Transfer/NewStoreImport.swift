@@ -142,11 +142,11 @@ struct NewStoreImport {
         let wasReady = known?.indexes.first { $0.name == index.stored.name }?.isReady ?? false
         do {
           guard wasReady, !index.schema.isDecoded else {
-            throw IndexNeedsType(positions: 1 << UInt64(index.position))
+            throw KeysUnknownWithoutType(positions: 1 << UInt64(index.position))
           }
           try builder.build(place, in: collection)
           summary.indexCount += 1
-        } catch is IndexNeedsType {
+        } catch is KeysUnknownWithoutType {
           try forget(index, catalog.storage, environment)
           summary.waitingIndexes.append(
             StoreImportSummary.WaitingIndex(

@@ -132,7 +132,7 @@ private final class ImportChange {
       case .links(let place, let first, let second):
         try take(second, of: first, header.associations[place], header)
       }
-    } catch let needed as IndexNeedsType {
+    } catch let needed as KeysUnknownWithoutType {
       throw ExportLines.located(unkept(needed, line, header), line: number)
     } catch let error as LarchError where error.context.detail?.hasPrefix("line ") != true {
       throw ExportLines.located(error, line: number)
@@ -142,7 +142,7 @@ private final class ImportChange {
   }
 
   private func unkept(
-    _ needed: IndexNeedsType, _ line: ExportLine, _ header: ExportHeader
+    _ needed: KeysUnknownWithoutType, _ line: ExportLine, _ header: ExportHeader
   ) -> LarchError {
     LarchError(
       .schemaMismatch,

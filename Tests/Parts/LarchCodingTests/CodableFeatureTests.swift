@@ -62,7 +62,7 @@ struct CodableFeatureTests {
       try super.init(from: c.superDecoder())
     }
   }
-  /// Writes nested containers alternately, twice the same key, and in another order than it reads.
+  /// Writes nested containers alternately, one key twice, and in another order than it reads them.
   struct Wild: Codable, Equatable {
     var x = 1
     var y = "y"
@@ -218,7 +218,7 @@ struct CodableFeatureTests {
     }
   }
 
-  @Test("Nested containers filled alternately, keys written twice")
+  @Test("Nested containers that are filled alternately, and keys that are written twice")
   func wild() throws { try CodingBench().roundTrip(Wild()) }
 
   @Test("Keys, order and kinds that depend on the value")
@@ -243,7 +243,7 @@ struct CodableFeatureTests {
     }
   }
 
-  @Test("Sets and dictionaries with any key are written in one order")
+  @Test("Sets and dictionaries with any key are written in a stable order")
   func sorted() throws {
     let bench = CodingBench()
     try bench.roundTrip(Bag())
@@ -254,7 +254,7 @@ struct CodableFeatureTests {
     for _ in 0..<20 {
       var bag = Bag()
       bag.byUUID = Dictionary(uniqueKeysWithValues: ids.shuffled(using: &generator).map { ($0, 1) })
-      // Other capacities give other orders inside the table.
+      // Other capacities give other orders inside the hash table.
       bag.nested["k"] = ["j": Set(strings.shuffled(using: &generator))]
       bag.nested["k"]?["j"]?.reserveCapacity(Int.random(in: 0..<500))
       bag.byUUID.reserveCapacity(Int.random(in: 0..<500))
@@ -266,7 +266,7 @@ struct CodableFeatureTests {
   }
 
   @Test(
-    "Top-level values that are no keyed record",
+    "Top-level values that are not keyed records",
     arguments: [1, 300])
   func topLevel(count: Int) throws {
     let bench = CodingBench()
@@ -341,7 +341,7 @@ struct CodableFeatureTests {
     }
   }
 
-  @Test("What a kept container writes is dropped, and nothing crashes")
+  @Test("Writes to a container that was kept too long are ignored, and nothing crashes")
   func escaped() throws {
     final class Keep {
       var container: KeyedEncodingContainer<Leak.Keys>?; var encoder: (any Encoder)?
@@ -374,7 +374,7 @@ struct CodableFeatureTests {
     try single?.encode("x")
   }
 
-  @Test("A value may encode another record with the same coder meanwhile")
+  @Test("A value may encode another record with the same coder while it is encoded")
   func reentrant() throws {
     struct Outer: Encodable {
       let coder: RecordCoder

@@ -52,7 +52,7 @@ struct CodingErrorTests {
     for _ in 0..<60 { deep = Chains(next: .init(deep)) }
     #expect(larch { _ = try bench.bytes(deep) }?.code == .encodingFailed)
 
-    // Bytes that go deeper than anything that was written: lists in lists.
+    // Bytes that are nested deeper than anything that was written: lists in lists.
     var nested: [UInt8] = [0x24, 0]
     nested = [0, 0]
     for _ in 0..<3000 {
@@ -72,7 +72,7 @@ struct CodingErrorTests {
         .code == .corrupted)
   }
 
-  @Test("The user's own errors are the cause")
+  @Test("Errors of user code become the underlying error")
   func thrown() throws {
     let bench = CodingBench()
     for value in 0..<3 {
@@ -152,7 +152,7 @@ struct CodingErrorTests {
     #expect(larch { _ = try bench.decode(Wrong.self, bytes) }?.context.field == "name")
   }
 
-  @Test("Rolled back shapes are made again, and nothing remembers the old ones")
+  @Test("Shapes that were rolled back are created again, without traces of the old ones")
   func rollback() throws {
     struct A: Codable, Equatable { var x: Int }
     struct B: Codable, Equatable { var y: String }
@@ -175,7 +175,7 @@ struct CodingErrorTests {
     #expect(try bench.shapes.shape(1).typeName == "B")
   }
 
-  @Test("A coder of another process finds the shapes again")
+  @Test("A coder of another process finds the shapes")
   func sameShapes() throws {
     let bench = CodingBench()
     var rich = Rich.sample
@@ -197,7 +197,7 @@ struct CodingErrorTests {
     #expect(table.count == count)
   }
 
-  @Test("A type with ever new keys stops making shapes")
+  @Test("A type with ever new keys stops creating shapes")
   func shapeCap() throws {
     struct Many: Codable {
       enum Keys: String, CodingKey, CaseIterable {

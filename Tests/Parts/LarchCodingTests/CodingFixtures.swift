@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// A fresh coder with a fresh table, and what tests do with it.
+/// A new coder with a new table, and helpers for tests.
 final class CodingBench {
   let shapes = ShapeTable()
   let coder: RecordCoder

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Hostile bytes")
 struct HostileBytesTests {
-  /// Changes bytes as damage, or someone who knows the format, would.
+  /// Changes bytes like damage, or like someone who knows the format.
   static func mutate(_ bytes: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
     var bytes = bytes
     for _ in 0...Int.random(in: 0..<3, using: &random) {

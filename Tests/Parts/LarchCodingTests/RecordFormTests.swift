@@ -25,7 +25,7 @@ struct RecordFormTests {
 
   /// A chain was refused at the deepest level until a shorter one had taught the coder its shape: the
   /// writer of trees counted its numbers as one level more.
-  @Test("Records may lie in each other to the last level, also the first that a coder sees")
+  @Test("Records may be nested to the last level, even the first one that a coder sees")
   func deepest() throws {
     func chain(_ count: Int) -> Link? { (0..<count).reduce(nil) { Link($1, $0) } }
     try CodingBench().roundTrip(try #require(chain(RecordFormat.depthLimit)))
@@ -35,7 +35,7 @@ struct RecordFormTests {
     }
   }
 
-  @Test("What the builder makes of the fields that the reader finds is the record, narrow and wide")
+  @Test("The builder restores a record from the fields of the reader, narrow and wide")
   func rebuilding() throws {
     var random = SeededGenerator(seed: 11)
     let bench = CodingBench()

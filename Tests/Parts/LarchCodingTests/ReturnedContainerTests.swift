@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Containers handed out by reference")
+@Suite("Containers that are returned by reference")
 struct ReturnedContainerTests {
   @Test("A type that changes its coding keys between values gets containers of the new ones")
   func changingKeys() throws {
@@ -15,7 +15,7 @@ struct ReturnedContainerTests {
     }
   }
 
-  @Test("Coders one after the other and inside each other use the same frames")
+  @Test("Consecutive and nested coders use the same frames")
   func reuse() throws {
     for _ in 0..<50 {
       let outer = CodingBench()
@@ -54,7 +54,7 @@ struct ReturnedContainerTests {
     }
   }
 
-  @Test("An id is read from a field that was another integer, and from nothing else")
+  @Test("An id is read from a field of another integer type, and from nothing else")
   func idConversion() throws {
     struct Narrow: Codable { var id: Int16 }
     struct Text: Codable { var id: String }

@@ -6,7 +6,7 @@ import Testing
 struct ShapeTableTests {
   let fields = [ShapeField(name: "a", kind: .int64), ShapeField(name: "b", kind: .string)]
 
-  @Test("Equal content is one shape, other content the next id")
+  @Test("Equal content is one shape; different content gets the next id")
   func intern() throws {
     let table = ShapeTable()
     let first = try table.intern(typeName: "A", fields: fields)
@@ -16,7 +16,7 @@ struct ShapeTableTests {
     #expect(table.count == 3)
   }
 
-  @Test("The loader is asked for what is not in memory, once where it has it")
+  @Test("The loader loads a shape that is not in memory, and only once")
   func loader() throws {
     let table = ShapeTable(count: 2)
     var asked: [UInt16] = []
@@ -31,7 +31,7 @@ struct ShapeTableTests {
     #expect(asked == [1, 2, 3])
   }
 
-  @Test("Truncating frees the ids, and equal content afterwards is a new shape")
+  @Test("Truncating frees the ids, and equal content is a new shape after that")
   func truncate() throws {
     let table = ShapeTable()
     let first = try table.intern(typeName: "A", fields: fields)
@@ -104,7 +104,7 @@ struct ShapeTableTests {
     #expect(shape.fields.count == 300 - 43)
   }
 
-  @Test("Keys that are made at run time make a map and no shape")
+  @Test("Keys that are created at run time make a map, not a shape")
   func dynamicKeys() throws {
     struct Dynamic: Encodable {
       struct Key: CodingKey {

@@ -18,7 +18,7 @@ import Testing
       limit: limit)
   }
 
-  @Test func `Counts look at keys, not at entries or records`() throws {
+  @Test func `Counts read keys, not entries or records`() throws {
     var random = SeededGenerator(seed: 71)
     let samples = try SampleStore(count: 400, &random)
     let atLeast = FilterNode.field(
@@ -93,11 +93,11 @@ import Testing
     }
   }
 
-  @Test func `The best few come without more than them in memory or read`() throws {
+  @Test func `The first rows of an order keep and read only as many records`() throws {
     var random = SeededGenerator(seed: 74)
     let samples = try SampleStore(count: 300, &random)
     let age = OrderTerm(field: SampleField.age, descends: true, ignoresCase: false)
-    // The keys tell the order, so only what is returned is read.
+    // The keys have the order, so only the returned records are read.
     let sorted = Plan(
       source: .index(scan(Sample.Place.cityAge)), residue: [],
       order: .sorted([age], idsDescend: false), isCovering: false, after: nil, offset: 2,
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `Figures are exact when few and near when many`() throws {
+  @Test func `Statistics are exact for few entries and approximate for many`() throws {
     var random = SeededGenerator(seed: 75)
     let samples = try SampleStore(count: 2000, &random)
     try samples.store.read { tx throws in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What is not as it was written is an error with a code, never a wrong row or a trap.
+/// Damaged data is an error with a code, never a wrong row or a trap.
 @Suite struct DamageTests {
   private func samples() throws -> SampleStore {
     var random = SeededGenerator(seed: 31)
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `A damaged record ends every plan that it is a row of`() throws {
+  @Test func `A damaged record ends every plan that reads it`() throws {
     let samples = try samples()
     try change(samples) { collection, transaction in
       let id = key(7)
@@ -67,7 +67,7 @@ import Testing
     let number = OrderTerm(field: SampleField.score, descends: false, ignoresCase: false)
     let everything = Plan.Source.records([.everything])
     #expect(code(samples, plan(everything)) == .checksumMismatch)
-    // Its age says that it is none: it is passed over without a look at the rest.
+    // Its age does not match, so it is skipped without reading the rest.
     #expect(code(samples, plan(everything, [no])) == nil)
     #expect(code(samples, plan(everything, [.not(no)])) == .checksumMismatch)
     #expect(code(samples, plan(everything, [], sorted)) == .checksumMismatch)
@@ -76,7 +76,7 @@ import Testing
     #expect(code(samples, plan(.index(scan(Sample.Place.age)))) == .checksumMismatch)
     #expect(
       code(samples, plan(.union([.index(scan(Sample.Place.age))]), [no])) == .checksumMismatch)
-    // What reads no record does not meet it.
+    // A plan that reads no record does not notice it.
     #expect(code(samples, plan(.index(scan(Sample.Place.age)), isCovering: true)) == nil)
     let count = try samples.run(plan(everything)) { run, _ in try run.count() }
     #expect(count == 40)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `A record that is missing behind an entry is an error`() throws {
+  @Test func `An entry without its record is an error`() throws {
     let samples = try samples()
     try change(samples) { collection, transaction in
       _ = try key(9).withUnsafeBytes { try collection.records.delete($0, in: transaction) }
@@ -104,7 +104,7 @@ import Testing
             components: 1, descends: true, idsDescend: false))) == .corrupted)
   }
 
-  @Test func `A key that is none of its index is an error where it is taken apart`() throws {
+  @Test func `A key that does not fit its index is an error when it is parsed`() throws {
     let samples = try samples()
     let bad: [[UInt8]] = [[7], [1, 1], [1, 1, 65, 0, 1], [1, 1, 65, 0, 0, 1, 2]]
     for bytes in bad {
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `A full disk ends a sort with an error, and the store goes on`() throws {
+  @Test func `A full disk ends a sort with an error, and the store continues`() throws {
     #if os(Linux)
       let samples = try samples()
       var settings = SortSettings()
@@ -170,12 +170,12 @@ import Testing
       } catch let error as LarchError {
         thrown = error.code
       }
-      // What lay in memory already may still come out whole.
+      // Rows that were already in memory may still be returned.
       #expect(thrown == .ioFailure || thrown == nil)
     }
   }
 
-  @Test func `Nothing comes behind the end of a transaction or a run`() throws {
+  @Test func `A run or a transaction that has ended returns no more rows`() throws {
     let samples = try samples()
     let plan = plan(.records([.everything]))
     let run = try samples.run(plan) { run, _ in

@@ -21,7 +21,7 @@ private struct Plant: Record {
   }
 }
 
-/// Records that were written before a field was there.
+/// Records that are older than a field.
 @Suite struct EvolvedRecordTests {
   @Test func `A field that older records lack has its default in conditions and orders`() throws {
     let path = ScratchFile.freshPath()

@@ -90,7 +90,7 @@ extension SeededGenerator {
       : Double(below(40) - 20) / 4
   }
 
-  /// Around the lengths where keys are cut, with long common beginnings.
+  /// Around the lengths at which keys are cut, with long common prefixes.
   mutating func note() -> String {
     switch below(6) {
     case 0:
@@ -144,7 +144,7 @@ enum SampleField {
   ]
 }
 
-/// What a plan is run on, and the same records in an array in the order of their ids.
+/// A store for plans, and the same records in an array in the order of their ids.
 final class SampleStore {
   let store: Store
   let records: [Sample]
@@ -196,7 +196,7 @@ extension Store {
   }
 }
 
-/// What a plan must give, by the values of the decoded records.
+/// The expected rows of a plan, from the values of the decoded records.
 struct Expectation {
   var filter: FilterNode
   var order: [OrderTerm]

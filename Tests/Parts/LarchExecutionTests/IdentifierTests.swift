@@ -20,7 +20,7 @@ private struct Named: Tagged {
   }
 
   static func make(_ random: inout SeededGenerator) -> Named {
-    // Ids that begin with each other, of any length, composed and decomposed.
+    // Ids that are prefixes of each other, of any length, composed and decomposed.
     let id =
       random.pick(["", "a", "aa", "a\0", "a\0\0", "é", "e\u{301}x", "z", "\u{7F}"])
       + String(repeating: random.pick(["a", "\0", "q"]), count: random.below(5))
@@ -62,7 +62,7 @@ private struct Numbered: Tagged {
 /// Ids of other kinds than the numbers that the store assigns.
 @Suite struct IdentifierTests {
   @Test(arguments: [51, 52, 53] as [UInt64])
-  func `Texts as ids`(seed: UInt64) throws { try check(Named.self, seed) }
+  func `Strings as ids`(seed: UInt64) throws { try check(Named.self, seed) }
 
   @Test(arguments: [54, 55] as [UInt64])
   func `UUIDs as ids`(seed: UInt64) throws { try check(Marked.self, seed) }

@@ -29,7 +29,7 @@ private struct ManyNumbers: Record {
 
 @Suite struct LargeKeyTests {
   @Test(arguments: [81, 82, 83] as [UInt64])
-  func `Keys of full length are checked and put in order by their records`(seed: UInt64) throws {
+  func `Cut keys are checked and sorted by their records`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     func text() -> String {
       String(repeating: random.pick(["x", "y", "\0"]), count: random.pick([0, 1, 40, 122, 126]))
@@ -93,7 +93,7 @@ private struct ManyNumbers: Record {
     }
   }
 
-  /// So many ids that LMDB keeps those of a key in a tree of their own.
+  /// So many ids that LMDB keeps those of one key in a separate tree.
   private func check<R: Record>(_ records: [R], kind: (R) -> Int) throws {
     let store = try Store.temporary(for: R.self)
     let saved = try store.write { tx throws in
@@ -134,7 +134,7 @@ private struct ManyNumbers: Record {
     }
   }
 
-  @Test func `Thousands of ids of one key come either way`() throws {
+  @Test func `Thousands of ids of one key are read in both directions`() throws {
     var random = SeededGenerator(seed: 84)
     try check((0..<4000).map { _ in ManyNumbers(kind: random.pick([0, 0, 0, 1, 2])) }) { $0.kind }
     try check(

@@ -4,7 +4,7 @@ import Testing
 @testable import Larch
 
 @Suite struct PlanRunTests {
-  /// Sources, residues, orders, pages and counts, all by chance, against arrays.
+  /// Random sources, residues, orders, pages and counts, against arrays.
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func `Every plan gives what an array gives`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

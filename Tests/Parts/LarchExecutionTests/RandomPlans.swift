@@ -3,7 +3,7 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// Rows of a plan before their order, and what filter says the same.
+/// The rows of a plan before the sort, and the filter with the same meaning.
 struct SourceSample {
   var source: Plan.Source
   var meaning: FilterNode
@@ -205,7 +205,7 @@ extension SeededGenerator {
       return bound.isIncluded ? .including(key) : .excluding(key)
     }
     let keyRange = KeyRange.between(
-      bound(from), bound(to), behind: front, form: field.form,
+      bound(from), bound(to), after: front, form: field.form,
       isLast: fixed == fields.count - 1)
     var meaning = zip(fields, parts).map { FilterNode.field(FieldFilter($0, .equal($1.1))) }
     meaning.append(.field(FieldFilter(field, .within(lower: from, upper: to))))
@@ -216,7 +216,7 @@ extension SeededGenerator {
       source: .index(scan), meaning: .all(meaning), ordered: (index, fixed))
   }
 
-  /// Elements that begin with a text, or one of several.
+  /// Elements with a prefix, or one of several.
   private mutating func elements() -> SourceSample {
     let index = pick([Sample.Place.tags, Sample.Place.tagsAge])
     let words = Set((0..<3).map { _ in word() })
@@ -245,7 +245,7 @@ extension SeededGenerator {
     }
   }
 
-  /// An order that a plan can have over the source, with the terms that say the same.
+  /// An order that the source can have, with the terms of the same meaning.
   mutating func order(of source: SourceSample) -> (Plan.RowOrder, [OrderTerm], Bool) {
     let descends = chance(2)
     if let (index, _) = source.ordered, index == Sample.Place.name, chance(2) {

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `A covering plan reads no record where the key tells the value`() throws {
+  @Test func `A covering plan reads no record if the key has the value`() throws {
     var random = SeededGenerator(seed: 44)
     let samples = try SampleStore(count: 80, &random)
     let scan = Plan.IndexScan(

@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 @Suite struct SortKeyTests {
-  /// What the executor sorts by, against the one comparison of values.
+  /// The sort keys of the executor, against the comparison of values.
   @Test(arguments: [61, 62, 63, 64] as [UInt64])
   func `Sort keys are in the order of the values`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

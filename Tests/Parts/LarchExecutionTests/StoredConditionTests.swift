@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Counts how often a condition had to be asked of a decoded record.
+/// Counts how often a condition was evaluated on a decoded record.
 private final class CountingAccess: TypedAccess {
   let access: RecordAccess<Sample>
   var asked = 0
@@ -51,7 +51,7 @@ private final class CountingAccess: TypedAccess {
     }
   }
 
-  @Test func `Decided conditions spare decoding, whatever their place`() throws {
+  @Test func `A condition on bytes avoids decoding, wherever it is in the filter`() throws {
     var random = SeededGenerator(seed: 12)
     let samples = try SampleStore(count: 60, &random)
     let closure = FilterNode.record(RecordTest<Sample>(text: "closure") { _ in true })
@@ -72,7 +72,7 @@ private final class CountingAccess: TypedAccess {
   }
 
   @Test(arguments: [21, 22, 23, 24] as [UInt64])
-  func `Texts are tested on their bytes as Swift tests strings`(seed: UInt64) {
+  func `Conditions on the bytes of a string agree with Swift`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<20_000 {
       let text = random.word() + random.word() + (random.chance(2) ? random.word() : "")
@@ -94,7 +94,7 @@ private final class CountingAccess: TypedAccess {
     }
   }
 
-  @Test func `A closure that cannot be asked ends the query with its error`() throws {
+  @Test func `A closure that throws ends the query with its error`() throws {
     var random = SeededGenerator(seed: 13)
     let samples = try SampleStore(count: 3, &random)
     let error = LarchError(.invalidQuery, "A pattern is none.")

@@ -22,7 +22,7 @@ struct KeyOrderTests {
         let keyA = SampleKey(a, isLast: isLast)
         let keyB = SampleKey(b, isLast: isLast)
         let actual = keyA.order(keyB)
-        // Two cut keys may be equal where values differ; a cut and a whole one never are.
+        // Two cut keys of different values may be equal; a cut and a whole key are never equal.
         let isRight = actual == expected || (actual == 0 && keyA.isCut && keyB.isCut)
         if !isRight || keyA.bytes.isEmpty || keyA.bytes.count > 500 {
           Issue.record("seed \(seed), pair \(number), last \(isLast): \(a) and \(b): \(actual)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Ranges of keys hold what Swift's operators say")
+@Suite("Ranges of keys agree with Swift's operators")
 struct KeyRangeTests {
   private func prefix(_ write: (inout KeyWriter) -> Void) -> KeyPrefix {
     var writer = KeyWriter()
@@ -17,7 +17,7 @@ struct KeyRangeTests {
   }
 
   @Test(arguments: [true, false])
-  func `intervals of optional doubles hold neither nil nor NaN`(isLast: Bool) {
+  func `intervals of optional doubles contain neither nil nor NaN`(isLast: Bool) {
     var random = SeededGenerator(seed: 31)
     let form = Optional<Double>._keyForm
     for _ in 0..<20_000 {
@@ -40,7 +40,7 @@ struct KeyRangeTests {
       if !isLast { writer.append(int64: Int64(random.next() % 3) - 1) }
       let key = writer.bytes
       func holds(_ from: KeyRange.Bound, _ to: KeyRange.Bound) -> Bool {
-        KeyRange.between(from, to, behind: before, form: form, isLast: isLast).contains(key)
+        KeyRange.between(from, to, after: before, form: form, isLast: isLast).contains(key)
       }
       let isHere = compareNFC(city, other) == 0
       let number = value ?? .nan
@@ -53,14 +53,14 @@ struct KeyRangeTests {
       #expect(holds(.excluding(bound(low)), .unbounded) == (isHere && low < number))
       #expect(holds(.unbounded, .including(bound(high))) == (isHere && number <= high))
       #expect(
-        KeyRange.isNil(behind: before, isLast: isLast).contains(key) == (isHere && value == nil))
-      #expect(KeyRange.isNotNil(behind: before).contains(key) == (isHere && value != nil))
+        KeyRange.isNil(after: before, isLast: isLast).contains(key) == (isHere && value == nil))
+      #expect(KeyRange.isNotNil(after: before).contains(key) == (isHere && value != nil))
       #expect(KeyRange.equal(to: before, isComplete: false).contains(key) == isHere)
     }
   }
 
   @Test(arguments: [true, false])
-  func `intervals and beginnings of strings hold all that match, and more only if they say so`(
+  func `intervals and prefixes of strings have all matches, and others only if marked so`(
     isLast: Bool
   ) {
     var random = SeededGenerator(seed: 33)
@@ -85,12 +85,12 @@ struct KeyRangeTests {
       let form = String._keyForm
       check(
         .between(
-          .including(bound(low)), .including(bound(high)), behind: empty, form: form, isLast: isLast
+          .including(bound(low)), .including(bound(high)), after: empty, form: form, isLast: isLast
         ),
         above >= 0 && below <= 0)
       check(
         .between(
-          .excluding(bound(low)), .excluding(bound(high)), behind: empty, form: form, isLast: isLast
+          .excluding(bound(low)), .excluding(bound(high)), after: empty, form: form, isLast: isLast
         ),
         above > 0 && below < 0)
       check(.equal(to: bound(low), isComplete: isLast), above == 0)
@@ -109,7 +109,7 @@ struct KeyRangeTests {
     let two = prefix { $0.append(int64: 2) }
     let form = Int._keyForm
     func range(_ from: KeyRange.Bound, _ to: KeyRange.Bound) -> KeyRange {
-      .between(from, to, behind: KeyPrefix(), form: form, isLast: true)
+      .between(from, to, after: KeyPrefix(), form: form, isLast: true)
     }
     #expect(range(.including(two), .including(one)).isEmpty)
     #expect(range(.including(one), .excluding(one)).isEmpty)

@@ -17,7 +17,7 @@ private struct Version: IndexKey {
   var indexValue: CompositeKey<Int, String?> { CompositeKey(major, name) }
 }
 
-@Suite("Keys are read back by their form")
+@Suite("Keys are read by their form")
 struct KeyReaderTests {
   private func text<K: IndexKey>(_ value: K) throws -> String {
     try SampleKey(value).bytes.withUnsafeBytes {
@@ -55,7 +55,7 @@ struct KeyReaderTests {
     "", ",", "int", "int64,", "(int64", "int64)", "?", "int64 ", "()",
     String(repeating: "(", count: 5000), "int64" + String(repeating: "?", count: 5000),
   ])
-  func `text that is no form is refused`(text: String) { #expect(KeyForm(text) == nil) }
+  func `text that is not a form is refused`(text: String) { #expect(KeyForm(text) == nil) }
 
   @Test(
     arguments: [
@@ -67,14 +67,14 @@ struct KeyReaderTests {
       ("data,bool", [1] + [UInt8](repeating: 7, count: 128) + [0, 0, 1]),
       ("data,bool", [1] + [UInt8](repeating: 7, count: 127) + [0]),
     ] as [(String, [UInt8])])
-  func `bytes that no writer writes are refused`(form: String, bytes: [UInt8]) throws {
+  func `bytes that the writer never writes are refused`(form: String, bytes: [UInt8]) throws {
     let form = try #require(KeyForm(form))
     #expect(throws: LarchError.self) {
       try bytes.withUnsafeBytes { _ = try KeyReader.read($0, as: form) }
     }
   }
 
-  @Test func `any bytes are refused or are just what a writer writes`() throws {
+  @Test func `any bytes are refused, or the writer writes the same bytes`() throws {
     var random = SeededGenerator(seed: 41)
     let forms = [
       "string,int8", "data?,string", "float?", "double", "bool,string?,data", "(int16,url)?",

@@ -48,7 +48,7 @@ enum KeySamples {
     var text = String.UnicodeScalarView()
     switch random.next() % 10 {
     case 0:
-      // Around the place where components are cut, and far after it.
+      // Around the length at which components are cut, and far beyond it.
       let repeats = random.next() % 4 == 0 ? 510 : 122 + random.next() % 8
       for _ in 0..<repeats { text.append("x") }
     case 1: for _ in 0..<(60 + random.next() % 8) { text.append("é") }
@@ -66,7 +66,7 @@ enum KeySamples {
   }
 
   static func data(_ random: inout SeededGenerator) -> Data {
-    // Long ones begin the same up to the place of the cut, else no two would differ only there.
+    // Long ones are equal up to the cut, so that some differ only after it.
     let isLong = random.next() % 4 == 0
     let start = Data(repeating: 7, count: isLong ? 124 + Int(random.next() % 5) : 0)
     let size = random.next() % 6
@@ -85,7 +85,7 @@ enum KeySamples {
   }
 }
 
-/// A key with what the writer says about it.
+/// A key with the properties that the writer reports.
 struct SampleKey: Equatable {
   var bytes: [UInt8]
   var isCut: Bool
@@ -102,7 +102,7 @@ struct SampleKey: Equatable {
   }
 }
 
-/// The order that keys are to have, from Swift's own operators.
+/// The required order of keys, from Swift's operators.
 enum ReferenceOrder {
   static func of<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
 

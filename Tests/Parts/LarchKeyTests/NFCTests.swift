@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Normal form C by our own tables")
+@Suite("Normal form C by the tables of Larch")
 struct NFCTests {
   private func reference(_ text: String) -> [UInt8] {
     var scalars = String.UnicodeScalarView()
@@ -35,7 +35,7 @@ struct NFCTests {
   @Test(arguments: [UInt64(1), 2])
   func `random strings have Swift's normal form, and equal bytes exactly when equal`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    // Three Tibetan vowels are left out: Swift 6.3 does not sort what they decompose to (below).
+    // Three Tibetan vowels are excluded: Swift 6.3 does not sort their decompositions (see below).
     // Scalars that can meet: all that decompose, compose backwards, or have a class.
     let active = (UInt32(0)...0x1FFFF).filter {
       !NFCData.shared.properties(of: $0).isBoundary || NFCData.shared.properties(of: $0).decomposes
@@ -76,7 +76,7 @@ struct NFCTests {
     #expect(NFC.normalized(text) == reference(text))
   }
 
-  @Test func `bytes that are not UTF-8 are not normal and do no harm`() {
+  @Test func `bytes that are not UTF-8 are not normal, and harmless`() {
     var random = SeededGenerator(seed: 5)
     for _ in 0..<20_000 {
       let bytes = (0..<(random.next() % 12)).map { _ in UInt8(truncatingIfNeeded: random.next()) }

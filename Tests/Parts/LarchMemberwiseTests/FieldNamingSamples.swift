@@ -1,6 +1,6 @@
 import Foundation
 
-/// The declarations that FieldNamingTests asks about.
+/// The declarations for FieldNamingTests.
 enum NamingSamples {
 
   enum Level: String, Codable { case low, mid, high }
@@ -128,7 +128,7 @@ enum NamingSamples {
     var note: String?
   }
 
-  /// Of an optional chain to either only the other's type is seen.
+  /// An optional chain to either shows only the type of the other.
   struct HollowMaybe: Codable {
     var maybe: Lone?
     var lone: Lone

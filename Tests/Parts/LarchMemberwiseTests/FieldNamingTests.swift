@@ -126,10 +126,10 @@ extension NamingSamples {
     @Test("A stored property is found under the names its type writes", arguments: storedRows)
     func storedProperties(row: Row) { check(row) }
 
-    @Test("What has no stored field is never given one", arguments: computedRows)
+    @Test("A property without a stored field never gets one", arguments: computedRows)
     func computedProperties(row: Row) { check(row) }
 
-    @Test("The second answer is the first one, also for an equal key path built at run time")
+    @Test("The second answer equals the first, even for an equal key path made at run time")
     func caching() {
       let built = (\Doc.address).appending(path: \.city)
       for _ in 0..<3 {
@@ -168,7 +168,7 @@ extension NamingSamples {
       #expect(layout.fields.count == 17)
     }
 
-    @Test("Types that reflection does not explain have no layout")
+    @Test("Types that reflection cannot describe have no layout")
     func withoutLayout() {
       #expect(TypeLayout(ofStruct: Weak.self) == nil)
       #expect(TypeLayout(ofStruct: Level.self) == nil)
@@ -180,7 +180,7 @@ extension NamingSamples {
       #expect(TypeLayout(of: (any Error).self) == nil)
     }
 
-    @Test("Hidden storage is listed under its own name, never the property's")
+    @Test("Hidden storage has its own name, never that of the property")
     func hiddenStorage() throws {
       let wrapping = try #require(TypeLayout(ofStruct: Wrapping.self))
       #expect(wrapping.fields.map(\.name) == ["plain", "_wrapped"])

@@ -7,7 +7,7 @@ import LarchTestSupport
 
 protocol RandomValue: MemberwiseCoded, SendableMetatype {
   static func random(_ generator: inout SeededGenerator) -> Self
-  /// A value in which nothing is nil, so that one record shows all fields.
+  /// A value without nil, so that one record has all fields.
   static func full(_ generator: inout SeededGenerator) -> Self
 }
 
@@ -179,7 +179,7 @@ struct MemberLists: RandomValue {
 enum MemberColor: String, Codable, CaseIterable { case red, green, blue = "the blue one" }
 enum MemberRank: Int, Codable, CaseIterable { case first = 1, second = 2, last = -1 }
 enum MemberTinyRank: UInt8, Codable, CaseIterable { case one = 1, two = 200 }
-/// Reads what it does not know as a default, which memberwise coding has to leave to it.
+/// Reads unknown values as a default, which memberwise coding must leave to the type.
 enum MemberLenient: String, Codable, CaseIterable {
   case known, other
   init(from decoder: any Decoder) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Codes as the coder does: memberwise where that is possible, else through Codable, learning.
+/// Codes like the coder: memberwise if possible, otherwise through Codable.
 final class MemberwiseHarness: MemberwiseReference {
   let shapes = ShapeTable()
   let coder: RecordCoder
@@ -78,7 +78,8 @@ struct MemberwiseTests {
     MemberFoundation.self,
   ]
 
-  @Test("It writes exactly Codable's bytes, and each reads what the other wrote", arguments: types)
+  @Test(
+    "It writes the same bytes as Codable, and each reads the bytes of the other", arguments: types)
   func equality(type: any RandomValue.Type) throws {
     func run<Value: RandomValue>(_ type: Value.Type) throws {
       let seed: UInt64 = 0xC0DE
@@ -227,7 +228,7 @@ struct MemberwiseTests {
     for _ in 0..<3 { #expect(try read(MemberNew.self, renamed).nick == "x") }
   }
 
-  @Test("A rollback that takes shapes back is noticed")
+  @Test("A rollback that removes shapes is noticed")
   func rollback() throws {
     let shapes = ShapeTable()
     let coder = RecordCoder(shapes: shapes)
@@ -248,7 +249,7 @@ struct MemberwiseTests {
   }
 
   @Test(
-    "What it cannot code goes through Codable, and says why",
+    "A type that it cannot code goes through Codable, and the reason is known",
     arguments: [
       Fallback(type: MemberClass.self, reason: "not a struct"),
       Fallback(type: MemberEnum.self, reason: "not a struct"),
@@ -285,7 +286,7 @@ struct MemberwiseTests {
     }
   }
 
-  @Test("Types that did not opt in are left alone")
+  @Test("Types that did not opt in use Codable")
   func noOptIn() {
     #expect(MemberwiseCodec(NamingSamples.Doc.self, shapes: ShapeTable()) == nil)
   }
@@ -302,7 +303,7 @@ struct MemberwisePromiseTests {
     #endif
   }
 
-  @Test("A type whose Codable changes a value is found out at its first record")
+  @Test("A type whose Codable changes a value is detected at its first record")
   func falseWriter() throws {
     try quietly {
       let harness = MemberwiseHarness()
@@ -317,7 +318,7 @@ struct MemberwisePromiseTests {
     }
   }
 
-  @Test("A type whose init(from:) changes a value is found out at its first record")
+  @Test("A type whose init(from:) changes a value is detected at its first record")
   func falseReader() throws {
     try quietly {
       let harness = MemberwiseHarness()
@@ -344,7 +345,7 @@ struct MemberwisePromiseTests {
 
 @Suite("Small strings")
 struct SmallStringTests {
-  @Test("The direct form is the library's, for every length and for other alphabets")
+  @Test("The direct form equals that of the standard library, for every length and script")
   func directForm() {
     #expect(SmallString.isTrusted)
     for text in [

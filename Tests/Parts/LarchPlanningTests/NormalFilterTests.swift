@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// What filters are made into before they are planned.
+/// The form of filters before they are planned.
 struct NormalFilterTests {
   private func expect(
     _ filter: Filter<PlanPerson>, _ text: String, location: SourceLocation = #_sourceLocation
@@ -13,7 +13,7 @@ struct NormalFilterTests {
 
   private let person = Fields<PlanPerson>()
 
-  @Test func `And and or are flat, and not stands at single tests`() throws {
+  @Test func `And and or are flattened, and not applies to single tests`() throws {
     try expect(!(person.age == 1 || person.city == "a"), #"age != 1 && city != "a""#)
     try expect(!(person.age == 1 && !(person.city == "a")), #"age != 1 || city == "a""#)
     try expect(
@@ -22,7 +22,7 @@ struct NormalFilterTests {
     try expect(!(!(person.age < person.company)), "age < company")
   }
 
-  @Test func `A negation is turned only where nothing is lost`() throws {
+  @Test func `A negation is moved inwards only if the meaning stays`() throws {
     try expect(!(person.age < 18), "age >= 18")
     try expect(!(person.age >= 18), "age < 18")
     try expect(!(person.company < 18), "!(company < 18)")
@@ -51,7 +51,7 @@ struct NormalFilterTests {
     try expect(!person.tags.contains("a"), #"!tags.contains("a")"#)
   }
 
-  @Test func `A filter that is always true, or never, says so`() throws {
+  @Test func `A filter that is always or never true is recognized`() throws {
     try expect(person.note.hasPrefix(""), "true")
     try expect(person.nick.hasPrefix(""), "nick != nil")
     try expect(person.score == .nan, "false")
@@ -65,7 +65,7 @@ struct NormalFilterTests {
     try expect(person.city.isIn([]) || person.age == 1, "age == 1")
   }
 
-  @Test func `A filter that cannot be asked is an error, whatever stands beside it`() throws {
+  @Test func `A filter that cannot be evaluated is an error, whatever is beside it`() throws {
     let broken = person.note.contains(pattern: "(") && person.city.isIn([])
     #expect(throws: LarchError.self) { try broken.node.normalized() }
   }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Larch
 
-/// What choices rest on, and what they must never do.
+/// The reasons for choices, and what they must never do.
 struct PlanChoiceTests {
   private let table: PlanTable
 
   init() throws { table = try PlanTable() }
 
-  @Test func `Simple queries are planned without figures`() throws {
+  @Test func `Simple queries are planned without statistics`() throws {
     let queries = [
       PlanPerson.all,
       PlanPerson.where { $0.id == 3 },
@@ -22,14 +22,14 @@ struct PlanChoiceTests {
     for query in queries { _ = try table.simulator.plan(query) }
     _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 }, for: .count)
     #expect(table.simulator.questions == 0)
-    // One look at how many records have the value.
+    // One reading of the number of records with the value.
     _ = try table.simulator.plan(PlanPerson.where { $0.company == 3 })
     #expect(table.simulator.questions == 2)
     _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 })
     #expect(table.simulator.questions > 2)
   }
 
-  @Test func `A value that most records have is no reason to go through an index`() throws {
+  @Test func `A value that most records have does not make the plan use an index`() throws {
     let simulator = try PlanSimulator(
       (1...1000).map { n in
         var person = PlanPerson(id: RecordID(Int64(n)))
@@ -42,7 +42,7 @@ struct PlanChoiceTests {
     #expect(
       try simulator.text(PlanPerson.where { $0.company == 10 })
         == "index company_name [10]\n  sort by id")
-    // The first few are found at once, and counting reads no record.
+    // The first few are found immediately, and counting reads no record.
     #expect(
       try simulator.text(PlanPerson.where { $0.company == 1 }.sorted(by: \.name).limit(2))
         .hasPrefix("index company_name [1]"))
@@ -58,7 +58,7 @@ struct PlanChoiceTests {
         == false)
   }
 
-  @Test func `Whatever a constant that is cut finds is checked`() throws {
+  @Test func `All matches of a cut constant are checked`() throws {
     let long = String(repeating: "x", count: 200)
     let first = try table.simulator.plan(
       PlanPerson.where { $0.city == long && $0.age == 3 }.sorted(by: \.name))
@@ -74,7 +74,7 @@ struct PlanChoiceTests {
     #expect(second.contains("sort by age"))
   }
 
-  @Test func `Of indexes that are as good the first by name is taken`() throws {
+  @Test func `Of equally good indexes, the first by name is used`() throws {
     let simulator = try PlanSimulator([PlanTwins]())
     #expect(
       try simulator.text(PlanTwins.where { $0.a == 1 }) == "index alpha [1]")
@@ -92,14 +92,14 @@ struct PlanChoiceTests {
     }
   }
 
-  @Test func `The greatest limit and offset are no trap`() throws {
+  @Test func `The greatest limit and offset do not trap`() throws {
     let query = PlanPerson.all.sorted(by: \.note).limit(.max).offset(.max)
     #expect(try table.simulator.text(query).contains("sort by note\n"))
     _ = try table.simulator.plan(query, for: .exists)
     _ = try table.simulator.plan(PlanPerson.where { $0.score > 3 }.offset(.max), for: .exists)
   }
 
-  @Test func `A full scan has the filter as it was written`() throws {
+  @Test func `A full scan uses the filter as it was written`() throws {
     let query = PlanPerson.where { $0.city == "London" && !($0.age < 3) }.sorted(by: \.age)
     let plan = try table.simulator.planner.fullScan(query.details, for: .records)
     #expect(
@@ -111,7 +111,7 @@ struct PlanChoiceTests {
     #expect(try table.simulator.rows(plan) == table.simulator.expected(query.details))
   }
 
-  @Test func `The least and the greatest are one entry at the end of an index`() throws {
+  @Test func `The minimum and the maximum are one entry at an end of an index`() throws {
     for query in [
       PlanPerson.where { $0.company != nil }.sorted(by: \.company).limit(1),
       PlanPerson.where { $0.age.isIn(0...) }.sorted(by: \.score, .descending).limit(1),
@@ -141,7 +141,7 @@ struct PlanChoiceTests {
   // MARK: Pages
 
   @Test(arguments: [false, true])
-  func `A page costs what is on it, and no row is lost`(isReversed: Bool) throws {
+  func `A page costs as much as its rows, and no row is lost`(isReversed: Bool) throws {
     let queries: [Query<PlanPerson>] = [
       PlanPerson.all,
       PlanPerson.where { $0.id > 100 && $0.id < 1500 },
@@ -162,7 +162,7 @@ struct PlanChoiceTests {
       var lengths = 0
       while true {
         let plan = try simulator.planner.plan(details, for: .records, statistics: simulator)
-        // What is before the page is out of the bounds of the scan, but for at most 67 equal keys.
+        // Rows before the page are outside the bounds of the scan, except at most 67 equal keys.
         let before = simulator.examined
         let page = try simulator.rows(plan)
         lengths += simulator.examined - before

@@ -73,7 +73,7 @@ struct PlanDocument: Record {
   }
 }
 
-/// With an unsigned id and nothing else that is indexed.
+/// With an unsigned id and no index.
 struct PlanTicket: Record {
   var id: UInt32
   var seat = 0

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Plans against the filters and orders that they were made for.
+/// Plans against their filters and orders.
 struct PlanPropertyTests {
   static let rounds =
     ProcessInfo.processInfo.environment["LARCH_PLAN_ROUNDS"].flatMap { Int($0) } ?? 40
@@ -72,7 +72,7 @@ struct PlanPropertyTests {
     }
   }
 
-  /// What is wrong with the plan of a query, if anything is.
+  /// The fault of the plan of a query, if there is one.
   private func check<R>(
     _ query: Query<R>, _ need: QueryNeed, _ simulator: PlanSimulator<R>,
     _ samples: inout PlanSamples, _ place: String

@@ -3,7 +3,7 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// Random records and queries over few values, so that filters meet records.
+/// Random records and queries over few values, so that filters match records.
 struct PlanSamples {
   var generator: SeededGenerator
   static let prefix = String(repeating: "long ", count: 26)

@@ -202,7 +202,7 @@ struct PlanScanTests {
       """)
   }
 
-  @Test func `Upper and lower case are told apart on the record`() throws {
+  @Test func `Upper and lower case are distinguished by the record`() throws {
     let plans = try PlanTable()
     try plans.expect(
       PlanPerson.where { $0.name == "Ada 41" },

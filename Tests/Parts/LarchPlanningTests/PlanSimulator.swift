@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// Records and the entries of their indexes in memory, to follow plans on and to count for them.
+/// Records and the entries of their indexes in memory, to run plans and to count for them.
 final class PlanSimulator<R: Record>: PlanStatistics {
   struct Entry {
     var key: [UInt8]
@@ -15,9 +15,9 @@ final class PlanSimulator<R: Record>: PlanStatistics {
   private(set) var records: [(id: [UInt8], record: R)] = []
   private(set) var indexes: [[Entry]] = []
   private var byID: [[UInt8]: R] = [:]
-  /// How often figures were asked for.
+  /// How often statistics were read.
   private(set) var questions = 0
-  /// Entries and records that a plan looked at.
+  /// The entries and records that a plan read.
   var examined = 0
 
   init(_ list: [R], unreadable: Set<String> = []) throws {
@@ -64,7 +64,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
 
   func estimate(_ lists: Plan.ListScan) throws -> Int { throw NoLists() }
 
-  /// Lists are kept beside records and indexes, and simulated are only these.
+  /// Lists are not simulated, only records and indexes.
   private struct NoLists: Error {}
 
   // MARK: Plans
@@ -79,7 +79,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
 
   // MARK: Following a plan
 
-  /// The ids of the rows of a plan, as an executor has to give them.
+  /// The ids of the rows of a plan, as an executor must return them.
   func rows(_ plan: Plan) throws -> [[UInt8]] {
     var rows = try rows(plan.source).filter { row in
       plan.residue.allSatisfy { $0.matches(byID[row.id]!) }
@@ -93,7 +93,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
       }
     case .byIndex(let components, let descends, let idsDescend):
       let index = schema.indexes[scan(plan)!.index]
-      // Of a field with several values one was asked for, which is the same in all rows.
+      // One value of a field with several values was required, which is the same in all rows.
       let terms = index.fields[..<components].filter { !$0.isMultiple }.map {
         OrderTerm(field: field(of: $0), descends: descends, ignoresCase: $0.isFolded)
       }
@@ -112,7 +112,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     return (plan.limit.map { rest.prefix($0) } ?? rest).map(\.id)
   }
 
-  /// What the query asks for, without any plan.
+  /// The result of the query, without any plan.
   func expected(_ query: QueryDescription) -> [[UInt8]] {
     var rows = records.filter { query.filter.matches($0.record) }.map { Row(id: $0.id) }
     rows.sort { isBefore($0, $1, query.order, idsDescend: query.idsDescend) }
@@ -123,7 +123,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     return (query.limit.map { rest.prefix($0) } ?? rest).map(\.id)
   }
 
-  /// The place of a record in an order.
+  /// The position of a record in an order.
   func token(_ id: [UInt8], _ order: [OrderTerm]) -> PageToken {
     PageToken(order: "", values: order.map { values(of: $0.field, byID[id]!) }, id: id)
   }
@@ -238,7 +238,7 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     return idsDescend ? -order : order
   }
 
-  /// Runs of keys whose fields are the same in the key are sorted, nothing else.
+  /// Only runs of keys with equal fields are sorted.
   private func inOrderOfIndex(_ rows: [Row], _ terms: [OrderTerm], idsDescend: Bool) -> [Row] {
     guard let first = terms.first else { return rows }
     var runs: [[Row]] = []
@@ -267,7 +267,7 @@ extension KeyValue {
   }
 }
 
-/// The fields of indexes that orders are kept by.
+/// The fields of indexes that keep an order.
 enum PlanFields {
   static func field<R: Record>(_ component: IndexFieldSchema, of type: R.Type) -> FieldReference {
     let fields: [FieldReference]

@@ -5,7 +5,7 @@ import Testing
 
 /// The texts of plans with indexes of several entries, with several indexes, and with keys alone.
 struct PlanSourceTests {
-  @Test func `An index with several entries of a record answers what bounds it`() throws {
+  @Test func `An index with several entries for a record answers the tests that bound it`() throws {
     let plans = try PlanTable()
     try plans.expect(
       PlanPerson.where { $0.tags.contains("swift") },
@@ -78,7 +78,7 @@ struct PlanSourceTests {
       """)
   }
 
-  @Test func `Nothing but keys is read where they tell the answer`() throws {
+  @Test func `Only keys are read if they have the answer`() throws {
     let plans = try PlanTable()
     try plans.expect(
       PlanPerson.all, for: .count,
@@ -250,7 +250,7 @@ struct PlanSourceTests {
       """)
   }
 
-  @Test func `What can never be true is not looked for`() throws {
+  @Test func `A filter that can never be true reads nothing`() throws {
     let plans = try PlanTable()
     try plans.expect(
       PlanPerson.where { $0.city == "London" && $0.city == "Paris" },

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// Plans over the same two thousand people, which are followed too.
+/// Plans over the same two thousand people, which are also run.
 final class PlanTable {
   let simulator: PlanSimulator<PlanPerson>
   let cityAndAge: [FieldReference] = [
@@ -38,7 +38,7 @@ final class PlanTable {
       })
   }
 
-  /// Also follows the plan, and compares its rows with those of the query.
+  /// Also runs the plan, and compares its rows with those of the query.
   func expect(
     _ query: Query<PlanPerson>, for need: QueryNeed = .records, _ text: String,
     location: SourceLocation = #_sourceLocation

@@ -11,7 +11,7 @@ enum DslLevel: Int, Codable, IndexKey, CaseIterable, Comparable {
   case high
   static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
-/// No index key: filters on it are asked of the decoded record.
+/// Not an index key: filters on it are evaluated on the decoded record.
 enum DslColour: Codable, Equatable, Sendable, CaseIterable { case red, green, blue }
 
 struct DslVersion: Codable, Comparable, Hashable, IndexKey, Sendable {
@@ -80,7 +80,7 @@ struct DslRow: Record, Equatable {
 
   var double: Int { number &* 2 }
 
-  /// Without dates: Foundation traps where it should print one that is NaN.
+  /// Without dates: Foundation traps when it prints one that is NaN.
   var picture: String {
     Mirror(reflecting: self).children
       .filter { !($0.value is Date) && !($0.value is Date?) }
@@ -112,7 +112,7 @@ extension DslRow {
     0, 1, -1, Decimal(string: "1.10")!, Decimal(string: "1.1")!, 30,
   ]
 
-  /// Rows of values that are near each other and near every edge.
+  /// Rows with values that are close to each other and to every limit.
   static func random(_ count: Int, seed: UInt64) -> [DslRow] {
     var random = SeededGenerator(seed: seed)
     func pick<T>(_ list: [T]) -> T { list[Int(random.next() % UInt64(list.count))] }
@@ -170,7 +170,7 @@ extension DslRow {
   static let samples = random(400, seed: 7)
 }
 
-/// Whether a filter says of each row what plain Swift says.
+/// Whether a filter agrees with plain Swift on each row.
 func dslCheck<Condition: FilterExpression>(
   _ filter: (Fields<DslRow>) -> Condition, _ swift: (DslRow) -> Bool,
   location: SourceLocation = #_sourceLocation

@@ -180,13 +180,13 @@ struct FilterArithmeticTests {
     try checkReals(\.float, \.otherFloat)
   }
 
-  @Test("Numbers change their sign")
+  @Test("Numbers are negated")
   func signs() throws {
     try check(-Fields<Numbers>().int8 > 100) { $0.int8 != .min && -$0.int8 > 100 }
     try check(1 / -Fields<Numbers>().double > 5) { 1 / -$0.double > 5 }
   }
 
-  @Test("Ids, optionals beside a result, elements and ranges take part")
+  @Test("Ids, optionals beside a result, elements and ranges are supported")
   func places() throws {
     try check(Fields<Numbers>().id % 3 == 1) { $0.id % 3 == 1 }
     try check(Fields<Numbers>().id * 2 - 1 > 150) { $0.id * 2 - 1 > 150 }
@@ -200,7 +200,7 @@ struct FilterArithmeticTests {
     try check((3...5).contains(Fields<Numbers>().id / 10)) { (3...5).contains($0.id / 10) }
   }
 
-  @Test("A test before a division keeps its meaning, whichever is asked first")
+  @Test("A test that guards a division works, whichever is evaluated first")
   func guarded() throws {
     try check(
       Fields<Numbers>().otherInt8 != 0 && Fields<Numbers>().int8 / Fields<Numbers>().otherInt8 > 2
@@ -212,7 +212,7 @@ struct FilterArithmeticTests {
     }
   }
 
-  @Test("No record is decoded, and plans say what is calculated")
+  @Test("No record is decoded, and plans show the calculation")
   func plans() throws {
     let query = Numbers.where { $0.int8 % 2 == 0 && ($0.id + 1) * 2 <= $0.id }
     let text = try store.explain(query, running: true)

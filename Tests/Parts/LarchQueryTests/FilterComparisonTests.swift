@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Comparisons say what Swift's operators say")
+@Suite("Comparisons agree with Swift's operators")
 struct FilterComparisonTests {
   @Test("Integers against every constant, and optional ones")
   func integers() {
@@ -82,7 +82,7 @@ struct FilterComparisonTests {
         { row in
           row.maybeText.map { compareNFC($0, value) <= 0 } ?? false
         })
-      // These have no pair that Swift's `<` contradicts itself about.
+      // Swift's `<` is consistent for all pairs of these.
       dslCheck({ $0.text < value }, { $0.text < value })
     }
   }
@@ -94,8 +94,8 @@ struct FilterComparisonTests {
       dslCheck({ $0.date < value }, { $0.date < value })
       dslCheck({ $0.date > value }, { $0.date > value })
       dslCheck({ $0.maybeDate != value }, { $0.maybeDate != value })
-      // Foundation takes `<=` for `not >`, so a date that is NaN would be in every range. Here it
-      // is in none, as any NaN.
+      // Foundation implements `<=` as `not >`, so a date that is NaN would be in every range. Here
+      // it is in none, like any NaN.
       func isOrdered(_ dates: Date?...) -> Bool {
         dates.allSatisfy { $0.map { !$0.timeIntervalSinceReferenceDate.isNaN } ?? false }
       }
@@ -121,7 +121,7 @@ struct FilterComparisonTests {
     dslCheck({ $0.id > 7 }, { $0.id > 7 })
   }
 
-  @Test("A field that is true or false is a condition by itself")
+  @Test("A Boolean field is a condition by itself")
   func booleans() {
     dslCheck({ $0.flag }, { $0.flag })
     dslCheck({ !$0.flag }, { !$0.flag })
@@ -131,7 +131,7 @@ struct FilterComparisonTests {
     dslCheck({ !($0.maybeFlag == true) }, { !($0.maybeFlag == true) })
   }
 
-  @Test("Enums and types of the user's, with a key and without")
+  @Test("Enums and custom types, with a key and without")
   func userTypes() {
     for value in DslRole.allCases {
       dslCheck({ $0.role == value }, { $0.role == value })

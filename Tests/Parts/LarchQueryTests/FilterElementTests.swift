@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Tests of elements and of nested values say what Swift says")
+@Suite("Tests of elements and of nested values agree with Swift")
 struct FilterElementTests {
   @Test("An element of an array or a set equals a value, or one of several, or all of them")
   func membership() {
@@ -42,7 +42,7 @@ struct FilterElementTests {
       })
   }
 
-  @Test("A condition on elements is asked of one element at a time")
+  @Test("A condition on elements is evaluated for one element at a time")
   func conditions() {
     dslCheck({ $0.tags.contains { $0.hasPrefix("a") } }, { $0.tags.contains { $0.hasPrefix("a") } })
     dslCheck({ $0.tags.contains(where: { $0 == "é" }) }, { $0.tags.contains { $0 == "é" } })
@@ -130,7 +130,7 @@ struct FilterElementTests {
     dslCheck({ $0[\.maybeAddress?.city] == "a" }, { $0.maybeAddress?.city == "a" })
   }
 
-  @Test("Closures over the record, and all of it together")
+  @Test("Closures over the record, and combinations of everything")
   func closures() {
     dslCheck(
       { $0.satisfies { $0.number == $0.other } && $0.flag },

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-@Suite("Values compare as their keys do")
+@Suite("Values are compared like their keys")
 struct FilterOrderTests {
-  /// The bytes of whole keys are the order of the index; a cut one tells less.
+  /// The bytes of whole keys give the order of the index; a cut key decides less.
   private func check<Key: IndexKey>(
     _ type: Key.Type, _ values: [Key], location: SourceLocation = #_sourceLocation
   ) {
@@ -61,7 +61,7 @@ struct FilterOrderTests {
       [nil, "", "a", "b"].flatMap { text in DslRow.reals.map { Parts(text, $0) } })
   }
 
-  @Test("Filters take nil and NaN apart from the order")
+  @Test("Filters treat nil and NaN apart from the order")
   func unordered() {
     let none: [KeyValue] = [.null]
     let nan: [KeyValue] = [.double(.nan)]
@@ -81,7 +81,7 @@ struct FilterOrderTests {
     #expect(prefix.matches([.string("")]) && !prefix.matches(none))
   }
 
-  @Test("A long list is searched, not walked")
+  @Test("A long list is searched, not scanned")
   func longLists() {
     var random = SeededGenerator(seed: 5)
     let list = (0..<500).map { _ in Int(random.next() % 2000) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// SQL's LIKE as a recursion over characters: slow, and plainly right.
+/// SQL's LIKE as a recursion over characters: slow, but clearly correct.
 private func dslLike(_ text: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool {
   guard let first = pattern.first else { return text.isEmpty }
   let rest = pattern.dropFirst()
@@ -22,7 +22,7 @@ private func dslLike(_ text: String, _ pattern: String) -> Bool {
   dslLike(Array(text)[...], Array(pattern)[...])
 }
 
-@Suite("Tests of texts say what Swift's strings say")
+@Suite("Tests of strings agree with Swift")
 struct FilterTextTests {
   private let parts = DslRow.texts.filter { $0.count < 20 }
 
@@ -41,7 +41,7 @@ struct FilterTextTests {
           row.maybeText.map { Array($0).contains(Array(part)) } ?? false
         })
     }
-    // What Swift says: one character is not found in another.
+    // As in Swift, one character is not found in another.
     let node = Fields<DslRow>().text.contains("\n").node
     var row = DslRow()
     row.text = "a\r\nb"
@@ -107,14 +107,14 @@ struct FilterTextTests {
     #expect(LikePattern("%a").prefix.isEmpty)
   }
 
-  @Test("A pattern with many wildcards takes no time to speak of")
+  @Test("A pattern with many wildcards is fast")
   func likeIsNotExponential() {
     let pattern = String(repeating: "%a", count: 30) + "%b"
     let texts = [String(repeating: "a", count: 2000), String(repeating: "aé", count: 1000)]
     let time = ContinuousClock().measure {
       for text in texts { #expect(!LikePattern(pattern).matches(text)) }
     }
-    // A matcher that tries all ways would not end in the life of the sun.
+    // A matcher that tries all combinations would practically never end.
     #expect(time < .seconds(5))
   }
 
@@ -137,7 +137,7 @@ struct FilterTextTests {
       })
   }
 
-  @Test("A pattern that is none is an error of the query, told when it runs")
+  @Test("An invalid pattern is an error when the query runs")
   func invalidPattern() throws {
     guard case .record(let filter) = Fields<DslRow>().text.contains(pattern: "a(").node else {
       Issue.record("not a test of the record")

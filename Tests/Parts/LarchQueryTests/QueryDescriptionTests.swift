@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// An index over each kind of path, to see that filters name the same fields.
+/// An index over each kind of path, to check that filters name the same fields.
 private struct DslIndexed: Record {
   enum CodingKeys: String, CodingKey {
     case id, name
@@ -38,7 +38,7 @@ private struct DslIndexed: Record {
   }
 }
 
-@Suite("Queries describe what they ask, without running it")
+@Suite("Queries describe a request without running it")
 struct QueryDescriptionTests {
   @Test("A filter names a field as an index over it does")
   func identities() throws {
@@ -171,7 +171,7 @@ struct QueryDescriptionTests {
     expect("{a closure}") { $0.satisfies { $0.flag } }
   }
 
-  @Test("A condition on elements becomes a test of the index where one element can tell")
+  @Test("A condition on elements becomes an index test if one element decides it")
   func elementLeaves() {
     expect("tags hasPrefix a") { $0.tags.contains { $0.hasPrefix("a") } }
     expect("(marks < [0] | marks > [9])") { $0.marks.contains { $0 < 0 || $0 > 9 } }
@@ -186,7 +186,7 @@ struct QueryDescriptionTests {
     expect("{places contains where …}") { $0.places.contains { $0.city == "a" } }
   }
 
-  @Test("Conditions that are joined lie side by side")
+  @Test("Combined conditions are flattened")
   func joined() {
     expect("(flag = [true] & number > [1] & text = [\"a\"])") {
       $0.flag && $0.number > 1 && $0.text == "a"
@@ -244,7 +244,7 @@ struct QueryDescriptionTests {
     #expect(order(all.sorted(by: \.number).reversed().reversed()) == "number+ id+")
   }
 
-  @Test("Sorting again, and reversing, is what it is for arrays")
+  @Test("Sorting again and reversing behave as for arrays")
   func ordersAreArrayOrders() {
     func compare(_ a: DslRow, _ b: DslRow, _ details: QueryDescription) -> Bool {
       for term in details.order {
@@ -279,7 +279,7 @@ struct QueryDescriptionTests {
       rows.sorted { isLess($1.maybeNumber, $0.maybeNumber) })
   }
 
-  @Test("Limits and offsets: the last one counts, and the query that it was made from stays")
+  @Test("Limits and offsets: the last one counts, and the original query does not change")
   func limits() {
     let query = DslRow.where { $0.flag }
     let page = query.limit(20).offset(5).limit(10)
@@ -317,7 +317,7 @@ struct QueryDescriptionTests {
   }
 }
 
-/// An id that is no stored property of its own.
+/// An id that is not a stored property itself.
 private struct DslBook: Record {
   enum CodingKeys: CodingKey { case isbn, number }
   var isbn: String

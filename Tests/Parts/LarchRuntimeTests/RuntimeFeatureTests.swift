@@ -4,14 +4,14 @@ import Testing
 
 @testable import Larch
 
-@Suite("What Larch leans on beyond what Swift promises")
+@Suite("What Larch assumes beyond the promises of Swift")
 struct RuntimeFeatureTests {
-  /// If this fails, records are right and slower: this Swift does something in another way.
+  /// If this fails, records are correct but slower: this version of Swift works differently.
   @Test("Its self-test passes on this toolchain", arguments: RuntimeFeature.allCases)
   func trusted(feature: RuntimeFeature) { #expect(feature.isTrusted) }
 
   @Test(
-    "A self-test that fails is noticed, and records, queries and scopes are the same",
+    "If a self-test fails, records, queries and scopes work the same",
     arguments: RuntimeFeature.allCases)
   func refused(feature: RuntimeFeature) async throws {
     let expected = try RuntimeSample.bytes()
@@ -27,7 +27,7 @@ struct RuntimeFeatureTests {
     }
   }
 
-  @Test("Nothing is refused where nothing was said: all of it is in use")
+  @Test("Without a setting all features are in use")
   func fastWays() async throws {
     #expect(
       FieldNaming.storedPath(of: \RuntimeThing.place?.city)
@@ -39,7 +39,7 @@ struct RuntimeFeatureTests {
     try await requireTaskIdentities()
   }
 
-  @Test("The runtime and Swift name the same task, in every task and in none")
+  @Test("The runtime and Swift name the same task, inside and outside of tasks")
   func tasks() async {
     await withTaskGroup { group in
       for _ in 0..<50 { group.addTask { CurrentTask.agrees() } }
@@ -52,7 +52,7 @@ struct RuntimeFeatureTests {
     #expect(outside)
   }
 
-  @Test("A row has its second element where the offset says")
+  @Test("The second element of a row is at its offset")
   func offsets() {
     #expect(RelatedRows<RuntimeThing, RuntimeThing>.offset(of: [RuntimeThing].self) > 0)
     var row = (RuntimeThing.sample(1), Optional(RuntimeThing.sample(2)))
@@ -65,7 +65,7 @@ struct RuntimeFeatureTests {
   }
 }
 
-/// What would be done otherwise if the feature were trusted.
+/// The effect of the feature, which shows whether it is used.
 private func requireSlowWay(_ feature: RuntimeFeature) throws {
   let reason = MemberwisePlan.plan(for: RuntimeThing.self).reasonForFallback
   switch feature {
@@ -90,7 +90,7 @@ private func requireSlowWay(_ feature: RuntimeFeature) throws {
   }
 }
 
-/// Whether memberwise coding takes the memory of strings; nil where it does not code the type.
+/// Whether memberwise coding uses the memory of strings; nil if it does not code the type.
 private func usesStringMemory(_ type: any MemberwiseCoded.Type) -> Bool? {
   let plan = MemberwisePlan.plan(for: type)
   let fields = plan.properties.map { ShapeField(name: $0.codingName, kind: $0.form.kind) }
@@ -101,7 +101,7 @@ private func usesStringMemory(_ type: any MemberwiseCoded.Type) -> Bool? {
   return (0..<program.stepCount).contains { program.steps[$0].operation == .directString }
 }
 
-/// Whether a coder hands out containers that were made before.
+/// Whether a coder returns containers that were created before.
 private func containersAreReturned() -> Bool {
   let coder = RecordCoder(shapes: ShapeTable())
   let containers = coder.state.pointee.containers.takeUnretainedValue()
@@ -112,7 +112,7 @@ private func containersAreReturned() -> Bool {
 /// The container for it is kept with the frames of the coder, which others use again.
 private enum UnusedKey: CodingKey { case only }
 
-/// A task is the same as long as it runs, and another one than all others that there are.
+/// The identity of a task is constant while it runs, and differs from that of all other tasks.
 private func requireTaskIdentities() async throws {
   let outer = CurrentTask.identity
   try #require(outer != nil)

@@ -54,7 +54,7 @@ struct RuntimeThing: Record, MemberwiseCoded, Hashable {
 enum RuntimeSample {
   static let things = (0..<60).map(RuntimeThing.sample)
 
-  /// The records of all samples one after the other, which are read back.
+  /// The records of all samples one after the other, which are then read.
   static func bytes() throws -> [UInt8] {
     let coder = RecordCoder(shapes: ShapeTable())
     var all: [UInt8] = []
@@ -73,7 +73,7 @@ enum RuntimeSample {
     return all
   }
 
-  /// Saves, finds, asks through indexes and without them, and calls without a store.
+  /// Saves, finds, queries with and without indexes, and calls without a store.
   static func useStore() throws {
     try Store.scratch(RuntimeThing.self) { store in
       try store.saveAll(things)

@@ -3,7 +3,7 @@ internal import Larch
 internal import LarchCrashSupport
 internal import LarchTestSupport
 
-/// `bank-writer <store> <beacon> <number> <seed>`: moves money between accounts without end; the
+/// `bank-writer <store> <beacon> <number> <seed>`: transfers money between accounts endlessly; the
 /// sum of all accounts never changes.
 func bankWriter(_ arguments: [String]) throws {
   guard arguments.count == 4, let number = Int(arguments[2]), let seed = UInt64(arguments[3])
@@ -21,7 +21,7 @@ func bankWriter(_ arguments: [String]) throws {
       guard var source = try tx.find(Account.self, from), from != to else { return }
       source.balance -= amount
       try tx.update(source)
-      // The other half now and then in a savepoint, so that there are child transactions too.
+      // The other half is sometimes in a savepoint, so that there are child transactions too.
       guard var target = try tx.find(Account.self, to) else { return }
       target.balance += amount
       if amount % 4 == 0 {
@@ -34,7 +34,7 @@ func bankWriter(_ arguments: [String]) throws {
   }
 }
 
-/// `bank-reader <store> <beacon> <number> <reopens: 0 or 1>`: adds up all accounts without end.
+/// `bank-reader <store> <beacon> <number> <reopens: 0 or 1>`: adds up all accounts endlessly.
 func bankReader(_ arguments: [String]) throws {
   guard arguments.count == 4, let number = Int(arguments[2]) else { throw UsageError() }
   limitLifetime()

@@ -2,12 +2,12 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// A store is compacted while the disk fails: the old file or the new one is the store, whole, and the
-/// one that is open goes on with it.
+/// A store is compacted while the disk fails. The store is then completely the old file or
+/// completely the new one, and the open store continues with it.
 final class CompactionFaults: FaultScenario {
   private static let count = 40
   private var store: Store?
-  /// How many records were there when the disk failed, and one more if a write was acknowledged.
+  /// The number of records when the disk failed, plus one if a write was acknowledged.
   private var expected = 0
 
   func prepare(_ path: String) throws {

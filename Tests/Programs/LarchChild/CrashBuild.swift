@@ -4,7 +4,7 @@ internal import LarchCrashSupport
 
 /// `build-indexes <store> <beacon> <batch> <number> [<steps>]`: opens the books with the new
 /// declarations and so builds what is missing; the beacon counts the steps that were done. After
-/// so many steps it waits to be killed.
+/// the given number of steps it waits to be killed.
 func buildIndexes(_ arguments: [String]) throws {
   guard (4...5).contains(arguments.count), let batch = Int(arguments[2]),
     let number = Int(arguments[3])
@@ -55,8 +55,8 @@ func createStores(_ arguments: [String]) throws {
   }
 }
 
-/// `salvage-stores <store> <directory> <beacon>`: salvages the store to one new place after the
-/// other.
+/// `salvage-stores <store> <directory> <beacon>`: salvages the store again and again, each time to
+/// a new path.
 func salvageStores(_ arguments: [String]) throws {
   guard arguments.count == 3 else { throw UsageError() }
   limitLifetime()
@@ -65,7 +65,7 @@ func salvageStores(_ arguments: [String]) throws {
   while true {
     let number = beacon[.acknowledged(0)]
     let target = "\(arguments[1])/saved-\(number).larch"
-    // What a killed salvage left behind, if anything.
+    // Files of a killed salvage, if there are any.
     unlink(target)
     unlink(target + "-lock")
     try Store.salvage(arguments[0], to: target)

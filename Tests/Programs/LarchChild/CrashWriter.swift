@@ -2,11 +2,11 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// Ends this program for sure, should the test that started it be gone.
+/// Ends this program if the test that started it no longer runs.
 func limitLifetime() { alarm(300) }
 
-/// `crash-writer <store> <beacon> <writer> <seed>`: writes transactions without end and tells the
-/// beacon of each one that was acknowledged.
+/// `crash-writer <store> <beacon> <writer> <seed>`: writes transactions endlessly, and notes each
+/// acknowledged one in the beacon.
 func crashWriter(_ arguments: [String]) throws {
   guard arguments.count == 4, let writer = Int(arguments[2]), let seed = UInt64(arguments[3])
   else { throw UsageError() }
@@ -25,8 +25,8 @@ func crashWriter(_ arguments: [String]) throws {
   }
 }
 
-/// `crash-reader <store> <beacon> <number> <seed> <writers>`: reads snapshots without end, each of
-/// which must agree with itself.
+/// `crash-reader <store> <beacon> <number> <seed> <writers>`: reads snapshots endlessly; each must
+/// be consistent.
 func crashReader(_ arguments: [String]) throws {
   guard arguments.count == 5, let number = Int(arguments[2]), let seed = UInt64(arguments[3]),
     let writers = Int(arguments[4])

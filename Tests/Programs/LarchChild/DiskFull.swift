@@ -2,7 +2,8 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// Sets the size that no file of this process may pass; writing past it is an error, not the end.
+/// Limits the size of the files of this process. Writing beyond it is an error and does not end the
+/// process.
 func limitFiles(to size: UInt64?) throws {
   signal(SIGXFSZ, SIG_IGN)
   #if canImport(Glibc)
@@ -20,8 +21,9 @@ private func say(_ line: String) {
   FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-/// `file-limit <store> <seed> <opens under the limit: 0 or 1> <limit>...`: fills a store until the
-/// limit is met, and goes on without opening it again when it is lifted. One line a limit.
+/// `file-limit <store> <seed> <opens under the limit: 0 or 1> <limit>...`: fills a store up to the
+/// limit, and continues without reopening after the limit is removed. Prints one line for each
+/// limit.
 func fileLimit(_ arguments: [String]) throws {
   guard arguments.count >= 4, let seed = UInt64(arguments[1]) else { throw UsageError() }
   limitLifetime()
@@ -36,8 +38,8 @@ func fileLimit(_ arguments: [String]) throws {
   }
 }
 
-/// `limited-build <directory> <seed> <count>`: builds indexes where there is no room for them, and
-/// then where there is.
+/// `limited-build <directory> <seed> <count>`: builds indexes without enough space for them, and
+/// then with it.
 func limitedBuild(_ arguments: [String]) throws {
   guard arguments.count == 3, let seed = UInt64(arguments[1]), let count = Int(arguments[2])
   else { throw UsageError() }
@@ -98,7 +100,7 @@ func fullDisk(_ arguments: [String]) throws {
 private struct FullDisk {
   let path: String
   let model: WriterModel
-  /// Whether there is no store yet when the disk is full.
+  /// Whether the store is created on the full disk.
   let isNew: Bool
   private var refusedOpenings = 0
   private var done = 0
@@ -122,7 +124,8 @@ private struct FullDisk {
     else { throw Mismatch("\(what): \(error)") }
   }
 
-  /// Fills the disk but for some room, writes until it is full, deletes, writes on when there is room again.
+  /// Fills the disk except for some space, writes until it is full, deletes, and continues when
+  /// there is space again.
   mutating func run(
     opensLimited: Bool, fill: (_ room: Int) throws -> Void, free: () throws -> Void
   ) throws {
@@ -156,7 +159,7 @@ private struct FullDisk {
       let report = try store.verify()
       guard report.isClean else { throw Mismatch("\(what): \(report)") }
     }
-    /// One transaction of the stream; false when there was no room.
+    /// One transaction of the workload; false if there was no space.
     func step() throws -> Bool {
       var next = model
       do {
@@ -168,7 +171,7 @@ private struct FullDisk {
       model = next
       return true
     }
-    /// A transaction with many new pages; false when there was no room.
+    /// A transaction with many new pages; false if there was no space.
     func grow() throws -> Bool {
       do {
         try store.write { tx throws in
@@ -198,7 +201,7 @@ private struct FullDisk {
       failures += 1
       refused += 1
       try expectSame("after a refused write")
-      // Deleting needs a few pages too, but makes room in time.
+      // Deleting also needs a few pages, but frees more in time.
       for _ in 0..<12 where bulk > 0 {
         do {
           try store.write { tx throws in

@@ -3,9 +3,9 @@ internal import Larch
 internal import LarchCrashSupport
 internal import LarchTestSupport
 
-/// `faults <scenario> <directory> <mode> <errno> <first> <step> <seed>`: runs a scenario with each
-/// call on the files of the store failing in its turn (about one of `step` calls), until none is left
-/// to fail. Prints what was covered.
+/// `faults <scenario> <directory> <mode> <errno> <first> <step> <seed>`: runs a scenario again and
+/// again. In each run another call on the files of the store fails (about one of `step` calls).
+/// Prints the covered calls.
 func faults(_ arguments: [String]) throws {
   guard arguments.count == 7, let kind = FaultKind(rawValue: arguments[0]),
     let mode = Int32(arguments[2]), let code = Int32(arguments[3]), let first = Int(arguments[4]),
@@ -20,12 +20,12 @@ func faults(_ arguments: [String]) throws {
   recorder.fail(call: 0)
   var call = first
   var random = SeededGenerator(seed: seed)
-  // Not every so many: the calls of one commit come in a rhythm too.
+  // Not at a fixed distance, since the calls of commits repeat in a rhythm too.
   while try run.runs(scenario, failing: call) { call += 1 + random.below(2 * step - 1) }
   print(run.summary)
 }
 
-/// What the program does while the disk fails.
+/// The work of the program while the disk fails.
 enum FaultKind: String {
   case create, writes, relaxed, unflushed, growth, build, migration, group, shared
   case backup, compaction
@@ -47,17 +47,17 @@ enum FaultKind: String {
   }
 }
 
-/// Something that a program does with a store, and what must hold whatever fails in it.
+/// Work with a store, and the conditions that must hold whatever fails in it.
 protocol FaultScenario: AnyObject {
-  /// Makes what has to be there, on a disk that works.
+  /// Prepares the files on a working disk.
   func prepare(_ path: String) throws
-  /// Does it on a disk that fails. Every error goes through `check`.
+  /// Does the work on a failing disk. Every error is passed to `check`.
   func run(_ path: String, check: (any Error) throws -> FaultVerdict) throws
-  /// The disk works again: all that was acknowledged is there, and work goes on with what is open.
+  /// The disk works again: everything that was acknowledged exists, and the open store can be used.
   func finish(_ path: String) throws
 }
 
-/// What an error of a failing disk says.
+/// The required properties of an error of a failing disk.
 enum FaultVerdict {
   /// Nothing was changed.
   case unchanged
@@ -92,7 +92,7 @@ private struct FaultRun {
       + kinds.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ",")
   }
 
-  /// One run; false when it was through before the call that was to fail.
+  /// One run; false if it ended before the call that should fail.
   mutating func runs(_ scenario: any FaultScenario, failing call: Int) throws -> Bool {
     let path = "\(directory)/faults-\(call).larch"
     do {
@@ -132,7 +132,7 @@ private struct FaultRun {
     }
   }
 
-  /// Throws for an error that does not say what happened.
+  /// Throws if an error does not say what happened.
   private static func verdict(_ error: any Error) throws -> FaultVerdict {
     guard let error = error as? LarchError else { throw Mismatch("not typed: \(error)") }
     let cause = error.code == .migrationFailed ? error.underlying as? LarchError : error
@@ -184,8 +184,8 @@ private final class CreationFaults: FaultScenario {
 
 // MARK: Writing
 
-/// The transactions of the crash tests: indexes of every kind, savepoints, records with pages of
-/// their own, refused inserts.
+/// The transactions of the crash tests: indexes of every kind, savepoints, records with overflow
+/// pages, refused inserts.
 private final class WriteFaults: FaultScenario {
   private let durability: Store.Options.Durability
   private var model: WriterModel
@@ -221,7 +221,7 @@ private final class WriteFaults: FaultScenario {
           model = next
           ids = try itemIDs(store)
         }
-        // Reads go on while the disk fails.
+        // Reads continue while the disk fails.
         try expectSame(store, "while the disk fails")
       }
       if durability != .durable {

@@ -3,7 +3,7 @@ internal import Larch
 internal import LarchCrashSupport
 internal import LarchTestSupport
 
-/// Indexes that are built over records that are there, when a store is opened.
+/// Indexes that are built over existing records when a store is opened.
 final class BuildFaults: FaultScenario {
   private static let count = 60
   private let seed: UInt64
@@ -25,7 +25,7 @@ final class BuildFaults: FaultScenario {
       try open(path).close()
     } catch {
       _ = try check(error)
-      // What was there before can be used, also while the disk fails.
+      // Existing data can be used even while the disk fails.
       var options = Store.Options()
       options.isReadOnly = true
       let old = try Store(at: path, for: PlainBook.self, options: options)
@@ -46,7 +46,7 @@ final class BuildFaults: FaultScenario {
   }
 }
 
-/// Migrations, each of which is done whole or not at all.
+/// Migrations, each of which runs completely or not at all.
 final class MigrationFaults: FaultScenario {
   private static let count = 40
   private let seed: UInt64
@@ -76,7 +76,7 @@ final class MigrationFaults: FaultScenario {
     }
   }
 
-  /// How many migrations were run, proved by every record.
+  /// The number of migrations that have run, as every record shows.
   private func steps(_ path: String) throws -> Int {
     var options = Store.Options()
     options.isReadOnly = true
@@ -85,7 +85,7 @@ final class MigrationFaults: FaultScenario {
     defer { store.close() }
     let found = try store.read { tx throws in
       try tx.all(PlainBook.self).map { book in
-        // A migration that failed and was run again gave its book a higher id.
+        // A migration that failed and ran again assigned a higher id to its book.
         var book = book
         if book.title == "last" { book.id = .init(Int64(Self.count + 1)) }
         return "\(book)"
@@ -141,7 +141,7 @@ final class GroupFaults: FaultScenario {
     }
   }
 
-  /// Writes a record for each id at once, and tells what came of each.
+  /// Writes a record for each id at the same time, and reports the result of each.
   private static func write(to store: Store, ids: [String]) -> [String: (any Error)?] {
     let outcomes = OutcomeBox()
     let hasEnded = DispatchSemaphore(value: 0)
@@ -164,13 +164,13 @@ final class GroupFaults: FaultScenario {
       }
       hasEnded.signal()
     }
-    // The main thread, which is none of those that tasks share.
+    // The main thread, which does not run tasks.
     hasEnded.wait()
     return outcomes.all
   }
 }
 
-/// What came of each write. Unchecked: the lock guards what is in it.
+/// The result of each write. Unchecked: a lock guards it.
 private final class OutcomeBox: @unchecked Sendable {
   private let lock = NSLock()
   private var outcomes: [String: (any Error)?] = [:]

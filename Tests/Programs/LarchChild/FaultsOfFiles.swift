@@ -2,8 +2,8 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// A backup, made over an older one and restored over an older store. Everywhere there is the old
-/// file or the new one, whole.
+/// A backup that replaces an older one, and is restored over an older store. Each path always has
+/// the complete old or new file.
 final class BackupFaults: FaultScenario {
   private static let counts = (old: 3, new: 40)
   private var store: Store?
@@ -48,7 +48,7 @@ final class BackupFaults: FaultScenario {
     } catch {
       _ = try check(error)
     }
-    // Whatever became of its copies, the store itself is read as before.
+    // The store itself is read as before, whatever happened to its copies.
     guard try store.read({ try $0.count(Entry.all) }) == Self.counts.new else {
       throw Mismatch("the store was changed")
     }

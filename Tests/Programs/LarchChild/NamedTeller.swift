@@ -3,9 +3,9 @@ internal import Larch
 internal import LarchCrashSupport
 internal import LarchTestSupport
 
-/// `named-teller <store> <beacon> <number> <seed> <reopens>`: moves money without end on a store that
-/// others may have open under another name. Where it is refused it tries again; how often that was is
-/// in the beacon, under a number of its own.
+/// `named-teller <store> <beacon> <number> <seed> <reopens>`: moves money without end on a store
+/// that others may have open under another name. If it is refused it tries again, and counts the
+/// refusals in the beacon under their own number.
 func namedTeller(_ arguments: [String]) throws {
   guard arguments.count == 5, let number = Int(arguments[2]), let seed = UInt64(arguments[3])
   else { throw UsageError() }

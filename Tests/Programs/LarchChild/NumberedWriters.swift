@@ -3,8 +3,8 @@ internal import Larch
 internal import LarchCrashSupport
 
 /// `numbered-writers <store> <writers> <seed> <early: 0 or 1>`: so many tasks write without end,
-/// each writing tells its standard output what came of it as soon as it knows. An early one tells
-/// before it knows, which whoever checks must find out.
+/// each write reports its result on the standard output as soon as it is known. With `early`, it
+/// reports before that, which the check must detect.
 func numberedWriters(_ arguments: [String]) throws {
   guard arguments.count == 4, let writers = Int(arguments[1]), let seed = UInt64(arguments[2])
   else { throw UsageError() }
@@ -28,8 +28,8 @@ private struct NumberedWork: Sendable {
   /// The number of the next write.
   let arrivals: Guarded<Int>
 
-  /// Gives the write that begins now its number. The task runs at once, up to where it waits for
-  /// its turn; nobody else can arrive between the two.
+  /// Numbers the write that begins now. The task runs at once until it waits in the queue, and
+  /// nobody else can get in between.
   func arrive() -> Task<Void, Never> {
     arrivals.withLock { next in
       let number = next
@@ -57,7 +57,7 @@ private struct NumberedWork: Sendable {
 
   private func report(_ outcome: NumberedWrites.Outcome, _ number: Int) {
     var frame = outcome.frame(number)
-    // Shorter than what a pipe takes as a whole.
+    // Shorter than the size that a pipe writes as a whole.
     _ = Foundation.write(STDOUT_FILENO, &frame, 8)
   }
 }

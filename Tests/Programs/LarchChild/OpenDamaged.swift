@@ -10,7 +10,7 @@ private func say(_ line: String) {
   FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-/// `make-template <file> <seed>`: a file of some dozen pages with all kinds of pages in it.
+/// `make-template <file> <seed>`: creates a file of some dozen pages, of all kinds.
 func makeTemplate(_ arguments: [String]) throws {
   guard arguments.count == 2, let seed = UInt64(arguments[1]) else { throw UsageError() }
   let path = arguments[0]
@@ -20,7 +20,7 @@ func makeTemplate(_ arguments: [String]) throws {
     environment: environment, random: SeededGenerator(seed: seed), scale: 12)
   work.keepsMost = true
   try work.run(databases: 4, transactions: 10)
-  // At least one tree of duplicates of each kind and one large value, whatever the seed did.
+  // At least one tree of duplicates of each kind and one large value, for any seed.
   var random = SeededGenerator(seed: seed)
   try environment.write { transaction in
     for database in 0..<4 {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Larch
 internal import LarchTestSupport
 
-/// What the stores of these runs hold; every record follows from its id alone.
+/// The contents of the stores of these runs. Every record is a function of its id.
 private struct Item: Record {
   var id = RecordID<Item>()
   var name: String
@@ -132,7 +132,7 @@ func openStore(_ arguments: [String]) throws {
   }
 }
 
-/// Reads, verifies and writes; what is wrong comes back, what throws is as it should be.
+/// Reads, verifies and writes. Returns wrong results; thrown errors are expected.
 private func use(_ store: Store, _ number: UInt64) -> String? {
   var wrong: String?
   func attempt(_ work: () throws -> Void) {
@@ -166,7 +166,7 @@ private func use(_ store: Store, _ number: UInt64) -> String? {
   attempt {
     try store.read { tx in
       for item in try tx.all(Item.self) {
-        // A list may be damaged; what it leads to is right or an error.
+        // A list may be damaged, but its members are correct or an error.
         attempt {
           for label in try tx.fetch(item.related(Item.marks)) where !label.isRight {
             wrong = "label \(label.id) of item \(item.id)"
@@ -180,7 +180,7 @@ private func use(_ store: Store, _ number: UInt64) -> String? {
     try store.write { tx in
       for step in 0..<30 {
         var item = Item.numbered(Int64((number &* 31 &+ UInt64(step * 7)) % 250) + 1)
-        // One record that cannot be changed must not keep the others from it.
+        // One record that cannot be changed must not prevent changes of the others.
         do { try tx.save(&item) } catch let error as LarchError where error.code != .storage {}
         if step % 5 == 0 { _ = try? tx.delete(Item.self, RecordID(Int64(step * 3 + 1))) }
         var label = Label.numbered(step * 5)

@@ -4,7 +4,8 @@ internal import LarchCrashSupport
 internal import LarchTestSupport
 
 /// `owned-writer <store> <name> <seed> <steps>`: writes records in every way in which an id can be
-/// given and undone, beside other processes that do the same; tells at the end which it has stored.
+/// assigned and undone, beside other processes that do the same. Prints its stored records at the
+/// end.
 func ownedWriter(_ arguments: [String]) throws {
   guard arguments.count == 4, let seed = UInt64(arguments[2]), let steps = Int(arguments[3])
   else { throw UsageError() }
@@ -14,7 +15,7 @@ func ownedWriter(_ arguments: [String]) throws {
   try writer.finish()
 }
 
-/// `undone-id <store>`: gives an id in a write that is undone, tells it and waits for its end.
+/// `undone-id <store>`: assigns an id in a write that is undone, prints it and waits to be ended.
 func undoneID(_ arguments: [String]) throws {
   guard arguments.count == 1 else { throw UsageError() }
   limitLifetime()
@@ -41,7 +42,7 @@ private final class OwnedWriter {
   private var number = 0
   /// What is stored, by id.
   private var stored: [Int64: Owned] = [:]
-  /// What has an id, if it was saved in a write that was undone, and is not stored.
+  /// The record if it has an id from an undone write and is not stored.
   private var held: [Owned] = []
 
   init(_ path: String, _ name: String, _ seed: UInt64) throws {
@@ -95,7 +96,7 @@ private final class OwnedWriter {
     held += records
   }
 
-  /// What was undone is inserted under its own id.
+  /// An undone record is inserted under its own id.
   private func saveHeld() throws {
     guard !held.isEmpty else { return try insert() }
     var record = held.remove(at: Int.random(in: held.indices, using: &random))
@@ -122,7 +123,7 @@ private final class OwnedWriter {
     try keep(third)
   }
 
-  /// A closure that does something else each time that it runs.
+  /// A closure that does something different at each run.
   private func changeItsWays() throws {
     var (outer, inner) = (new(), new())
     var runs = 0

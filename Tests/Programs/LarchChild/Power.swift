@@ -12,12 +12,12 @@ func powerRecord(_ arguments: [String]) throws {
   }
 }
 
-/// `power-replay <recording> <plan> <directory> <beacon> <faults>`: checks the images that a plan asks
-/// for, and adds each bad one to a file. The beacon has the number of the image that is being
-/// looked at, and how many were.
+/// `power-replay <recording> <plan> <directory> <beacon> <faults>`: checks the images of a plan,
+/// and adds each bad one to a file. The beacon has the number of the current image and of the
+/// checked ones.
 func powerReplay(_ arguments: [String]) throws {
   guard arguments.count == 5 else { throw UsageError() }
-  // A long run is watched by the test; should that be gone, this ends some day.
+  // The test watches a long run. If the test is gone, this ends the run.
   alarm(7200)
   let plan = try JSONDecoder().decode(PowerReplay.Plan.self, from: Data(arguments[1].utf8))
   let beacon = try Beacon(path: arguments[3])

@@ -2,8 +2,9 @@ internal import CLMDB
 internal import Foundation
 internal import LarchTestSupport
 
-/// Random work on a file of every kind of database that Larch makes: plain with large values,
-/// with duplicates, with equally long duplicates; children, rollbacks, drops and long readers.
+/// Random work on a file with every kind of database that Larch uses: plain with large values, with
+/// duplicates, with duplicates of equal length. With child transactions, rollbacks, drops and long
+/// readers.
 struct RawWorkload {
   let environment: RawEnvironment
   var random: SeededGenerator

@@ -3,13 +3,13 @@ internal import Larch
 internal import LarchCrashSupport
 internal import LarchTestSupport
 
-/// Where a teller kills itself; from outside nobody could hit these moments.
+/// The place where a teller kills itself; a kill from outside would miss these moments.
 private enum Death: String {
   case never, inWrite, beforeCommit, afterCommit, inRead, inSavepoint
 }
 
-/// `teller <store> <beacon> <number> <seed> <death> <after>`: reads the bank and moves money without
-/// end; kills itself in the way that is asked for once it has come so far.
+/// `teller <store> <beacon> <number> <seed> <death> <after>`: reads the bank and transfers money
+/// endlessly, and kills itself in the given way after the given number.
 func teller(_ arguments: [String]) throws {
   guard arguments.count == 6, let number = Int(arguments[2]), let seed = UInt64(arguments[3]),
     let death = Death(rawValue: arguments[4]), let after = Int(arguments[5])
@@ -23,14 +23,14 @@ func teller(_ arguments: [String]) throws {
   func die(_ place: Death) {
     if place == death, steps >= after { kill(getpid(), SIGKILL) }
   }
-  // Work that was done but not reported before the last kill is reported now.
+  // Work that the last kill left unreported is reported now.
   var done = try store.read { try bank.check($0) }
   beacon[.acknowledged(number)] = done[number]
   beacon[.started(number)] = Int(getpid())
   while true {
     steps += 1
-    // A process that the system leaves lying in the middle of a read for long keeps what all others
-    // delete meanwhile: they must not be too fast for the size of the store.
+    // A process that the system suspends during a read keeps the space that others free. So the
+    // others must not write too fast for the size of the store.
     usleep(UInt32(random.below(20_000)))
     switch random.below(20) {
     case 0:

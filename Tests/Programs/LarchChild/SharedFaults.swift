@@ -2,8 +2,8 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// A store that another process has open, whose disk does not fail: it goes on with what was
-/// committed, and with nothing else.
+/// A store that another process has open, whose disk does not fail: it continues with exactly the
+/// committed state.
 final class SharedFaults: FaultScenario {
   private var store: Store?
   private var peer: (child: Child, beacon: Beacon)?

@@ -3,8 +3,8 @@ internal import Larch
 internal import LarchCrashSupport
 
 /// `space-work <store> <beacon> <number> <directory> <what> [<step>]`: compacts, backs up or
-/// restores a store of the crash tests again and again, each time to the end; the beacon counts. With
-/// a step the process ends itself there, as a crash would.
+/// restores a store of the crash tests again and again; the beacon counts. With a step the process
+/// ends itself there, like a crash.
 func spaceWork(_ arguments: [String]) throws {
   guard (5...6).contains(arguments.count), let number = Int(arguments[2]) else {
     throw UsageError()
@@ -31,8 +31,8 @@ func spaceWork(_ arguments: [String]) throws {
   }
 }
 
-/// `space-limit <store> <directory> <seed>`: compacts, backs up and restores where files may not
-/// grow to what they must, for many sizes, and sees that nothing is changed.
+/// `space-limit <store> <directory> <seed>`: compacts, backs up and restores with a file size limit
+/// that is too small, for many limits, and checks that nothing is changed.
 func spaceLimit(_ arguments: [String]) throws {
   guard arguments.count == 3, let seed = UInt64(arguments[2]) else { throw UsageError() }
   limitLifetime()
@@ -46,7 +46,7 @@ func spaceLimit(_ arguments: [String]) throws {
   var refused = 0
   for part in 0..<16 {
     try limitFiles(to: UInt64(Int(size.st_size) * part / 16 + part))
-    for what in ["compact", "backup", "restore", "exchange"] {
+    for what in ["compact", "backup", "restore", "replace"] {
       do {
         switch what {
         case "compact": try store.compact()
@@ -72,7 +72,7 @@ func spaceLimit(_ arguments: [String]) throws {
 }
 
 extension Books {
-  /// Throws when the books are not those that were made, however many.
+  /// Throws if the books differ from the created ones, for any number of them.
   fileprivate static func check(_ tx: ReadTransaction, asIndexed seed: UInt64) throws {
     for found in try tx.all(IndexedBook.self) {
       let number = Int(found.id.rawValue)

@@ -17,9 +17,9 @@ private struct Line: Record {
   }
 }
 
-/// `stream-json <directory> <count>`: imports and exports so many elements in several ways, and
-/// prints for each how many bytes of memory the process took after the first tenth, and how many
-/// elements a second went through.
+/// `stream-json <directory> <count>`: imports and exports the given number of elements in several
+/// ways. For each it prints the memory that the process used after the first tenth, and the
+/// elements per second.
 func streamJSON(_ arguments: [String]) throws {
   guard arguments.count == 2, let count = Int(arguments[1]) else { throw UsageError() }
   limitLifetime()
@@ -78,7 +78,7 @@ private func writeLines(_ count: Int, to path: String) throws {
   }
 }
 
-/// What an import cannot be faster than.
+/// The lower limit for the time of an import.
 private func decodeAlone(_ path: String) throws {
   struct Plain: Decodable {
     var name: String

@@ -73,7 +73,7 @@ func streamQueries(_ arguments: [String]) throws {
     try store.read { tx throws in
       try expectStreaming(name, count) { seen in try tx.forEachID(of: list) { _ in try seen() } }
     }
-    // In a write the list is changed meanwhile, by one that is there already.
+    // In a write the list changes in the meantime, by a member that it already has.
     try store.write { tx throws in
       try expectStreaming(name + "-write", count) { seen in
         try tx.forEachID(of: list) { id in
@@ -83,14 +83,14 @@ func streamQueries(_ arguments: [String]) throws {
       }
     }
   }
-  // What a cursor must not do, to show that it would be seen.
+  // Does what a cursor must not do, to show that the test would notice.
   let before = try ownMemory()
   let all = try store.fetch(Grain.all)
   print("array", try ownMemory() - before, all.count)
   store.close()
 }
 
-/// Prints how much memory a loop took that calls a closure so often.
+/// Prints the memory that a loop used which called a closure this number of times.
 private func expectStreaming(
   _ name: String, _ wanted: Int, _ loop: (_ seen: () throws -> Void) throws -> Void
 ) throws {

@@ -3,8 +3,8 @@ internal import Foundation
 internal import Larch
 internal import LarchTestSupport
 
-/// `verify-speed <file> <records>`: makes a file of records and an index where there is none, and
-/// prints how fast it is walked.
+/// `verify-speed <file> <records>`: creates a file of records and an index if it is missing, and
+/// prints the speed of its check.
 func verifySpeed(_ arguments: [String]) throws {
   guard arguments.count == 2, let records = Int(arguments[1]) else { throw UsageError() }
   let path = arguments[0]
@@ -39,7 +39,7 @@ func verifySpeed(_ arguments: [String]) throws {
   }
 }
 
-/// `verify-live <dir> <seconds>`: walks a file again and again while another thread commits to it;
+/// `verify-live <dir> <seconds>`: checks a file again and again while another thread commits to it;
 /// every refusal is a line that starts with "refused".
 func verifyLive(_ arguments: [String]) throws {
   guard arguments.count == 2, let seconds = Double(arguments[1]) else { throw UsageError() }

@@ -2,7 +2,8 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// `version-writer <store> <count>`: makes so many commits, and as many writes that change nothing.
+/// `version-writer <store> <count>`: makes this number of commits, and as many writes that change
+/// nothing.
 func versionWriter(_ arguments: [String]) throws {
   guard arguments.count == 2, let count = Int(arguments[1]) else { throw UsageError() }
   limitLifetime()

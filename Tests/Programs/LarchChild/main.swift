@@ -1,7 +1,7 @@
 internal import Foundation
 
-// Tests start this program for what a test process must survive itself. Each subcommand has a
-// file of its own; its first argument is its name.
+// Tests start this program for work that a test process would not survive. The first argument is
+// the name of a subcommand, and each subcommand has its own file.
 let arguments = CommandLine.arguments.dropFirst()
 do {
   switch arguments.first {

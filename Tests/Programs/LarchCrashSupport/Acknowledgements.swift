@@ -1,18 +1,18 @@
 package import Larch
 internal import LarchTestSupport
 
-/// What a write of the numbered ones leaves, beside its parts.
+/// The record of a numbered write, beside its parts.
 package struct NumberedWrite: Record {
-  /// The number that it was given when it arrived.
+  /// Its number, in the order of arrival.
   package var id: Int
-  /// How many writes the store had kept before it.
+  /// The number of earlier writes that the store has kept.
   package var position: Int
   package var parts: Int
 
   package static let schema = Schema<NumberedWrite> { Unique(\.position) }
 }
 
-/// One of the records that a write makes: all of them are there, or none.
+/// One of the records of a write, which all exist or do not.
 package struct NumberedPart: Record, Equatable {
   package var id: String
   package var write: Int
@@ -24,29 +24,30 @@ package struct NumberedPart: Record, Equatable {
   }
 }
 
-/// How many writes a store has kept: each of them reads and changes it.
+/// The number of writes that a store has kept: each of them reads and changes it.
 package struct WriteTally: Record {
   package var id = 0
   package var count = 0
 }
 
-/// What the closure of a numbered write throws when it is one of those that fail.
+/// The error of the numbered writes that fail.
 package struct RefusedWrite: Error, Equatable {
   package var number: Int
 }
 
-/// Writes with numbers that rise in the order of arrival. What each of them writes, and whether
-/// it throws, follows from its number, so that whoever comes after a kill knows it.
+/// Writes with numbers that rise in the order of arrival. The contents of each write, and whether
+/// it throws, are functions of its number, so that the check after a kill knows them.
 package enum NumberedWrites {
-  /// A frame of the pipe: what became of a write. Eight bytes in one call, which cannot be torn.
+  /// A frame in the pipe: the result of a write. It has eight bytes, which one call writes as a
+  /// whole.
   package enum Outcome: UInt64 {
     case written, refused
-    /// Somebody else's result or error came back.
+    /// The result or error of another write was returned.
     case wrong
 
     package func frame(_ number: Int) -> UInt64 { UInt64(number) << 2 | rawValue }
 
-    /// Nil for bits that are no outcome.
+    /// Nil for bits that are not an outcome.
     package static func parsed(_ frame: UInt64) -> (outcome: Outcome, number: Int)? {
       // A number of 62 bits fits an Int.
       Outcome(rawValue: frame & 3).map { ($0, Int(frame >> 2)) }
@@ -64,7 +65,7 @@ package enum NumberedWrites {
   private static func parts(_ number: Int, seed: UInt64) -> [NumberedPart] {
     let mixed = mixed(number, seed)
     return (0..<Int(mixed >> 8 & 7)).map { part in
-      // Some are larger than a page, so that a write has pages of its own to lose.
+      // Some are larger than a page, so that a write has its own pages.
       let length = part == 3 ? 5000 : Int(mixed >> 16 & 63)
       let letter = String(UnicodeScalar(UInt8(97 + (mixed >> 32 &+ UInt64(part)) % 26)))
       return NumberedPart(
@@ -78,7 +79,7 @@ package enum NumberedWrites {
     return random.next()
   }
 
-  /// Writes; one that is to be refused throws when it has written half.
+  /// Writes; a write that must fail throws after half of its records.
   package static func write(_ number: Int, seed: UInt64, in tx: WriteTransaction) throws {
     var tally = try tx.find(WriteTally.self, 0) ?? WriteTally()
     let parts = parts(number, seed: seed)
@@ -94,14 +95,14 @@ package enum NumberedWrites {
     if isRefused(number, seed: seed) { throw RefusedWrite(number: number) }
   }
 
-  /// The first number that no write in the snapshot has: the next program goes on from there.
+  /// The first number that no write in the snapshot has: the next program continues with it.
   package static func next(in tx: ReadTransaction) throws -> Int {
     try tx.first(NumberedWrite.all.sorted(by: \.id, .descending)).map { $0.id + 1 } ?? 0
   }
 
-  /// How far a store was looked at, and found right.
+  /// The part of a store that was checked and is correct.
   package struct Checked: Equatable {
-    /// Every number below is that of a write which is there or threw.
+    /// Every lower number belongs to a write that is stored or that threw.
     package var next = 0
     /// How many are there.
     package var count = 0
@@ -109,8 +110,8 @@ package enum NumberedWrites {
     package init() {}
   }
 
-  /// Looks at what came since. Throws unless the snapshot holds exactly the writes that did not
-  /// throw, up to one number, each whole, kept in the order of their numbers.
+  /// Checks the writes since the last check. Throws unless the snapshot has exactly the writes that
+  /// did not throw, up to one number, each complete, in the order of their numbers.
   package static func check(
     _ tx: ReadTransaction, seed: UInt64, after last: Checked
   ) throws -> Checked {

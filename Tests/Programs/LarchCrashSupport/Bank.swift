@@ -1,6 +1,6 @@
 package import Larch
 
-/// An account; all of them together always hold the same amount.
+/// An account; the sum of all accounts never changes.
 package struct Account: Record {
   package var id: Int
   package var balance: Int
@@ -33,7 +33,7 @@ package enum Bank {
     }
   }
 
-  /// Throws when the snapshot has money too much or too little.
+  /// Throws if the sum in the snapshot is wrong.
   package static func check(_ tx: ReadTransaction) throws {
     var count = 0
     var sum = 0

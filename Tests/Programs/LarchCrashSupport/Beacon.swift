@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// Numbers in a file that outlive whoever wrote them: what a child has done when it is killed.
+/// Numbers in a file that outlive the process that wrote them: the progress of a child when it is
+/// killed.
 ///
 /// A number of 8 bytes is written in one call, which a signal does not cut in two.
 package final class Beacon: @unchecked Sendable {
@@ -27,13 +28,13 @@ package final class Beacon: @unchecked Sendable {
 }
 
 extension Beacon {
-  /// What a number of the beacon is about.
+  /// The meaning of a number in the beacon.
   package enum Slot {
     /// The id of the process that has begun its work under this number.
     case started(Int)
-    /// How much of its work is done for sure.
+    /// The amount of work that is certainly done.
     case acknowledged(Int)
-    /// How much of it will be done when what it is doing now is done.
+    /// The amount of work after the current step.
     case attempted(Int)
 
     var number: Int {

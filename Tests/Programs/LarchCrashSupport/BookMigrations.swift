@@ -1,7 +1,7 @@
 package import Larch
 
-/// What a new version of the program makes of the books, in three steps of which each can be told
-/// from having been done twice.
+/// The migrations of the books by a new version of the program, in three steps. It is visible if
+/// one of them ran twice.
 package enum BookMigrations {
   package static let all = [
     Migration("titles") { tx in
@@ -22,7 +22,7 @@ package enum BookMigrations {
     },
   ]
 
-  /// The books once so many of the migrations have been run.
+  /// The books after the given number of migrations.
   package static func books(_ steps: Int, count: Int, seed: UInt64) -> [PlainBook] {
     var books = (1...count).map { number in
       var book = Books.book(number, seed: seed)

@@ -24,7 +24,7 @@ package struct IndexedBook: Record {
   package var initial: String { String(title.prefix(1)) }
 
   package static let collectionName = "Book"
-  /// How many indexes the old version lacks.
+  /// The number of indexes that the old version does not have.
   package static let newIndexCount = 5
   package static let schema = Schema<IndexedBook> {
     Index(\.shelf)
@@ -33,7 +33,7 @@ package struct IndexedBook: Record {
     Index(\.topics)
     Index(\.initial, name: "initial")
     Index(\.shelf, name: "front", where: { $0.shelf < 20 })
-    // Lists are made in the one step that also begins the indexes.
+    // Lists are created in the step that begins the indexes.
     ManyToMany(IndexedBook.self, named: "alike")
   }
 }
@@ -63,7 +63,7 @@ package enum Books {
     }
   }
 
-  /// Throws when the books are not those that were made.
+  /// Throws if the books differ from the created ones.
   package static func check(
     _ tx: ReadTransaction, count: Int, seed: UInt64
   ) throws {

@@ -11,7 +11,7 @@ package final class Child {
   private let errors: String
   private let label: String
 
-  /// Starts a subcommand of `LarchChild`; what it says goes to files in the directory.
+  /// Starts a subcommand of `LarchChild`; its output goes to files in the directory.
   package init(
     _ arguments: [String], in directory: String, environment extra: [String: String] = [:]
   ) throws {
@@ -44,7 +44,7 @@ package final class Child {
   /// What the child has printed.
   package var output: String { (try? String(contentsOfFile: errors, encoding: .utf8)) ?? "" }
 
-  /// Kills the child and takes leave of it; throws when it had ended by itself.
+  /// Kills the child and waits for it; throws if it had already ended.
   package func killHard() throws {
     kill()
     guard ending == .signal(SIGKILL) else {
@@ -52,7 +52,7 @@ package final class Child {
     }
   }
 
-  /// Kills the child; false when it had ended by itself.
+  /// Kills the child; false if it had already ended.
   package func killOrLeave() -> Bool {
     kill()
     return ending == .signal(SIGKILL)
@@ -66,7 +66,7 @@ package final class Child {
     process.waitUntilExit()
   }
 
-  /// Waits for the child to end by itself, and kills it when that takes too long.
+  /// Waits for the child to end, and kills it if that takes too long.
   package func wait(seconds: Double = 120) throws -> Ending {
     let deadline = Date() + seconds
     while process.isRunning {
@@ -85,7 +85,7 @@ package final class Child {
       ? .exit(process.terminationStatus) : .signal(process.terminationStatus)
   }
 
-  /// Lets the child run for some microseconds; true when it has ended by itself in that time.
+  /// Lets the child run for some microseconds; true if it ended in that time.
   package func ends(within microseconds: Int) -> Bool {
     let deadline = Date() + Double(microseconds) / 1e6
     while process.isRunning {
@@ -95,7 +95,7 @@ package final class Child {
     return true
   }
 
-  /// Waits until the child has written to the beacon that it begins, or has ended.
+  /// Waits until the child has noted its start in the beacon, or has ended.
   package func waitUntilStarted(_ beacon: Beacon, _ number: Int) throws {
     try wait("starts") { beacon[.started(number)] == Int(id) }
   }
@@ -112,7 +112,7 @@ package final class Child {
     }
   }
 
-  /// Runs a subcommand of `LarchChild` to its end, and gives what it prints; throws when it fails.
+  /// Runs a subcommand of `LarchChild` to its end, and returns its output; throws if it fails.
   package static func lines(_ arguments: [String]) throws -> [String] {
     let process = Process()
     process.executableURL = try program.get()
@@ -128,12 +128,13 @@ package final class Child {
     return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// The program itself, for those who start it in a way of their own.
+  /// The program itself, for tests that start it in another way.
   package static var executable: URL { get throws { try program.get() } }
 
   private static let program = Result { try builtFile("LarchChild") }
 
-  /// What is built next to the tests is in a folder above the test bundle's executable.
+  /// Programs that are built with the tests are in a folder above the executable of the test
+  /// bundle.
   package static func builtFile(_ name: String) throws -> URL {
     var starts = Bundle.allBundles.map(\.bundleURL)
     starts.append(URL(fileURLWithPath: CommandLine.arguments[0]))
@@ -149,11 +150,11 @@ package final class Child {
   }
 }
 
-/// A directory that is there for one test.
+/// A directory that exists for one test.
 package final class CrashDirectory: Sendable {
   package let path: String
 
-  /// In memory where the system has a place for that, unless the disk is asked for.
+  /// In memory if the system has such a place, unless the disk is requested.
   package init(onDisk: Bool = false) throws {
     let memory = "/dev/shm"
     let base =
@@ -173,15 +174,16 @@ package final class CrashDirectory: Sendable {
   }
 }
 
-/// Whether a sanitizer looks on: it keeps what was freed for a while, so memory tells nothing.
+/// Whether a sanitizer is active: it keeps freed memory for a while, so measurements of memory mean
+/// nothing.
 package let isSanitized = ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil
 
-/// How much a test does: an environment variable asks for more than CI has time for.
+/// The amount of work of a test: an environment variable sets more than CI has time for.
 package func amount(_ name: String, _ value: Int) -> Int {
   ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? value
 }
 
-/// The seed of this run; another one each time unless it is set, to repeat a failure.
+/// The seed of this run. It is random unless it is set to repeat a failure.
 package let runSeed: UInt64 =
   ProcessInfo.processInfo.environment["LARCH_CRASH_SEED"].flatMap(UInt64.init)
   ?? UInt64.random(in: 1..<(1 << 32))

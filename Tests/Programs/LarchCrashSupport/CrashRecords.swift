@@ -3,7 +3,7 @@ package import Larch
 /// A record whose id the store assigns, with an index of every kind.
 package struct Item: Record {
   package var id = RecordID<Item>()
-  /// Who writes it: each writer changes its own records only, so that its model is its own.
+  /// Its writer: each writer changes only its own records, so that it has its own model.
   package var owner: Int
   /// Rises with each insert of its owner, and so must the ids that the store assigns.
   package var serial: Int
@@ -34,13 +34,13 @@ package struct Item: Record {
     Index(\.rank, name: "even", where: { $0.rank % 2 == 0 })
   }
 
-  /// Everything but the id, which depends on what other writers do.
+  /// Everything except the id, which depends on the other writers.
   package var content: String {
     "\(owner)/\(serial) \(code) \(group) \(rank) \(labels.joined(separator: ","))"
   }
 }
 
-/// A record with an id of its own, whose unique text is longer than a key.
+/// A record with a chosen id, whose unique string is longer than a key.
 package struct Entry: Record {
   package var id: String
   package var owner: Int
@@ -62,8 +62,8 @@ package struct Entry: Record {
   package var content: String { "\(owner) \(id) \(value.map(String.init) ?? "-") \(text)" }
 }
 
-/// What a writer has done; changed in each of its transactions, so that any snapshot tells which
-/// state of the model it must be equal to.
+/// The progress of a writer. Each of its transactions changes it, so that a snapshot shows the
+/// state of the model that it must equal.
 package struct Progress: Record {
   package var id: Int
   package var transactions = 0

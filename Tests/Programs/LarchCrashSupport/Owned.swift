@@ -1,6 +1,6 @@
 package import Larch
 
-/// A record with an id that the store assigns, and whose it is: nobody else may ever write to it.
+/// A record with an assigned id, and its owner: nobody else may ever write to it.
 package struct Owned: Record {
   package var id = RecordID<Owned>()
   package var owner: String

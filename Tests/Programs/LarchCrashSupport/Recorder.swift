@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The library that is loaded into a child to record its writes or to make them fail; see
-/// `larch_recorder.h`. In a process that was started without it there is none.
+/// `larch_recorder.h`. It exists only in a process that was started with it.
 package struct Recorder: Sendable {
   /// What a watched call does.
   package struct Calls: OptionSet, Sendable {
@@ -31,9 +31,9 @@ package struct Recorder: Sendable {
     package static let forever = Mode(rawValue: 1)
     /// A write that fails has written the first half of its bytes.
     package static let torn = Mode(rawValue: 2)
-    /// The first write that fails has written all of them, and could not bring them to the disk.
+    /// The first write that fails has written all its bytes, but could not flush them.
     package static let late = Mode(rawValue: 4)
-    /// The process is killed in a write instead of getting an error for it.
+    /// The process is killed in a write instead of getting an error.
     package static let killed = Mode(rawValue: 8)
   }
 
@@ -50,7 +50,7 @@ package struct Recorder: Sendable {
   private let failedKindFunction: Kind
   private let markFunction: Mark
 
-  /// The recorder of this process; nil when it was started without one.
+  /// The recorder of this process; nil if it was started without one.
   package static let current = Recorder()
 
   private init?() {
@@ -70,11 +70,11 @@ package struct Recorder: Sendable {
   }
 
   private static func find(_ name: String) -> UnsafeMutableRawPointer? {
-    // The program itself: it, and what was loaded along with it.
+    // The program itself, with the libraries that were loaded with it.
     dlsym(dlopen(nil, RTLD_NOW), name)
   }
 
-  /// Counts calls from 1 again, of which number `call` fails; with 0 none does.
+  /// Restarts the count of calls at 1. Call number `call` fails; with 0 none fails.
   package func fail(call: Int, mode: Mode = .once, code: Int32 = EIO) {
     failFunction(call, mode.rawValue, code)
   }
@@ -85,10 +85,10 @@ package struct Recorder: Sendable {
   /// Calls since the last `fail`.
   package var calls: Int { callsFunction() }
 
-  /// How many of them have failed.
+  /// The number of failed ones.
   package var failures: Int { failuresFunction() }
 
-  /// What the first call did that has failed since then; empty when none has.
+  /// The operation of the first call that has failed since then; empty if there is none.
   package var failed: Calls { Calls(rawValue: failedKindFunction()) }
 
   /// Writes a mark into the log of the recording.
@@ -99,8 +99,8 @@ package struct Recorder: Sendable {
 }
 
 extension Recorder {
-  /// The environment of a child that records, or whose calls can fail. `directory` is watched:
-  /// files in it, but not those of which the name ends in `-lock`.
+  /// The environment of a child that records, or whose calls can fail. The files in `directory` are
+  /// watched, except those with names that end in `-lock`.
   package static func environment(
     directory: String, log: String? = nil, flushes: Bool = false,
     failing call: (number: Int, of: Calls, mode: Mode)? = nil
@@ -120,8 +120,8 @@ extension Recorder {
     return environment
   }
 
-  /// False where there is no preloading, or it cannot be: elsewhere than on Linux, and under a
-  /// sanitizer, which has to be loaded first itself.
+  /// False if libraries cannot be preloaded: on systems other than Linux, and under a sanitizer,
+  /// which must be loaded first itself.
   package static var isAvailable: Bool {
     #if os(Linux)
       ProcessInfo.processInfo.environment["LARCH_SANITIZER"] == nil

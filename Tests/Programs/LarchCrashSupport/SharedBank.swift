@@ -1,13 +1,13 @@
 package import Larch
 internal import LarchTestSupport
 
-/// Money that was moved: the newest ones of each teller are kept.
+/// A transfer of money; the newest ones of each teller are kept.
 package struct Transfer: Record {
   package var id: Int
   package var teller: Int
   package var number: Int
   package var amount: Int
-  /// Now and then longer than a page, so that it has pages of its own.
+  /// Sometimes longer than a page, so that it has overflow pages.
   package var note: String
 
   package static let schema = Schema<Transfer> {
@@ -16,18 +16,18 @@ package struct Transfer: Record {
   }
 }
 
-/// How far a process has come; changed in each of its transactions.
+/// The progress of a process, which each of its transactions changes.
 package struct Teller: Record {
   package var id: Int
   package var done = 0
 }
 
-/// A bank whose tellers are processes. Every transfer follows from the seed, the teller and its
-/// number, so that any snapshot tells what every account must hold in it.
+/// A bank whose tellers are processes. Every transfer is a function of the seed, the teller and its
+/// number, so that a snapshot determines the amount of every account.
 package struct SharedBank: Sendable {
   package static let tellerCount = 4
   package static let accountCount = 40
-  /// How many transfers of each teller are kept: the store comes to a size and stays there.
+  /// The number of kept transfers of each teller, so that the store stops growing.
   package static let window = 2500
   private static let opening = 1000
 
@@ -46,7 +46,7 @@ package struct SharedBank: Sendable {
       at: path, for: Account.self, Transfer.self, Teller.self, options: options)
   }
 
-  /// Opens the accounts; each teller has done so many transfers already.
+  /// Opens the accounts; each teller has already done this number of transfers.
   package func make(at path: String, transfers: Int = 0) throws {
     let store = try Self.open(at: path)
     defer { store.close() }
@@ -94,7 +94,7 @@ package struct SharedBank: Sendable {
   }
 
   /// Does the next transfers of a teller in one transaction. `midway` is called between the two
-  /// halves of each one, when the money is gone from one account and in no other yet.
+  /// halves of each one, when the money has left one account and has not reached the other.
   package func move(
     _ count: Int, teller id: Int, in tx: WriteTransaction, midway: () throws -> Void
   ) throws {
@@ -104,7 +104,7 @@ package struct SharedBank: Sendable {
       let plan = plan(teller.done, of: id)
       try change(plan.from, by: -plan.amount, in: tx)
       try midway()
-      // The other half now and then in a savepoint, so that there are child transactions too.
+      // The other half is sometimes in a savepoint, so that there are child transactions too.
       if plan.amount % 4 == 0 {
         try tx.savepoint { try change(plan.to, by: plan.amount, in: tx) }
       } else {
@@ -128,7 +128,7 @@ package struct SharedBank: Sendable {
 
   // MARK: What must hold
 
-  /// Throws when money is lost or made in the snapshot; else how far each teller is.
+  /// The progress of each teller. Throws if money was lost or created in the snapshot.
   package func check(_ tx: ReadTransaction) throws -> [Int] {
     var count = 0
     var sum = 0
@@ -147,8 +147,8 @@ package struct SharedBank: Sendable {
     return done
   }
 
-  /// All records of a snapshot. What they must be is computed later: an open read keeps what the
-  /// others delete meanwhile.
+  /// All records of a snapshot. The expected ones are computed later, since an open read keeps the
+  /// space that others free.
   package struct Contents {
     package let done: [Int]
     fileprivate let balances: [Int]
@@ -161,7 +161,7 @@ package struct SharedBank: Sendable {
       transfers: Array(try tx.all(Transfer.self)))
   }
 
-  /// Throws when an account or a kept transfer is not what all transfers together make of it.
+  /// Throws if an account or a kept transfer does not agree with all transfers.
   package func checkEverything(_ contents: Contents) throws {
     var balances = [Int](repeating: Self.opening, count: Self.accountCount)
     var rows = contents.transfers.makeIterator()

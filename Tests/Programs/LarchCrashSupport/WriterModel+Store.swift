@@ -1,6 +1,6 @@
 package import Larch
 
-/// Something in a store is not as it must be.
+/// A store does not have the expected contents.
 package struct Mismatch: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
@@ -16,7 +16,7 @@ extension WriterModel {
     let progress = try transaction.find(Progress.self, writer) ?? Progress(id: writer)
     let items = try transaction.all(Item.self).filter { $0.owner == writer }
     let entries = try transaction.all(Entry.self).filter { $0.owner == writer }
-    // Ids come in the order of inserting, and are never given twice.
+    // Ids are assigned in the order of inserts, and never twice.
     for (one, next) in zip(items, items.dropFirst()) where one.serial >= next.serial {
       throw Mismatch("item \(next.serial) has id \(next.id), behind item \(one.serial)")
     }
@@ -32,8 +32,8 @@ extension WriterModel {
     return model
   }
 
-  /// Makes the next transaction in the store. `ids` are those of the items by serial; `more` goes
-  /// into the same transaction.
+  /// Runs the next transaction in the store. `ids` are those of the items by serial; `more` runs in
+  /// the same transaction.
   package mutating func write(
     to store: Store, ids: inout [Int: RecordID<Item>],
     durability: Store.WriteDurability = .storeDefault,

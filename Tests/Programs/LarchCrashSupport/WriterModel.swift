@@ -12,10 +12,10 @@ package enum Step {
   case savepoint([Step], isUndone: Bool)
 }
 
-/// What one writer must have written after a number of transactions.
+/// The expected records of one writer after a number of transactions.
 ///
-/// Plain arithmetic on the seed and the number of the transaction: the test that comes after a
-/// kill makes the same steps again and compares.
+/// It is computed from the seed and the number of the transaction: after a kill the test computes
+/// the same steps and compares.
 package struct WriterModel {
   package let seed: UInt64
   package private(set) var progress: Progress
@@ -28,7 +28,7 @@ package struct WriterModel {
     progress = Progress(id: writer)
   }
 
-  /// Goes on from what is stored.
+  /// Continues from the stored records.
   package init(seed: UInt64, progress: Progress, items: [Item], entries: [Entry]) {
     self.seed = seed
     self.progress = progress
@@ -44,7 +44,7 @@ package struct WriterModel {
       + entries.values.sorted { $0.id < $1.id }.map(\.content)
   }
 
-  /// Makes the next transaction and takes it in.
+  /// Creates the next transaction and applies it.
   package mutating func next() -> [Step] {
     let number = UInt64(progress.transactions + 1)
     var random = SeededGenerator(
@@ -86,12 +86,12 @@ package struct WriterModel {
       return .insert(item)
     case 4..<8 where !serials.isEmpty:
       var item = makeItem(serial: serials[random.below(serials.count)], &random)
-      // Some changes touch no unique value, some only that.
+      // Some changes affect no unique value, and some only that.
       if let old = items[item.serial], random.below(2) == 0 { item.code = old.code }
       items[item.serial] = item
       return .update(item)
     case 8..<10 where serials.count > 8:
-      // The newest one at times: its id must not be given again.
+      // Sometimes the newest one, whose id must not be assigned again.
       let serial = random.below(3) == 0 ? serials[serials.count - 1] : serials[random.below(8)]
       items[serial] = nil
       return .delete(serial: serial)
@@ -106,7 +106,7 @@ package struct WriterModel {
       return .deleteEntry(id)
     default:
       let id = "\(writer)-\(random.below(20))"
-      // The texts differ after the length at which keys are cut.
+      // The strings differ after the length at which keys are cut.
       let text =
         String(repeating: "w\(writer) ", count: 45 + random.below(3)) + id
         + "-\(random.below(1000))"

@@ -57,7 +57,7 @@ final class EvolutionFile {
     get throws { try open { store in try store.read { tx in try tx.storage { $0.id } } } }
   }
 
-  /// Takes out of the file what earlier versions of Larch did not write.
+  /// Removes from the file the entries that earlier versions of Larch did not write.
   func forgetHistory() throws {
     try open { store throws in
       let storage = try store.environment.openDatabases { transaction in

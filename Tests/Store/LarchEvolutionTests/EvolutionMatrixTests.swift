@@ -6,9 +6,9 @@ import Testing
 
 /// Files that were written by the versions 1 to 4 of two types, opened by each later version.
 ///
-/// The file of a version holds the records of all versions up to it, ten each, as a file has that
-/// lived through them. They are made by
-/// `LARCH_WRITE_GOLDEN=1 swift test --filter EvolutionMatrixTests`, once.
+/// The file of a version has ten records of each version up to it, like a file that all of them
+/// have written. The files were created once, by `LARCH_WRITE_GOLDEN=1 swift test --filter
+/// EvolutionMatrixTests`.
 @Suite(.serialized) struct EvolutionMatrixTests {
   private static let folder = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().appendingPathComponent("Golden")
@@ -61,21 +61,22 @@ import Testing
 
   // MARK: Reading
 
-  @Test(arguments: 1...4) func `Version 1 of a file reads right in each version`(reader: Int) throws
+  @Test(arguments: 1...4) func `Every version reads a file of version 1 correctly`(reader: Int)
+    throws
   {
     try check(file: 1, reader: reader)
   }
-  @Test(arguments: 2...4) func `Version 2 of a file reads right in each later version`(
+  @Test(arguments: 2...4) func `Every later version reads a file of version 2 correctly`(
     reader: Int
   ) throws {
     try check(file: 2, reader: reader)
   }
-  @Test(arguments: 3...4) func `Version 3 of a file reads right in each later version`(
+  @Test(arguments: 3...4) func `Every later version reads a file of version 3 correctly`(
     reader: Int
   ) throws {
     try check(file: 3, reader: reader)
   }
-  @Test func `Version 4 of a file reads right`() throws { try check(file: 4, reader: 4) }
+  @Test func `Version 4 reads its own file correctly`() throws { try check(file: 4, reader: 4) }
 
   private func check(file version: Int, reader: Int) throws {
     switch reader {
@@ -103,7 +104,7 @@ import Testing
       var options = Store.Options.quick
       options.checksQueries = true
       let people = expected(P.self, version)
-      // A look that may not change anything sees the same.
+      // A read-only opening sees the same.
       let reading = Store.Options.quick { $0.isReadOnly = true }
       try file.open(P.self, T.self, options: reading) { store throws in
         #expect(try store.all(P.self) == people)
@@ -125,8 +126,8 @@ import Testing
       if version == reader, !isLegacy || version == 1 {
         #expect(after == before, "the same declarations write nothing")
       } else {
-        // The catalog, and the steps of building indexes; a file that did not keep declarations
-        // gets them, since it has records of several.
+        // The catalog and the steps of the index builds. A file without declarations gets them,
+        // since it has records of several versions.
         #expect(after > before && after <= before + 8)
       }
       try file.open(P.self, T.self, options: options) { store throws in
@@ -167,7 +168,7 @@ import Testing
   }
 }
 
-/// One version's records through queries, and in memory.
+/// The records of one version, from queries and in memory.
 struct QueryComparison<P: PersonVersion> {
   let store: Store
   let people: [P]

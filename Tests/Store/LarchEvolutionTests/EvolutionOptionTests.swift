@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `An old record that is saved as it is is not written`() throws {
+  @Test func `Saving an unchanged old record writes nothing`() throws {
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"))
     try file.open(Second.self) { store throws in
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `A check says what would change, and changes nothing`() throws {
+  @Test func `A check reports the changes, and makes none`() throws {
     let file = try EvolutionFile()
     #expect(file.refusal(First.self, options: check)?.code == .fileNotFound)
     try file.save(First(id: 1, name: "a"))
@@ -83,7 +83,9 @@ import Testing
     }
   }
 
-  @Test func `Switched off, a record that does not fit is an error when it is read`() throws {
+  @Test func `With evolution switched off, an incompatible record is an error when it is read`()
+    throws
+  {
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"), options: off)
     #expect(try file.history("Thing") == nil)
@@ -95,7 +97,7 @@ import Testing
       } catch let error as LarchError { #expect(error.code == .decodingFailed) }
     }
     #expect(try file.history("Thing") == nil)
-    // With the comparison on again, the records themselves tell.
+    // With the comparison on again, the stored records decide.
     #expect(file.refusal(Third.self)?.context.field == "name")
   }
 
@@ -150,7 +152,7 @@ import Testing
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"))
     try file.save(Second(id: 2, name: "b", note: "n"))
-    // It lacks an optional field only, so it reads all.
+    // It has no value for an optional field only, so it reads everything.
     try file.open(First.self) { store throws in
       #expect(try store.all(First.self).map(\.name) == ["a", "b"])
     }
@@ -169,7 +171,7 @@ import Testing
     #expect(try newer.transactionID == before)
   }
 
-  @Test func `A history is told to be as the type is once all records are rewritten`() throws {
+  @Test func `Once all records are rewritten, the history has only the current form`() throws {
     let file = try EvolutionFile()
     try file.save(First(id: 1, name: "a"))
     try file.open(Second.self) { store throws in

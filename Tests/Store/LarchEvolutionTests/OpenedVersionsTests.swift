@@ -77,12 +77,12 @@ extension WriteTransaction {
     }
   }
 
-  @Test func `A type that only opened a file does not lock the one before it out`() throws {
+  @Test func `A version that only opened a file does not lock out the previous one`() throws {
     let file = try whole()
     try file.open(Less.self)
     try expectWhole(file)
     try file.open(Less.self) { store throws in
-      // Nothing is written by reading, nor by saving what is there.
+      // Neither reading nor saving an unchanged record writes anything.
       try store.put(try store.all(Less.self))
     }
     try expectWhole(file)
@@ -92,7 +92,7 @@ extension WriteTransaction {
     #expect(try file.transactionID == before)
   }
 
-  @Test func `Writes that are undone and deletions lock nobody out`() throws {
+  @Test func `Undone writes and deletions lock nobody out`() throws {
     struct Stop: Error {}
     let file = try whole()
     try file.open(Less.self) { store throws in
@@ -118,7 +118,7 @@ extension WriteTransaction {
   }
 
   @Test(arguments: [false, true])
-  func `The first record without the field locks out who requires it, and nobody else`(
+  func `The first record without a field locks out only versions that require the field`(
     isChild: Bool
   ) throws {
     let file = try whole()
@@ -195,7 +195,9 @@ extension WriteTransaction {
     }
   }
 
-  @Test func `A program that compares no fields counts as any that opened the file`() throws {
+  @Test func `A program that does not compare fields counts like any other that opened the file`()
+    throws
+  {
     let file = try whole()
     try file.open(Less.self)
     try file.open(Less.self, options: off)
@@ -213,7 +215,7 @@ extension WriteTransaction {
     #expect(file.refusal(Whole.self)?.context.field == "c")
   }
 
-  @Test func `A migration that throws leaves the file to the program before it`() throws {
+  @Test func `After a migration that throws, the previous program can still use the file`() throws {
     struct Stop: Error {}
     let file = try whole()
     let failing = Store.Options.quick { $0.migrations = [Migration("stops") { _ in throw Stop() }] }

@@ -4,22 +4,22 @@ import Testing
 
 @testable import Larch
 
-/// What a field of a version may hold.
+/// A value of a field of a version.
 private enum Content: Equatable {
   case number(Int)
   case text(String)
 }
 
-/// How a version of the type declares its one field that varies.
+/// The declaration of the varying field in a version of the type.
 private struct Declared {
   var name: String
   var isText = false
   var isOptional = false
   var older: [String] = []
-  /// Stands for nothing in a field that is not optional.
+  /// The empty value of a field that is not optional.
   var byDefault: Content?
 
-  /// Whether it reads what was written under another declaration; nil for one without the field.
+  /// Whether it can read values of another declaration; nil for one without the field.
   func reads(_ stored: Declared?) -> Bool {
     let isEasy = isOptional || byDefault != nil
     guard let stored, ([name] + older).contains(stored.name) else { return isEasy }
@@ -134,8 +134,8 @@ private struct MovedRequired: Version {
 }
 
 /// Random openings and writes by versions of a type, in any order, against a model of what is
-/// stored. A version is refused exactly if a version that wrote cannot be read by it; who is let
-/// in reads what the model says.
+/// stored. A version is refused exactly if it cannot read the records of a version that wrote. A
+/// version that is let in reads the records of the model.
 @Suite struct RandomOpeningsTests {
   private struct Stored {
     var a: Int
@@ -151,7 +151,7 @@ private struct MovedRequired: Version {
 
   private struct Model {
     var records: [Int: Stored] = [:]
-    /// The versions that wrote since the collection was found empty.
+    /// The versions that have written since the collection was empty.
     var written: [any Version.Type] = []
     /// The versions that only opened the file.
     var opened: [any Version.Type] = []
@@ -178,7 +178,7 @@ private struct MovedRequired: Version {
     MovedRequired.self,
   ]
 
-  @Test(arguments: 1...12) func `Who is let in reads everything, and who could is let in`(
+  @Test(arguments: 1...12) func `A version is let in exactly if it can read everything`(
     seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)
@@ -194,7 +194,7 @@ private struct MovedRequired: Version {
       accepted += model.accepted
       refused += model.refused
     }
-    // Both happen, else the test says nothing.
+    // Both happen, otherwise the test means nothing.
     #expect(accepted > 10 && refused > 10)
   }
 
@@ -276,7 +276,7 @@ private struct MovedRequired: Version {
     }
     var record = V(id: id, a: Int.random(in: 0..<3, using: &random), content: content)
     try tx.save(&record)
-    // A save of what is there writes nothing.
+    // A save of an unchanged record writes nothing.
     if let stored = model.records[id], stored.a == record.a,
       stored.content(as: V.declared) == content
     {

@@ -4,7 +4,7 @@ import Testing
 @testable import Larch
 
 /// Random saves and deletions by each version of a type in turn, against a dictionary. Every query
-/// runs by its plan, as a look at all records, and in memory.
+/// runs by its plan, as a full scan, and in memory.
 @Suite struct RandomVersionsTests {
   /// Who is in the file, and the version that wrote the record last.
   private struct Oracle {
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...8) func `Records of all versions answer as a dictionary does`(
+  @Test(arguments: 1...8) func `Records of all versions behave like a dictionary`(
     seed: UInt64
   ) throws {
     var random = SeededGenerator(seed: seed)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// Changes of a type that would lose or misread what is stored, each refused when the store is
-/// opened, and each with the sentence that names what is in the way.
+/// Changes of a type that would lose or misread stored data. Each is refused when the store is
+/// opened, with a sentence that names the cause.
 @Suite struct RefusedChangeTests {
   struct Stored: Record {
     static let collectionName = "Thing"
@@ -48,7 +48,7 @@ import Testing
         }
       }
       #expect(try file.transactionID == before, sourceLocation: location)
-      // What refused the type is still there for the right one.
+      // The records that refused the type are still readable by the correct one.
       try file.open(Stored.self) { store throws in
         let all = try store.all(Stored.self)
         #expect(all.first?.size == 7, sourceLocation: location)
@@ -185,7 +185,7 @@ import Testing
     var id: Int
     var place: String
   }
-  @Test func `A nested value that became a single one is refused`() throws {
+  @Test func `A nested value that became a single value is refused`() throws {
     try check(Flattened.self, field: "place", "stored record, declared string")
   }
 
@@ -205,7 +205,7 @@ import Testing
     var size: Int8
     var weight: Int
   }
-  @Test func `Several at once are all in the detail`() throws {
+  @Test func `Several incompatible changes are all in the detail`() throws {
     try check(
       Several.self, field: "name",
       "name: stored string, declared bool; size: stored int64, declared int8; "
@@ -241,7 +241,7 @@ import Testing
     }
   }
 
-  @Test func `An empty collection is whatever it is declared to be`() throws {
+  @Test func `An empty collection accepts any declaration`() throws {
     let file = try EvolutionFile()
     try file.save(Stored.some)
     try file.open(Stored.self) { store throws in
@@ -252,7 +252,7 @@ import Testing
     #expect(file.refusal(Stored.self)?.code == .schemaMismatch)
   }
 
-  @Test func `The message says what to do`() throws {
+  @Test func `The message says what to do next`() throws {
     let file = try EvolutionFile()
     try file.save(Stored.some)
     #expect(file.refusal(Retyped.self)?.message.contains("migration") == true)

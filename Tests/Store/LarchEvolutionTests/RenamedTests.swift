@@ -34,7 +34,7 @@ import Testing
     var other: Int?
   }
 
-  @Test func `A renamed field answers in every way, in old records and in new ones`() throws {
+  @Test func `A renamed field works in every query, in old records and in new ones`() throws {
     let file = try EvolutionFile()
     try file.save(Old(id: 1, first: "a", size: 9, other: 1), Old(id: 2, first: "b", size: 3))
     let all = [
@@ -82,7 +82,7 @@ import Testing
     var id: Int
     var title: String?
   }
-  @Test func `An index from before a rename was declared is made anew`() throws {
+  @Test func `An index that is older than the declaration of a rename is rebuilt`() throws {
     let file = try EvolutionFile()
     try file.save(Old(id: 1, first: "a", size: 9))
     try file.open(Later.self) { store throws in
@@ -126,7 +126,7 @@ import Testing
     var title: String
     var shout: String { title.uppercased() }
   }
-  @Test func `A name that means two things is refused`() throws {
+  @Test func `An ambiguous name is refused`() throws {
     let file = try EvolutionFile()
     #expect(file.refusal(Reused.self)?.code == .invalidSchema)
     #expect(file.refusal(Reused.self)?.context.detail == "first")
@@ -199,7 +199,7 @@ import Testing
     }
     guard !isReadOnly else { return }
     try file.open(OwnerLater.self, Ape.self) { store throws in
-      // The rule of the lists went with them.
+      // The rule of the lists was removed with them.
       try store.write { tx throws in try tx.delete(OwnerLater.self, 2) }
       #expect(try store.all(Ape.self).map(\.id) == [1, 2])
       #expect(throws: LarchError.self) { try store.put([OwnerLater(id: 5, thingID: 77)]) }
@@ -214,10 +214,10 @@ import Testing
     var id: Int
     var name: String
   }
-  @Test func `A type is not renamed into one that has records`() throws {
+  @Test func `A type cannot take the name of another one that has records`() throws {
     let file = try EvolutionFile()
     try zebras(file)
-    // Opened once before the rename was declared: empty, so it gives way.
+    // It was opened once before the rename was declared. It is empty, so it is replaced.
     try file.open(Plain.self)
     try file.open(Ape.self, OwnerLater.self) { store throws in
       #expect(try store.all(Ape.self).count == 3)

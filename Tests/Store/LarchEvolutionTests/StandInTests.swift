@@ -80,10 +80,10 @@ import Testing
     var tags: [String]?
   }
 
-  /// The kind of a nested value is not known while it is nil, so the field was not in the shape of
-  /// the first records, and they were read as records of before the field: nil came back as the
+  /// The kind of a nested value is unknown while it is nil, so the field was not in the shape of
+  /// the first records. They were read like records that are older than the field: nil became the
   /// default.
-  @Test("A nil is nil, also in the first record of a type whose default is another value")
+  @Test("A nil is nil, even in the first record of a type with a default that is not nil")
   func savedNil() throws {
     try Store.scratch(Roomy.self, FastRoomy.self) { store throws in
       let none = Roomy(id: 1, place: nil, tags: nil, table: nil, name: nil)
@@ -119,7 +119,7 @@ import Testing
     return file
   }
 
-  @Test func `A default is there where an older record has nil`() throws {
+  @Test func `A default replaces the nil of an older record`() throws {
     let file = try file()
     var options = Store.Options.quick
     options.checksQueries = true

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What is found of types without an instance, against what saving instances writes.
+/// The facts that the probe finds without an instance, against the records that instances write.
 @Suite struct TypeProbeTests {
   enum Plain: String, Codable, CaseIterable { case one, two }
   enum Numbered: UInt8, Codable { case first = 3, second }
@@ -61,7 +61,7 @@ import Testing
     var twice: Int?? = .some(nil)
   }
 
-  /// Reads in two ways, and one thing with a value for nothing.
+  /// Reads one field in two ways, and another with a value for a missing one.
   struct ByHand: Record {
     var id: Int
     var size: Int
@@ -81,7 +81,7 @@ import Testing
         size = try container.decode(Int.self, forKey: .size)
       }
       height = try container.decodeIfPresent(Int.self, forKey: .height) ?? 5
-      // A value that was made up must never come here.
+      // A sample value of the probe must never reach this.
       url = URL(string: try container.decode(String.self, forKey: .url).uppercased())!
     }
     func encode(to encoder: any Encoder) throws {
@@ -103,7 +103,7 @@ import Testing
         Issue.record("\(R.self) is no record")
         continue
       }
-      // Where both know, they know the same.
+      // If both know a field, they agree.
       for field in real.fields {
         guard let mine = found.field(field.name) else {
           #expect(!found.isComplete, "\(R.self).\(field.name)")
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `The kinds that are found are those that saving writes`() throws {
+  @Test func `The probe finds the kinds that a save writes`() throws {
     try check(Everything())
     try check(ByHand(id: 1, size: 2, height: 3, url: URL(filePath: "/")))
     for id in 1...50 {
@@ -151,7 +151,7 @@ import Testing
     for (name, form) in known { #expect(all.field(name)?.form == form, "\(name)") }
   }
 
-  @Test func `What a type reads by hand is not known`() throws {
+  @Test func `Fields that a type reads in its own way are unknown`() throws {
     guard case .record(let form) = TypeProbe.facts(of: ByHand.self).form else {
       Issue.record("no record")
       return
@@ -179,7 +179,7 @@ import Testing
     #expect(form.field("b") == .init(name: "b", form: .scalar(.int64), isOptional: true))
   }
 
-  @Test func `A form reads back as it was written, and any bytes give a form or an error`() throws {
+  @Test func `A form is read as it was written, and any bytes give a form or an error`() throws {
     let form = TypeProbe.facts(of: Everything.self).form
     var writer = StoredWriter()
     form.write(to: &writer)
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `A history of many versions stays short and judges less`() {
+  @Test func `A history of many versions stays short, and checks less`() {
     var history = FieldHistory([])
     for number in 0..<100 {
       history.add(

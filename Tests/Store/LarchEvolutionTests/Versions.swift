@@ -1,7 +1,7 @@
 import Larch
 import LarchTestSupport
 
-/// What all versions of a person are made from, and compared with.
+/// The source of all versions of a person, with which they are compared.
 struct PersonModel {
   var id: Int
   var name: String
@@ -38,7 +38,7 @@ struct PersonModel {
 
 /// A person in one version of its type.
 protocol PersonVersion: Record, Equatable where ID == Int {
-  /// As this version reads a person that was written by an earlier one, or by itself.
+  /// The person as this version reads it from an earlier version or itself.
   init(_ model: PersonModel, writtenBy version: Int)
 }
 

@@ -79,7 +79,7 @@ struct CombinedTests {
     var id = RecordID<Sneaky>()
     var name: String
 
-    /// Saves another record, where it must not.
+    /// Saves another record at a moment when it must not.
     var shout: String {
       if let codes = Sneaky.codes {
         var other = Plain(name: "sneaked in")
@@ -134,7 +134,7 @@ struct CombinedTests {
     }
   }
 
-  @Test("A rule that deletes others while its record loses a reference leaves a whole store")
+  @Test("A validation that deletes records during a deletion leaves a valid store")
   func rulesThatWrite() throws {
     let store = try Store.temporary(for: Room.self, Chair.self)
     var room = Room()

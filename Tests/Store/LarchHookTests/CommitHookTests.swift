@@ -8,7 +8,7 @@ import Testing
 struct CommitHookTests {
   private typealias Person = Office.Person
 
-  @Test("What was undone has no hook after the commit, and the rest has one in order")
+  @Test("Undone changes have no hook after the commit; the others have one, in order")
   func savepoints() throws {
     let store = try Office.store()
     try Script.run { script throws in
@@ -74,7 +74,7 @@ struct CommitHookTests {
     }
   }
 
-  /// Tells the store of what happened, from a hook that has nothing but the ambient store.
+  /// Saves a note of the event, from a hook that only has the ambient store.
   private struct Order: Record {
     var id = RecordID<Order>()
     var total: Int

@@ -84,7 +84,7 @@ struct DeleteHookTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Erasing runs the hooks of others alone")
+  @Test("Erasing runs only the hooks of other types")
   func erase() throws {
     let sample = try Sample()
     let store = sample.store
@@ -103,7 +103,7 @@ struct DeleteHookTests {
   // MARK: Errors
 
   @Test(
-    "A hook that throws undoes the deletion, and the transaction goes on",
+    "A hook that throws undoes the deletion, and the transaction continues",
     arguments: [
       "willDelete Company", "willDelete Person", "willSave Visit", "didUpdate Visit",
       "didDelete Company", "didDelete Person",
@@ -136,7 +136,7 @@ struct DeleteHookTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A rule that denies is obeyed after the hooks, which may take its reason away")
+  @Test("A deny rule applies to the state after the hooks, which may remove its reason")
   func denied() throws {
     let sample = try Sample()
     let store = sample.store
@@ -163,7 +163,7 @@ struct DeleteHookTests {
     let store = sample.store
     let before = try store.dump()
     let acme = sample.acme.id
-    // Each child that goes makes another one.
+    // Each deleted child creates another one.
     try Script.run({ step, record, tx throws in
       guard step == .willDelete, record is Person else { return }
       var next = Person(name: "next", company: acme)
@@ -174,7 +174,7 @@ struct DeleteHookTests {
         Issue.record("it ended")
       } catch let error as LarchError { #expect(error.code == .hooksTooDeep) }
     }
-    // A survivor holds on to the company.
+    // A record that stays adds a reference to the company.
     try Script.run({ step, record, tx throws in
       guard step == .willSave, var visit = record as? Visit else { return }
       visit.company = acme
@@ -217,7 +217,7 @@ struct DeleteHookTests {
     }
   }
 
-  @Test("Survivors' hooks may delete each other and what goes")
+  @Test("Hooks of records that stay may delete each other and the deleted records")
   func survivorsDelete() throws {
     let sample = try Sample()
     let store = sample.store
@@ -237,7 +237,7 @@ struct DeleteHookTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("What a hook hangs on a record that goes is deleted with it, or changed")
+  @Test("Records that a hook relates to a deleted record are deleted or changed too")
   func addsChildren() throws {
     let sample = try Sample()
     let store = sample.store
@@ -262,7 +262,7 @@ struct DeleteHookTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A hook may save a record that goes from going")
+  @Test("A hook may prevent the deletion of another record")
   func moved() throws {
     let sample = try Sample()
     let store = sample.store
@@ -281,7 +281,7 @@ struct DeleteHookTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("What a hook after the deletion hangs on a record that is gone is an error at the commit")
+  @Test("A reference to a deleted record from a hook after it is an error at the commit")
   func dangling() throws {
     for target in ["child", "stale", "link"] {
       let sample = try Sample()
@@ -306,7 +306,7 @@ struct DeleteHookTests {
     }
   }
 
-  @Test("A nested deletion that is undone leaves the hooks of the outer one to run")
+  @Test("After an undone nested deletion, the hooks of the outer one still run")
   func nestedUndone() throws {
     let sample = try Sample()
     let store = sample.store

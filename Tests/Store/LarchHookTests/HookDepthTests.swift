@@ -85,7 +85,7 @@ struct HookDepthTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Hooks without an end are refused on any stack", arguments: [192, 256, 512, 4_096])
+  @Test("Endless hooks are refused on any stack", arguments: [192, 256, 512, 4_096])
   func smallStacks(kilobytes: Int) throws {
     let store = try Office.store()
     try store.write { tx in

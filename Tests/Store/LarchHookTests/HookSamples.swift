@@ -3,7 +3,7 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// Companies with people with notes, and what hangs on them.
+/// Companies with people with notes, and their related records.
 enum Office {
   struct Company: Scripted, Hashable {
     var id = RecordID<Company>()
@@ -51,7 +51,7 @@ enum Office {
     }
   }
 
-  /// Goes with its person, without hooks.
+  /// Is deleted with its person, without hooks.
   struct Note: Record, Hashable {
     var id = RecordID<Note>()
     var text: String
@@ -60,7 +60,7 @@ enum Office {
     static let schema = Schema<Note> { BelongsTo(\.person, to: Person.self) }
   }
 
-  /// Stays when its company goes.
+  /// Stays when its company is deleted.
   struct Visit: Scripted, Hashable {
     var id = RecordID<Visit>()
     var name: String

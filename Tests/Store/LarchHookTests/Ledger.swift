@@ -2,9 +2,9 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// Companies, people and notes whose hooks keep counts, delete siblings, and give things away.
+/// Companies, people and notes whose hooks keep counts, delete siblings, and move records.
 enum Ledger {
-  /// Makes the hook that is called after some others throw.
+  /// Makes the hook throw that is called after a number of others.
   final class Bomb: @unchecked Sendable {
     @TaskLocal static var current: Bomb?
     var countdown: Int
@@ -50,7 +50,7 @@ enum Ledger {
     var name = 0
     var company: RecordID<Company>?
     var noteCount = 0
-    /// Its notes stay when it goes.
+    /// Its notes stay when it is deleted.
     var givesNotesAway = false
 
     static let clubs = ManyToMany<Person, Club>(named: "members")
@@ -259,7 +259,7 @@ struct LedgerModel: Equatable {
 
   enum Erased { case companies, people, notes }
 
-  /// False where a contract denies it, and then nothing is changed.
+  /// False if a contract denies it; then nothing is changed.
   mutating func delete(
     companies gone: Set<RecordID<Company>> = [], people asked: Set<RecordID<Person>> = [],
     notes askedNotes: Set<RecordID<Note>> = [], erasing erased: Erased? = nil

@@ -15,7 +15,7 @@ struct RandomHookTests {
 
   private struct Undone: Error {}
 
-  /// What was done, so that a test that looks at nothing cannot pass.
+  /// The number of actions, so that a test that does nothing cannot pass.
   private struct Tally {
     var operations = 0
     var thrown = 0
@@ -41,7 +41,7 @@ struct RandomHookTests {
     }
   }
 
-  @Test("What saves and deletions with hooks leave is what the model has")
+  @Test("Saves and deletions with hooks agree with the model")
   func random() throws {
     let environment = ProcessInfo.processInfo.environment
     let seed = UInt64(environment["LARCH_SEED"].flatMap(Int.init) ?? 5_005)
@@ -81,7 +81,7 @@ struct RandomHookTests {
     #expect(contents == run.model, run.comment)
   }
 
-  /// Does one thing, at times with a hook that throws, and compares.
+  /// Does one action, sometimes with a hook that throws, and compares.
   private func operate(_ run: inout Run, _ tx: WriteTransaction) throws {
     run.tally.operations += 1
     let before = run.model
@@ -115,7 +115,7 @@ struct RandomHookTests {
 
   // MARK: Saves
 
-  /// Saves a record; when that throws, the record in memory must be as it was.
+  /// Saves a record. If that throws, the record in memory must be as it was.
   private func save<R: Record & Equatable>(_ record: R, _ tx: WriteTransaction) throws -> R {
     var saved = record
     do { try tx.save(&saved) } catch {

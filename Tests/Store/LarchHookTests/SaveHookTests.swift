@@ -10,7 +10,7 @@ struct SaveHookTests {
 
   // MARK: Order
 
-  @Test("A new record passes all hooks of an insert, in order, and the commit last")
+  @Test("An insert runs all its hooks in order, and those of the commit last")
   func insertOrder() throws {
     let store = try Office.store()
     try Script.run { script throws in
@@ -28,7 +28,7 @@ struct SaveHookTests {
     }
   }
 
-  @Test("A changed record passes the hooks of an update, which see what was stored")
+  @Test("An update runs its hooks, which get the stored record")
   func updateOrder() throws {
     let store = try Office.store()
     var ada = Person(name: "ada")
@@ -45,7 +45,7 @@ struct SaveHookTests {
     }
   }
 
-  @Test("An unchanged record passes willSave alone, and leaves the file as it is")
+  @Test("Saving an unchanged record runs only willSave and writes nothing")
   func unchanged() throws {
     let store = try Office.store()
     var ada = Person(name: "ada")
@@ -59,7 +59,7 @@ struct SaveHookTests {
     #expect(try store.lastTransaction() == before)
   }
 
-  @Test("What willSave takes back again is no change")
+  @Test("A change that willSave reverts is not a change")
   func takenBack() throws {
     let store = try Office.store()
     var ada = Person(name: "ada")
@@ -97,7 +97,7 @@ struct SaveHookTests {
     #expect(try store.find(Person.self, ada.id) == ada)
   }
 
-  @Test("Every way of writing runs the hooks")
+  @Test("Every verb that writes runs the hooks")
   func everyPath() throws {
     let store = try Office.store()
     var acme = Company(name: "acme")
@@ -142,7 +142,7 @@ struct SaveHookTests {
   // MARK: Errors
 
   @Test(
-    "A hook that throws undoes the save and what hooks did, and the transaction goes on",
+    "A hook that throws undoes the save and its hooks, and the transaction continues",
     arguments: [
       Script.Step.willSave, .willInsert, .willUpdate, .didInsert, .didUpdate, .didSave,
     ])
@@ -175,7 +175,8 @@ struct SaveHookTests {
     let isForInsert = step == .willInsert || step == .didInsert
     let isForUpdate = step == .willUpdate || step == .didUpdate
     let people = try store.fetch(Person.all).map(\.name)
-    // Each step but willSave and didSave belongs to one of the two saves; the other goes through.
+    // Each step except willSave and didSave belongs to one of the two saves; the other save
+    // succeeds.
     let expected =
       isForInsert
       ? ["robert changed", "zoe"] : isForUpdate ? ["bob", "ada changed", "zoe"] : ["bob", "zoe"]
@@ -337,7 +338,7 @@ struct SaveHookTests {
 
   // MARK: Running sequences
 
-  @Test("Sequences and cursors go on while their records are saved and deleted with hooks")
+  @Test("Sequences and cursors continue while their records are saved and deleted with hooks")
   func sequences() throws {
     let store = try Office.store()
     try store.write { tx in

@@ -1,8 +1,8 @@
 import Larch
 
-/// What the hooks of a test do, and what they received, in order.
+/// The actions of the hooks in a test, and their arguments, in order.
 ///
-/// Hooks have no other way to the test: a task-local value, which no other test sees.
+/// A task-local value connects hooks with their test; no other test sees it.
 final class Script: @unchecked Sendable {
   @TaskLocal static var current: Script?
 
@@ -46,7 +46,7 @@ final class Script: @unchecked Sendable {
   }
 }
 
-/// A record whose hooks do what the script of the test says.
+/// A record whose hooks run the script of the test.
 protocol Scripted: Record {
   var name: String { get set }
 }

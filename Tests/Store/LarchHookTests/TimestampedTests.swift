@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Records that know their times")
+@Suite("Timestamped records")
 struct TimestampedTests {
   fileprivate struct Article: Timestamped, Hashable {
     var id = RecordID<Article>()
@@ -55,7 +55,7 @@ struct TimestampedTests {
     }
   }
 
-  /// A clock that goes on by a second with each look at it.
+  /// A clock that advances by a second at each reading.
   private final class Clock: Sendable {
     private let seconds = Locked(0)
     var looks: Int { seconds.withLock { $0 } }
@@ -97,7 +97,7 @@ struct TimestampedTests {
     #expect(try store.fetch(Article.where { $0.updatedAt > time(1) }) == [first])
   }
 
-  @Test("An unchanged record keeps its times and writes nothing, also where the copy is stale")
+  @Test("An unchanged record keeps its times and writes nothing, even from a stale copy")
   func unchanged() throws {
     let clock = Clock()
     let store = try Store.temporary(for: Article.self, Author.self, options: clock.options())
@@ -120,7 +120,7 @@ struct TimestampedTests {
     #expect(clock.looks == 3)
   }
 
-  @Test("A time that the program sets is kept: of both at an insert, of the first at an update")
+  @Test("Times that the program sets are kept: both at an insert, the first at an update")
   func explicitTimes() throws {
     let clock = Clock()
     let store = try Store.temporary(for: Article.self, Author.self, options: clock.options())
@@ -169,7 +169,7 @@ struct TimestampedTests {
     #expect(article == original)
   }
 
-  @Test("Times and hooks go together, whatever the hooks do with the times")
+  @Test("Times and hooks work together, whatever the hooks do with the times")
   func withHooks() throws {
     let clock = Clock()
     let store = try Store.temporary(for: Letter.self, options: clock.options())
@@ -199,7 +199,7 @@ struct TimestampedTests {
     var updatedAt: Date?
   }
 
-  @Test("A record from before its type had times has none until it is changed")
+  @Test("A record that is older than the times of its type has none until it changes")
   func olderRecords() throws {
     let clock = Clock()
     let folder = FileManager.default.temporaryDirectory.appending(

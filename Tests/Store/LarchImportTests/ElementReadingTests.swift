@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// What people who wrote programs against the public API ran into: an element was taken in, and a
-/// part of what it said was not, or an error did not say where.
-@Suite("An element is read whole, or its import tells what was not")
+/// Users of the public API found that an element was imported without a part of its contents, or
+/// that an error did not name the place.
+@Suite("An element is read completely, or the report names the keys that were not")
 struct ElementReadingTests {
   struct Member: Record, Equatable {
     var id = RecordID<Member>()
@@ -24,7 +24,7 @@ struct ElementReadingTests {
     }
   }
 
-  @Test("A key that is absent has the default of an optional property; null is nil")
+  @Test("A missing key gets the default of an optional property; null is nil")
   func optionalDefaults() throws {
     try Store.scratch(Member.self) { store throws in
       let text = """
@@ -37,10 +37,10 @@ struct ElementReadingTests {
       #expect(members.map(\.nickname) == ["nobody", nil, "cc"])
       #expect(members.map(\.level) == [1, nil, 7])
       #expect(members.map(\.home?.city) == ["Oslo", nil, "Rome"])
-      // An element takes the place of a record: what it does not say is the default again.
+      // An element replaces a record: missing fields get their defaults again.
       try store.importJSON(Member.self, from: .text(#"[{"id":3,"name":"d"}]"#))
       #expect(try store.find(Member.self, 3)?.nickname == "nobody")
-      // Merged, the record keeps what it has, nil among it.
+      // A merge keeps the other fields of the record, even nil.
       let merged = #"[{"id":2,"name":"e"},{"name":"f"}]"#
       try store.importJSON(Member.self, from: .text(merged), existing: .merge)
       let kept = try #require(try store.find(Member.self, 2))
@@ -49,7 +49,7 @@ struct ElementReadingTests {
     }
   }
 
-  @Test("A nil where the default is another value is exported and imported as nil")
+  @Test("A nil is exported and imported as nil even if the default is another value")
   func exportedNil() throws {
     try Store.scratch(Member.self) { store throws in
       try store.insertAll([Member(name: "a"), Member(name: "b", level: 3)])
@@ -116,7 +116,7 @@ struct ElementReadingTests {
   }
 
   @Test(
-    "A number that does not fit is told with its field, its value and its type",
+    "An error for a number that does not fit has its field, its value and its type",
     arguments: [
       (#""byte":300"#, "byte", "300", "Int8"), (#""byte":1.5"#, "byte", "1.5", "Int8"),
       (#""bytes":[1,256]"#, "bytes.1", "256", "UInt8"),
@@ -166,7 +166,7 @@ struct ElementReadingTests {
     }
   }
 
-  @Test("Null is an empty list where an association keeps its ids, and there alone")
+  @Test("Null is an empty list only for the ids of an association")
   func nullLists() throws {
     try Store.scratch(Page.self, Label.self) { store throws in
       let text = """

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Hostile texts")
 struct HostileTextTests {
-  @Test("Random changes of a text give a report or an error, and a sound store")
+  @Test("Random changes of a text give a report or an error, and a valid store")
   func mutations() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("mutated texts, seed \(seed)")
@@ -54,7 +54,7 @@ struct HostileTextTests {
     }
   }
 
-  @Test("Bytes that are no UTF-8, and brackets without end")
+  @Test("Bytes that are not UTF-8, and endless brackets")
   func extremes() throws {
     try Store.scratch(Guest.self) { store throws in
       let bad = Data(

@@ -31,7 +31,7 @@ struct Guest: Record, Equatable {
   }
 }
 
-/// One of a tree: it refers to others of its type.
+/// A node of a tree, which refers to others of its type.
 struct Branch: Record, Equatable {
   var id: Int
   var parentID: Int?
@@ -49,7 +49,7 @@ struct Tree: Record, Equatable {
   var id = RecordID<Tree>()
 }
 
-/// Bytes that come a few at a time, so that every place of a text is once the end of a piece.
+/// Bytes that arrive a few at a time, so that a piece ends once at every position of a text.
 struct Trickle: ByteSource {
   let bytes: [UInt8]
   let step: Int

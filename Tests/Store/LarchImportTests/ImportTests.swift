@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("An import takes elements in as records")
+@Suite("An import saves elements as records")
 struct ImportTests {
   private func failure(_ error: LarchError?) -> ImportFailure? {
     error?.underlying as? ImportFailure
@@ -34,7 +34,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Elements without an id of a type with UUIDs get new ones, of other ids they cannot go in")
+  @Test("Elements without an id get new UUIDs; for other ids they are refused")
   func otherIDs() throws {
     struct Tagged: Record {
       var id = UUID()
@@ -97,7 +97,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Merging keeps the fields that an element lacks, and writes null where it says so")
+  @Test("Merging keeps the fields that are missing in an element, and writes its nulls")
   func merging() throws {
     try Store.scratch(Guest.self) { store throws in
       let stored = Guest(name: "Ada", email: "a@x", age: 1, role: "host", nickname: "A")
@@ -125,7 +125,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Every reason is told, and the others go in; or nothing does")
+  @Test("Every failure is reported and the rest imported, or nothing is imported")
   func reasons() throws {
     let text = """
       [{"name":"Ada","email":"a@x","age":1},
@@ -181,7 +181,7 @@ struct ImportTests {
     }
   }
 
-  @Test("What a hook throws is a reason, and what it did is undone")
+  @Test("An error of a hook is a failure, and the changes of the hook are undone")
   func hooks() throws {
     try Store.scratch(Checked.self, Guest.self) { store throws in
       let text = (0..<40).map { "{\"id\":\($0),\"value\":\($0)}" }.joined(separator: "\n")
@@ -204,7 +204,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Broken rules are reasons, with their fields and keywords; a rule of uniqueness matches")
+  @Test("Broken rules are failures, with fields and keywords; a uniqueness rule matches")
   func rules() throws {
     try Store.scratch(Ruled.self) { store throws in
       let text = """
@@ -245,7 +245,7 @@ struct ImportTests {
     #expect(try store.count(Guest.all) == 90)
   }
 
-  @Test("In a transaction an import is a part of it")
+  @Test("An import in a transaction is a part of it")
   func insideTransaction() throws {
     struct Stop: Error {}
     try Store.scratch(Guest.self) { store throws in
@@ -266,7 +266,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Without a store an import means the ambient one")
+  @Test("An import without a store uses the ambient one")
   func ambient() throws {
     try Store.scratch(Guest.self) { store throws in
       try Store.with(store) {
@@ -286,7 +286,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Dates of ISO 8601 are read, and a decoder of one's own reads other names")
+  @Test("ISO 8601 dates are read, and a custom decoder reads other names")
   func decoders() throws {
     struct Visit: Record {
       var id: Int
@@ -314,7 +314,7 @@ struct ImportTests {
     }
   }
 
-  @Test("The report keeps as many failures as asked for, and counts all")
+  @Test("The report keeps the requested number of failures, and counts all")
   func failureLimit() throws {
     try Store.scratch(Guest.self) { store throws in
       var options = ImportOptions()
@@ -345,7 +345,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Files that are not there, or no files, give errors")
+  @Test("Missing files and paths that are not files give errors")
   func files() throws {
     try Store.scratch(Guest.self) { store throws in
       #expect(
@@ -356,9 +356,9 @@ struct ImportTests {
     }
   }
 
-  /// In asynchronous code the compiler said "use `try await`" of a call that was written so: there was
-  /// no such form of it.
-  @Test("A type imports in asynchronous code, into a store that is named or that of the task")
+  /// In asynchronous code the compiler said "use `try await`" for a call with `try await`: the call
+  /// had no asynchronous form.
+  @Test("Asynchronous imports use the named store or that of the task")
   func asynchronous() async throws {
     let store = try Store.temporary(for: Guest.self)
     let text = JSONSource.text(
@@ -379,7 +379,7 @@ struct ImportTests {
     #expect(try store.count(Guest.all) == 2)
   }
 
-  @Test("An import that is cancelled ends between batches, and those before stay")
+  @Test("A cancelled import ends after a batch, and keeps the earlier ones")
   func cancelling() async throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

@@ -11,7 +11,7 @@ struct RandomImportTests {
     var guest: Guest?
   }
 
-  /// A good element, or one that is bad in some way.
+  /// A valid element, or one with some fault.
   private func element(_ generator: inout SeededGenerator) -> Element {
     let number = Int.random(in: 0..<80, using: &generator)
     var guest = Guest(
@@ -35,7 +35,7 @@ struct RandomImportTests {
     return Element(text: text, guest: nil)
   }
 
-  /// What an import does, said in the simplest way.
+  /// A simple model of an import.
   private struct Model {
     var guests: [Int64: Guest] = [:]
     var next: Int64 = 1
@@ -75,15 +75,15 @@ struct RandomImportTests {
     }
   }
 
-  @Test("The good elements exactly are in, and the report names exactly the bad ones")
+  @Test("Exactly the valid elements are imported, and exactly the others reported")
   func random() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("random imports, seed \(seed)")
     var generator = SeededGenerator(seed: seed)
     for round in 0..<30 {
       try Store.scratch(Guest.self) { store throws in
-        // Ids that the store assigns begin above all that elements bring along: which of them are
-        // left out, where an element could not go in, is no matter here.
+        // Assigned ids begin above all ids of elements. It does not matter here which ones are
+        // skipped because of refused elements.
         var last = Guest(id: 10_000, name: "last")
         try store.write { tx throws in try tx.insert(&last) }
         var model = Model()
@@ -129,7 +129,7 @@ struct RandomImportTests {
             #expect(error.code == .importStopped && stops && !wanted.bad.isEmpty, "\(error)")
           }
           let stored = try store.everything(Guest.self)
-          // Numbers that were given to what did not stay are not given again.
+          // Ids of records that did not stay are not assigned again.
           let same = stored.map { [$0.name, $0.email ?? "", "\($0.age)"] }
           let expected = model.guests.values.sorted { $0.id < $1.id }
             .map { [$0.name, $0.email ?? "", "\($0.age)"] }

@@ -13,7 +13,7 @@ struct ReferenceImportTests {
     return "{" + fields.joined(separator: ",") + "}\n"
   }
 
-  @Test("Later ones, and in circles over many batches")
+  @Test("References to later elements, and cycles across batches")
   func forward() throws {
     let chain = (0..<100).map { line($0, parent: $0 == 99 ? 0 : $0 + 1) }.joined()
     for policy in [ImportErrorPolicy.skip, .stop] {
@@ -27,7 +27,7 @@ struct ReferenceImportTests {
     }
   }
 
-  @Test("One that refers to nothing is told with its place, and whatever refers to it")
+  @Test("A dangling reference is reported with its line, and everything that refers to it")
   func dangling() throws {
     let text =
       line(1, parent: nil) + line(2, parent: 77) + line(3, parent: 2)
@@ -54,7 +54,7 @@ struct ReferenceImportTests {
     }
   }
 
-  @Test("Long chains that lead nowhere, in either direction")
+  @Test("Long chains with a dangling end, in both directions")
   func longChains() throws {
     for isReversed in [false, true] {
       var lines = (0..<200).map { line($0, parent: $0 + 1) }
@@ -69,7 +69,7 @@ struct ReferenceImportTests {
     }
   }
 
-  @Test("Random references: those go in that lead somewhere, all the way")
+  @Test("Random references: an element is imported if its whole chain is valid")
   func random() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var generator = SeededGenerator(seed: seed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("What was exported is imported without a difference")
+@Suite("An export is imported without a difference")
 struct RoundTripTests {
   enum Mood: String, Codable, CaseIterable { case calm, glad }
   enum Shape: Codable, Hashable {
@@ -302,14 +302,14 @@ struct RoundTripTests {
     }
   }
 
-  /// Cannot be written as JSON when the number is odd enough.
+  /// Cannot be written as JSON for some numbers.
   struct Odd: Record {
     var id: Int
     var text = String(repeating: "odd ", count: 20)
     var number: Double
   }
 
-  @Test("A file that cannot be completed leaves the old one as it was, and nothing beside it")
+  @Test("An export that fails leaves the old file as it was, and no other file")
   func replacement() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-export-\(UUID().uuidString)")

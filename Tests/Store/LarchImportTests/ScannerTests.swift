@@ -61,7 +61,7 @@ struct ScannerTests {
     try expectCut("[1]", [Cut(text: "[1]", line: 1, offset: 0)]) { $0.format = .lines }
   }
 
-  @Test("Lines, with either end of lines, empty ones and a last one without end")
+  @Test("Lines with either line ending, empty lines, and a last line without an ending")
   func lines() throws {
     try expectCut("", [])
     try expectCut("\n \r\n", [])
@@ -71,7 +71,7 @@ struct ScannerTests {
         Cut(text: "{\"a\":1}", line: 1, offset: 0), Cut(text: "{\"b\":2}", line: 3, offset: 12),
         Cut(text: "3", line: 4, offset: 22),
       ])
-    // A line that is no JSON is one element, and the next line another.
+    // A line that is not JSON is one element, and the next line is another.
     try expectCut(
       "{\"a\":\n{}",
       [Cut(text: "{\"a\":", line: 1, offset: 0), Cut(text: "{}", line: 2, offset: 6)])
@@ -81,7 +81,7 @@ struct ScannerTests {
     Cut(text: "", line: line, offset: offset, problem: code)
   }
 
-  @Test("What is no array is told with its place, and ends where elements cannot be told apart")
+  @Test("Invalid text is reported with its place; if elements cannot be separated, it ends")
   func problems() throws {
     let one = Cut(text: "1", line: 1, offset: 1)
     try expectCut("[1,]", [one, bad(1, 3)])
@@ -104,7 +104,7 @@ struct ScannerTests {
     try expectCut("\0[\01\0]", [bad(1, 0)], isComplete: false)
   }
 
-  @Test("Elements that are too deep or too large are passed over, whatever their size")
+  @Test("Elements that are too deep or too large are skipped, whatever their size")
   func limits() throws {
     let deep = String(repeating: "[", count: 600) + String(repeating: "]", count: 600)
     try expectCut(

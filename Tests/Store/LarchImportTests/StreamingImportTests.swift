@@ -1,15 +1,15 @@
 import LarchCrashSupport
 import Testing
 
-/// An import holds a batch at a time, an export a piece. Measured in a program of its own, since
-/// other tests use memory meanwhile.
+/// An import keeps one batch in memory, an export one piece. They are measured in a separate
+/// program, since other tests use memory too.
 @Suite("Streaming of JSON")
 struct StreamingImportTests {
   private static let bound = 16 << 20
 
   private static let count = amount("LARCH_IMPORT_COUNT", 100_000)
 
-  @Test("100,000 elements come in and go out in constant memory", .disabled(if: isSanitized))
+  @Test("100,000 elements are imported and exported in constant memory", .disabled(if: isSanitized))
   func constantMemory() throws {
     let directory = try CrashDirectory(onDisk: true)
     let lines = try Child.lines(["stream-json", directory.path, "\(Self.count)"])

@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 
 /// A nightly import matched its elements by a unique field. One stored record had a case of an enum
-/// that the program did not know, and since the import decoded what it was about to replace, no
-/// element could take the place of that record.
+/// that the program did not know. The import decoded the record that it was about to replace, so no
+/// element could replace this one.
 @Suite("Imports and exports of a store with records that cannot be decoded")
 struct UndecodableImportTests {
   enum NewKind: String, Codable, IndexKey { case open, closed, paused }
@@ -80,7 +80,7 @@ struct UndecodableImportTests {
     """
 
   @Test(
-    "An element takes the place of such a record, matched by id or by a field",
+    "An element replaces such a record, matched by id or by a field",
     arguments: [ImportErrorPolicy.stop, .skip])
   func replacing(policy: ImportErrorPolicy) throws {
     try Self.withTasks { path throws in
@@ -104,7 +104,7 @@ struct UndecodableImportTests {
     }
   }
 
-  @Test("Also where the field is unique but for case, and where records had no version yet")
+  @Test("The same for a case-insensitive unique field, and for records without a version")
   func otherDeclarations() throws {
     try Self.withTasks { path throws in
       try Store.using(path, FoldedTask.self) { store throws in
@@ -124,9 +124,9 @@ struct UndecodableImportTests {
     }
   }
 
-  /// The refusal advised to declare the field unique, which it was.
+  /// The error advised to declare the field unique, but it was.
   @Test("A unique index that misses such a record cannot match elements, and the error says why")
-  func unfinished() throws {
+  func incomplete() throws {
     struct Labelled: Record {
       var id = RecordID<Labelled>()
       var name: String
@@ -141,7 +141,7 @@ struct UndecodableImportTests {
           try store.importJSON(Labelled.self, from: .text(Self.elements), matching: \.label)
         }
         #expect(error?.code == .unsuitableMatch)
-        #expect(error?.message.contains("unfinished") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("incomplete") == true, "\(error?.message ?? "")")
         try store.delete(Labelled.self, 2)
         try store.rebuild()
         let report = try store.importJSON(
@@ -174,7 +174,7 @@ struct UndecodableImportTests {
     }
   }
 
-  @Test("An export names the record that it cannot write, and leaves it out where the query does")
+  @Test("An export names the record that it cannot write, unless the query excludes it")
   func exporting() throws {
     try Self.withTasks { path throws in
       try Store.using(path, Task.self) { store throws in

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A key that no property has was passed over, and a nested object under a misspelt name vanished,
-/// without a word in the report.
+/// A key without a property was ignored, and a nested object under a misspelt name vanished. The
+/// report did not mention it.
 @Suite("The report of an import names the keys that the type does not know")
 struct UnknownKeyTests {
   enum Shape: Codable, Hashable, Sendable {
@@ -18,7 +18,7 @@ struct UnknownKeyTests {
     var more: [String: Int]?
   }
 
-  /// Asks for other keys, by what it finds under one.
+  /// Reads other keys, depending on the value of one.
   struct Event: Codable, Hashable, Sendable {
     var kind: String
     var value: Int
@@ -133,7 +133,7 @@ struct UnknownKeyTests {
   }
 
   @Test(
-    "Wherever they stand",
+    "At any depth",
     arguments: [
       (#""nmae":"x""#, ["nmae"]),
       (#""plaec":{"city":"x"}"#, ["plaec"]),
@@ -186,7 +186,7 @@ struct UnknownKeyTests {
     }
   }
 
-  @Test("Each is counted once, whatever way an element goes in")
+  @Test("Each is counted once, however the element is imported")
   func counts() throws {
     try Store.scratch(Guest.self, Branch.self, Tree.self) { store throws in
       let text = (0..<40).map {
@@ -202,12 +202,12 @@ struct UnknownKeyTests {
           #expect("\(report)".contains("80 values under unknown keys (x, y0, y1, y2)"))
         }
       }
-      // Those that wait for others are read again.
+      // Elements that wait for others are read again.
       let chain = (0..<20).map { "{\"id\":\($0),\"parentID\":\(($0 + 1) % 20),\"x\":1}\n" }.joined()
       let report = try store.importJSON(
         Branch.self, from: .text(chain), onError: .skip, batchSize: 3)
       #expect(report.inserted == 20 && report.unknownKeys == ["x": 20])
-      // Elements that do not go in have lost nothing.
+      // Elements that are not imported lose no keys.
       let bad = try store.importJSON(
         Guest.self, from: .text(#"[{"name":"x","y":1}]"#), onError: .skip)
       #expect(bad.skipped == 1 && bad.unknownKeyCount == 0)
@@ -219,7 +219,7 @@ struct UnknownKeyTests {
     }
   }
 
-  @Test("Imports may share a decoder, and one of a strategy gives the names of the type")
+  @Test("Imports may share a decoder, and key strategies give the names of the type")
   func sharedDecoder() throws {
     struct Visit: Record {
       var id: Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What happens to a store from its first opening to its last closing.
+/// The events of a store from its first opening to its last closing.
 @Suite("The log of a day")
 struct DayTests {
   struct Place: Record {
@@ -20,7 +20,7 @@ struct DayTests {
     static let schema = Schema<IndexedPlace> { Index(\.name) }
   }
 
-  @Test("The log has exactly what happened, in its order")
+  @Test("The log has exactly the events, in their order")
   func day() throws {
     try withScratchPath { path in
       let messages = Messages()
@@ -53,7 +53,7 @@ struct DayTests {
         try store.write { _ throws in throw CancellationError() }
       }
       expect([])
-      // More than the map has room for, once: the map doubles.
+      // More than fits into the map, so the map doubles once.
       try store.write { tx throws in
         var place = Place(name: String(repeating: "x", count: 300_000))
         try tx.save(&place)
@@ -62,7 +62,7 @@ struct DayTests {
       store.close()
       store.close()
       expect([.closed])
-      // Noon: a new version of the program, with an index, and with room enough.
+      // Noon: a new version of the program, with an index, and with enough space.
       options.initialMapSize = nil
       let indexed = try Store(at: path, for: IndexedPlace.self, options: options)
       expect([.schemaChanged, .indexBuilt, .opened])
@@ -76,10 +76,10 @@ struct DayTests {
       _ = try watched.fetch(IndexedPlace.where { $0.name == "7" })
       expect([.slowRead])
       try watched.write { tx throws in _ = try tx.delete(IndexedPlace.where { $0.name == "7" }) }
-      // The time from the call to the turn is longer than nothing too.
+      // The wait for the write lock is also longer than zero.
       expect([.writerWait, .slowWrite])
-      // Night: the disk fails once, and LMDB gives the environment up: what begins next opens the file
-      // again.
+      // Night: the disk fails once, and LMDB stops the environment; the next operation opens the
+      // file again.
       watched.environment.readers.poison()
       _ = try watched.count(IndexedPlace.all)
       expect([.recovered, .slowRead])
@@ -94,7 +94,7 @@ struct DayTests {
     }
   }
 
-  @Test("A message of the storage comes on the thread that met it, once it has given back its turn")
+  @Test("A storage message is delivered on its thread, after that released the write lock")
   func threads() throws {
     let messages = Messages()
     let threads = Messages()

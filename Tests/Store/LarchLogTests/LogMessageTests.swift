@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Messages of the log")
 struct LogMessageTests {
-  @Test("Levels are in the order of what they matter")
+  @Test("Levels are ordered by importance")
   func levels() {
     #expect(LogMessage.Level.allCases == LogMessage.Level.allCases.sorted())
     #expect(LogMessage.Level.allCases == [.debug, .notice, .warning, .error])
   }
 
-  @Test("A line has the time, the level, the event, the sentence and all that is known")
+  @Test("A line has the time, the level, the event, the sentence and the known details")
   func line() {
     var details = LogMessage.Details()
     details.place = CodePlace(file: "App/Import.swift", line: 42)
@@ -44,7 +44,7 @@ struct LogMessageTests {
     #expect(line.hasSuffix("b)"))
   }
 
-  @Test("A sink writes one whole line for each message that matters enough")
+  @Test("A sink writes one whole line for each message of its level or above")
   func standardError() throws {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "line-\(UUID().uuidString)").path
@@ -63,7 +63,7 @@ struct LogMessageTests {
     #expect(lines[1].hasSuffix("larch error opened: The store was opened. (detail: error)"))
   }
 
-  @Test("A sink whose descriptor is closed does no harm")
+  @Test("A sink with a closed descriptor is harmless")
   func closedDescriptor() {
     LogMessage.lines(to: -1, .debug)(LogMessage(.error, .opened, "The store was opened."))
   }

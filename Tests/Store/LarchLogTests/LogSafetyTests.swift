@@ -5,8 +5,8 @@ import Testing
 
 @testable import Larch
 
-/// What a program does in its log must not stop the store, however wrong it is.
-@Suite("The store inside of its log")
+/// Nothing that a program does in its log function may stop the store.
+@Suite("Use of the store inside its log function")
 struct LogSafetyTests {
   /// Uses a store from its log in every way, also on another thread that it waits for.
   private final class Meddler: Sendable {
@@ -14,7 +14,7 @@ struct LogSafetyTests {
       var store: Store?
       var events: [LogMessage.Event] = []
       var results: [String] = []
-      /// What the use of the other thread gives rise to is only taken note of.
+      /// Messages that the other thread causes are only recorded.
       var isBusy = false
     }
 
@@ -22,7 +22,7 @@ struct LogSafetyTests {
 
     func set(_ store: Store?) { state.withLock { $0.store = store } }
     var events: [LogMessage.Event] { state.withLock { $0.events } }
-    /// What each use ended with: `ok`, or the code of its error.
+    /// The result of each use: `ok`, or the code of its error.
     var results: [String] { state.withLock { $0.results } }
 
     func meddle(_ message: LogMessage) {
@@ -67,7 +67,7 @@ struct LogSafetyTests {
     }
   }
 
-  /// Ends the process with a message when a test hangs: nothing else would tell.
+  /// Ends the process with a message if a test hangs, since nothing else would report it.
   private func watched<T>(_ body: () throws -> T) rethrows -> T {
     let watch = DispatchWorkItem { fatalError("the store waits for its own log") }
     DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watch)
@@ -97,14 +97,14 @@ struct LogSafetyTests {
         _ = try store.fetch(Club.all)
       }
       meddler.set(nil)
-      // Ten operations, and the uses of the other thread, whose messages may come here too; those
-      // of the log's own thread are left out, or this would not end.
+      // Ten operations, and the uses of the other thread, whose messages may be here too. Messages
+      // of the log's own thread are excluded, or this would never end.
       #expect(meddler.events.filter { $0 == .slowWrite || $0 == .slowRead }.count >= 10)
       #expect(meddler.results.allSatisfy { $0 == "ok" }, "\(meddler.results)")
     }
   }
 
-  @Test("While the map grows inside of a write, the log waits for the end of the write")
+  @Test("If the map grows inside a write, the log waits for the end of the write")
   func growth() throws {
     try watched {
       let meddler = Meddler()
@@ -119,7 +119,7 @@ struct LogSafetyTests {
           var club = Club(name: String(repeating: "x", count: 50_000))
           try tx.save(&club)
         }
-        // Not here, where it would hold the turn.
+        // Not here, where it would keep the write lock.
         #expect(!meddler.events.contains(.mapGrown))
       }
       meddler.set(nil)
@@ -134,7 +134,7 @@ struct LogSafetyTests {
       let meddler = Meddler()
       let store = try Store.temporary(for: Person.self, Club.self, options: options(meddler))
       try store.write { tx throws in
-        // A read inside of the write, on another snapshot, which is slow.
+        // A slow read on another snapshot, inside the write.
         meddler.set(store)
         let other = store
         _ = try other.read { tx throws in try tx.count(Club.all) }
@@ -147,7 +147,7 @@ struct LogSafetyTests {
     }
   }
 
-  @Test("Asynchronous writes go on while the log uses the store")
+  @Test("Asynchronous writes continue while the log uses the store")
   func asynchronous() async throws {
     let meddler = Meddler()
     let store = try Store.temporary(for: Person.self, Club.self, options: options(meddler))
@@ -175,7 +175,7 @@ struct LogSafetyTests {
         var options = Store.Options.quick
         options.log = { message in
           guard message.event == .schemaChanged || message.event == .opened else { return }
-          // The same file, from the log: it must not wait for the opening that it is inside of.
+          // The same file, from the log function: it must not wait for the opening that called it.
           let store = try? Store(at: path, for: Person.self, Club.self, options: .quick)
           store?.close()
           opened.withLock { $0 += store == nil ? 0 : 1 }

@@ -31,7 +31,7 @@ struct RedactionTests {
     }
   }
 
-  @Test("The text has no value and no id of a query, but shows its form")
+  @Test("The text shows the form of a query, but no value and no id")
   func shapes() throws {
     let store = try Store.temporary(for: Note.self)
     try store.write { tx throws in

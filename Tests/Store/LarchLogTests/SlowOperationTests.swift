@@ -9,7 +9,7 @@ import Testing
 struct SlowOperationTests {
   private let messages = Messages()
 
-  /// A store that tells of everything, since everything takes longer than nothing.
+  /// A store that logs every operation, since each takes longer than zero.
   private func store(_ change: (inout Store.Options) -> Void = { _ in }) throws -> Store {
     var options = Store.Options.quick
     options.log = { [messages] in messages.add($0) }
@@ -75,19 +75,19 @@ struct SlowOperationTests {
     #expect(message.context.collection == "Person" && message.context.detail == nil)
   }
 
-  @Test("A slow verification says that it is one")
+  @Test("A slow verification is named in the log")
   func slowVerification() throws {
     let store = try store()
     try save(3, into: store)
     _ = messages.take()
     #expect(try store.verify().isClean)
-    // Before it, which lists there are is read.
+    // The lists are read before it.
     #expect(messages.take().last?.message == "A verification took long.")
     _ = try store.count(Person.all)
     #expect(messages.take().map(\.message) == ["A read took long."])
   }
 
-  @Test("A verification in a task reports progress, and ends when the task is cancelled")
+  @Test("A verification in a task reports progress, and ends if the task is cancelled")
   func verificationOfTask() async throws {
     let store = try store()
     try save(2500, into: store)
@@ -199,7 +199,7 @@ struct SlowOperationTests {
     try store().read { tx throws in #expect(tx.context.timer != nil) }
   }
 
-  @Test("A write that waited logs which write had the turn, and how many came before it")
+  @Test("A write that waited logs the write that had the lock, and how many came before")
   func waiting() throws {
     let store = try store { $0.slowRead = nil }
     let isInside = DispatchSemaphore(value: 0)
@@ -258,8 +258,8 @@ struct SlowOperationTests {
     await #expect(throws: CancellationError.self) {
       try await store.write { _ throws in throw CancellationError() }
     }
-    // Messages come when the turn has ended, after the writes have resumed: the next turn comes
-    // after that.
+    // Messages are delivered after the group has ended and its writes have resumed, and before the
+    // next group.
     try await store.write { _ in }
     while messages.all(.slowWrite).count < 10 { await Task.yield() }
     let slow = messages.all(.slowWrite)

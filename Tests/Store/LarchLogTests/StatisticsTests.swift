@@ -30,7 +30,7 @@ struct StatisticsTests {
     expectAddsUp(statistics, store)
   }
 
-  @Test("A look that is not exact has the same figures, and the long lists as one")
+  @Test("Statistics that are not exact have the same numbers, with long lists combined")
   func quick() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 3_000)
@@ -59,7 +59,7 @@ struct StatisticsTests {
         let start = random
         let before = live
         let result: Int? = try? store.write { tx throws in
-          // A write may run again: then everything begins where it began.
+          // A write may run again, so everything starts from the same state.
           random = start
           live = before
           try work(tx, &random, &live)
@@ -84,7 +84,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test("What the store was not opened for is counted as well, also where nothing may be written")
+  @Test("Collections without an open type are counted too, also in a read-only store")
   func otherTypes() throws {
     try withScratchPath { path in
       let store = try Store(at: path, for: Person.self, Club.self, options: .quick)
@@ -127,7 +127,7 @@ struct StatisticsTests {
     #expect(!later.description.contains("kept by old reads"))
   }
 
-  @Test("Inside a write, the figures are those before it")
+  @Test("Inside a write, the statistics are those before it")
   func insideWrite() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 10)
@@ -138,7 +138,7 @@ struct StatisticsTests {
     #expect(try store.statistics().collections[1].records == 0)
   }
 
-  @Test("While others write, each look is of one snapshot")
+  @Test("While others write, all statistics are of one snapshot")
   func whileWriting() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 50)
@@ -201,7 +201,7 @@ struct StatisticsTests {
 // MARK: - Work
 
 extension StatisticsTests {
-  /// That the parts are the whole, and what the walk over the file's own pages says.
+  /// Checks that the parts add up, and agree with a scan of the pages of the file.
   private func expectAddsUp(
     _ statistics: StoreStatistics, _ store: Store, _ comment: String = ""
   ) {
@@ -218,7 +218,8 @@ extension StatisticsTests {
     #expect(report.lostPages == 0, "\(comment)")
   }
 
-  /// People of two cities, each third with a large value, all in one of ten clubs or in the first.
+  /// People of two cities, every third with a large value, each in one of ten clubs or in the
+  /// first.
   private func fill(_ store: Store, people: Int) throws {
     try store.write { tx throws in
       var clubs: [Club] = []

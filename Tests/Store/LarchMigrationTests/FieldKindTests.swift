@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Values of every kind that go through fields and come back as they were.
+/// Values of every kind, which stay the same when they are read and written as fields.
 @Suite("Values of every kind as plain fields")
 struct FieldKindTests {
   enum Level: String, Codable { case low, high }
@@ -125,7 +125,7 @@ struct FieldKindTests {
       maybe: generator.next() % 2 == 0 ? nil : number())
   }
 
-  @Test("Fields that are not changed leave the bytes as they were")
+  @Test("Unchanged fields keep their bytes")
   func unchanged() throws {
     let seed = UInt64.random(in: 0..<1 << 32)
     var generator = SeededGenerator(seed: seed)
@@ -189,7 +189,7 @@ struct FieldKindTests {
     }
   }
 
-  @Test("Numbers go into properties of any width that holds them, and into no other")
+  @Test("Numbers fit properties of any width that can hold them, and no others")
   func widths() throws {
     try withScratchPath { path throws in
       try Store.using(path, Flat.self) { store throws in
@@ -267,7 +267,7 @@ struct FieldKindTests {
     }
   }
 
-  @Test("What the writer of values makes, the reader of values reads")
+  @Test("The reader of values reads the output of the writer of values")
   func values() throws {
     let value: [String: FieldValue] = [
       "null": .null, "bool": true, "int": -5, "big": .bigInt(Int128.min),

@@ -3,7 +3,7 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// The same collections as three versions of a program declare them.
+/// The same collections in three versions of a program.
 enum V1 {
   struct Person: Record, Equatable {
     var id = RecordID<Person>()

@@ -14,7 +14,7 @@ struct MigrationSizeTests {
     static let schema = Schema<Note> { Index(\.number) }
   }
 
-  /// Resident memory that belongs to the process alone, in MiB: the pages of the file do not count.
+  /// The resident memory of the process without the pages of the file, in MiB.
   private var memory: Int {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
@@ -32,7 +32,7 @@ struct MigrationSizeTests {
     }
   }
 
-  @Test("100,000 records of a kilobyte are rewritten, and few of them are in memory at a time")
+  @Test("100,000 records of a kilobyte are rewritten with few of them in memory at a time")
   func memoryIsBounded() throws {
     try withScratchPath { path throws in
       let wanted = ProcessInfo.processInfo.environment["LARCH_MIGRATED_RECORDS"]
@@ -93,7 +93,7 @@ struct MigrationSizeTests {
     }
   }
 
-  @Test("A migration is run twice where all writes are, and only one run counts")
+  @Test("A migration runs twice in a store that runs writes twice, and counts once")
   func twice() throws {
     try withScratchPath { path throws in
       try fill(path, 10, length: 10)

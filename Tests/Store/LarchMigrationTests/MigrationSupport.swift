@@ -4,7 +4,7 @@ import LarchTestSupport
 @testable import Larch
 
 extension Store {
-  /// What `verify()` finds wrong.
+  /// The faults that `verify()` finds.
   var faults: [String] {
     get throws {
       try verify().faults.map(\.description)
@@ -18,7 +18,7 @@ extension Store {
   }
 }
 
-/// What closures of migrations record for a test to check.
+/// The records of migration closures, for a test to check.
 final class Notes: @unchecked Sendable {
   private let lock = NSLock()
   private var lines: [String] = []

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// When migrations are run, and when they are not.
-@Suite("Migrations are run")
+/// When migrations run, and when they do not.
+@Suite("Running migrations")
 struct MigrationTests {
   struct Item: Record, Equatable {
     var id = RecordID<Item>()
@@ -37,7 +37,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("New ones are run wherever they stand in the list, and old ones may be left out")
+  @Test("New ones run at any place in the list, and old ones may be omitted")
   func placed() throws {
     try withScratchPath { path throws in
       try Store.using(path, Item.self, migrations: [saving("b")])
@@ -53,7 +53,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("The file keeps when, by the clock of the options")
+  @Test("The file keeps their times, by the clock of the options")
   func date() throws {
     try withScratchPath { path throws in
       let date = Date(timeIntervalSinceReferenceDate: 123.5)
@@ -66,7 +66,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("Names that are empty, too long or not their own are refused before the file is made")
+  @Test("Empty, long and duplicate names are refused before the file is created")
   func names() throws {
     try withScratchPath { path throws in
       let long = String(repeating: "é", count: 128)
@@ -83,7 +83,7 @@ struct MigrationTests {
 
   struct Stop: Error {}
 
-  @Test("One that throws leaves the file as it was, is named, and is run again later")
+  @Test("One that throws leaves the file as it was, is named, and runs again later")
   func failing() throws {
     try withScratchPath { path throws in
       try Store.using(path, Item.self, migrations: [saving("first")])
@@ -120,7 +120,7 @@ struct MigrationTests {
     static let schema = Schema<Other> { Index(\.number) }
   }
 
-  @Test("A first one that throws leaves not even the declarations of the program in the file")
+  @Test("If the first one throws, the file does not even get the declarations")
   func failingFirst() throws {
     try withScratchPath { path throws in
       try Store.using(path, Item.self)
@@ -134,7 +134,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("An error that the closure swallows, but that left the transaction broken, undoes it too")
+  @Test("An error that breaks the transaction undoes it, even if the closure catches it")
   func sequenceError() throws {
     try withScratchPath { path throws in
       try Split.makeFirst(path)
@@ -183,7 +183,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("Stores that are opened at once run each once")
+  @Test("Stores that open at the same time run each once")
   func atOnce() throws {
     try withScratchPath { path throws in
       let list = (0..<20).map { saving("m\($0)") }
@@ -215,7 +215,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("Work for after the commit is done when the store can be used")
+  @Test("Work for after the commit runs when the store can be used")
   func afterCommit() throws {
     try withScratchPath { path throws in
       let notes = Notes()
@@ -229,7 +229,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("The log and the progress tell of them")
+  @Test("The log and the progress report them")
   func told() throws {
     try withScratchPath { path throws in
       try Split.makeFirst(path)
@@ -251,7 +251,7 @@ struct MigrationTests {
     }
   }
 
-  @Test("A salvaged store has had the migrations of the damaged one")
+  @Test("A salvaged store does not repeat the migrations of the damaged one")
   func salvage() throws {
     try withScratchPath { path throws in
       try withScratchPath { target throws in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Records that are rewritten, by type and by fields, and collections that go.
+/// Records that are rewritten, by type and by fields, and collections that are dropped.
 @Suite("Rewriting records")
 struct RewriteTests {
   @Test("Two versions on the way from the first program to the third")
@@ -34,7 +34,7 @@ struct RewriteTests {
         try Store.using(path, V3.Person.self, V3.Company.self, V3.Project.self)
       }
       #expect(error?.code == .schemaMismatch)
-      // The chain stops half-way: the rest is still refused.
+      // The chain of migrations is not complete, so the rest is still refused.
       let half = caught {
         try Store.using(
           path, V3.Person.self, V3.Company.self, V3.Project.self, migrations: [Split.names])
@@ -44,13 +44,13 @@ struct RewriteTests {
         path, V3.Person.self, V3.Company.self, V3.Project.self,
         migrations: [Split.names, Split.months]
       ) { store throws in #expect(try store.faults == []) }
-      // And the first program does not read what it does not know.
+      // The first program does not read the new records.
       let old = caught { try Store.using(path, V1.Person.self) }
       #expect(old?.code == .schemaMismatch)
     }
   }
 
-  @Test("By fields: what is left is read as the type and written as a save writes it")
+  @Test("By fields: the result is decoded as the type and written as by a save")
   func fields() throws {
     try withScratchPath { path throws in
       try Split.makeFirst(path)
@@ -81,7 +81,7 @@ struct RewriteTests {
     }
   }
 
-  @Test("Fields that are not those of the type are an error that names collection, field and id")
+  @Test("Fields that do not fit the type are an error with collection, field and id")
   func wrongFields() throws {
     try withScratchPath { path throws in
       try Split.makeFirst(path)
@@ -119,7 +119,7 @@ struct RewriteTests {
     }
   }
 
-  @Test("Records that are dropped leave lists, and their ids are not given again")
+  @Test("Dropped records are removed from lists, and their ids are not assigned again")
   func dropping() throws {
     try withScratchPath { path throws in
       try Store.using(path, V3.Person.self, V3.Company.self, V3.Project.self) { store throws in
@@ -148,7 +148,7 @@ struct RewriteTests {
     }
   }
 
-  @Test("A reference to what a migration removed undoes it")
+  @Test("A reference to a removed record undoes the migration")
   func references() throws {
     try withScratchPath { path throws in
       let types: [any Record.Type] = [V3.Person.self, V3.Company.self, V3.Project.self]
@@ -183,7 +183,7 @@ struct RewriteTests {
     }
   }
 
-  @Test("A collection that no type has any more is read, copied and dropped")
+  @Test("A collection without a type is read, copied and dropped")
   func copying() throws {
     try withScratchPath { path throws in
       try Store.using(path, V1.Customer.self, V1.Person.self) { store throws in
@@ -227,7 +227,7 @@ struct RewriteTests {
   }
 
   @Test(
-    "What is saved, found, queried and deleted around a rewrite is right, whatever is not built")
+    "Saves, finds, queries and deletions around a rewrite are correct without indexes")
   func around() throws {
     try withScratchPath { path throws in
       try Split.makeFirst(path, (0..<2000).map { V1.Person(name: "n\($0) l", age: Int32($0 % 90)) })

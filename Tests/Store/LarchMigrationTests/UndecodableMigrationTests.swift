@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// `rebuild()` and an opening pass over a record that its type cannot decode, and leave an index that
-/// needs it unfinished. `buildIndexes(of:)` of a migration threw: with one such record in the file the
-/// migration failed, and the store could not be opened at all.
+/// `rebuild()` and an opening skip a record that its type cannot decode, and leave an index that
+/// needs it incomplete. `buildIndexes(of:)` of a migration threw: with one such record in the file
+/// the migration failed, and the store could not be opened at all.
 @Suite("A migration builds indexes over records that cannot be decoded")
 struct UndecodableMigrationTests {
   enum NewKind: String, Codable, IndexKey { case open, closed, paused }
@@ -50,7 +50,7 @@ struct UndecodableMigrationTests {
 
   private static var small: Store.Options { .quick.with { $0.indexBatchSize = 3 } }
 
-  @Test("The report names the records, and the indexes that need them are unfinished")
+  @Test("The report names the records, and the indexes that need them are incomplete")
   func building() throws {
     try Self.withTasks { path throws in
       let notes = Notes()
@@ -60,7 +60,7 @@ struct UndecodableMigrationTests {
         notes.add(report.records.map { "\($0.index) \($0.id)" }.sorted().joined(separator: ", "))
         notes.add(try tx.explain(Task.where { $0.kind == .open && $0.name == "task 3" }))
         notes.add(try tx.explain(Task.where { $0.label == "task 3 3" }))
-        // What is saved now has to be in the indexes that are built later.
+        // Records that are saved now must be in the indexes that are built later.
         var task = Task(name: "task 11", kind: .open, number: 11)
         try tx.save(&task)
         task = Task(id: 1, name: "new", kind: .open, number: 100)
@@ -114,7 +114,7 @@ struct UndecodableMigrationTests {
     }
   }
 
-  @Test("A conflict of records that can be read still undoes the migration")
+  @Test("A conflict of readable records still undoes the migration")
   func conflict() throws {
     struct Numbered: Record {
       var id = RecordID<Numbered>()

@@ -16,7 +16,7 @@ struct OldReadTests {
   }
 
   @Test(
-    "An old snapshot under 1,000 batches is named with its place, age and bytes, and gives all back"
+    "An old snapshot under 1,000 batches is logged with place, age and bytes, and frees all"
   )
   func thousandBatches() throws {
     let messages = Messages()
@@ -44,12 +44,12 @@ struct OldReadTests {
     let bytes = try #require(last.context.detail?.split(separator: " ").first.flatMap { Int($0) })
     #expect(bytes > 1 << 20 && bytes < sizeHeld)
     #expect(last.context.detail?.hasSuffix("bytes kept by snapshot \(snapshot.version)") == true)
-    // Once, and again when it is twice as old.
+    // It is reported once, and again at twice the age.
     #expect(told.count <= 3 + Int(log2(max(1, lasted / .milliseconds(200)))), "\(told)")
 
     let read = try #require(try store.openReads().first)
     #expect(read.kind == .snapshot && read.place?.line == line && read.version == snapshot.version)
-    // Nearly all that the file grew by is what the snapshot keeps.
+    // The snapshot keeps nearly all the space by which the file grew.
     let pinned = try #require(read.pinnedBytes)
     #expect(pinned > (sizeHeld - sizeBefore) * 8 / 10 && pinned < sizeHeld)
     #expect(try snapshot.fetch(Note.all).allSatisfy { $0.text.allSatisfy { $0 == "9" } })
@@ -63,7 +63,7 @@ struct OldReadTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A long read is named like a snapshot, with the place of its call")
+  @Test("A long read is logged like a snapshot, with the place of its call")
   func longRead() throws {
     let messages = Messages()
     var options = messages.options
@@ -140,7 +140,7 @@ struct OldReadTests {
     #expect(snapshot.isOpen)
   }
 
-  @Test("The bytes that are kept are those of the pages that commits freed since")
+  @Test("The kept bytes are those of the pages that commits have freed since")
   func pinnedBytes() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<400, size: 500)
@@ -151,7 +151,7 @@ struct OldReadTests {
     let reads = try store.openReads()
     #expect(reads.map(\.version) == [first.version, second.version])
     let (older, newer) = (try #require(reads[0].pinnedBytes), try #require(reads[1].pinnedBytes))
-    // Every overwriting of all records frees about the same.
+    // Each time that all records are overwritten, about the same space is freed.
     #expect(older > newer * 3 / 2 && older < newer * 3, "\(older) \(newer)")
     #expect(newer > 400 * 500 * 3 && newer % 4096 == 0)
     #expect(reads[0].description.hasPrefix("snapshot at LarchReaderTests/OldReadTests.swift:"))
@@ -160,7 +160,7 @@ struct OldReadTests {
   @Test("Another process sees reads of this one, with its number, and what they keep")
   func otherProcess() async throws {
     let directory = try ReaderDirectory()
-    // In the whole suite it may take long until the test continues after the other process.
+    // In the whole suite it may take a long time until the test continues after the other process.
     let options = Store.Options.quick.with { $0.maximumSnapshotAge = nil }
     let store = try Store(at: directory.store, for: Note.self, options: options)
     try store.add(0..<40, size: 500)

@@ -18,7 +18,7 @@ struct RandomSnapshotTests {
       self.model = model
     }
 
-    /// Asks in one of several ways; false when the snapshot has ended.
+    /// Reads with one of several verbs; false if the snapshot has ended.
     func check(_ random: inout SeededGenerator) throws -> Bool {
       do {
         switch random.below(5) {
@@ -78,10 +78,10 @@ struct RandomSnapshotTests {
     return (0..<count).map { _ in UInt64.random(in: 1..<(1 << 32)) }
   }()
 
-  @Test("Each equals the model at its time, from any thread, until it is ended", arguments: seeds)
+  @Test("Each equals the model of its moment, from any thread, until it ends", arguments: seeds)
   func random(seed: UInt64) throws {
     var options = Store.Options.quick
-    // Tiny for some, so that the map moves under them.
+    // Very small for some, so that the map moves during them.
     options.initialMapSize = seed % 2 == 0 ? 256 << 10 : nil
     options.maximumSnapshots = 24
     options.maximumSnapshotAge = seed % 3 == 0 ? .milliseconds(40) : nil
@@ -123,7 +123,7 @@ struct RandomSnapshotTests {
       "\(run.ended.load(ordering: .relaxed)) ended")
   }
 
-  /// Writes at random, and takes snapshots in between.
+  /// Makes random writes, and takes snapshots in between.
   private func write(to store: Store, _ run: Run, seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var model: [Int: String] = [:]

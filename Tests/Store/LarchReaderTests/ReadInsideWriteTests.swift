@@ -3,8 +3,8 @@ import Testing
 
 @testable import Larch
 
-/// Reading through the store inside a write gave the state before it without a word: `store.count`
-/// said 1 where `tx.count` said 2.
+/// Reading through the store inside a write silently gave the state before it: `store.count`
+/// returned 1, and `tx.count` returned 2.
 @Suite("Reading through the store inside a write")
 struct ReadInsideWriteTests {
   private struct Undone: Error {}
@@ -15,7 +15,7 @@ struct ReadInsideWriteTests {
     return store
   }
 
-  @Test("Every way of reading sees what the write did", arguments: [false, true])
+  @Test("Every verb sees the changes of the write", arguments: [false, true])
   func ways(isLogged: Bool) throws {
     let store = try Self.store {
       if isLogged {
@@ -56,7 +56,7 @@ struct ReadInsideWriteTests {
     #expect(try store.count(Note.all) == 3)
   }
 
-  @Test("An undone part is not seen, and a part is while it runs")
+  @Test("Changes of a savepoint are seen while it runs, and not after it is undone")
   func savepoints() throws {
     let store = try Self.store()
     try store.write { tx throws in
@@ -101,7 +101,7 @@ struct ReadInsideWriteTests {
     }
   }
 
-  @Test("A snapshot, another store of the file and the version are of what is committed")
+  @Test("A snapshot, another store of the file and the version show the committed state")
   func committed() throws {
     try Store.scratch(Note.self) { store throws in
       try store.add(1...3)
@@ -118,13 +118,13 @@ struct ReadInsideWriteTests {
         #expect(try other.count(Note.all) == 3)
         #expect(try store.version == version)
         #expect(try tx.version == version)
-        // Inside of a use of the snapshot, too, the store means its write.
+        // Inside a use of the snapshot, too, the store uses its running write.
         try snapshot.read { _ throws in #expect(try store.count(Note.all) == 4) }
       }
     }
   }
 
-  @Test("A task that is started in the write is not inside of it")
+  @Test("A task that is started in the write does not belong to it")
   func tasks() async throws {
     let store = try Self.store()
     let task = try store.writeBlocking { tx throws in

@@ -7,15 +7,15 @@ import Testing
 @Suite("Slots of readers")
 struct ReaderSlotTests {
   #if os(Linux)
-    // A sanitizer makes system calls of its own, and waits endlessly for a thread that was killed
-    // in one.
+    // A sanitizer makes its own system calls, and waits forever for a thread that was killed in
+    // one.
     @Test(
       "Reads after the first make no system call, and read no clock",
       .disabled(if: ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil))
     func systemCalls() async throws {
       await #expect(processExitsWith: .success) {
         var options = Store.Options()
-        // Its use would look at the clock, which the kernel forbids below as well.
+        // Using it would read the clock, which the kernel also forbids below.
         options.maximumSnapshotAge = nil
         let store = try Store.temporary(for: Note.self, options: options)
         try store.add(0..<100)
@@ -32,8 +32,8 @@ struct ReaderSlotTests {
         let warm = try round()
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
-        // Functions of the C library with optional arguments, which Swift does not import: they
-        // take these as any others.
+        // Variadic functions of the C library, which Swift does not import. They can be called with
+        // fixed arguments.
         let prctl = unsafeBitCast(
           try #require(dlsym(nil, "prctl")),
           to: (@convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32).self)
@@ -121,7 +121,7 @@ struct ReaderSlotTests {
     #expect(environment.readers.activeUses == 0)
   }
 
-  @Test("Snapshots that are too old give their slots to reads that need one")
+  @Test("Snapshots that are too old free their slots for reads that need one")
   func oldSnapshots() throws {
     let directory = try ReaderDirectory()
     var options = LMDBEnvironment.Options()
@@ -156,7 +156,7 @@ struct ReaderSlotTests {
     try second.add(10..<20)
     let inWrite = try second.write { try $0.count(Note.all) }
     #expect(inWrite == 20)
-    // The reads are listed; only what they keep cannot be found out.
+    // The reads are listed, but without the space that they keep.
     let reads = try second.openReads()
     #expect(reads.count == capacity && reads.allSatisfy { $0.pinnedBytes == nil })
     held.forEach(environment.endRead)
@@ -177,7 +177,7 @@ struct ReaderSlotTests {
       }
       kill(getpid(), SIGKILL)
     }
-    // Nobody gives a slot back while this waits: it would throw.
+    // No slot is released during this wait, so it throws.
     #expect(try store.count(Note.all) == 0)
   }
 }

@@ -43,7 +43,7 @@ extension Store {
   }
 }
 
-/// A directory that is there for one test.
+/// A directory that exists for one test.
 final class ReaderDirectory: @unchecked Sendable {
   let path: String
 
@@ -87,8 +87,8 @@ func larchError<T>(of body: () throws -> T) -> LarchError? {
   }
 }
 
-/// Work on a thread of its own, which may block; the test waits for it on its own thread, never in
-/// a task.
+/// Work on a separate thread, which may block. The test waits for it on its own thread, never in a
+/// task.
 final class Worker: @unchecked Sendable {
   private let finished = DispatchSemaphore(value: 0)
   private var failure: (any Error)?

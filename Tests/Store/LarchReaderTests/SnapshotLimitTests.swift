@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What ends snapshots")
 struct SnapshotLimitTests {
-  @Test("One snapshot more than are allowed is refused, with the place of the oldest")
+  @Test("A snapshot above the limit is refused, with the place of the oldest one")
   func number() throws {
     var options = Store.Options()
     options.maximumSnapshots = 3
@@ -73,7 +73,7 @@ struct SnapshotLimitTests {
     #expect(larchError { try first.count(Note.all) }?.code == .snapshotEnded)
     let second = try store.snapshot()
     usleep(50_000)
-    // There is room for one: this one would throw.
+    // There is room for one; otherwise this would throw.
     _ = try store.snapshot()
     #expect(!second.isOpen)
   }
@@ -158,7 +158,7 @@ struct SnapshotLimitTests {
       #expect(try store.snapshot().count(Note.all) == 2)
     }
 
-    /// Puts something that cannot be written in the place of LMDB's descriptor for headers.
+    /// Replaces LMDB's descriptor for headers by one that cannot be written.
     private func breakHeaderWrites(of environment: LMDBEnvironment) throws {
       let found = openDescriptors().filter { descriptor in
         var status = stat()
@@ -178,7 +178,7 @@ struct SnapshotLimitTests {
         let store = try Store.temporary(for: Note.self)
         try store.add([1])
         var snapshot: Snapshot? = try store.snapshot()
-        // Swift hides fork, which is right; the C libraries of a process may call it all the same.
+        // Swift hides `fork` for good reasons, but the C libraries of a process may call it.
         let symbol = try #require(dlsym(nil, "fork"))
         // The type that the system declares it with.
         let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
@@ -264,7 +264,7 @@ struct SnapshotLimitTests {
     }
     try one.join()
     try two.join()
-    // The first that gives up lets the other one go on, or both do at once.
+    // The first one that gives up lets the other one continue, or both give up.
     #expect(codes.withLock { $0.contains(.busy) && $0.allSatisfy { $0 == nil || $0 == .busy } })
   }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Snapshots that last")
 struct SnapshotTests {
-  @Test("A snapshot gives the same answers in every way of asking, whatever is written")
+  @Test("Every verb gives the same answers on a snapshot, whatever is written")
   func sameAnswers() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<100)
@@ -48,7 +48,7 @@ struct SnapshotTests {
     #expect(first.age >= later.age)
   }
 
-  @Test("A use inside a use of the same snapshot is a part of it, on one thread, at any depth")
+  @Test("Uses of a snapshot on one thread may be nested to any depth")
   func nested() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<10)
@@ -61,7 +61,7 @@ struct SnapshotTests {
       }
     }
     #expect(pairs == 45)
-    // The outer use goes on when an inner one has thrown.
+    // The outer use continues after an inner one has thrown.
     struct Stop: Error {}
     try snapshot.read { tx throws in
       #expect(throws: Stop.self) { () throws in try snapshot.read { _ throws in throw Stop() } }
@@ -69,7 +69,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("A snapshot can be read inside a write, and written from while it is read")
+  @Test("A snapshot can be read inside a write, and a write can run inside its use")
   func besideWrites() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<20)
@@ -104,7 +104,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("A transaction of a snapshot is over with its closure")
+  @Test("A transaction of a snapshot ends with its closure")
   func transactionEnds() throws {
     let store = try Store.temporary(for: Note.self)
     let snapshot = try store.snapshot()
@@ -117,7 +117,7 @@ struct SnapshotTests {
     }
   }
 
-  @Test("An ended snapshot says where it was taken, ending twice is no error, and it keeps nothing")
+  @Test("An ended snapshot names its place and keeps nothing, and may be ended twice")
   func ending() throws {
     let store = try Store.temporary(for: Note.self)
     let snapshot = try store.snapshot()
@@ -135,7 +135,7 @@ struct SnapshotTests {
     #expect(try store.openReads().isEmpty, "one that is given up ends by itself")
   }
 
-  @Test("Ended in the middle of a use, it lasts until the end of that use")
+  @Test("If it is ended during a use, it lasts until the end of that use")
   func endingInUse() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<5)
@@ -151,7 +151,7 @@ struct SnapshotTests {
   }
 
   @Test(
-    "The store closes with its snapshots, which say so; another store of the file keeps its own")
+    "Closing a store ends its snapshots, but not those of another store of the file")
   func closing() throws {
     let directory = try ReaderDirectory()
     let first = try Store(at: directory.store, for: Note.self, options: .quick)
@@ -170,7 +170,7 @@ struct SnapshotTests {
     #expect(larchError { try kept.count(Note.all) }?.code == .closed)
     ended.end()
     kept.end()
-    // Nothing is left of it: the file can be opened with options that an open one would refuse.
+    // It is completely closed: the file can be opened with options that an open one would refuse.
     var options = Store.Options()
     options.isReadOnly = true
     let third = try Store(at: directory.store, for: Note.self, options: options)
@@ -195,7 +195,7 @@ struct SnapshotTests {
     let snapshot = try store.snapshot()
     let query = Note.where { $0.number > 40 }
     let plan = try snapshot.explain(query).description
-    // The index over numbers goes, and others come in its place.
+    // The index over numbers is removed, and others are added.
     let other = try Store(at: directory.store, for: OtherNote.self, options: .quick)
     try other.write { tx throws in
       for number in 0..<50 {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Backups")
 struct BackupTests {
-  @Test("A backup holds what the store holds, without the free pages, and is sound")
+  @Test("A backup has the contents of the store without its free pages, and is valid")
   func whole() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -60,7 +60,7 @@ struct BackupTests {
     #expect(try writer.wait() > 0)
   }
 
-  @Test("What is there already stays, unless it may be replaced and nobody uses it")
+  @Test("An existing file stays, unless it may be replaced and nobody uses it")
   func targets() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -98,7 +98,9 @@ struct BackupTests {
     try store.backup(to: target, replacing: true)
   }
 
-  @Test("What progress throws stops a backup at once, and nothing is left", arguments: [1, 2, 4])
+  @Test(
+    "An error of the progress closure stops a backup at once, and no file is left",
+    arguments: [1, 2, 4])
   func stopped(step: Int) throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store, count: 12_000)
@@ -113,7 +115,7 @@ struct BackupTests {
     }
     #expect(calls == step)
     #expect(directory.names == before)
-    // The copy that was stopped holds nothing any more.
+    // The copy that was stopped keeps no space any more.
     try store.compact()
     try store.backup(to: directory.path + "/backup.larch")
   }
@@ -139,7 +141,7 @@ struct BackupTests {
 }
 
 extension Work {
-  /// The result for a task, which does not block meanwhile.
+  /// The result for a task, which does not block while it waits.
   var value: T {
     get async throws {
       try await withCheckedThrowingContinuation { continuation in

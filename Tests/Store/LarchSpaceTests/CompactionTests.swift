@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Compaction")
 struct CompactionTests {
-  @Test("A compacted store holds what it held, is smaller, and open stores work on")
+  @Test("A compacted store has the same contents and is smaller, and open stores continue")
   func whole() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -27,10 +27,10 @@ struct CompactionTests {
     let report = try FileCheck.verify(path: directory.store)
     #expect(report.freePages == 0 && report.lostPages == 0)
     #expect(try store.verify().isClean)
-    // Who keeps the number of a transaction must not meet it again.
+    // A program that keeps the number of a transaction must not see it again.
     #expect(report.transaction > number)
     #expect(directory.names.filter { $0.contains("compact") } == [])
-    // Ids go on above all that were given.
+    // Ids continue above all assigned ones.
     let id = try other.write { tx throws in
       guard var book = try tx.find(IndexedBook.self, RecordID(3)) else { throw Mismatch("3") }
       book.id = RecordID()
@@ -87,7 +87,7 @@ struct CompactionTests {
     for suffix in ["", "-lock", "-compact"] { #expect(access(path + suffix, F_OK) != 0) }
   }
 
-  @Test("It is refused where it cannot be done, and nothing is changed")
+  @Test("If a compaction is impossible, it is refused and changes nothing")
   func refusals() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -136,7 +136,7 @@ struct CompactionTests {
     #expect(try store.read { try $0.count(IndexedBook.all) } == 199)
   }
 
-  @Test("Snapshots that nobody uses do not stop a compaction, and are told so")
+  @Test("A compaction ends unused snapshots, whose next use gives the reason")
   func snapshots() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)

@@ -7,11 +7,11 @@ import Testing
 
 /// Processes that are killed at random moments of a compaction, a backup and a restoration, alone
 /// and while others use the store.
-@Suite("Killed while whole files are copied", .serialized)
+@Suite("Killed while files are copied", .serialized)
 struct KilledSpaceTests {
   private static let kills = amount("LARCH_SPACE_KILLS", 50)
 
-  @Test("The store is whole after each kill", arguments: ["compact", "backup", "restore"])
+  @Test("The store is complete after each kill", arguments: ["compact", "backup", "restore"])
   func killed(what: String) throws {
     let directory = try CrashDirectory()
     var random = SeededGenerator(seed: runSeed)
@@ -89,7 +89,7 @@ struct KilledSpaceTests {
       usleep(UInt32(random.below(60_000)))
       try compactor.killHard()
       rounds += 1
-      // LMDB's lock is not fair between processes: one writer may wait while another goes on.
+      // LMDB's lock is not fair between processes: one writer may wait while another continues.
       let before = (0..<writers).map { beacon[.acknowledged($0)] }
       let read = beacon[.acknowledged(writers)]
       try reader.wait("goes on after kill \(rounds), seed \(runSeed)") {
@@ -98,7 +98,7 @@ struct KilledSpaceTests {
       }
     }
     #if os(Linux)
-      // Whoever went along has nothing of an old file open.
+      // A process that has followed the compactions has no old file open.
       try reader.wait("goes along, seed \(runSeed)") {
         openFiles(of: reader).allSatisfy { !$0.hasSuffix("(deleted)") }
       }

@@ -26,7 +26,7 @@ struct RestoreTests {
     #expect(code { try Store.restore(from: backup, to: target) } == .fileExists)
   }
 
-  @Test("Restoring over an open store: every store of the process goes over to the backup")
+  @Test("Restoring over an open store switches every store of the process to the backup")
   func overOpen() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -59,7 +59,7 @@ struct RestoreTests {
     try Bank.make(at: damaged)
     let reader = try Bank.open(at: damaged)
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: damaged))
-    // Its header stays, so that it opens; no tree does.
+    // Its header stays valid, so that it opens, but no tree does.
     for page in 2..<(fileSize(damaged) / 4096) {
       try file.seek(toOffset: UInt64(page * 4096))
       try file.write(contentsOf: Data(repeating: 0xFF, count: 64))
@@ -82,7 +82,7 @@ struct RestoreTests {
     }
   }
 
-  @Test("A backup with any fault that shows is refused, and the store stays")
+  @Test("A backup with a detectable fault is refused, and the store stays")
   func damagedBackups() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store, count: 120)
@@ -101,7 +101,7 @@ struct RestoreTests {
       try Data(bytes).write(to: URL(fileURLWithPath: path))
       let result = code { try Store.restore(from: path, to: directory.store, replacing: true) }
       if result == nil {
-        // The fault changed nothing that is read, or an entry of an index, which `rebuild` repairs.
+        // The fault changed no data that is read, or an index entry, which `rebuild` repairs.
         #expect(try store.read { try $0.count(IndexedBook.all) } == 40)
         try Store.restore(from: backup, to: directory.store, replacing: true)
       } else {
@@ -115,7 +115,7 @@ struct RestoreTests {
         == .fileNotFound)
   }
 
-  @Test("A changed record is found by its checksum, whatever the pages say")
+  @Test("A changed record is found by its checksum, even on valid pages")
   func changedRecord() throws {
     let directory = try CrashDirectory()
     let store = try makeHollowStore(at: directory.store)
@@ -127,7 +127,7 @@ struct RestoreTests {
     let target = directory.path + "/restored.larch"
     var found: [LarchError.Code?] = []
     var start = whole.startIndex
-    // Where the record has it, and where the index has it.
+    // Its place in the record, and its place in the index.
     while let place = whole.range(of: text, in: start..<whole.endIndex) {
       start = place.upperBound
       var bytes = whole

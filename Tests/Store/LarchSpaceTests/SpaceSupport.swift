@@ -35,7 +35,7 @@ func fileSize(_ path: String) -> Int {
   return stat(path, &status) == 0 ? Int(status.st_size) : -1
 }
 
-/// Runs on a thread of its own what may block, and hands over what came of it.
+/// Runs blocking work on a separate thread, and returns its result.
 final class Work<T: Sendable>: @unchecked Sendable {
   // Written before the signal and read after it.
   private var result: Result<T, any Error>?
@@ -65,7 +65,7 @@ final class Steps: @unchecked Sendable {
 
   func take(_ step: Store.SpaceProgress) { lock.withLock { taken.append(step) } }
 
-  /// It rises to all of what was expected, which did not change.
+  /// It rises to the expected total, which did not change.
   func expectWhole(_ bytes: Int, _ location: SourceLocation = #_sourceLocation) {
     let all = all
     #expect(!all.isEmpty, sourceLocation: location)

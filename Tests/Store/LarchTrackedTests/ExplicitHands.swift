@@ -2,7 +2,8 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// The same operations through the explicit API, with what a careful program would note itself.
+/// The same operations through the explicit API, with the state that a careful program would keep
+/// itself.
 final class ExplicitHands<R: Subject> {
   enum Stored: Equatable {
     case absent
@@ -14,7 +15,7 @@ final class ExplicitHands<R: Subject> {
     var record: R
     var stored: Stored
     var isMarked = false
-    /// What ``revert`` goes back to.
+    /// The record that ``revert`` restores.
     var reference: R
     /// Which variable it is, and how it began: what is left of it when its begin is undone.
     let number: Int
@@ -24,7 +25,7 @@ final class ExplicitHands<R: Subject> {
   var hands: [Hand] = []
   var log: [String] = []
   private var made = 0
-  /// How many of the running transactions will be undone.
+  /// The number of running transactions that will be undone.
   private var undone = 0
   /// The hands as they were when the running transaction and its savepoints began.
   private var begins: [[Hand]] = []
@@ -40,7 +41,7 @@ final class ExplicitHands<R: Subject> {
 
   func run(_ operation: Operation<R>, on store: Store) throws {
     guard case .transaction(let inner, let isUndone) = operation else {
-      // What fails in a transaction of its own is undone with it.
+      // A failed operation is undone with its own transaction.
       return try run(operation, in: store)
     }
     begins.append(hands)

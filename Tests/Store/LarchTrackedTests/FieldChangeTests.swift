@@ -121,7 +121,7 @@ struct FieldChangeTests {
     ]
   }
 
-  @Test("Each kind of field is named with its old and its new value, and back again")
+  @Test("Each kind of field is named with its old and its new value, in both directions")
   func everyKind() throws {
     let store = try Store.temporary(for: Everything.self)
     var original = Everything()
@@ -140,7 +140,7 @@ struct FieldChangeTests {
     }
   }
 
-  @Test("All changes together come in the order of the fields")
+  @Test("Several changes are in the order of the fields")
   func allAtOnce() throws {
     let store = try Store.temporary(for: Everything.self)
     var record = Everything()
@@ -155,7 +155,7 @@ struct FieldChangeTests {
     #expect(try store.changes(of: record) == changes)
   }
 
-  @Test("A new record names the fields that have a value, without an id that it does not have")
+  @Test("A new record names the fields with a value, without an unassigned id")
   func newRecords() throws {
     let store = try Fixtures.store()
     let ada = Person(name: "Ada", age: 36)
@@ -181,7 +181,7 @@ struct FieldChangeTests {
     #expect(changes.first { $0.field == "address.city" }?.old == .string("London"))
   }
 
-  @Test("A type that writes its fields by hand names what it writes")
+  @Test("A type with its own coding names the fields that it writes")
   func handWritten() throws {
     struct Hand: Record {
       var id = RecordID<Hand>()

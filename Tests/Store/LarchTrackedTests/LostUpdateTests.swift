@@ -6,7 +6,7 @@ import Testing
 
 /// Two forms show one record; one changes its name, the other its age. The second `persist()` wrote
 /// the whole record, and the name was the old one again, without an error.
-@Suite("What several holders change of one record is kept")
+@Suite("Changes of several copies of a record are all kept")
 struct LostUpdateTests {
   private func stored(_ store: Store, _ person: Person = Person(name: "Ada")) throws -> Person {
     var person = person
@@ -14,7 +14,7 @@ struct LostUpdateTests {
     return person
   }
 
-  @Test("Two tracked forms that change different fields keep both changes")
+  @Test("Two tracked copies that change different fields keep both changes")
   func differentFields() throws {
     let store = try Fixtures.store()
     let id = try stored(store).id
@@ -30,7 +30,7 @@ struct LostUpdateTests {
     #expect(try store.fetch(Person.where { $0.age == 36 }).map(\.name) == ["Augusta"])
   }
 
-  @Test("The later of two changes of the same field wins, and of the other fields nothing is lost")
+  @Test("The later of two changes of a field wins, and changes of other fields are kept")
   func sameField() throws {
     let store = try Fixtures.store()
     let id = try stored(store).id
@@ -72,7 +72,7 @@ struct LostUpdateTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A plain save beside a tracked form keeps its fields")
+  @Test("A plain save beside a tracked copy keeps its fields")
   func plainSave() throws {
     let store = try Fixtures.store()
     var ada = try stored(store)
@@ -87,7 +87,7 @@ struct LostUpdateTests {
     #expect(form.age == 5 && form.value == ada)
   }
 
-  @Test("A unique field that somebody else took is a conflict with the right record")
+  @Test("A unique value that another record has is a conflict with that record")
   func uniqueConflict() throws {
     let store = try Fixtures.store()
     let id = try stored(store, Person(name: "Ada", email: "a@x")).id
@@ -95,7 +95,7 @@ struct LostUpdateTests {
     var second = try #require(try store.tracked(Person.self, id))
     first.email = "b@x"
     try first.persist(in: store)
-    // The address that the first gave up is free, so somebody else may have it.
+    // The first record no longer has this address, so another one may have it.
     let other = try stored(store, Person(name: "Bo", email: "a@x"))
     second.age = 9
     #expect(try second.persist(in: store) == .updated)
@@ -121,7 +121,7 @@ struct LostUpdateTests {
     #expect(now.updatedAt == Date(timeIntervalSinceReferenceDate: 20) && form.value == now)
   }
 
-  @Test("When a persist is undone, the fields of others that it brought are taken back too")
+  @Test("An undone persist also reverts the fields of others that it merged")
   func undone() throws {
     let store = try Fixtures.store()
     var ada = try stored(store)
@@ -141,7 +141,7 @@ struct LostUpdateTests {
     #expect(form.age == 6 && form.name == "Augusta")
   }
 
-  @Test("A record that was deleted meanwhile is not inserted again")
+  @Test("A record that was deleted in the meantime is not inserted again")
   func deleted() throws {
     let store = try Fixtures.store()
     let ada = try stored(store)
@@ -180,7 +180,7 @@ struct LostUpdateTests {
     init(id: Int) { self.id = id }
   }
 
-  @Test("A record without fields is one value, and one that is an object is merged too")
+  @Test("A record without fields is one value, and a record that is an object is merged too")
   func forms() throws {
     let store = try Store.temporary(for: Odd.self, Shared.self)
     var odd = Odd(id: 1)
@@ -209,7 +209,7 @@ struct LostUpdateTests {
     #expect(now.b["x"]?[2].isNaN == true && now.c == Data([1, 2]))
   }
 
-  @Test("Saving a value only where the stored one is as it was")
+  @Test("Saving a value only if the stored one is unchanged")
   func ifUnchanged() throws {
     let store = try Fixtures.store()
     let ada = try stored(store)
@@ -249,7 +249,7 @@ struct LostUpdateTests {
     #expect(try store.count(Person.all) == 0)
   }
 
-  @Test("The same without blocking a task")
+  @Test("The same in asynchronous code")
   func ifUnchangedAsync() async throws {
     let store = try Fixtures.store()
     try await Store.with(store) { () async throws in

@@ -23,7 +23,7 @@ struct RecordStateTests {
     #expect(try store.state(of: ada) == .unchanged)
   }
 
-  @Test("A record with an id of its own is new where nothing is stored")
+  @Test("A record with a chosen id is new if nothing is stored")
   func ownIDs() throws {
     let store = try Fixtures.store()
     var page = Page(id: "a", text: "x")
@@ -57,7 +57,7 @@ struct RecordStateTests {
     }
   }
 
-  @Test("The ambient store answers for the record itself")
+  @Test("The verb of the record uses the ambient store")
   func ambient() throws {
     let store = try Fixtures.store()
     try Store.with(store) {
@@ -99,7 +99,7 @@ struct RecordStateTests {
     var number = 0
   }
 
-  @Test("Asking makes no shape in the file, whether in a read or in a write")
+  @Test("Reading the state stores no shape, in a read or in a write")
   func shapes() throws {
     var options = Store.Options()
     options.durability = .none
@@ -113,7 +113,7 @@ struct RecordStateTests {
     for _ in 0..<3 {
       #expect(try store.state(of: other) == .changed)
       #expect(try store.changes(of: other).map(\.field) == ["custom"])
-      // The id of the shape that was not made is free for another one.
+      // The id of the shape that was not stored is free for another one.
       try store.write { tx throws in
         #expect(try tx.state(of: other) == .changed)
         #expect(try tx.state(of: plain) == .unchanged)
@@ -122,7 +122,8 @@ struct RecordStateTests {
     #expect(try store.shapeCount == count)
     #expect(try store.lastTransactionID == before)
 
-    // A read that asked keeps reading right when the id is taken by the shape of another type.
+    // A read that compared a state continues to read correctly when the shape of another type gets
+    // the id.
     try store.read { tx throws in #expect(try tx.state(of: other) == .changed) }
     try store.write { tx throws in
       #expect(try tx.state(of: other) == .changed)
@@ -155,7 +156,7 @@ struct RecordStateTests {
     #expect(try store.state(of: other) == .unchanged)
   }
 
-  @Test("The times of a timestamped record are no change by themselves")
+  @Test("The times of a timestamped record alone are not a change")
   func times() throws {
     let store = try Fixtures.store()
     var note = Note(text: "a")
@@ -171,7 +172,7 @@ struct RecordStateTests {
     #expect(try store.changes(of: copy).map(\.field).sorted() == ["createdAt", "text"])
   }
 
-  @Test("What is compared are bits: NaN is NaN, zero has a sign, an é is written in two ways")
+  @Test("Bits are compared: NaN equals NaN, zero has a sign, and é has two spellings")
   func bits() throws {
     struct Figures: Record {
       var id = RecordID<Figures>()
@@ -261,7 +262,7 @@ struct EvolvedStateTests {
     static let schema = Schema<Self> { Default(\.rank, 7) }
   }
 
-  @Test("A field that was added or removed is no change, and asking rewrites nothing")
+  @Test("An added or removed field is not a change, and reading the state writes nothing")
   func evolved() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

@@ -48,7 +48,7 @@ enum Fixtures {
     var updatedAt: Date?
   }
 
-  /// Its hooks make something else of it, and refuse some.
+  /// Its hooks change it, and refuse some.
   struct Article: Record, Equatable {
     var id = RecordID<Article>()
     var title: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// A type that random operations can be made of.
+/// A type for random operations.
 protocol Subject: Record, Equatable {
   static func random(_ random: inout SeededGenerator) -> Self
   /// Sets one of a few fields.
@@ -60,7 +60,7 @@ extension Fixtures.Page: Subject {
   static func id(_ number: Int) -> String { "p\(number)" }
 }
 
-/// One operation on one of the records that a program has in its hands.
+/// One operation on one of the records of a program.
 indirect enum Operation<R: Subject> {
   case make(Int, R)
   case set(Int, field: Int, number: Int)
@@ -127,7 +127,7 @@ indirect enum Operation<R: Subject> {
 final class TrackedHands<R: Subject> {
   var records: [Tracked<R>]
   var log: [String] = []
-  /// How many of the running transactions will be undone.
+  /// The number of running transactions that will be undone.
   private var undone = 0
 
   init(_ records: [R]) { self.records = records.map { Tracked($0) } }
@@ -158,7 +158,7 @@ final class TrackedHands<R: Subject> {
         records[place].value.set(field, number)
       case .persist(let place):
         slot = place
-        // What the fields of others become with an undone transaction has tests of its own.
+        // Other tests check the fields of others after an undone transaction.
         let known = records[place].settled.known
         if undone > 0, known.standing != .absent,
           try !Operation.isAlone(records[place].value, known.record, in: writer)
@@ -228,7 +228,7 @@ struct TrackedPropertyTests {
     let stores = (try Fixtures.store(), try Fixtures.store())
     var done = 0
     var transactions = 0
-    // What happened how often, so that the test is about something.
+    // The number of each operation, so that a test that does nothing cannot pass.
     var seen: [String: Int] = [:]
     while done < operations {
       let operation = Operation<R>.random(&random, slots: slots, depth: 0)
@@ -275,6 +275,6 @@ struct TrackedPropertyTests {
     arguments: [1, 2] as [UInt64])
   func people(_ seed: UInt64) throws { try compare(Person.self, seed: seed, operations: 10_000) }
 
-  @Test("So do those on records with ids of their own", arguments: [11] as [UInt64])
+  @Test("The same for records with chosen ids", arguments: [11] as [UInt64])
   func pages(_ seed: UInt64) throws { try compare(Page.self, seed: seed, operations: 10_000) }
 }

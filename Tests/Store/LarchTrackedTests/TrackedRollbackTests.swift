@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-@Suite("Tracked records and what is undone")
+@Suite("Tracked records in undone transactions")
 struct TrackedRollbackTests {
-  @Test("An insertion that is undone is none, and takes its id along")
+  @Test("After an undone insertion the record is new and has no id")
   func insertion() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -60,7 +60,7 @@ struct TrackedRollbackTests {
     #expect(try ada.persist(in: store) == .deleted)
   }
 
-  @Test("Savepoints are undone one by one, and what they are part of with them")
+  @Test("Savepoints are undone one by one, and with the transaction around them")
   func savepoints() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -91,7 +91,7 @@ struct TrackedRollbackTests {
     #expect(try store.find(Person.self, ada.id)?.age == 4)
   }
 
-  @Test("A savepoint that is kept in a transaction that is kept is kept")
+  @Test("The changes of a completed savepoint in a committed transaction are kept")
   func kept() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -114,7 +114,7 @@ struct TrackedRollbackTests {
     #expect(try store.find(Person.self, bo.id)?.age == 2)
   }
 
-  @Test("What hooks and the clock made of a record in a transaction that is undone is taken back")
+  @Test("Changes by hooks and the clock are reverted with their transaction")
   func hooksAndTimes() throws {
     let store = try Fixtures.store()
     var article = Tracked(Article(title: " First "))
@@ -150,7 +150,7 @@ struct TrackedRollbackTests {
       try article.persist(in: tx)
     }
     #expect(runs.withLock { $0 } == 2)
-    // The first run gave ids as well, and nobody gets these.
+    // The first run also assigned ids, and no record gets these.
     #expect(people.map(\.id.rawValue) == (1...count).map { Int64(count + $0) })
     #expect(people.allSatisfy { $0.state == .unchanged })
     #expect(article.version == 1)
@@ -187,7 +187,7 @@ struct TrackedRollbackTests {
     #expect(try store.count(Person.all) == 1)
   }
 
-  @Test("What is read in a transaction that had changed something and is undone is uncertain")
+  @Test("A record that was read in an undone transaction after a change is uncertain")
   func uncertain() throws {
     let store = try Fixtures.store()
     var ada = Person(name: "Ada")
@@ -218,7 +218,7 @@ struct TrackedRollbackTests {
     #expect(gone?.state == .unchanged)
   }
 
-  @Test("What is read in a transaction that is kept is certain")
+  @Test("A record that was read in a committed transaction is certain")
   func certain() throws {
     let store = try Fixtures.store()
     var bo: Tracked<Person>?
@@ -269,7 +269,7 @@ struct TrackedRollbackTests {
     #expect(ada.state == .new && ada.age == -1000 && !ada.id.isAssigned)
   }
 
-  @Test("A copy on another thread learns the end of the transaction")
+  @Test("A copy on another thread sees the end of the transaction")
   func threads() async throws {
     let store = try Fixtures.store()
     let ada = try await store.write { tx throws in

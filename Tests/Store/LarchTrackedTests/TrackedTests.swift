@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A tracked record")
 struct TrackedTests {
-  @Test("New, unchanged, changed, deleted, and new again, each persisted as it asks")
+  @Test("New, unchanged, changed, deleted and new again, each persisted by its state")
   func transitions() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -41,7 +41,7 @@ struct TrackedTests {
     #expect(try store.count(Person.all) == 1)
   }
 
-  @Test("A change that is taken back is none")
+  @Test("A reverted change is not a change")
   func takenBack() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -53,7 +53,7 @@ struct TrackedTests {
     #expect(try ada.changes().isEmpty)
   }
 
-  @Test("A record that was never stored and is marked deleted is deleted, and nothing is done")
+  @Test("Deleting a record that was never stored does nothing")
   func deletedBeforeStored() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -93,7 +93,7 @@ struct TrackedTests {
     }
   }
 
-  @Test("A record from elsewhere is compared with what is stored under its id")
+  @Test("A record from another source is compared with the stored one of its id")
   func fromElsewhere() throws {
     let store = try Fixtures.store()
     var page = Page(id: "a", text: "x")
@@ -139,7 +139,7 @@ struct TrackedTests {
     #expect(ada.state == .new && ada.id == 1)
   }
 
-  @Test("Reloading brings what others stored, and throws where nothing is")
+  @Test("Reloading reads the changes of others, and throws if nothing is stored")
   func reload() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -230,7 +230,7 @@ struct TrackedTests {
     #expect(odd.state == .unchanged)
   }
 
-  @Test("The snapshot is what hooks and the store's clock made of the record")
+  @Test("The tracked state includes the changes of hooks and of the store's clock")
   func hooksAndTimes() throws {
     let time = Locked(0.0)
     let store = try Fixtures.store {
@@ -249,7 +249,7 @@ struct TrackedTests {
     #expect(try article.persist(in: store) == .updated)
     #expect(article.title == "Second" && article.version == 2 && article.state == .unchanged)
     #expect(try store.find(Article.self, article.id) == article.value)
-    // The hook makes it what it was.
+    // The hook restores the old value.
     article.title = "Second  "
     #expect(article.state == .changed)
     #expect(try article.persist(in: store) == nil)
@@ -269,7 +269,7 @@ struct TrackedTests {
     #expect(note.state == .unchanged)
   }
 
-  @Test("Tracked records are equal when record, stored record and mark are")
+  @Test("Tracked records are equal if record, stored record and mark are equal")
   func equality() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -286,7 +286,7 @@ struct TrackedTests {
     #expect(ada != same)
   }
 
-  @Test("A copy goes its own way")
+  @Test("A copy is independent")
   func copies() throws {
     let store = try Fixtures.store()
     var ada = Tracked(Person(name: "Ada"))
@@ -298,7 +298,7 @@ struct TrackedTests {
     #expect(ada.age == 0 && ada.state == .unchanged)
   }
 
-  @Test("An object as a record is compared with a copy of its own")
+  @Test("A record that is an object is compared with its own copy")
   func objects() throws {
     final class Node: Record, @unchecked Sendable {
       var id = RecordID<Node>()

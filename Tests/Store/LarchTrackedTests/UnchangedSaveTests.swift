@@ -8,7 +8,7 @@ import Testing
 struct UnchangedSaveTests {
   private static let count = 10_000
 
-  /// Saves what is stored, again and again, and sees that the file stays as it is.
+  /// Saves unchanged records again and again, and checks that the file does not change.
   private func expectUntouched(
     _ store: Store, times: Int = count, _ save: () throws -> Void
   ) throws {
@@ -34,7 +34,7 @@ struct UnchangedSaveTests {
     return (ada, page, note, article)
   }
 
-  @Test("10,000 saves in writes of their own leave the file's last transaction as it was")
+  @Test("10,000 saves, each in its own write, leave the last transaction as it was")
   func transactions() throws {
     let store = try Fixtures.store()
     var (ada, page, note, article) = try filled(store)
@@ -49,7 +49,7 @@ struct UnchangedSaveTests {
     }
   }
 
-  @Test("So do 10,000 saves on the store, and on the ambient one")
+  @Test("The same for 10,000 saves on the store, and on the ambient one")
   func stores() throws {
     let store = try Fixtures.store()
     var (ada, page, note, article) = try filled(store)
@@ -77,7 +77,7 @@ struct UnchangedSaveTests {
     }
   }
 
-  @Test("10,000 times persisting what did not change begins no transaction")
+  @Test("Persisting an unchanged record 10,000 times begins no transaction")
   func tracked() throws {
     let store = try Fixtures.store()
     let (person, page, note, article) = try filled(store)
@@ -95,7 +95,7 @@ struct UnchangedSaveTests {
     #expect(try ada.persist(in: store) == nil)
   }
 
-  @Test("Asking for states, changes and queries in a write changes nothing either")
+  @Test("Reading states, changes and queries in a write writes nothing either")
   func asking() throws {
     let store = try Fixtures.store()
     let (ada, page, note, article) = try filled(store)
@@ -115,7 +115,7 @@ struct UnchangedSaveTests {
     }
   }
 
-  @Test("An unchanged save waits for no flush: a thousand are done in far less than one would take")
+  @Test("Saving unchanged records waits for no flush: a thousand take less time than one flush")
   func durable() throws {
     let store = try Fixtures.store { $0.durability = .durable }
     var (ada, _, _, _) = try filled(store)
@@ -134,7 +134,7 @@ struct UnchangedSaveTests {
     return Dictionary(uniqueKeysWithValues: databases.map { ($0.name, $0.record.root) })
   }
 
-  @Test("A changed save touches the record, and of the indexes only those that changed")
+  @Test("Saving a changed record writes the record and only the changed indexes")
   func indexes() throws {
     let store = try Fixtures.store()
     var people: [Person] = []

@@ -5,9 +5,9 @@ import Testing
 @testable import Larch
 
 /// A later version of a program stored a case of an enum that this one does not know, in a record
-/// that this one still had in memory. To ask for the state of the record threw `decoding_failed`, and
-/// so did a guarded save, though both only have to know that something else is stored.
-@Suite("The state of a record of which something undecodable is stored")
+/// that this one still had in memory. Reading the state of the record threw `decoding_failed`, and
+/// so did a guarded save, though both only need to know that the stored record differs.
+@Suite("The state of a record whose stored bytes cannot be decoded")
 struct UndecodableStateTests {
   enum NewKind: String, Codable { case open, closed, paused }
   enum Kind: String, Codable { case open, closed }
@@ -70,7 +70,7 @@ struct UndecodableStateTests {
     #expect(error?.context.field == "kind")
   }
 
-  @Test("Its state is changed; the fields that differ cannot be told")
+  @Test("Its state is changed, and its changed fields are unknown")
   func state() throws {
     try Self.withTask { store, known, _ throws in
       #expect(try store.state(of: known) == .changed)
@@ -79,7 +79,7 @@ struct UndecodableStateTests {
     }
   }
 
-  @Test("A save that wants it unchanged is a conflict, which names it; nothing is changed")
+  @Test("A save that requires it unchanged is a conflict with its name, and changes nothing")
   func guardedSave() throws {
     try Self.withTask { store, known, _ throws in
       var task = known
@@ -96,7 +96,7 @@ struct UndecodableStateTests {
     }
   }
 
-  @Test("A tracked record has nothing to merge its fields into; deleting and saving it work")
+  @Test("A tracked record cannot merge its fields; deleting and saving it work")
   func tracked() throws {
     try Self.withTask { store, _, tracked throws in
       var form = tracked
@@ -119,8 +119,8 @@ struct UndecodableStateTests {
     }
   }
 
-  /// It needs no field of what is stored, since it is a conflict or replaces all of it.
-  @Test("A tracked record with a version gets the conflict, or replaces what has its version")
+  /// It needs no field of the stored record, since it is a conflict or replaces the whole record.
+  @Test("A tracked record with a version gets a conflict, or replaces the record of its version")
   func versioned() throws {
     for isRaised in [true, false] {
       try withScratchPath { path throws in

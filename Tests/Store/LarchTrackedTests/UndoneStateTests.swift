@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A record whose first save was undone keeps the id that it was given, since that is given to nobody
-/// else. `state(of:)` called it deleted, as if it had ever been stored.
+/// A record whose first save was undone keeps its assigned id, which no other record gets.
+/// `state(of:)` called it deleted, although it had never been stored.
 @Suite("The state of a record whose save was undone")
 struct UndoneStateTests {
   private struct Undone: Error {}
@@ -19,7 +19,7 @@ struct UndoneStateTests {
     var name: String
   }
 
-  @Test("It is new, and after a save and a deletion deleted")
+  @Test("It is new, and deleted after a save and a deletion")
   func closure() throws {
     let store = try Store.temporary(for: Item.self)
     var item = Item(name: "a")
@@ -37,7 +37,7 @@ struct UndoneStateTests {
     #expect(try store.state(of: kept) == .unchanged)
     try store.delete(kept)
     #expect(try store.state(of: kept) == .deleted)
-    // Saved in a write that is undone too, it still never was there.
+    // After a save in another undone write it still never existed.
     #expect(throws: Undone.self) {
       try store.write { tx throws in
         try tx.save(&item)
@@ -54,7 +54,7 @@ struct UndoneStateTests {
     #expect(try store.state(of: item) == .deleted)
   }
 
-  @Test("A savepoint: what was given in it is new, what was given around it is not")
+  @Test("A savepoint: ids assigned in it are new, ids assigned around it are not")
   func savepoints() throws {
     let store = try Store.temporary(for: Item.self, Other.self)
     var items = (0..<5).map { Item(name: "\($0)") }

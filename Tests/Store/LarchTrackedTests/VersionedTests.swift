@@ -55,7 +55,7 @@ struct VersionedTests {
     #expect(error?.context.detail == detail, sourceLocation: location)
   }
 
-  @Test("It is 1 at first, rises with each save that changes something, and refuses a stale one")
+  @Test("It begins at 1, rises with each save that changes something, and refuses stale records")
   func rises() throws {
     let store = try store()
     var entry = try saved(store)
@@ -100,7 +100,7 @@ struct VersionedTests {
     #expect(entry.version == 2)
   }
 
-  @Test("Updates by queries and through associations count, and none of them is stale")
+  @Test("Updates by queries and through associations raise it, and are never stale")
   func otherPaths() throws {
     let store = try store()
     var topic = Topic(name: "t")
@@ -120,7 +120,7 @@ struct VersionedTests {
     #expect(again.version == 4, "an old holder of version 3 is stale")
   }
 
-  @Test("A tracked form that is stale is a conflict, whatever field it changed")
+  @Test("A stale tracked record is a conflict, whatever field it changed")
   func tracked() throws {
     let store = try store()
     let id = try saved(store).id
@@ -138,7 +138,7 @@ struct VersionedTests {
     #expect(second.text == "b" && second.version == 3)
   }
 
-  @Test("A record of an undone write is saved again, and no other save is given its number")
+  @Test("A record of an undone write can be saved again, and no other save gets its number")
   func undone() throws {
     let store = try store()
     var mine = try saved(store)
@@ -158,7 +158,7 @@ struct VersionedTests {
     // Now it is.
     #expect(caught { try store.save(&mine) }?.code == .conflict)
 
-    // The number that was undone is given to nobody else.
+    // The undone number is not assigned again.
     var a = copy
     var b = copy
     a.text = "x"
@@ -173,7 +173,7 @@ struct VersionedTests {
     #expect(try store.find(Entry.self, read.id) == b)
   }
 
-  @Test("A closure that runs twice saves the record that it changed at the first run")
+  @Test("A closure that runs twice can save the record that it changed in the first run")
   func twice() throws {
     let store = try store { $0.runsWritesTwice = true }
     var entry = Entry(text: "a")
@@ -185,7 +185,7 @@ struct VersionedTests {
     }
   }
 
-  @Test("Where two programs gave a number, one of them undone, the stale record is refused")
+  @Test("If two programs assigned a number, and one is undone, the stale record is refused")
   func twoStores() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -208,7 +208,7 @@ struct VersionedTests {
     #expect(fresh.version == 3)
   }
 
-  @Test("An import replaces and merges what it matches, whatever version that has")
+  @Test("An import replaces and merges matched records of any version")
   func imports() throws {
     let store = try store()
     var entry = try saved(store, Entry(text: "a", key: "k"))
@@ -231,7 +231,7 @@ struct VersionedTests {
     static let schema = Schema<Small> { Versioned(\.version) }
   }
 
-  @Test("After the highest number of its type a version begins at 1 again")
+  @Test("After the highest number of its type, a version starts again at 1")
   func wraps() throws {
     let store = try Store.temporary(for: Small.self)
     try store.write { tx in
@@ -242,7 +242,7 @@ struct VersionedTests {
       }
       #expect(try tx.find(Small.self, 1) == small && small.n == 600)
     }
-    // In an undone write all numbers may have been given.
+    // An undone write may have assigned all numbers.
     var small = try #require(try store.find(Small.self, 1))
     _ = try? store.write { tx in
       for n in 1...600 {

@@ -36,7 +36,7 @@ struct AmbientRuleTests {
     try Simple(name: "n", age: 1).validate()
   }
 
-  @Test("Uniqueness asks the ambient store, and the running transaction")
+  @Test("Uniqueness is checked in the ambient store and the running transaction")
   func withStore() throws {
     try Store.scratch(Login.self) { store in
       try Store.with(store) {
@@ -83,7 +83,7 @@ struct AmbientRuleTests {
     try store.update(simple)
   }
 
-  @Test("The error says everything once more on one line")
+  @Test("The error has everything on one line")
   func text() throws {
     do {
       try Simple(id: 7).validate()

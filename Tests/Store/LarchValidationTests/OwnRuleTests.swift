@@ -4,11 +4,11 @@ import Testing
 
 @testable import Larch
 
-@Suite("Rules of one's own that use the store")
+@Suite("Custom rules that use the store")
 struct OwnRuleTests {
   struct Failure: Error {}
 
-  /// A record whose rule does what its text says.
+  /// A record whose rule runs the action in its text.
   struct Busy: Record, Equatable {
     var id = RecordID<Busy>()
     var text = ""
@@ -63,7 +63,7 @@ struct OwnRuleTests {
     }
   }
 
-  @Test("What they throw, the save throws, and nothing is changed")
+  @Test("The save throws their errors and changes nothing")
   func throwing() throws {
     try Store.scratch(Busy.self) { store in
       var busy = Busy(text: "throw", number: 10)
@@ -83,7 +83,7 @@ struct OwnRuleTests {
     }
   }
 
-  @Test("A rule that writes harms nothing")
+  @Test("A rule that writes does no damage")
   func writing() throws {
     try Store.scratch(Busy.self) { store in
       var busy = Busy(text: "save", number: 1)
@@ -95,7 +95,7 @@ struct OwnRuleTests {
       busy.number = 6
       #expect(refused { try store.update(busy) } == ["- busy"])
       #expect(try store.fetch(Busy.all).map(\.number) == [2, 1, 2])
-      // It saves the record that is being saved, or deletes it: the save has the last word.
+      // It saves or deletes the record that is being saved: the outer save decides.
       for text in ["self", "delete"] {
         var busy = Busy(text: text)
         try store.save(&busy)
@@ -108,7 +108,7 @@ struct OwnRuleTests {
     }
   }
 
-  /// A computed property under a rule of uniqueness makes keys, where nothing may be read.
+  /// A computed property with a uniqueness rule makes keys, and must not read.
   struct Keyed: Record {
     var id = 0
     var name = ""
@@ -120,7 +120,7 @@ struct OwnRuleTests {
     }
   }
 
-  @Test("A key of a computed property cannot read, and is unique all the same")
+  @Test("A computed key cannot read from the store, and is still unique")
   func keys() throws {
     try Store.scratch(Keyed.self) { store in
       try store.save(Keyed(id: 1, name: "A"))

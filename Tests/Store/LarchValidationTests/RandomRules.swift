@@ -17,7 +17,7 @@ struct Item: Record {
   @TaskLocal static var rules: [RandomRule] = []
   static var schema: Schema<Item> { Schema { for rule in rules { rule.line } } }
 
-  /// Which fields are not the same, byte by byte.
+  /// The fields that differ, byte by byte.
   func differences(from other: Item) -> Set<String> {
     func bytes(_ text: String?) -> [UInt8]? { text.map { Array($0.utf8) } }
     var names: Set<String> = []
@@ -34,7 +34,7 @@ struct Item: Record {
 
 /// A rule twice: as it is declared, and in plain Swift.
 struct RandomRule: Sendable {
-  /// The fields by whose change an update is asked; nil: always.
+  /// The fields whose change makes an update check the rule; nil: always.
   var watched: Set<String>?
   var line: Validate<Item>
   /// The reported failure, or nil.

@@ -37,7 +37,7 @@ struct RefusedRuleTests {
     }
   }
 
-  @Test("Lengths and ranges that nothing lies in")
+  @Test("Empty lengths and ranges")
   func ranges() {
     expectRefusal("length range", Validate(\.text, .length(3..<3)))
     expectRefusal("length range", Validate(\.text, .length(min: 4, max: 3)))

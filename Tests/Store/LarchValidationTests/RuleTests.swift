@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Rules and the values that they let through")
+@Suite("Rules and the values that they accept")
 struct RuleTests {
   enum Role: String, Codable, Sendable { case guest, member, owner }
 
@@ -35,7 +35,7 @@ struct RuleTests {
       try ValidationCompiler(lines.map(\.declaration)).program.errors(of: thing) { _ in false })
   }
 
-  @Test("Presence refuses nil, nothing, and white space of every kind")
+  @Test("Presence refuses nil, empty values, and white space of every kind")
   func presence() throws {
     for text in ["", " ", "\n\t", "\u{3000}\u{00A0}\u{2003}", "\r\n"] {
       #expect(try told(Validate(\.text, .presence)) { $0.text = text } == ["text cant_be_blank"])
@@ -78,7 +78,7 @@ struct RuleTests {
     }
   }
 
-  @Test("A length has its bounds in it, and nil keeps it")
+  @Test("A length includes its bounds, and nil is accepted")
   func bounds() throws {
     func verdict(_ count: Int, _ rule: ValidationRule<Thing, String>) throws -> [String] {
       try told(Validate(\.text, rule)) { $0.text = String(repeating: "x", count: count) }
@@ -120,7 +120,7 @@ struct RuleTests {
     )
   }
 
-  @Test("A range has its bounds in it but for the upper one of a half-open range")
+  @Test("A range includes its bounds, except the upper one of a half-open range")
   func ranges() throws {
     func verdict(_ value: Int, _ rule: ValidationRule<Thing, Int>) throws -> [String] {
       try told(Validate(\.number, rule)) { $0.number = value }
@@ -176,7 +176,7 @@ struct RuleTests {
     #expect(try told(Validate(\.text, .format(/é/))) { $0.text = "e\u{301}" } == [])
   }
 
-  @Test("Lists of values compare as Swift does, and nil keeps both kinds")
+  @Test("Lists compare values like Swift, and nil passes inclusion and exclusion")
   func lists() throws {
     let cities = ["Oslo", "Rome", "Malm\u{F6}"]
     #expect(try told(Validate(\.text, .inclusion(cities))) { $0.text = "Rome" } == [])
@@ -199,7 +199,7 @@ struct RuleTests {
     #expect(try told(Validate(\.number, .exclusion([]))) { _ in } == [])
   }
 
-  @Test("Rules of one's own have their keyword, their field and their message")
+  @Test("Custom rules have their own keyword, field and message")
   func custom() throws {
     let even = Validate<Thing>(\.number, "must_be_even") { $0.isMultiple(of: 2) }
     #expect(try told(even) { $0.number = 2 } == [])
@@ -218,7 +218,7 @@ struct RuleTests {
     #expect(try told(inside) { $0.text = "A" } == ["text shouts"])
   }
 
-  @Test("A condition picks the records that a rule is for")
+  @Test("A condition selects the records for a rule")
   func conditions() throws {
     let line = Validate<Thing>(\.text, .presence, .length(...3)).when { $0.number > 0 }
     #expect(try told(line) { _ in } == [])
@@ -237,7 +237,7 @@ struct RuleTests {
       } == ["text cant_be_blank"])
   }
 
-  @Test("Errors name model, field, keyword and bound, and say it in a sentence")
+  @Test("Errors have model, field, keyword and bound, and a sentence")
   func messages() throws {
     let lines: [Validate<Thing>] = [
       Validate(\.text, .presence, .length(3...40)),

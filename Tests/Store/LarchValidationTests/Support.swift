@@ -3,12 +3,12 @@ import Testing
 
 @testable import Larch
 
-/// What an error says, for comparison: `name cant_be_blank`, `age too_large 150`.
+/// The text of an error, for comparison: `name cant_be_blank`, `age too_large 150`.
 func told(_ errors: [ValidationError]) -> [String] {
   errors.map { "\($0.field ?? "-") \($0.keyword)\($0.limit.map { " " + $0 } ?? "")" }
 }
 
-/// What a save tells; nil when it does not fail, and a failed test when it fails otherwise.
+/// The validation errors of a save; nil if it does not fail. Any other error fails the test.
 func refused(_ work: () throws -> Void) -> [String]? {
   do {
     try work()
@@ -32,7 +32,7 @@ func code(_ work: () throws -> Void) -> LarchError.Code? {
 }
 
 extension Store {
-  /// Whether the file is sound: every entry of every index, every unique key.
+  /// Whether the file is valid: every entry of every index, every unique key.
   func expectSound(_ location: SourceLocation = #_sourceLocation) throws {
     let report = try verify()
     #expect(report.isClean, "\(report)", sourceLocation: location)

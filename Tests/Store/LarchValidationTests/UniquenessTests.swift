@@ -59,7 +59,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("Equal texts with other bytes are duplicates, and long texts are distinguished")
+  @Test("Equal strings with different bytes are duplicates, and long strings are distinguished")
   func texts() throws {
     try Store.scratch(User.self) { store in
       var first = User(email: "r\u{E9}mi@x")
@@ -81,7 +81,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("What a transaction did counts: swaps, deletions, savepoints that are undone")
+  @Test("The changes of a transaction count: swaps, deletions, undone savepoints")
   func transactions() throws {
     struct Stop: Error {}
     try Store.scratch(User.self) { store in
@@ -126,14 +126,14 @@ struct UniquenessTests {
     }
   }
 
-  @Test("With a condition it holds among the records that the condition picks")
+  @Test("With a condition it applies to the records that the condition selects")
   func conditions() throws {
     try Store.scratch(User.self) { store in
       var a = User(nick: "n")
       var b = User(nick: "n", isActive: false)
       try store.save(&a)
       try store.save(&b)
-      // The field of the rule is as it was, its condition is not.
+      // The field of the rule has not changed, but its condition has.
       b.isActive = true
       #expect(refused { try store.save(&b) } == ["nick already_exists"])
       a.isActive = false
@@ -143,7 +143,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("A scope that changes asks the rule")
+  @Test("A change of the scope checks the rule")
   func scopes() throws {
     try Store.scratch(User.self) { store in
       var a = User(team: 1, number: 7)
@@ -175,7 +175,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("It uses a declared index over the same fields, and makes one only where there is none")
+  @Test("It uses a declared index over the same fields, or else adds one")
   func indexes() throws {
     let schema = try SchemaCompiler.compile(Shared.self)
     #expect(schema.indexes.map(\.name) == ["email", "zip_city", "name", "city", "name_unique"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("An update asks the rules of what it changes")
+@Suite("An update checks the rules of the changed fields")
 struct UpdateRuleTests {
   struct Address: Codable, Sendable, Equatable {
     var city = ""
@@ -53,7 +53,7 @@ struct UpdateRuleTests {
     "tags too_short 1", "late cant_be_blank",
   ]
 
-  /// A store with a record from before the rules, and nil for the field that it lacks.
+  /// A store with a record that is older than the rules, and nil for its missing field.
   private func withEarly(_ body: (Store) throws -> Void) throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -142,7 +142,7 @@ struct UpdateRuleTests {
     store = try Store(at: path, for: Now.self)
     defer { store.close() }
     guard var now = try store.find(Now.self, 1) else { throw CancellationError() }
-    // Nothing would change but the bytes: nothing is written, and nothing asked.
+    // Only the bytes would change, so nothing is written and no rule is checked.
     #expect(refused { try store.update(now) } == nil)
     now.other = 2
     #expect(

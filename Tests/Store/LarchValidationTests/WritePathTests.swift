@@ -31,7 +31,7 @@ struct WritePathTests {
     try Store.scratch(Company.self, Person.self, body: body)
   }
 
-  /// What the store holds, and the number of its last transaction.
+  /// The contents of the store, and the number of its last transaction.
   private func image(_ store: Store) throws -> String { try store.dump(.all) }
 
   @Test("Nothing is changed after a refusal")
@@ -80,7 +80,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Records that are found or created, and those that an association saves")
+  @Test("Records of findOrCreate, and those that an association saves")
   func created() throws {
     try withStore { store in
       #expect(
@@ -136,7 +136,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Rules see what hooks and times made of the record, and hooks may save")
+  @Test("Rules see the changes of hooks and times, and hooks may save")
   func hooks() throws {
     try Store.scratch(Timed.self) { store in
       var timed = Timed(name: "  ")
@@ -150,7 +150,7 @@ struct WritePathTests {
       timed.name = "twin"
       try store.update(&timed)
       #expect(try store.fetch(Timed.all).map(\.name) == ["twin", "other"])
-      // The record that the hook saves is refused, and takes the one with the hook along.
+      // The record that the hook saves is refused, and so is the one with the hook.
       timed.name = "x"
       try store.update(&timed)
       timed.name = "twin"
@@ -160,7 +160,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Deleting checks no rule of what goes")
+  @Test("Deleting a record checks none of its rules")
   func deleting() throws {
     try withStore { store in
       var ada = Person(name: "Ada")

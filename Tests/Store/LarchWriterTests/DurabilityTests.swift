@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("How durable a write is")
+@Suite("The durability of a write")
 struct DurabilityTests {
   private func withStore(
     _ durability: Store.Options.Durability, _ body: (Store) async throws -> Void
@@ -62,7 +62,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test("one that throws does not make the others wait for more")
+  @Test("a write that throws does not raise the durability of the others")
   func failed() async throws {
     try await withStore(.relaxed) { store in
       let held = HeldWriter(store)
@@ -77,7 +77,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test("a store that flushes nothing does not flush half for a relaxed write")
+  @Test("a store without flushes does not flush for a relaxed write")
   func relaxedOfNone() async throws {
     try await withStore(.none) { store in
       try await store.write(durability: .relaxed) { tx in
@@ -89,7 +89,7 @@ struct DurabilityTests {
   }
 
   @Test(
-    "what was left to the system is on the disk after sync",
+    "unflushed data is on the disk after sync",
     arguments: [
       Store.Options.Durability.relaxed, .none, .durable,
     ])

@@ -56,7 +56,7 @@ struct GroupCommitTests {
     #expect(try await store.verify().isClean)
   }
 
-  @Test("each sees what those before it did, and nothing of those that threw")
+  @Test("each sees the changes of earlier ones, except those that threw")
   func sight() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -80,7 +80,7 @@ struct GroupCommitTests {
     }
   }
 
-  @Test("a unique value that another one of the group took is a conflict")
+  @Test("a unique value of another write in the group is a conflict")
   func conflict() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -113,7 +113,7 @@ struct GroupCommitTests {
     #expect(try store.numbers().sorted() == Array(0..<200))
   }
 
-  @Test("a synchronous write between two asynchronous ones keeps its place")
+  @Test("a synchronous write between two asynchronous ones runs between them")
   func strictOrder() async throws {
     let store = try Store.temporary(for: Entry.self)
     store.asyncWriter.group.maximumTime = .max
@@ -144,7 +144,7 @@ struct GroupCommitTests {
     #expect(try store.lastCommit() == before + 2)
   }
 
-  @Test("work after the commit finds the data there, may write, and is done once")
+  @Test("work after the commit sees the data, may write, and runs once")
   func afterCommit() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -173,7 +173,7 @@ struct GroupCommitTests {
     #expect(try store.numbers().sorted() == Array(0..<10) + Array(100..<110))
   }
 
-  @Test("work after the commit may write while other writes of tasks have the turn already")
+  @Test("work after the commit may write while writes of other tasks already run")
   func afterCommitBetweenBatches() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -200,7 +200,7 @@ struct GroupCommitTests {
     #expect(try store.numbers() == [2, 100])
   }
 
-  @Test("a write inside one of a group is refused, and undoes nothing of the others")
+  @Test("a nested write in a group is refused, without effect on the others")
   func nested() async throws {
     let store = try Store.temporary(for: Entry.self)
     try await withThrowingTaskGroup(of: LarchError.Code?.self) { group in

@@ -13,7 +13,7 @@ struct Entry: Record, Equatable {
 
 struct Stop: Error, Equatable { var number = 0 }
 
-/// A write that holds the turn, on a thread of its own, until it is let go.
+/// A write on a separate thread that keeps the write lock until it is released.
 final class HeldWriter: Sendable {
   private let began = DispatchSemaphore(value: 0)
   private let letGo = DispatchSemaphore(value: 0)
@@ -42,11 +42,11 @@ extension Store {
   /// The number of the last commit.
   func lastCommit() throws -> UInt64 { try environment.info().lastTransactionID }
 
-  /// How often the write lock was ever asked for.
+  /// The number of requests for the write lock.
   func turnsAsked() -> UInt64 { environment.writeQueue.askedCount }
 
-  /// Waits until so many asynchronous writes wait in the queue. The thread that tasks share is given
-  /// back meanwhile.
+  /// Waits until this number of asynchronous writes wait in the queue, without blocking a thread of
+  /// tasks.
   func untilWaiting(_ count: Int) async throws {
     while asyncWriter.waitingCount < count { try await Task.sleep(for: .milliseconds(1)) }
   }

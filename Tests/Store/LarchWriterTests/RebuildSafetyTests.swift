@@ -4,10 +4,10 @@ import Testing
 
 @testable import Larch
 
-/// While `rebuild()` ran, and after it was stopped, its empty indexes were asked whether a value is
-/// taken and whether a record is referred to: 200 of 200 duplicates were saved, 160 of 160 records that
-/// `.deny` protects were deleted, and then the store could not be opened.
-@Suite("What is saved and deleted while indexes are not complete")
+/// While `rebuild()` ran, and after it was stopped, checks for duplicates and references used its
+/// empty indexes: 200 of 200 duplicates were saved, 160 of 160 records that `.deny` protects were
+/// deleted, and then the store could not be opened.
+@Suite("Saves and deletions while indexes are incomplete")
 struct RebuildSafetyTests {
   struct Group: Record {
     var id = RecordID<Group>()
@@ -89,7 +89,7 @@ struct RebuildSafetyTests {
     caught { try store.delete(Group.self, RecordID(group)) }?.code
   }
 
-  /// What other threads tried meanwhile.
+  /// The attempts of other threads in the meantime.
   private struct Attempts {
     var saved = 0
     var deleted = 0
@@ -133,7 +133,7 @@ struct RebuildSafetyTests {
   }
 
   @Test(
-    "While a store rebuilds, its other threads save no duplicate and delete nothing that is denied")
+    "During a rebuild, other threads save no duplicate and delete nothing that is denied")
   func threads() throws {
     try RebuildSafetyTests.withStore { _, store throws in
       let dump = try store.dump()
@@ -144,7 +144,7 @@ struct RebuildSafetyTests {
     }
   }
 
-  @Test("While a store rebuilds, another store of the file keeps the rules too")
+  @Test("During a rebuild, another store of the file applies the rules too")
   func twoStores() throws {
     try RebuildSafetyTests.withStore { path, store throws in
       let other = try Store(at: path, for: Group.self, Member.self, options: .quick)
@@ -179,7 +179,7 @@ struct RebuildSafetyTests {
     }
   }
 
-  @Test("What the progress closure reads is the file before the rebuild, and it cannot write")
+  @Test("The progress closure reads the state before the rebuild, and cannot write")
   func progressReads() throws {
     try RebuildSafetyTests.withStore { _, store throws in
       var counts: Set<Int> = []
@@ -193,7 +193,7 @@ struct RebuildSafetyTests {
     }
   }
 
-  @Test("A rebuild that needs a larger map runs again, and reports its steps from the first on")
+  @Test("A rebuild that needs a larger map runs again, and reports all its steps again")
   func growth() throws {
     var grown = 0
     for count in stride(from: 1_000, to: 12_000, by: 500) where grown == 0 {
@@ -224,7 +224,7 @@ struct RebuildSafetyTests {
     #expect(grown > 0)
   }
 
-  @Test("While an opening builds indexes, other stores of the file keep the rules, or refuse")
+  @Test("While an opening builds indexes, other stores of the file apply the rules, or refuse")
   func opening() throws {
     try RebuildSafetyTests.withStore { path, store throws in
       try Store(at: path, for: PlainGroup.self, PlainMember.self, options: .quick).close()
@@ -260,7 +260,7 @@ struct RebuildSafetyTests {
       let found = results.withLock { $0 }
       #expect(
         found.isSubset(of: allowed) && found.contains("delete unknown_association"), "\(found)")
-      // Complete indexes are noticed by whoever had the store open.
+      // Everybody who has the store open notices complete indexes.
       for store in [store, opened] {
         #expect(RebuildSafetyTests.deletes(40, in: store) == .deleteDenied)
         #expect(RebuildSafetyTests.saves("login 397", in: store) == .uniqueConflict)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// An asynchronous program could repair its indexes only by blocking a thread of all tasks, and was not
-/// told how far it was.
+/// An asynchronous program could repair its indexes only by blocking a thread of tasks, and did not
+/// see the progress.
 @Suite("Rebuilding in asynchronous code")
 struct RebuildTests {
   struct Entry: Record {
@@ -48,7 +48,7 @@ struct RebuildTests {
     #expect(try store.explain(Entry.where { $0.number == 3 }).hasPrefix("index number"))
   }
 
-  @Test("Stopped at any batch, the store answers and takes saves as before, and can be rebuilt")
+  @Test("If it stops at any batch, the store works as before, and can be rebuilt")
   func stopped() async throws {
     for count in [1, 4, 10, 11, 19] {
       let store = try await filled()

@@ -8,11 +8,11 @@ private struct Extra: Record {
   var id = RecordID<Extra>()
 }
 
-@Suite("Writes that wait for their turn")
+@Suite("Writes in the queue")
 struct WaitingWriteTests {
   private enum Caller { @TaskLocal static var name = "nobody" }
 
-  @Test("a cancelled one continues at once, while the turn is still taken, and writes nothing")
+  @Test("a cancelled one continues at once, while another write runs, and writes nothing")
   func cancelled() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -20,7 +20,7 @@ struct WaitingWriteTests {
     try await store.untilWaiting(10)
     for task in tasks[..<5] { task.cancel() }
     for task in tasks[..<5] {
-      // The turn is held all the time: a thread that waited for it would never end.
+      // The write lock is kept all the time: a thread that waits for it would never end.
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     held.end()
@@ -28,7 +28,7 @@ struct WaitingWriteTests {
     #expect(try store.numbers().sorted() == Array(5..<10))
   }
 
-  @Test("a closure knows the values of the task that asks, and whether it is cancelled")
+  @Test("a closure sees the values and the cancellation of the calling task")
   func values() async throws {
     let store = try Store.temporary(for: Entry.self)
     let began = DispatchSemaphore(value: 0)
@@ -49,7 +49,7 @@ struct WaitingWriteTests {
     #expect(seen == ("ada", true))
   }
 
-  @Test("a closure in a group of many knows its own caller")
+  @Test("a closure in a large group sees the values of its own caller")
   func manyValues() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -67,7 +67,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store that is closed meanwhile throws an error for each of them")
+  @Test("if the store is closed meanwhile, each of them throws an error")
   func closed() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -81,7 +81,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store without other references lives until they have ended")
+  @Test("a store without other references stays open until they have ended")
   func lastReference() async throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -94,7 +94,7 @@ struct WaitingWriteTests {
     #expect(try again.numbers() == [1])
   }
 
-  @Test("the schema may change before their turn comes")
+  @Test("the schema may change before they run")
   func schemaChange() async throws {
     let store = try Store.temporary(for: Entry.self)
     try await store.insert(0)
@@ -115,7 +115,7 @@ struct WaitingWriteTests {
       try await Task.sleep(for: .milliseconds(1))
     }
     for number in 5..<9 { try await store.insert(number) }
-    // The four tasks may have asked in any order.
+    // The four tasks may have called in any order.
     #expect(try store.numbers().sorted() == Array(0..<9))
     #expect(try await store.verify().isClean)
   }
@@ -126,7 +126,7 @@ struct WaitingWriteTests {
     defer { ScratchFile.remove(path) }
     let store = try Store(at: path, for: Entry.self)
     defer { store.close() }
-    // Brings a collection of its own into the file: the handles of the first one are out of date.
+    // Adds a collection to the file, so that the handles of the first one are out of date.
     let other = try Store(at: path, for: Entry.self, Extra.self)
     defer { other.close() }
     let held = HeldWriter(other)
@@ -176,7 +176,7 @@ struct WaitingWriteTests {
     #expect(try await store.verify().isClean)
   }
 
-  @Test("a closure that runs twice in a group gives each record an id of its own")
+  @Test("a closure that runs twice in a group assigns each record its own id")
   func rehearsed() async throws {
     var options = Store.Options()
     options.runsWritesTwice = true
@@ -187,7 +187,7 @@ struct WaitingWriteTests {
     held.end()
     for task in tasks { try await task.value }
     let ids = try store.read { tx throws in try tx.all(Entry.self).map { $0.id.rawValue } }
-    // Those of the runs that were undone are left out.
+    // Those of undone runs are excluded.
     #expect(ids.count == 20 && ids == ids.sorted() && Set(ids).count == 20)
   }
 }

@@ -3,13 +3,13 @@ import Testing
 
 @testable import LarchToolKit
 
-/// The page in a real browser without a window: `make report-check`, or `LARCH_BROWSER` with the path
-/// of a Chromium.
+/// The page in a real browser without a window: run `make report-check`, or set `LARCH_BROWSER` to
+/// the path of Chromium.
 @Suite("The page of larch report in a browser", .serialized)
 struct BrowserTests {
   private static let browser = ProcessInfo.processInfo.environment["LARCH_BROWSER"]
 
-  /// What the browser made of a page, and what it complained of.
+  /// The page as the browser shows it, and its errors.
   private func look(at file: String, in folder: String) throws -> (page: String, console: [String])
   {
     let process = Process()
@@ -34,7 +34,7 @@ struct BrowserTests {
   }
 
   @Test(
-    "No error, no request; the search finds records, and hostile texts are text",
+    "No errors and no requests; the search works, and hostile texts stay text",
     .enabled(
       if: ProcessInfo.processInfo.environment["LARCH_BROWSER"] != nil,
       "No browser is named: set LARCH_BROWSER to the path of a Chromium, or run make report-check.")
@@ -45,7 +45,7 @@ struct BrowserTests {
       let file = folder + "/report.html"
       try makeHostileStore(at: store)
       #expect(ToolRun("report", store, "-o", file).code == .well)
-      // A script behind that of the page uses it as a reader would, and writes down what it sees.
+      // A script after that of the page uses it like a reader, and writes down the result.
       let probe = """
         <script>
         var seen = { scripts: document.scripts.length, hacked: String(window.hacked),

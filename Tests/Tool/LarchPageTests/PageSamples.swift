@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Larch
 
-/// Texts that would do something if they were taken for markup or script.
+/// Texts that would have an effect if they were treated as markup or script.
 enum Hostile {
   static let texts = [
     "</script><script>window.hacked = 1</script>", "<img src=x onerror=\"window.hacked = 2\">",

@@ -3,7 +3,7 @@ import LarchToolKit
 
 @testable import Larch
 
-/// What a command said, and its exit code.
+/// The output of a command, and its exit code.
 struct ToolRun {
   let code: ExitCode
   let output: String

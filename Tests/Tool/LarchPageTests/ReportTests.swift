@@ -19,7 +19,7 @@ struct ReportTests {
     }
   }
 
-  @Test("Hostile texts are nowhere in it as they are, and nothing is asked for")
+  @Test("Hostile texts are always escaped, and the page loads nothing")
   func escaping() throws {
     try withFolder { folder throws in
       let path = folder + "/books.larch"
@@ -38,7 +38,7 @@ struct ReportTests {
     }
   }
 
-  @Test("It is the same each time but for its date, and --sample says how much it shows")
+  @Test("It differs only in its date, and --sample sets how much it shows")
   func deterministic() throws {
     try withFolder { folder throws in
       let path = folder + "/books.larch"
@@ -52,7 +52,7 @@ struct ReportTests {
     }
   }
 
-  @Test("A store without anything, and one that is none, are told apart")
+  @Test("An empty store and a file that is not a store are distinguished")
   func edges() throws {
     try withFolder { folder throws in
       let path = folder + "/empty.larch"
@@ -71,7 +71,7 @@ struct ReportTests {
   }
 
   @Test(
-    "Boxes of a diagram never overlap and lie inside it, whatever is linked with what",
+    "Boxes never overlap and stay inside the diagram, for any links",
     arguments: 1...30)
   func layout(count: Int) {
     var generator = SeededGenerator(seed: UInt64(count))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("larch export and larch import")
 struct TransferCommandTests {
-  /// What `dump` of a store says of its records, entries and links.
+  /// The lines of `dump` about records, entries and links.
   private func dump(_ path: String) throws -> String {
     var options = Store.Options()
     options.isReadOnly = true
@@ -16,7 +16,7 @@ struct TransferCommandTests {
     return try store.dump()
   }
 
-  @Test("An export, imported where nothing is, gives a store whose dump is the same")
+  @Test("An export that is imported to a new store gives the same dump")
   func roundTrip() throws {
     try withFolder { folder throws in
       let (path, file, copy) = (folder + "/a.larch", folder + "/a.jsonl", folder + "/b.larch")
@@ -39,7 +39,7 @@ struct TransferCommandTests {
     }
   }
 
-  @Test("No export, page or backup takes the place of a store that it should not, or of its files")
+  @Test("No export, page or backup replaces a store or its files by mistake")
   func stores() throws {
     try withFolder { folder throws in
       let (path, other) = (folder + "/a.larch", folder + "/b.larch")
@@ -79,7 +79,7 @@ struct TransferCommandTests {
     }
   }
 
-  @Test("What was not finished goes with the next export, and only the owner may read what is made")
+  @Test("The next export removes unfinished files, and only the owner may read the output")
   func leftovers() throws {
     try withFolder { folder throws in
       let path = folder + "/a.larch"
@@ -100,7 +100,7 @@ struct TransferCommandTests {
     }
   }
 
-  @Test("Into a store that is there: refused, skipped, replaced, in parts")
+  @Test("Into an existing store: refused, skipped, replaced, in batches")
   func existing() throws {
     try withFolder { folder throws in
       let (path, file) = (folder + "/a.larch", folder + "/a.jsonl")
@@ -120,7 +120,7 @@ struct TransferCommandTests {
     }
   }
 
-  @Test("Whatever is no export gives one line and exit code 2, and changes nothing")
+  @Test("A file that is not an export gives one line and exit code 2, and changes nothing")
   func hostile() throws {
     try withFolder { folder throws in
       let (path, file) = (folder + "/a.larch", folder + "/a.jsonl")

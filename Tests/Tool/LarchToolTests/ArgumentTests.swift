@@ -2,7 +2,7 @@ import Testing
 
 @testable import LarchToolKit
 
-/// Arguments and help, which are made from what commands declare.
+/// Arguments and help, which are generated from the declarations of commands.
 @Suite("Arguments and help of the tool")
 struct ArgumentTests {
   /// Everything that a command can declare.
@@ -40,7 +40,7 @@ struct ArgumentTests {
   }
 
   @Test(
-    "What does not fit is told",
+    "Invalid arguments are reported",
     arguments: [
       (["a", "--flg"], "there is no option “--flg”; did you mean --flag?"),
       (
@@ -68,7 +68,7 @@ struct ArgumentTests {
   }
 
   @Test(
-    "A wrong call is told in one line, with what was meant",
+    "A wrong call gives one line, with a suggestion",
     arguments: [
       (["dmup"], "larch: there is no command “dmup”; did you mean dump?; see `larch --help`"),
       (["--dump"], "larch: there is no option “--dump” before a command; see `larch --help`"),

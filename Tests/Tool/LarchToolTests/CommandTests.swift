@@ -74,7 +74,7 @@ struct CommandTests {
     #expect(associations[1]["onDeleteOfSecond"] as? String == "nullify")
   }
 
-  @Test("dump is the dump that tests use")
+  @Test("dump prints the dump of LarchTestSupport")
   func dump() throws {
     let store = try Fixture.open(fixture.path)
     defer { store.close() }
@@ -100,7 +100,7 @@ struct CommandTests {
         """)
   }
 
-  @Test("dump --json is one object a line, with whole records")
+  @Test("dump --json prints one object on each line, with whole records")
   func dumpJSON() throws {
     let text = try run("dump", fixture.path, "--json", "--entries", "--links")
     let objects = try text.output.split(separator: "\n").map { line in
@@ -146,7 +146,7 @@ struct CommandTests {
     #expect(quick["isExact"] as? Bool == false)
   }
 
-  @Test("verify finds a sound store sound, and says what it could not compare")
+  @Test("verify finds no fault in a valid store, and names what it could not compare")
   func verify() throws {
     let text = try run("verify", fixture.path)
     #expect(text.code == 0 && text.errors.isEmpty)
@@ -199,7 +199,7 @@ struct CommandTests {
     }
   }
 
-  @Test("backup makes a copy that is equal, and refuses to take the place of a file")
+  @Test("backup makes an equal copy, and refuses to replace a file")
   func backup() throws {
     let target = fixture.directory.path + "/copy.larch"
     let text = try run("backup", fixture.path, target)
@@ -216,7 +216,7 @@ struct CommandTests {
     #expect(try replaced.object["bytes"] as? Int == size)
   }
 
-  @Test("compact gives space back and changes no record")
+  @Test("compact frees space and changes no record")
   func compact() throws {
     let store = try Fixture.open(fixture.path)
     try store.write { tx throws in
@@ -258,7 +258,7 @@ struct CommandTests {
     #expect(try typed.verify().isClean)
   }
 
-  @Test("verify counts references, and names one that leads nowhere")
+  @Test("verify counts references, and names a dangling one")
   func references() throws {
     #expect(try run("verify", fixture.path, "--json").object["references"] as? Int == 1)
     let store = try Fixture.open(fixture.path)
@@ -297,7 +297,7 @@ struct CommandTests {
 }
 
 extension Store {
-  /// Takes the first entry of an index away, behind the store's back.
+  /// Removes the first entry of an index without the store.
   func loseEntries<R: Record>(of name: String, in type: R.Type) throws {
     let handle = try read { tx throws in try tx.context.collection(of: type) }
     guard let index = handle.indexes.first(where: { $0.stored.name == name }) else {

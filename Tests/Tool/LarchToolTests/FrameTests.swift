@@ -3,10 +3,10 @@ import Testing
 
 @testable import LarchToolKit
 
-/// What all commands share: arguments, texts on their way to a terminal, tables.
+/// The shared parts of all commands: arguments, text for a terminal, tables.
 @Suite("The frame of the tool")
 struct FrameTests {
-  @Test("Tables fit the width and lose nothing that is not marked", arguments: [40, 80, 200])
+  @Test("Tables fit the width, and omissions are marked", arguments: [40, 80, 200])
   func tables(width: Int) {
     var table = Table([
       .init("name", .wrap), .init("count", isNumber: true), .init("text", .wrap),
@@ -24,7 +24,7 @@ struct FrameTests {
     #expect(text.contains("\\n"))
   }
 
-  @Test("A cell without a text takes no line where a row is a paragraph")
+  @Test("An empty cell takes no line if a row is a paragraph")
   func emptyCells() {
     var table = Table([.init("name"), .init("keys", isNumber: true), .init("size", isNumber: true)])
     let none: Int? = nil
@@ -34,7 +34,7 @@ struct FrameTests {
         == ["name: a long", "name of a", "tree", "  size: 12"])
   }
 
-  @Test("Where there is no width a row is a line")
+  @Test("Without a width a row is a line")
   func wideTable() {
     var table = Table([.init("a"), .init("b", isNumber: true)])
     table.add(["one", "1"])
@@ -44,7 +44,7 @@ struct FrameTests {
   }
 
   @Test(
-    "A line is wrapped at spaces, and a word that is too long within it",
+    "A line is wrapped at spaces, and inside words that are too long",
     arguments: [
       ("one two three", 7, ["one two", "three"]), ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
       ("a bcdefgh", 4, ["a bc", "defg", "h"]), ("", 4, [""]), ("日本語", 4, ["日本", "語"]),
@@ -54,7 +54,7 @@ struct FrameTests {
   }
 
   @Test(
-    "Nothing in a text is obeyed by a terminal",
+    "A text cannot send commands to a terminal",
     arguments: [
       ("a\nb", "a\\nb"), ("\u{1B}[31mred", "\\u{1b}[31mred"), ("\u{9B}31m", "\\u{9b}31m"),
       ("x\u{202E}y", "x\\u{202e}y"), ("tab\t", "tab\\t"), ("Łódź 👍🏽", "Łódź 👍🏽"),
@@ -84,7 +84,7 @@ struct FrameTests {
     #expect(try text(false, [:]) == "x\n")
   }
 
-  @Test("What is stored reaches a program as it is, and a terminal without what it would obey")
+  @Test("A program gets stored text unchanged, and a terminal gets it without escape sequences")
   func stored() throws {
     let text = "{\"a\":\"\u{200F}\u{9B}1m é\"} \u{1B}\n"
     let json: JSON = ["a": .text("\"\u{200F}\u{9B}é\"")]
@@ -105,7 +105,7 @@ struct FrameTests {
     #expect((read as? [String: String])?["a"] == "\u{200F}\u{9B}é")
   }
 
-  @Test("Progress is drawn on a terminal, taken away, and silent elsewhere")
+  @Test("Progress is drawn and erased on a terminal, and not printed elsewhere")
   func progress() {
     for isTerminal in [true, false] {
       let memory = MemoryConsole(isTerminal: isTerminal)
@@ -119,7 +119,7 @@ struct FrameTests {
     }
   }
 
-  @Test("JSON has sorted keys and is read back the same")
+  @Test("JSON has sorted keys and is read back unchanged")
   func json() throws {
     let value: JSON = [
       "b": [1, .double(0.5), .null, true], "a": "q\"\\\n\u{1}\u{2028}é", "c": [:],

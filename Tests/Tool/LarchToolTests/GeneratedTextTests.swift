@@ -4,8 +4,8 @@ import Testing
 
 @testable import LarchToolKit
 
-/// The manual page and the completion of shells, which are made from the declarations.
-@Suite("Texts that the tool makes of its commands")
+/// The manual page and the completion of shells, which are generated from the declarations.
+@Suite("Texts that the tool generates from its commands")
 struct GeneratedTextTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -20,7 +20,7 @@ struct GeneratedTextTests {
     #expect(memory.output.text.utf8.allSatisfy { $0 < 0x80 }, "not every roff knows other signs")
   }
 
-  /// What bash offers after these words.
+  /// The suggestions of bash after these words.
   private func offered(_ words: [String]) throws -> Set<String> {
     let memory = MemoryConsole()
     #expect(memory.run("completion", "bash") == .well)

@@ -6,10 +6,10 @@ import Testing
 @testable import Larch
 @testable import LarchToolKit
 
-/// Files and arguments that nobody meant: one clear line, exit code 2, nothing changed.
-@Suite("What the tool refuses")
+/// Wrong files and arguments: one clear line, exit code 2, nothing changed.
+@Suite("Refusals of the tool")
 struct HostileTests {
-  /// What a command needs after the store.
+  /// The arguments of a command after the store.
   private static func rest(_ command: String, _ directory: String) -> [String] {
     switch command {
     case "backup": [directory + "/target.larch"]
@@ -61,7 +61,7 @@ struct HostileTests {
     }
   }
 
-  @Test("Files that are no stores", arguments: commands, File.allCases)
+  @Test("Files that are not stores", arguments: commands, File.allCases)
   func files(command: String, file: File) throws {
     let fixture = try Fixture(towers: 3)
     let directory = try CrashDirectory()
@@ -116,7 +116,7 @@ struct HostileTests {
       #expect(result.code == 2, "\(arguments): \(result)")
       #expect(result.output.isEmpty)
       #expect(result.errors.hasPrefix("larch: "))
-      // It takes any number of collections: only the store tells that these are none.
+      // It accepts any number of collections; only the store shows that these do not exist.
       #expect(
         command == "export" || result.errors.contains("larch help"), "\(arguments): \(result)")
       #expect(result.errors.filter { $0 == "\n" }.count == 1)
@@ -125,7 +125,7 @@ struct HostileTests {
     #expect(try fixture.bytes == before)
   }
 
-  @Test("Names of collections that are none", arguments: ["schema", "dump", "query", "count"])
+  @Test("Names of missing collections", arguments: ["schema", "dump", "query", "count"])
   func names(command: String) throws {
     let fixture = try Fixture(towers: 1)
     for (name, hint) in [
@@ -139,7 +139,7 @@ struct HostileTests {
     }
   }
 
-  @Test("A path with a line break and an escape character in it is shown, not obeyed")
+  @Test("A path with a line break and an escape character is shown escaped")
   func paths() throws {
     let fixture = try Fixture(towers: 1)
     let name = "a\n\u{1B}[31mb.larch"
@@ -152,7 +152,7 @@ struct HostileTests {
     #expect(missing.errors.filter { $0 == "\n" }.count == 1)
   }
 
-  @Test("Names in the file that hold escape characters are shown, not obeyed")
+  @Test("Names in the file with escape characters are shown escaped")
   func storedNames() throws {
     let fixture = try Fixture(towers: 1)
     let store = try Fixture.open(fixture.path)

@@ -11,7 +11,7 @@ import Testing
 struct LiveTests {
   private static let looking = ["info", "schema", "dump", "stats", "verify"]
 
-  @Test("A store that is being written is looked at as it was before", arguments: looking)
+  @Test("A store that is being written is shown in its last committed state", arguments: looking)
   func writing(command: String) throws {
     let fixture = try Fixture()
     let before = try Program.run([command, fixture.path]).output
@@ -44,7 +44,7 @@ struct LiveTests {
     #expect(try Program.run(["dump", target, "Tower"]).output.contains("Tower: 30 records"))
   }
 
-  @Test("Nothing that looks changes a byte of the file", arguments: looking)
+  @Test("No command that only reads changes a byte of the file", arguments: looking)
   func unchanged(command: String) throws {
     let fixture = try Fixture()
     let before = try fixture.bytes
@@ -52,7 +52,7 @@ struct LiveTests {
     #expect(try fixture.bytes == before)
   }
 
-  @Test("A file and a directory that may not be written are looked at", arguments: looking)
+  @Test("A file and a directory that are not writable can be read", arguments: looking)
   func readOnly(command: String) throws {
     let fixture = try Fixture()
     try FileManager.default.removeItem(atPath: fixture.path + "-lock")
@@ -68,7 +68,7 @@ struct LiveTests {
   #if os(Linux)
     // Only root can become somebody else.
     @Test(
-      "Somebody who may only read sees all, and leaves nothing behind",
+      "A user who may only read sees everything, and leaves no files",
       .enabled(if: getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0), arguments: looking)
     func stranger(command: String) throws {
       let fixture = try Fixture()
@@ -103,7 +103,7 @@ struct LiveTests {
     }
 
     @Test(
-      "A copy that somebody needs who may only read goes also when a signal ends the program",
+      "The copy for a user who may only read is removed, even after a signal",
       .enabled(if: getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0),
       arguments: [SIGINT, SIGTERM, SIGHUP])
     func killedStranger(signal: Int32) throws {
@@ -123,7 +123,7 @@ struct LiveTests {
         "--reuid=65534", "--regid=65534", "--clear-groups", program, "dump", fixture.path,
       ]
       process.environment = ["TMPDIR": temporary]
-      // Nobody reads, so that it does not come to its end.
+      // Nobody reads, so that it does not end.
       let pipe = Pipe()
       process.standardOutput = pipe
       try process.run()
@@ -152,7 +152,7 @@ struct LiveTests {
     func lines() -> [Substring] {
       ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(separator: "\n")
     }
-    // It reads once it has begun; each commit waits until the previous one was reported.
+    // After its start it reads; each commit waits until the previous one was reported.
     try waitUntil("watch reads") { try store.statistics(exact: false).readerSlots > 1 }
     var attempt = 0
     let work: [(String, (WriteTransaction) throws -> Void)] = [
@@ -173,8 +173,8 @@ struct LiveTests {
       ),
     ]
     for (number, step) in work.enumerated() {
-      // The first commit may come before the first look: then it is never reported, but another one
-      // is.
+      // The first commit may come before the first check: then it is never reported, but another
+      // one is.
       repeat {
         attempt += 1
         try store.write { try step.1($0) }
@@ -197,7 +197,7 @@ struct LiveTests {
   }
 
   @Test(
-    "watch ends at Ctrl-C with all told: well, unless it was to tell of more",
+    "watch prints everything before Ctrl-C ends it, and fails only if it expected more",
     arguments: [[], ["--count", "100000"]])
   func interrupted(options: [String]) throws {
     let fixture = try Fixture()
@@ -277,7 +277,7 @@ struct LiveTests {
       }
       // Some 135 MB of text, more than twice what the process may have.
       #expect(try bytes(limit: 60_000) > 130_000_000)
-      // The limit is one: with next to nothing the program cannot run.
+      // The limit has an effect: with very little memory the program cannot run.
       #expect(try bytes(limit: 100) < 130_000_000)
     }
 
@@ -295,7 +295,7 @@ struct LiveTests {
     }
   #endif
 
-  @Test("On a terminal there are colours, tables as wide as it is, and none of it with NO_COLOR")
+  @Test("A terminal gets colours and tables of its width, and NO_COLOR removes the colours")
   func terminal() throws {
     let fixture = try Fixture()
     for (environment, isColoured) in [([:], true), (["NO_COLOR": "1"], false)] {
@@ -308,7 +308,7 @@ struct LiveTests {
     }
   }
 
-  /// What the program writes on a terminal.
+  /// The output of the program on a terminal.
   private func onTerminal(
     _ arguments: [String], columns: UInt16, environment: [String: String]
   ) throws -> String {

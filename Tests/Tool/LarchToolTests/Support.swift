@@ -19,7 +19,7 @@ enum Program {
 
   static let url = Swift.Result { try Child.builtFile("larch") }
 
-  /// Starts the program; what it says goes to files.
+  /// Starts the program; its output goes to files.
   static func start(
     _ arguments: [String], environment: [String: String] = [:], output: String, errors: String,
     in directory: String? = nil

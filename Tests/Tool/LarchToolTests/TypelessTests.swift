@@ -5,10 +5,10 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// What the file alone tells of indexes is what the types tell.
+/// Checks of indexes by the file alone agree with those by the types.
 @Suite("Indexes without types")
 struct TypelessTests {
-  /// Every kind of index whose keys bytes tell, and three whose keys they do not.
+  /// Every kind of index whose keys can be read from bytes, and three others.
   struct Thing: Record {
     struct Inner: Codable, Sendable {
       var text: String?
@@ -79,7 +79,7 @@ struct TypelessTests {
     }
   }
 
-  @Test("Random records of all kinds: checked and rebuilt as with their types", arguments: 1...8)
+  @Test("Random records of all kinds are checked and rebuilt as with their types", arguments: 1...8)
   func random(seed: UInt64) throws {
     let store = try Store.temporary(for: Thing.self)
     var generator = SeededGenerator(seed: seed)
@@ -103,7 +103,7 @@ struct TypelessTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("An entry that is lost or too much is found, named and repaired", arguments: 1...6)
+  @Test("A missing or excess entry is found, named and repaired", arguments: 1...6)
   func damage(seed: UInt64) throws {
     let store = try Store.temporary(for: Thing.self)
     var generator = SeededGenerator(seed: seed)
@@ -160,7 +160,7 @@ struct TypelessTests {
   }
 
   @Test(
-    "A field that older records lack is nil where the type says so, and else left to the program")
+    "A field that is missing in older records is nil if optional, or else needs the program")
   func olderRecords() throws {
     let directory = try Fixture(towers: 1)
     let path = directory.directory.path + "/changing.larch"
@@ -190,7 +190,7 @@ struct TypelessTests {
     #expect(TextDifference.between(expected: before, actual: try store.dump()) == nil)
   }
 
-  @Test("Two records with one value of a unique index are found, also by what was cut off")
+  @Test("Two records with one unique value are found, also beyond the cut of a key")
   func duplicates() throws {
     struct Plain: Record {
       static let collectionName = "Plain"
@@ -228,7 +228,7 @@ struct TypelessTests {
     }
   }
 
-  @Test("Records that are not what was written, or cannot be read, are named")
+  @Test("Changed and unreadable records are named")
   func records() throws {
     let store = try Store.temporary(for: Owner.self, Club.self, Tower.self)
     try store.write { tx throws in
@@ -252,7 +252,7 @@ struct TypelessTests {
     #expect(found.recordCount == 3)
   }
 
-  @Test("The text of a definition is read as it was written")
+  @Test("The text of a definition is parsed as it was written")
   func definitions() throws {
     let store = try Store.temporary(for: Thing.self)
     try store.inspect { inspector in
@@ -275,13 +275,13 @@ struct TypelessTests {
     for damaged in [
       "", ";", "string", "string;stored", "string;stored;a;b", "x;stored;a", "string;stored;",
     ] {
-      #expect(!IndexDefinition(damaged).isTold, "\(damaged)")
+      #expect(!IndexDefinition(damaged).isReadableFromBytes, "\(damaged)")
     }
   }
 }
 
 extension Store {
-  /// Gives a record another name without the store's upkeep of indexes.
+  /// Changes the name of a record without updating indexes.
   fileprivate func replace<R: Record>(_ id: Int64, with name: String, in type: R.Type) throws {
     let handle = try read { tx throws in try tx.context.collection(of: type) }
     let scratch = try Store.temporary(for: Copy.self)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// The tool works from bytes and knows no types: a record that the program cannot decode any more is
-/// one like any other for it.
+/// The tool works on bytes and knows no types, so it treats a record that the program cannot decode
+/// like any other.
 @Suite("The tool on records that their program cannot decode")
 struct UndecodableToolTests {
   enum NewKind: String, Codable, CaseIterable, IndexKey { case open, closed, paused }
@@ -31,7 +31,7 @@ struct UndecodableToolTests {
   }
 
   /// Six items, of which two have a kind that the program does not know; it rebuilt its indexes, so
-  /// one of them is unfinished.
+  /// one of them is incomplete.
   private static func withItems(_ body: (String) throws -> Void) throws {
     try withScratchPath { path throws in
       try Store.using(path, Item<NewKind>.self) { store throws in
@@ -78,7 +78,7 @@ struct UndecodableToolTests {
     }
   }
 
-  @Test("It carries them: export, import, backup and compact")
+  @Test("It copies them: export, import, backup and compact")
   func carrying() throws {
     try Self.withItems { path throws in
       let lines = path + ".jsonl"
@@ -92,7 +92,7 @@ struct UndecodableToolTests {
       _ = try run("compact", path)
       for file in [path, copy, backup] {
         #expect(try run("get", file, "Item", "6", "--json").object["kind"] as? String == "paused")
-        // Who can read them finishes the index, and finds nothing wrong.
+        // A program that can read them finishes the index, and finds no fault.
         try Store.using(file, Item<NewKind>.self) { store throws in
           #expect(try store.fetch(Item<NewKind>.where { $0.kind == .paused }).map(\.id) == [3, 6])
           #expect(try store.fetch(Item<NewKind>.where { $0.label == "item 3 3" }).map(\.id) == [3])
@@ -102,7 +102,7 @@ struct UndecodableToolTests {
     }
   }
 
-  @Test("It proves and rebuilds what bytes tell, and leaves the index that is unfinished")
+  @Test("It checks and rebuilds indexes over stored bytes, and leaves the incomplete index")
   func repairing() throws {
     try Self.withItems { path throws in
       #expect(try run("verify", path).output.hasSuffix("sound\n"))

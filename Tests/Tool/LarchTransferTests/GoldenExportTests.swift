@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Exports that were written once when version 1 of the format was settled, and must be read for
-/// ever: those of the golden files of stores, which hold every kind of field, index and association.
+/// Exports that were written once when version 1 of the format was final, and must always be
+/// readable: those of the golden stores, which have every kind of field, index and association.
 ///
 /// Before the first release they are made again when the format changes, by `larch export`; after
 /// it, never.
@@ -31,7 +31,7 @@ struct GoldenExportTests {
     }
   }
 
-  @Test("The same store gives the same text", arguments: ["format-1", "format-1-associations"])
+  @Test("Equal stores give equal texts", arguments: ["format-1", "format-1-associations"])
   func export(name: String) throws {
     let actual = try withStore(name) { try $0.exportText() }
     let difference = TextDifference.between(expected: try text(name), actual: actual)
@@ -39,7 +39,7 @@ struct GoldenExportTests {
   }
 
   @Test(
-    "It becomes the store that it was made of", arguments: ["format-1", "format-1-associations"])
+    "It is imported as the original store", arguments: ["format-1", "format-1-associations"])
   func read(name: String) throws {
     let (bytes, dump) = try withStore(name) { store throws in
       (try store.storedBytes(), try store.dump([.records, .associations, .links]))
@@ -50,7 +50,7 @@ struct GoldenExportTests {
       #expect(summary.recordCount == bytes.count)
       try Store.using(path) { store throws in
         #expect(try store.storedBytes() == bytes)
-        // Indexes that only the types can tell are not built here.
+        // Indexes that need the types are not built here.
         #expect(try store.dump([.records, .associations, .links]) == dump)
       }
     }

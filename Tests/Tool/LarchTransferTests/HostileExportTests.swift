@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-@Suite("Files that are no whole export")
+@Suite("Files that are not complete exports")
 struct HostileExportTests {
   struct Note: Record, Equatable {
     var id = RecordID<Note>()
@@ -29,8 +29,8 @@ struct HostileExportTests {
     }
   }
 
-  /// The error of making a store from a text, of which nothing must be left; and of taking it into
-  /// a store, which must be as it was.
+  /// The error of creating a store from a text, of which nothing must remain, and of importing it
+  /// into a store, which must not change.
   private func refusals(_ text: String) throws -> [LarchError] {
     var found: [LarchError] = []
     try withScratchPath { path throws in
@@ -49,7 +49,7 @@ struct HostileExportTests {
     return found
   }
 
-  @Test("Whatever is wrong with a line is told with its number, and nothing is changed")
+  @Test("An error in a line is reported with its number, and nothing is changed")
   func lines() throws {
     let lines = try sample()
     let wrong: [(from: String, to: String)] = [
@@ -103,7 +103,7 @@ struct HostileExportTests {
     _ = try refusals((lines + [lines[2]]).joined(separator: "\n"))
   }
 
-  @Test("A header that is none, of a newer version, or damaged in any member, is refused")
+  @Test("A missing, newer or damaged header is refused")
   func headers() throws {
     let lines = try sample()
     for header in [
@@ -123,7 +123,7 @@ struct HostileExportTests {
     #expect(errors.allSatisfy { $0.code == .newerFormat })
   }
 
-  @Test("A missing file, a directory and a place that is taken are told apart")
+  @Test("A missing file, a directory and an existing target are distinguished")
   func files() throws {
     try withScratchPath { path throws in
       #expect(
@@ -145,7 +145,7 @@ struct HostileExportTests {
     }
   }
 
-  @Test("A line of ten million bytes is taken where it is right, and refused where it is not")
+  @Test("A line of ten million bytes is accepted if it is valid, and refused if it is not")
   func longLines() throws {
     let long = String(repeating: "x", count: 10 << 20)
     var lines = try sample()
@@ -164,7 +164,7 @@ struct HostileExportTests {
     }
   }
 
-  @Test("Bytes changed at random give a store that is sound, or a clear error")
+  @Test("Random changes of bytes give a valid store or a clear error")
   func random() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("random damage of exports, seed \(seed)")
@@ -193,7 +193,7 @@ struct HostileExportTests {
     }
   }
 
-  @Test("A store is made while others look for leftovers in the same directory")
+  @Test("A store is created while others remove old files in the same directory")
   func cleaners() throws {
     let text = try sample().joined(separator: "\n")
     try withScratchPath { directory throws in

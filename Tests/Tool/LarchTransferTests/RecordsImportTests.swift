@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-@Suite("Records of an export that are taken into a store that is there")
+@Suite("Import of the records of an export into an existing store")
 struct RecordsImportTests {
   struct Person: Record, Equatable {
     var id = RecordID<Person>()
@@ -60,7 +60,8 @@ struct RecordsImportTests {
   }
 
   @Test(
-    "New records go in with their index entries, at once and by batches", arguments: [nil, 1, 7])
+    "New records are imported with their index entries, at once and in batches",
+    arguments: [nil, 1, 7])
   func new(batchSize: Int?) throws {
     let text = try export(people(11...40))
     try withStore(people(1...10)) { path, store throws in
@@ -70,7 +71,7 @@ struct RecordsImportTests {
     }
   }
 
-  @Test("An id that is there is refused, replaced or skipped, as asked")
+  @Test("An existing id is refused, replaced or skipped, as requested")
   func existing() throws {
     let text = try export(people(3...6, "new"))
     try withStore(people(1...5)) { path, store throws in
@@ -88,7 +89,7 @@ struct RecordsImportTests {
     }
   }
 
-  @Test("A unique conflict names the line, and nothing goes in but whole batches before it")
+  @Test("A unique conflict names the line, and only the earlier batches are imported")
   func conflict() throws {
     var wrong = people(11...20)
     wrong[6].email = "e1@x"
@@ -104,7 +105,7 @@ struct RecordsImportTests {
     }
   }
 
-  @Test("Shapes of the file get the numbers that the store has for them, or new ones")
+  @Test("Shapes of the file get their numbers in the store, or new ones")
   func shapes() throws {
     var random = RandomValues(generator: SeededGenerator(seed: 11))
     var text = ""
@@ -145,7 +146,7 @@ struct RecordsImportTests {
     }
   }
 
-  @Test("References must lead to records, which may come later in the file, and lists to both ends")
+  @Test("References and lists need their records, which may come later in the file")
   func references() throws {
     let types: [any Record.Type] = [Club.self, Member.self, Chore.self]
     var options = Store.Options()
@@ -181,7 +182,7 @@ struct RecordsImportTests {
     }
   }
 
-  @Test("A collection with an index that asks for the type is refused, and nothing goes in")
+  @Test("A collection with an index that needs the type is refused, and nothing is imported")
   func needsType() throws {
     try withScratchPath { path throws in
       try Store.using(path, Club.self, Member.self, Chore.self) { store throws in
@@ -201,7 +202,7 @@ struct RecordsImportTests {
     }
   }
 
-  @Test("A dangling reference is refused where the rule of the association asks for a record")
+  @Test("A dangling reference is refused if the association requires a record")
   func dangling() throws {
     try withScratchPath { path throws in
       let text = try Store.using(path, Team.self, Player.self) { store throws in

@@ -5,9 +5,9 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-@Suite("An export and the store that is made of it")
+@Suite("An export and the store that is imported from it")
 struct RoundTripTests {
-  /// Makes a store of an export of another one, and proves that both are the same.
+  /// Creates a store from an export of another one, and checks that both are equal.
   private func roundTrip(
     _ path: String, _ types: any Record.Type..., body: (Store) throws -> Void = { _ in }
   ) throws {
@@ -39,7 +39,7 @@ struct RoundTripTests {
         options.durability = .none
         let store = try Store(path: target, types: types, options: options, isTemporary: false)
         defer { store.close() }
-        // Whatever only the type can tell is built now, and then nothing differs.
+        // Indexes that need the type are built now, and then nothing differs.
         let difference = TextDifference.between(expected: dump, actual: try store.dump())
         #expect(difference == nil, "\(difference ?? "")")
         #expect(try store.exportText() == text)
@@ -63,7 +63,7 @@ struct RoundTripTests {
     var note: String?
   }
 
-  @Test("A declaration that only opened the store comes along, with the indexes that belong to it")
+  @Test("A declaration that only opened the store is exported, with its indexes")
   func opened() throws {
     try withScratchPath { path throws in
       try Store.using(path, Before.self) { store throws in
@@ -89,7 +89,7 @@ struct RoundTripTests {
   }
 
   @Test(
-    "Random records of all kinds come back byte for byte, with every index",
+    "Random records of all kinds are imported byte for byte, with every index",
     arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
   func random(seed: UInt64) throws {
     var random = RandomValues(generator: SeededGenerator(seed: seed))
@@ -106,7 +106,7 @@ struct RoundTripTests {
       try roundTrip(path, Everything.self) { store throws in
         let highest = try store.read { try $0.fetch(Everything.all).map(\.id.rawValue).max() }
         #expect(highest == 119)
-        // The id of the deleted record is not given again.
+        // The id of the deleted record is not assigned again.
         var record = random.record()
         try store.write { try $0.insert(&record) }
         #expect(record.id == 121)
@@ -114,7 +114,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("Lists, references, ids of each kind and empty collections come back")
+  @Test("Lists, references, ids of each kind and empty collections are imported")
   func associations() throws {
     try withScratchPath { path throws in
       try Store.using(path, Club.self, Member.self, Chore.self, Signed.self, Unsigned.self) {
@@ -153,7 +153,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("The golden files, which hold every kind of field and index, come back")
+  @Test("The golden files, with every kind of field and index, are imported")
   func golden() throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("LarchStoreTests/Golden")
@@ -208,7 +208,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("An empty store, and one of which the export is a pipe's text without a last line end")
+  @Test("An empty store, and an export from a pipe without a final line break")
   func edges() throws {
     try withScratchPath { path throws in
       try Store.using(path) { store throws in
@@ -221,7 +221,7 @@ struct RoundTripTests {
     }
   }
 
-  @Test("An index whose keys only the type can tell waits for it, and is said to")
+  @Test("An index whose keys need the type waits for it, and is reported")
   func waiting() throws {
     try withScratchPath { path throws in
       try Store.using(path, Club.self, Member.self, Chore.self) { store throws in

@@ -114,7 +114,7 @@ enum Mixed: Codable, Sendable {
   }
 }
 
-/// Random values, with the ones that are easily lost more often than chance would have them.
+/// Random values, with an excess of those that are easily lost.
 struct RandomValues {
   var generator: SeededGenerator
 

@@ -4,8 +4,8 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// A look at a store goes by the handles of the catalog, also where the file lacks what the catalog
-/// names.
+/// An inspection of a store uses the handles of the catalog, even if the file does not have
+/// everything that the catalog names.
 @Suite struct InspectorHandleTests {
   private struct Club: Record {
     var id: Int
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("An index that is not in the file is an error, not an index that is left out")
+  @Test("An index that is missing in the file is an error and is not ignored")
   func missingIndex() throws {
     let store = try makeStore()
     defer { store.close() }
@@ -51,7 +51,7 @@ import Testing
     #expect(error?.context.detail == CatalogStorage.indexName(index))
   }
 
-  @Test("Lists that are not in the file have no links, and all else is shown")
+  @Test("Lists that are missing in the file have no links, and everything else is shown")
   func missingLists() throws {
     let store = try makeStore()
     defer { store.close() }
@@ -68,7 +68,7 @@ import Testing
         Issue.record("a link from \(id) to \(other)")
       }
     }
-    // By its types the store has a handle of the lists, which is void now.
+    // The store has a handle of the lists from its types, which is invalid now.
     let untyped = try Store(at: store.path, options: store.options)
     defer { untyped.close() }
     let faults = try untyped.verifyWithoutTypes().report.faults

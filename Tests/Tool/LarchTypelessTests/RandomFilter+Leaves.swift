@@ -32,7 +32,7 @@ extension RandomFilter {
     }
   }
 
-  /// The same with the constants of the typed filter written in another way than they were.
+  /// The same with other spellings of the constants of the typed filter.
   private var unlikeTyped: Self { Self(self, isStandard: false) }
 
   static func maybe(_ random: inout SeededGenerator) -> Self {

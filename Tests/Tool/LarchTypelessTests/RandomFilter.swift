@@ -23,7 +23,7 @@ struct RandomFilter<K: ThingIndexes> {
     self.isStandard = isStandard
   }
 
-  /// What a typed filter has no operator for.
+  /// Conditions without an operator in typed filters.
   init(_ text: String, closure: @escaping @Sendable (Thing<K>) -> Bool) {
     self.init(text, isStandard: false, { $0.satisfies(closure) }, closure)
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Texts that are nearly queries: each is answered or refused.
+/// Texts that resemble queries: each is answered or refused.
 @Suite struct RandomTextTests {
   private static let pieces = [
     "and", "or", "not", "(", ")", "in", "between", "like", "is", "nil", "'", "\"", "`", "\\",
@@ -57,7 +57,7 @@ import Testing
     #expect(refused > 1_000)
   }
 
-  /// The text with a few characters taken out, doubled, exchanged or put in.
+  /// The text with a few characters removed, doubled, swapped or inserted.
   private func changed(_ text: String, _ random: inout SeededGenerator) -> String {
     var characters = Array(text)
     for _ in 0..<1 + random.below(3) {

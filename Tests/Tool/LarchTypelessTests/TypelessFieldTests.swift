@@ -121,10 +121,10 @@ import Testing
     defer { store.close() }
     var book = NewBook(title: "new", level: 3, city: "Oslo")
     try store.write { try $0.save(&book) }
-    // The type sees the default in the records that were there before, and the older name.
+    // The type reads older records with the default and the older name.
     #expect(try store.count(NewBook.where { $0.level == 3 }) == 3)
     #expect(try store.count(NewBook.where { $0.city == "Oslo" }) == 2)
-    // Its indexes have entries for these, and so they are not asked.
+    // Its indexes have entries for these, so they are not used.
     #expect(try indexes(of: "Book", in: store) == ["title"])
     #expect(
       try find(
@@ -189,7 +189,7 @@ import Testing
     var asked = 0
     for _ in 0..<200 {
       let filter = RandomFilter<SingleIndexes>.random(&random, depth: 3)
-      // What is compared with another field needs kinds.
+      // A comparison with another field needs kinds.
       if filter.text.contains("= maybe") || filter.text.contains("< maybe")
         || filter.text.contains("= note") || filter.text.contains("!= maybeReal")
         || filter.text.contains(">= place.city") || filter.text.contains("= extra.zip")

@@ -5,10 +5,9 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Keys of indexes as the catalog and the bytes of records tell them: what every reader without
-/// types goes by.
+/// Index keys from the catalog and the bytes of records, which every reader without types uses.
 @Suite struct TypelessKeyTests {
-  /// Names that the text of a definition takes for something else.
+  /// Names that are ambiguous in the text of a definition.
   private struct Odd: Record {
     enum CodingKeys: String, CodingKey {
       case id, name
@@ -46,7 +45,7 @@ import Testing
     #expect(TextDifference.between(expected: before, actual: try store.dump()) == nil)
   }
 
-  /// What is stored is not what the property holds.
+  /// The stored value differs from the property.
   private struct Secret: Record {
     enum CodingKeys: CodingKey { case id, word }
 

@@ -67,7 +67,7 @@ import Testing
     #expect(samePlans >= 100)
   }
 
-  /// All that a query without types tells.
+  /// All results of a query without types.
   private struct Found {
     var ids: [String] = []
     var json: [String] = []

@@ -2,7 +2,7 @@ import Foundation
 import Larch
 import LarchTestSupport
 
-/// Which indexes the records of a test have; the records are the same.
+/// The indexes of the records in a test; the records are the same.
 protocol ThingIndexes: Sendable {
   static var name: String { get }
   static var schema: Schema<Thing<Self>> { get }
@@ -110,7 +110,7 @@ enum SecondIndexes: ThingIndexes {
   }
 }
 
-/// Values that things are made of and filters ask for: few, so that they meet, and awkward.
+/// Values for things and filters: only a few, so that they match, and difficult ones.
 enum Values {
   static let numbers = [-2, -1, 0, 1, 2, 3, 7, Int.min, Int.max]
   static let smalls: [Int8] = [-128, -1, 0, 1, 2, 127]

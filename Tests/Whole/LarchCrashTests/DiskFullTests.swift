@@ -4,10 +4,10 @@ import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
-/// A disk without room: an error, nothing lost, and work goes on when there is room again.
+/// A full disk: an error, nothing lost, and work continues when there is space again.
 @Suite("Disk full", .serialized)
 struct DiskFullTests {
-  @Test("Whatever the size at which files may not grow, nothing is lost", arguments: [false, true])
+  @Test("At whatever size a file stops growing, nothing is lost", arguments: [false, true])
   func fileSizeLimit(opensLimited: Bool) throws {
     let directory = try CrashDirectory()
     let count = amount("LARCH_FILE_LIMITS", 64)
@@ -38,7 +38,7 @@ struct DiskFullTests {
     #expect(sum(" deletes") > 0)
   }
 
-  @Test("An index that finds no room is built when there is some")
+  @Test("An index for which there was no space is built when there is space")
   func limitedBuild() throws {
     let directory = try CrashDirectory()
     let child = try Child(
@@ -51,7 +51,7 @@ struct DiskFullTests {
   }
 
   #if os(Linux)
-    @Test("The lock file is no hole, which a full disk would make deadly to touch")
+    @Test("The lock file is not sparse, since access to a hole on a full disk kills a process")
     func lockFileHasBlocks() throws {
       let directory = try CrashDirectory()
       let store = try Store.forCrashes(at: directory.store)
@@ -63,7 +63,7 @@ struct DiskFullTests {
     }
   #endif
 
-  @Test("A file system that is full, and has room again", .enabled(if: TinyDisk.isPossible))
+  @Test("A file system that is full, and then has space again", .enabled(if: TinyDisk.isPossible))
   func fullFileSystem() throws {
     let directory = try CrashDirectory(onDisk: true)
     let disk = try TinyDisk(at: directory.path + "/disk", megabytes: 2)

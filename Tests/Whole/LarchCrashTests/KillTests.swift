@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// Processes that are killed while they write: nothing that was acknowledged may be lost.
+/// Processes that are killed while they write: no acknowledged write may be lost.
 @Suite("Kill at any moment", .serialized)
 struct KillTests {
   @Test("One writer, killed again and again")
@@ -69,11 +69,11 @@ private final class KillWatch {
     for number in children.indices { try start(number) }
     while kills < count {
       var victims = Set([random.below(children.count)])
-      // Several at once at times, so that nobody is left who knows.
+      // Sometimes several at once, so that no process is left that knows the state.
       while victims.count < children.count, random.below(3) > 0 {
         victims.insert(random.below(children.count))
       }
-      // One in eight rounds kills on the way, before the victims have begun to write.
+      // One in eight rounds kills early, before the victims have begun to write.
       let isEarly = random.below(8) == 0
       for victim in victims where !isEarly {
         try children[victim]?.waitUntilStarted(beacon, victim)
@@ -114,7 +114,7 @@ private final class KillWatch {
     }
     for writer in 0..<writers {
       let done = found[writer].progress.transactions
-      // A writer that lives may have gone on since.
+      // A living writer may have continued since then.
       let isDead = dead.contains(writer)
       let after = isDead ? before[writer] : beacon[.acknowledged(writer)]
       guard done >= before[writer], done <= after + 1 else {
@@ -123,7 +123,7 @@ private final class KillWatch {
       }
       if isDead, done > after {
         unacknowledged += 1
-        // It has been seen now, so the next death must not lose it.
+        // The check has seen it, so the next kill must not lose it.
         beacon[.acknowledged(writer)] = done
       }
       while models[writer].progress.transactions < done { _ = models[writer].next() }

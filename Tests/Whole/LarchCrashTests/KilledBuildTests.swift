@@ -6,7 +6,8 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Long work in steps that is killed: it goes on where it was, and what is seen meanwhile is right.
+/// Long work in steps that is killed: it continues where it was, and everything that is read in the
+/// meantime is correct.
 @Suite("Killed in the middle of long work", .serialized)
 struct KilledBuildTests {
   static let count = 1500
@@ -32,7 +33,7 @@ struct KilledBuildTests {
         try child.waitUntilStarted(beacon, 0)
         if !child.ends(within: 2_000 + random.below(14_000)), child.killOrLeave() {
           killsHere += 1
-          // A read-only look with the declarations of either version.
+          // A read-only opening with the declarations of either version.
           try look(at: directory.store, seed: seed, isNew: random.below(2) == 0)
           lookedAt += 1
           continue
@@ -42,8 +43,8 @@ struct KilledBuildTests {
       }
       kills += killsHere
       stores += 1
-      // Each record is read once for each index, however often the build was killed: at most one
-      // step a kill was committed and not counted, and each index ends with a step that is short.
+      // Each record is read once for each index, however often the build was killed. For each kill
+      // at most one step was committed and not counted, and each index ends with a short step.
       let steps = beacon[.acknowledged(0)]
       let whole = IndexedBook.newIndexCount * (Self.count / Self.batch + 1)
       #expect(steps <= whole, "seed \(runSeed): \(steps) steps for \(whole), \(killsHere) kills")
@@ -70,7 +71,7 @@ struct KilledBuildTests {
     var killed = [try start(0), try start(1)]
     for (number, child) in killed.enumerated() { try child.waitUntilStarted(beacon, number) }
     usleep(UInt32(random.below(20_000)))
-    // One dies in the middle, and another one comes. On a fast machine it may have ended before.
+    // One dies in the middle, and another one follows. On a fast machine it may have ended before.
     let first = killed.remove(at: random.below(2))
     if !first.killOrLeave() { #expect(try first.wait() == .exit(0), "\(first.output)") }
     let other = try start(2)
@@ -78,7 +79,7 @@ struct KilledBuildTests {
     let steps = (0..<3).map { beacon[.acknowledged($0)] }.reduce(0, +)
     let whole = IndexedBook.newIndexCount * (Self.count / Self.batch + 1)
     print("two builders: \(steps) steps for \(whole), seed \(runSeed)")
-    // A builder whose index was finished by the other has one step in vain.
+    // If the other process has finished an index, a builder has one useless step.
     #expect(steps <= whole + 2 * IndexedBook.newIndexCount, "seed \(runSeed)")
     try expectComplete(directory.store, seed: runSeed)
   }
@@ -101,7 +102,7 @@ struct KilledBuildTests {
     #expect(last.done == Self.count && last.total == Self.count)
   }
 
-  @Test("A program with the old declarations takes a half-built index away, and it is built again")
+  @Test("A program with old declarations removes a half-built index, which is then built again")
   func oldProgramWrites() throws {
     let directory = try CrashDirectory()
     try Books.make(at: directory.store, count: Self.count, seed: runSeed)
@@ -110,7 +111,7 @@ struct KilledBuildTests {
     let old = try Store(at: directory.store, for: PlainBook.self)
     try old.read { try Books.check($0, count: Self.count, seed: runSeed) }
     try old.write { tx throws in
-      // A change that the index to come must know of.
+      // A change that the future index must include.
       var book = try #require(try tx.find(PlainBook.self, 3))
       book.isbn = "changed"
       try tx.update(book)
@@ -202,12 +203,12 @@ struct KilledBuildTests {
       let store = try Store.forCrashes(at: path) { $0.isVerified = true }
       store.close()
     }
-    // The next one to make a store clears up what the killed ones left.
+    // The next process that creates a store removes the files of the killed ones.
     try Store.forCrashes(at: "\(directory.path)/last.larch").close()
     #expect(directory.names.filter { $0.hasPrefix(".larch-new") } == [])
   }
 
-  @Test("A killed salvage leaves the damaged file alone and can be made again")
+  @Test("A killed salvage does not change the damaged file and can be repeated")
   func salvage() throws {
     var random = SeededGenerator(seed: runSeed &+ 4)
     let directory = try CrashDirectory()
@@ -229,7 +230,7 @@ struct KilledBuildTests {
       partial += 1
       let store = try Store(at: path, for: PlainBook.self)
       #expect(try store.verify().isClean, "seed \(runSeed), kill \(kill)")
-      // Nobody can tell a part from the whole, so there is only the whole.
+      // A part would look like the whole, so only the whole may exist.
       try store.read { try Books.check($0, count: count, seed: runSeed) }
       store.close()
     }
@@ -241,8 +242,8 @@ struct KilledBuildTests {
     #expect(directory.names.filter { $0.hasPrefix(".larch-new") } == [])
   }
 
-  /// Kills a builder that waits after so many steps: wherever it is in time on this machine, it is
-  /// in the middle of its work.
+  /// Kills a builder that waits after the given number of steps, so that it is in the middle of its
+  /// work on any machine.
   private func killBuilder(after steps: Int, _ directory: CrashDirectory, _ beacon: Beacon) throws {
     let child = try Child(
       ["build-indexes", directory.store, directory.beacon, "\(Self.batch)", "0", "\(steps)"],
@@ -279,7 +280,7 @@ struct KilledBuildTests {
     }
   }
 
-  /// Everything that is declared is there, equal to a store that was made without any kill.
+  /// Every declaration is applied, and the store equals one that was created without a kill.
   private func expectComplete(
     _ path: String, seed: UInt64, count: Int = Self.count
   ) throws {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Larch
 
-/// A writer is killed in the one call that makes its commit true, while others have the store open.
+/// A writer is killed in the call that commits, while others have the store open.
 ///
-/// What was seen: a process was killed while the header of its commit was flushed. The header was
-/// in the file, but LMDB had not yet published it to readers. The next process of the program read
-/// the state before the commit, and wrote on top of the state after it: it met its own records in a
-/// unique index.
+/// A user's process was killed while the header of its commit was flushed. The header was in the
+/// file, but LMDB had not yet published it to readers. The next process of the program read the
+/// state before the commit, but wrote on top of the state after it, and its own records conflicted
+/// in a unique index.
 @Suite("Killed in a commit", .enabled(if: Recorder.isAvailable))
 struct KilledInCommitTests {
   @Test("The first read after an opening sees the state from which the first write continues")
@@ -21,7 +21,7 @@ struct KilledInCommitTests {
       let store = try Store.forCrashes(at: directory.store)
       store.close()
     }
-    // A reader that lives keeps LMDB from finding out by itself at the next opening.
+    // A living reader prevents LMDB from noticing this itself at the next opening.
     let reader = try Child(
       ["crash-reader", directory.store, directory.beacon, "1", "\(runSeed)", "1"],
       in: directory.path)
@@ -42,7 +42,7 @@ struct KilledInCommitTests {
       #expect("\(read)" == "\(written)")
       if read.transactions > beacon[.acknowledged(0)] { unacknowledged += 1 }
     }
-    // Else the writer was killed somewhere else, and nothing was tried.
+    // Otherwise the writer was killed somewhere else, and nothing was tested.
     #expect(unacknowledged == 12)
     try reader.killHard()
   }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Larch
 
-/// Migrations that are killed: the ones before are kept, the one that was running left nothing, and
-/// the next opening goes on.
+/// Migrations that are killed: the earlier ones are kept, the running one has no effect, and the
+/// next opening continues.
 @Suite("Killed in the middle of a migration", .serialized)
 struct KilledMigrationTests {
   static let count = 3000
 
-  @Test("Each migration is done whole and once, however often it is killed")
+  @Test("Each migration runs completely and once, however often it is killed")
   func killed() throws {
     let wanted = amount("LARCH_MIGRATION_KILLS", 40)
     var random = SeededGenerator(seed: runSeed)
@@ -67,7 +67,7 @@ struct KilledMigrationTests {
     }
   }
 
-  @Test("Indexes that are half built when a migration changes records are right in the end")
+  @Test("Indexes that are half built when a migration changes records are correct in the end")
   func halfBuilt() throws {
     let directory = try CrashDirectory()
     try Books.make(at: directory.store, count: 1500, seed: runSeed)
@@ -94,7 +94,7 @@ struct KilledMigrationTests {
     #expect(try store.count(IndexedBook.where { $0.topics.contains("other") }) == 2)
   }
 
-  /// How many steps are done, proved by every record.
+  /// The number of finished steps, as every record shows.
   private func look(at path: String, seed: UInt64) throws -> Int {
     var options = Store.Options()
     options.isReadOnly = true

@@ -6,11 +6,11 @@ import Testing
 @testable import Larch
 
 #if os(Linux)
-  /// What is opened is given back: descriptors, maps, memory, reader slots, files.
+  /// Everything that is opened is released: descriptors, maps, memory, reader slots, files.
   @Suite("Resources", .serialized)
   struct ResourceTests {
     @Test(
-      "A thousand times over, nothing is left behind",
+      "After a thousand repetitions nothing is left",
       arguments: ["open", "write", "forgotten", "temporary", "refused"])
     func nothingIsLeft(what: String) throws {
       let directory = try CrashDirectory()
@@ -36,10 +36,11 @@ import Testing
       print("\(what), \(count) times: descriptors, maps, bytes \(grown)")
       #expect(grown[0] == 0)
       #expect(grown[1] == 0)
-      // A leak of a few hundred bytes each time would be seen; what the allocator keeps is not.
+      // A leak of a few hundred bytes each time would be noticed; memory that the allocator keeps
+      // is not.
       #expect(grown[2] < (isSanitized ? 1 << 26 : 1 << 20))
-      // This store was open all the time, so the lock table lives on: a slot that was not given
-      // back would still be taken.
+      // This store was open all the time, so the lock table still exists: a slot that was not
+      // released would still be taken.
       #expect(try store.environment.info().readersInUse <= 2)
       #expect(try store.verify().isClean)
       store.close()
@@ -82,7 +83,7 @@ struct ManyProcessTests {
           last[number] = done
           lastChange[number] = Date()
         }
-        // A process that does nothing for so long waits for a lock that nobody will give up.
+        // A process that does nothing for this long waits for a lock that is never released.
         try #require(
           Date().timeIntervalSince(lastChange[number]) < 20, "seed \(runSeed): \(number) hangs")
       }
@@ -95,7 +96,7 @@ struct ManyProcessTests {
     }
     for child in children { try child.killHard() }
     kills += 5
-    // Slots of the dead are taken until someone looks.
+    // Slots of dead processes are taken until someone checks.
     let left = try slots(directory)
     let store = try Bank.open(at: directory.store)
     try store.read { try Bank.check($0) }
@@ -111,7 +112,7 @@ struct ManyProcessTests {
     for number in 0..<5 { #expect(beacon[.acknowledged(number)] > 0) }
   }
 
-  @Test("Readers that were killed in the middle pin no space and no slot")
+  @Test("Killed readers keep neither space nor a slot")
   func killedReaders() throws {
     let directory = try CrashDirectory()
     try Bank.make(at: directory.store)
@@ -146,7 +147,7 @@ struct ManyProcessTests {
     try store.environment.checkReaders()
     let after = try slots(directory)
     print("killed readers: \(count), slots taken and dead \(before), then \(after), file \(size)")
-    // An overwrite takes about ten pages; without a look at the dead they would all stay.
+    // An overwrite takes about ten pages; without a check for dead readers they would all stay.
     #expect(size < 2 << 20)
     #expect(after[1] == 0)
     try store.read { try Bank.check($0) }

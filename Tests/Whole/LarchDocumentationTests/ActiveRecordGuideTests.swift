@@ -181,7 +181,7 @@ struct ActiveRecordGuideTests {
     #expect(people.count == 1 && count == 1)
   }
 
-  @Test("Transactions are found by themselves")
+  @Test("Calls find the running transaction")
   func transactions() throws {
     let store = try store()
     try Store.with(store) { () throws in
@@ -274,7 +274,7 @@ struct ActiveRecordGuideTests {
     }
   }
 
-  @Test("Rules are checked, and all that are broken are told at once")
+  @Test("Rules are checked, and all broken rules are reported at once")
   func validation() throws {
     try Store.with(store()) {
       // snippet: active-validation
@@ -295,7 +295,7 @@ struct ActiveRecordGuideTests {
     }
   }
 
-  @Test("Hooks take part, and the time is kept")
+  @Test("Hooks run, and times are set")
   func hooks() throws {
     try Store.with(store()) {
       var eva = Artist(name: "Eva")
@@ -322,7 +322,7 @@ struct ActiveRecordGuideTests {
     }
   }
 
-  @Test("Records come from JSON, and go there")
+  @Test("Records are imported from JSON and exported")
   func json() throws {
     let folder = try TemporaryFolder()
     try Store.with(store()) {

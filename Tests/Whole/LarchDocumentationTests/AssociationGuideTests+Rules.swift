@@ -72,7 +72,7 @@ struct AssociationRuleGuideTests {
   typealias Invoice = AssociationRules.Invoice
   typealias Address = AssociationRules.Address
 
-  @Test("A join record has fields of its own")
+  @Test("A join record has its own fields")
   func through() throws {
     let store = try Store.checked(for: Pupil.self, Lesson.self, Enrolment.self)
     // snippet: association-through-use
@@ -111,7 +111,7 @@ struct AssociationRuleGuideTests {
     return (store, acme, ada)
   }
 
-  @Test("What deleting would do can be asked first")
+  @Test("A plan shows the effects of a deletion beforehand")
   func plan() throws {
     let (store, acme, ada) = try companies()
     // snippet: association-plan
@@ -128,7 +128,7 @@ struct AssociationRuleGuideTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A rule that denies changes nothing")
+  @Test("A deletion that a rule denies changes nothing")
   func denied() throws {
     let (store, acme, _) = try companies()
     var invoice = Invoice(companyID: acme.id, cents: 100)
@@ -145,7 +145,7 @@ struct AssociationRuleGuideTests {
     #expect(throws: LarchError.self) { try store.write { tx throws in try tx.delete(acme) } }
   }
 
-  @Test("A reference must lead to a record")
+  @Test("A reference must not dangle")
   func dangling() throws {
     let (store, _, _) = try companies()
     // snippet: association-dangling

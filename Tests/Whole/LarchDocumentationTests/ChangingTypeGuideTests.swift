@@ -2,7 +2,7 @@ import Foundation
 import Larch
 import Testing
 
-/// What the guide says of types that change, each a type of another day over one file.
+/// The part of the guide about types that change: several versions of a type over one file.
 @Suite("guide.md: changing a type later")
 struct ChangingTypeGuideTests {
   struct First: Record {
@@ -58,7 +58,7 @@ struct ChangingTypeGuideTests {
     later.close()
   }
 
-  @Test("What cannot be read is an error that names the field")
+  @Test("A value that cannot be read is an error that names the field")
   func refusals() throws {
     let path = folder.path("plants.larch")
     let store = try Store(at: path, for: First.self)

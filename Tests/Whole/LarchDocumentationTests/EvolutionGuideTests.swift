@@ -3,7 +3,7 @@ import Larch
 import LarchTestSupport
 import Testing
 
-// The examples of docs/evolution.md: one type, as it is on different days.
+// The examples of docs/evolution.md: several versions of one type.
 
 /// As the application began.
 enum FirstDay {
@@ -43,7 +43,7 @@ enum SecondDay {
   // end snippet
 }
 
-/// What nobody can know by itself: a text that becomes a number.
+/// A change that declarations cannot describe: a string becomes a number.
 enum ThirdDay {
   // snippet: evolution-third
   struct Person: Record {
@@ -66,7 +66,7 @@ enum FourthDay {
   // end snippet
 }
 
-/// What a migration is needed for.
+/// A change that needs a migration.
 enum FifthDay {
   // snippet: evolution-migrated
   struct Person: Record {
@@ -111,7 +111,7 @@ struct EvolutionGuideTests {
     store.close()
   }
 
-  @Test("What a declaration tells needs nothing else")
+  @Test("A change that declarations describe needs nothing else")
   func automatic() throws {
     try begin()
     typealias Person = SecondDay.Person
@@ -125,7 +125,7 @@ struct EvolutionGuideTests {
     store.close()
   }
 
-  @Test("What would be misread is refused")
+  @Test("A change that would be misread is refused")
   func refused() throws {
     try begin()
     typealias Person = ThirdDay.Person
@@ -152,7 +152,7 @@ struct EvolutionGuideTests {
     store.close()
   }
 
-  @Test("A look before an upgrade")
+  @Test("A check before an upgrade")
   func check() throws {
     try begin()
     typealias Person = SecondDay.Person

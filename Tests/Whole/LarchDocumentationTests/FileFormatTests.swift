@@ -2,7 +2,7 @@ import Foundation
 import Larch
 import Testing
 
-/// docs/file-format.md, proved by a reader that was written from it.
+/// docs/file-format.md, checked by a reader that was written from it.
 @Suite("file-format.md")
 struct FileFormatTests {
   struct Inner: Codable, Sendable {
@@ -42,7 +42,7 @@ struct FileFormatTests {
       ratio: Double(number) / 3, day: Date(timeIntervalSinceReferenceDate: Double(number)),
       key: UUID(), text: String(repeating: "t", count: number % 7) + "\(number)",
       note: number % 3 == 0 ? "a note" : nil,
-      // The last ones need pages of their own, and a wide record.
+      // The last ones need overflow pages and a wide record.
       blob: Data(repeating: 7, count: number < 1990 ? number % 5 : number * 40),
       link: URL(string: "https://larch.example/\(number)"),
       inner: Inner(number: Int32(number), text: nil), list: Array(0..<(number % 4)),
@@ -124,7 +124,7 @@ struct FileFormatTests {
 // MARK: - Migrations
 
 extension FileFormatTests {
-  @Test("It finds the migrations that were run, in their order, with when")
+  @Test("It finds the migrations that have run, in their order, with their times")
   func migrations() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("format.larch")
@@ -182,7 +182,7 @@ extension FileFormatTests {
       var readers = (1...500).map { _ in Reader() }
       for index in readers.indices { try tx.save(&readers[index]) }
       for (index, reader) in readers.enumerated() {
-        // One reader of nearly all, one work that nearly all have read, and pairs.
+        // One reader of nearly all works, one work with nearly all readers, and pairs.
         for other in Set([index % 2, index, 0, index == 7 ? index + 100 : 3]) {
           try tx.add(text(other + 1), to: reader.related(Reader.read))
           links["Reader/Work/read", default: []].insert([
@@ -217,7 +217,7 @@ extension FileFormatTests {
       #expect(Set(pairs) == links[association.key], "\(association.key)")
       #expect(pairs.count == Set(pairs).count)
     }
-    // Who holds an id is listed in the index over the property.
+    // The index over the property lists the records with an id.
     let readers = try #require(try reader.collections().first { $0.name == "Reader" })
     #expect(
       readers.indexes.map { [$0.definition, "\($0.isUnique)"] }.sorted { $0[0] < $1[0] } == [

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A reader of store files that was written from docs/file-format.md alone, on purpose without a
-/// line of the library: if it stops reading, the document is wrong or the format has changed.
+/// A reader of store files that was written from docs/file-format.md alone, without any code of the
+/// library. If it cannot read a file, the document is wrong or the format has changed.
 struct FormatReader {
   struct Wrong: Error {
     let what: String
@@ -229,7 +229,7 @@ extension FormatReader {
     }.sorted { $0.key < $1.key }
   }
 
-  /// The links of lists, from the first end to the second, which both directions must tell.
+  /// The links of lists, from the first end to the second; both directions must agree.
   func links(of association: Association) throws -> [[[UInt8]]] {
     let forward = try entries("links.\(association.number)").map { [$0.key, $0.value] }
     let inverse = try entries("links.\(association.number).inverse").map { [$0.value, $0.key] }
@@ -243,7 +243,7 @@ extension FormatReader {
 // MARK: - Migrations
 
 extension FormatReader {
-  /// The names in the order in which they were run, with when.
+  /// The names in the order in which they ran, with their times.
   func migrations() throws -> [(name: String, seconds: Double)] {
     let prefix = "migration/"
     return try catalog().filter { $0.key.hasPrefix(prefix) }.map { key, value in
@@ -259,7 +259,7 @@ extension FormatReader {
 // MARK: - Records
 
 extension FormatReader {
-  /// A value of any kind. Numbers are kept as their bytes, which tells all of them apart.
+  /// A value of any kind. Numbers are kept as their bytes, so that all of them are distinct.
   indirect enum Value: Equatable {
     case null
     case fixed(kind: UInt8, [UInt8])

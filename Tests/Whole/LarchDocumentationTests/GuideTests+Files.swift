@@ -9,7 +9,7 @@ import Testing
 
 @Suite("guide.md: errors")
 struct ErrorGuideTests {
-  @Test("A unique conflict names the index and the record in the way")
+  @Test("A unique conflict names the index and the other record")
   func conflict() throws {
     let store = try Store.temporary(for: ReadmeTests.Person.self, ReadmeTests.Company.self)
     typealias Person = ReadmeTests.Person
@@ -111,7 +111,7 @@ struct FileGuideTests {
 
 @Suite("guide.md: testing")
 struct TestingGuideTests {
-  @Test("A dump shows what a store holds")
+  @Test("A dump shows the contents of a store")
   func dump() throws {
     struct Note: Record {
       var id = RecordID<Note>()

@@ -40,7 +40,7 @@ extension Cover: MemberwiseCoded {}
 
 @Suite("guide.md: records")
 struct RecordGuideTests {
-  @Test("A record of nested types comes back as it was")
+  @Test("A record of nested types is read as it was written")
   func record() throws {
     let store = try Store.temporary(for: Book.self)
     let cover = Cover(colour: .green, image: URL(string: "https://larch.example/cover.png"))
@@ -167,7 +167,7 @@ extension Version: IndexKey {
 
 @Suite("guide.md: schema")
 struct SchemaGuideTests {
-  @Test("Each declaration is an index with the entries that it asks for")
+  @Test("Each declaration is an index with the entries that it describes")
   func declarations() throws {
     let store = try Store.temporary(for: Member.self)
     var ada = Member(
@@ -309,7 +309,7 @@ struct TransactionGuideTests {
     #expect(try store.read { tx in try tx.all(Book.self).map(\.title) } == ["Trees", "Roots"])
   }
 
-  @Test("Work after a commit is done once, however often the closure ran")
+  @Test("Work after a commit runs once, however often the closure ran")
   func afterCommit() throws {
     var options = Store.Options()
     options.runsWritesTwice = true

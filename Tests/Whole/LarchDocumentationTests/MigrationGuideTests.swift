@@ -71,7 +71,7 @@ struct MigrationGuideTests {
   ]
   // end snippet
 
-  @Test("Records of the first version are those of the second")
+  @Test("Records of the first version are read as the second")
   func migrate() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("office.larch")

@@ -16,7 +16,7 @@ struct LogGuideTests {
     func count(_ name: String) { counts.withLock { $0[name, default: 0] += 1 } }
   }
 
-  @Test("A log on standard error, and one of the program's own")
+  @Test("A log on standard error, and a log of the program")
   func log() throws {
     let monitor = Monitor()
     // snippet: operations-log

@@ -31,7 +31,7 @@ struct ProcessGuideTests {
     try store.write { tx in try tx.save(&person) }
   }
 
-  @Test("A version tells that something was committed")
+  @Test("A new version shows that something was committed")
   func version() throws {
     let store = try Store.temporary(for: Person.self)
     defer { store.close() }
@@ -55,7 +55,7 @@ struct ProcessGuideTests {
     #expect(try shown == store.version)
   }
 
-  @Test("A task is told of new versions")
+  @Test("A task gets new versions")
   func versions() async throws {
     let store = try Store.temporary(for: Person.self)
     let list = PeopleList()

@@ -8,7 +8,7 @@ import Testing
 extension QueryGuide {
   @Suite("queries.md: running")
   struct Running {
-    @Test("What can be asked of a query")
+    @Test("The verbs of a query")
     func verbs() throws {
       let (store, _) = try filled()
       let query = Person.where { $0.city == "London" }.sorted(by: \.age)
@@ -51,7 +51,7 @@ extension QueryGuide {
       #expect(eldest == Array(ages.prefix(2)))
     }
 
-    @Test("Figures")
+    @Test("Aggregates")
     func figures() throws {
       let (store, _) = try filled()
       // snippet: query-figures
@@ -71,7 +71,7 @@ extension QueryGuide {
       #expect(try store.min(\.age, of: Person.where { $0.city == "Rome" }) == nil)
     }
 
-    @Test("Finding by a field, and creating what is not there")
+    @Test("Finding by a field, and creating a missing record")
     func findBy() throws {
       let (store, _) = try filled()
       // snippet: query-find-by
@@ -90,7 +90,7 @@ extension QueryGuide {
       #expect(again.id == 7)
     }
 
-    @Test("Deleting and updating what a query describes")
+    @Test("Deleting and updating the records of a query")
     func change() throws {
       let (store, _) = try filled()
       // snippet: query-change
@@ -108,7 +108,7 @@ extension QueryGuide {
       #expect(try store.count(Person.where { $0.email == "the same" }) == 0)
     }
 
-    @Test("One after the other")
+    @Test("Records one by one")
     func streams() throws {
       let (store, _) = try filled()
       var lines: [String] = []
@@ -155,7 +155,7 @@ extension QueryGuide {
 
   @Suite("queries.md: explain, indexes and tests")
   struct Explaining {
-    @Test("Explain tells where rows come from and what is done with them")
+    @Test("Explain shows the source of the rows and the steps")
     func explain() throws {
       let (store, _) = try filled()
       var printed = ""
@@ -178,7 +178,7 @@ extension QueryGuide {
       #expect(guide.contains("```text\n" + printed + "\n```"))
     }
 
-    @Test("The plans of the table are those of the guide")
+    @Test("The plans are those of the table in the guide")
     func plans() throws {
       let store = try Store.checked(for: Person.self)
       try store.write { tx in
@@ -233,7 +233,7 @@ extension QueryGuide {
     }
     // end snippet
 
-    @Test("Indexes for a filter, for an order, and for all that is asked")
+    @Test("Indexes for a filter, for an order, and for a whole query")
     func indexes() throws {
       let store = try Store.checked(for: Order.self)
       let noon = Date(timeIntervalSinceReferenceDate: 43_200)

@@ -6,8 +6,7 @@ import Testing
 // The examples of docs/queries.md, in its order; those of the second half are in
 // QueryGuideTests+Running.swift.
 
-/// The records of the guide. The stores of its tests answer every query a second time by a look at
-/// all records.
+/// The records of the guide. The stores of its tests repeat every query as a full scan.
 enum QueryGuide {
   // snippet: query-record
   struct Person: Record {
@@ -260,7 +259,7 @@ extension QueryGuide {
       try expect(queries, expected, all, store)
     }
 
-    @Test("Conditions that are put together at run time")
+    @Test("Conditions that are combined at run time")
     func dynamic() throws {
       let (store, _) = try filled()
       // snippet: query-dynamic
@@ -291,7 +290,7 @@ extension QueryGuide {
       #expect(try people(with: "Bo", in: \.name).count == 1)
     }
 
-    /// Each query gives what the closure beside it gives, and some but not all records.
+    /// Each query agrees with the closure beside it, and returns some but not all records.
     fileprivate func expect(
       _ queries: [Query<Person>], _ closures: [(Person) -> Bool], _ all: [Person], _ store: Store
     ) throws {
@@ -386,7 +385,7 @@ extension QueryGuide {
 }
 
 extension QueryGuide.Filters {
-  @Test("What is written in another way than for an array")
+  @Test("Expressions that differ from those for an array")
   func translations() throws {
     let (store, all) = try QueryGuide.filled()
     let limit = 36

@@ -71,7 +71,7 @@ struct ReadmeTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Records act by themselves")
+  @Test("Records save and find themselves")
   func activeRecord() throws {
     let store = try Store.checked(for: Person.self, Company.self)
     var printed = ""
@@ -95,7 +95,7 @@ struct ReadmeTests {
     #expect(printed == "[age: 17 -> 18]")
   }
 
-  @Test("The queries do what they say, and the plan is the one that is shown")
+  @Test("The queries give the stated results, and the plan is the one that is shown")
   func queries() throws {
     let store = try Store.checked(for: Person.self, Company.self)
     try store.write { tx in
@@ -134,7 +134,7 @@ struct ReadmeTests {
     #expect(readme.contains("```text\n" + printed + "\n```"))
   }
 
-  @Test("The associations do what they say")
+  @Test("The associations give the stated results")
   func associations() throws {
     let store = try Store.checked(for: Person.self, Company.self)
     var acme = Company(name: "Acme")

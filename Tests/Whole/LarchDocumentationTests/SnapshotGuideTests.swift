@@ -43,7 +43,7 @@ struct SnapshotGuideTests {
     #expect(try store.count(Sale.all) == 0)
   }
 
-  @Test("what is read through the store inside a write")
+  @Test("reads through the store inside a write")
   func insideWrite() throws {
     let store = try filled()
     // snippet: read-inside-write
@@ -69,7 +69,7 @@ struct SnapshotGuideTests {
     #expect(count == 100 && first?.amount == 1)
   }
 
-  @Test("a snapshot that was ended, and what is done then")
+  @Test("a snapshot that was ended, and how a program continues")
   func ended() throws {
     let store = try filled()
     var snapshot = try store.snapshot()
@@ -87,7 +87,7 @@ struct SnapshotGuideTests {
     #expect(try north() == 50)
   }
 
-  @Test("who keeps the space")
+  @Test("which reads keep space")
   func openReads() throws {
     let store = try filled()
     let snapshot = try store.snapshot()

@@ -32,7 +32,7 @@ struct SnippetTests {
     #expect(unused.isEmpty)
   }
 
-  @Test("The check sees what is wrong: a block without a name, and one that differs")
+  @Test("The check finds a block without a name and a block that differs")
   func control() throws {
     let document = Document(
       lines: ["<!-- snippet: a -->", "```swift", "let a = 1", "```", "", "```swift", "b", "```"])
@@ -41,7 +41,7 @@ struct SnippetTests {
     let regions = try Regions(of: ["  // snippet: a", "    x", "", "      y", "  // end snippet"])
     #expect(regions.texts == ["a": "x\n\n  y"])
     #expect(throws: Regions.Unfinished.self) { try Regions(of: ["// snippet: a", "x"]) }
-    // Without documents the check above would have nothing to say.
+    // Without documents the check above would find nothing.
     #expect(Self.documents.contains("README.md"))
     #expect(try Document(path: "README.md").swiftBlocks.isEmpty == false)
   }

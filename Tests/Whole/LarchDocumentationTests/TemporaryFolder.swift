@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for each example, removed with its last reference.
+/// A folder for each example, which is removed with its last reference.
 final class TemporaryFolder {
   private let url: URL
 

@@ -2,13 +2,14 @@ import Foundation
 import LarchCrashSupport
 import Testing
 
-/// Each write and each flush of a store's files fails in its turn, once and permanently: an error
-/// that says what happened, nothing half-done, and work goes on when the disk works again.
+/// Each write and each flush of a store's files fails in one run, once or permanently. The result
+/// is an error that says what happened, no partial change, and a store that continues when the disk
+/// works again.
 @Suite("Failing disks", .serialized, .enabled(if: Recorder.isAvailable))
 struct FaultTests {
   struct Scenario: CustomTestStringConvertible {
     let name: String
-    /// One of how many calls fails in the suite; `LARCH_FAULT_STEP=1` lets each one fail.
+    /// In the suite, one of this number of calls fails; `LARCH_FAULT_STEP=1` lets each one fail.
     let step: Int
     var testDescription: String { name }
   }
@@ -27,12 +28,14 @@ struct FaultTests {
     ("late for ever", [.late, .forever]),
   ]
 
-  @Test("A typed error, nothing half-done, usable without opening it again", arguments: scenarios)
+  @Test(
+    "A typed error, no partial change, and the store is usable without reopening",
+    arguments: scenarios)
   func everyCall(scenario: Scenario) throws {
     let step = amount("LARCH_FAULT_STEP", scenario.step)
     for (mode, flags) in Self.modes {
       for code in [EIO, ENOSPC] {
-        // Half a write that fails is what a full disk leaves.
+        // A full disk leaves half a write.
         if code == ENOSPC, flags.contains(.late) { continue }
         let directory = try CrashDirectory()
         let first = 1 + Int(runSeed % UInt64(step))

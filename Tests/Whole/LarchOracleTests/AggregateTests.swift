@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// Figures over the records of a query are those over an array.
-@Suite("Figures over queries")
+/// Aggregates over the records of a query equal those over an array.
+@Suite("Aggregates of queries")
 struct AggregateTests {
   @Test(
     "min, max, sum, average, counts and distinct values equal the array, at random",
@@ -67,19 +67,19 @@ struct AggregateTests {
     let store = clause.store
     #expect(code { _ = try store.sum(\.number, of: Thing.all) } == .overflow)
     #expect(code { _ = try store.sum(\.maybe, of: Thing.all) } == .overflow)
-    // Sums of small numbers have room.
+    // Sums of small numbers do not overflow.
     #expect(try store.sum(\.small, of: Thing.all) == 580)
     #expect(try store.sum(\.small, of: Thing.where { $0.small == 30 && $0.flag }) == 90)
     #expect(try store.sum(\.maybe, of: Thing.where { $0.maybe < 2 }) == 2)
     #expect(try store.average(\.small, of: Thing.all) == 72.5)
     let average = try #require(try store.average(\.maybe, of: Thing.all))
     #expect(abs(average - Double(Int.max) / 3) < 1e4)
-    // What overflows on the way only is no overflow.
+    // An overflow of an intermediate sum is not an overflow.
     let third = try OracleClause<K>([Int.max, .max, .min, .min, 5].map { Thing(plain: 0, $0) })
     #expect(try third.store.sum(\.number, of: Thing.all) == 3)
   }
 
-  @Test("Figures of nothing: zero, nil and no groups", arguments: OracleKind.allCases)
+  @Test("Aggregates of no records: zero, nil and no groups", arguments: OracleKind.allCases)
   func empty(kind: OracleKind) throws { try Self.empty(kind.indexes) }
 
   private static func empty<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -114,7 +114,7 @@ struct AggregateTests {
   }
 
   @Test(
-    "NaN and nil have no place in min, max and average; a sum with NaN is NaN",
+    "NaN and nil do not count in min, max and average; a sum with NaN is NaN",
     arguments: OracleKind.allCases)
   func nanAndNil(kind: OracleKind) throws { try Self.nanAndNil(kind.indexes) }
 
@@ -142,7 +142,7 @@ struct AggregateTests {
   }
 
   @Test(
-    "Longest strings, far dates, enums and types of the user's have a least and a greatest",
+    "Long strings, far dates, enums and custom types have a minimum and a maximum",
     arguments: OracleKind.allCases)
   func otherTypes(kind: OracleKind) throws { try Self.otherTypes(kind.indexes) }
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// The check of queries bites: an index that is broken on purpose is found out by every way of
-/// asking that reads it.
+/// The check of queries works: every verb that reads an index finds out that it was broken on
+/// purpose.
 @Suite("Checked queries")
 struct CheckedQueryTests {
   struct Item: Record, Equatable {
@@ -36,7 +36,7 @@ struct CheckedQueryTests {
   private enum Damage: CaseIterable {
     /// An entry of the index over `size` is missing.
     case missing
-    /// It has one entry too many, of a record that is there.
+    /// It has an excess entry of an existing record.
     case added
     /// An entry stands under a key that its record does not have.
     case moved
@@ -93,7 +93,7 @@ struct CheckedQueryTests {
     return found
   }
 
-  @Test("A broken index is a wrong answer with both plans, in every way of asking")
+  @Test("A broken index is reported as a wrong answer with both plans, by every verb")
   func bites() throws {
     for damage in Damage.allCases {
       let store = try Self.filled(checks: true)
@@ -116,14 +116,14 @@ struct CheckedQueryTests {
         #expect(detail.contains("all records"), "\(detail)")
         #expect(error.context.collection == "CheckedItem")
       }
-      // Nothing was changed, and what does not read the index is right as ever.
+      // Nothing was changed, and calls that do not read the index are still correct.
       #expect(try store.count(Item.all) == 200)
       #expect(try store.ids(Item.where { $0.name == "n1" }).count == 50)
       #expect(try !store.verify().isClean)
     }
   }
 
-  @Test("Without the check the same store gives a wrong answer, which is what the check is for")
+  @Test("Without the check the same store gives a wrong answer")
   func without() throws {
     let store = try Self.filled(checks: false)
     try Self.breakIndex(store, .missing)

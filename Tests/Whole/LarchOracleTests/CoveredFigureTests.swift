@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// Figures that an index alone tells, and what they look at.
-@Suite("Figures from an index alone")
+/// Aggregates from an index alone, and their reads.
+@Suite("Aggregates from an index alone")
 struct CoveredFigureTests {
   private struct Sale: Record {
     var id = RecordID<Sale>()
@@ -41,7 +41,7 @@ struct CoveredFigureTests {
     #expect(some.map(\.count) == [10, 10, 10])
     let limited = try store.counts(by: \.city, of: Sale.all.limit(4))
     #expect(limited.map(\.count) == [1, 1, 2])
-    // The very same figures where records have to be looked at.
+    // The same aggregates if records must be read.
     let notes = try store.counts(by: \Sale.note)
     #expect(notes.count == 1 && notes[0].value == nil && notes[0].count == 90)
   }
@@ -75,7 +75,7 @@ struct CoveredFigureTests {
     #expect(sum == 90 * 20_000 + 3 * (0..<30).reduce(0, +))
   }
 
-  @Test("A missing record is created once, whatever form the closure has")
+  @Test("A missing record is created once, with either form of the closure")
   func findOrCreate() throws {
     let store = try store()
     for _ in 0..<2 {

@@ -6,7 +6,7 @@ import Testing
 
 /// `counts(by:)` gave 0.0 for a stored -0.0, and é in one character for é in two, where an index
 /// answered it, and the stored bits where records did.
-@Suite("Values that are equal and not the same")
+@Suite("Values that are equal but not identical")
 struct EqualValueTests {
   struct Bare: Record {
     var id = RecordID<Bare>()
@@ -88,7 +88,7 @@ struct EqualValueTests {
     return lines
   }
 
-  @Test("Groups, figures and selections are the same to the bit with every index and without")
+  @Test("Groups, aggregates and selections have the same bits with and without indexes")
   func figures() throws {
     let bare = try EqualValueTests.answers(
       Bare.self,
@@ -134,7 +134,8 @@ struct EqualValueTests {
     }
   }
 
-  /// `find` was exact and gave nil, and then the insert was in conflict with what it had not found.
+  /// `find` compared exactly and returned nil, and then the insert conflicted with the record that
+  /// it had not found.
   @Test("A finder ignores case where the field is unique without case")
   func foldedFinders() throws {
     let store = try Store.temporary(for: Account.self)
@@ -149,7 +150,7 @@ struct EqualValueTests {
     }
     #expect(try store.find(Account.self, by: \.mail, equals: "aDA@X")?.id == ada.id)
     #expect(try store.find(Account.self, by: \.mail, equals: nil)?.id == other.id)
-    // Not unique: the field itself is asked for.
+    // Not unique: the field itself is compared.
     #expect(try store.find(Account.self, by: \.name, equals: "ADA") == nil)
     let new = try store.findOrCreate(by: \.login, equals: "CY") { Account(login: "cy") }
     #expect(new.login == "cy")

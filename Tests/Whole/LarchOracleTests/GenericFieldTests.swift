@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// Generic code over a protocol's property looks at all records, since nothing tells which property
-/// its key path leads to: the protocol has to ask for the key path.
+/// Generic code over a property of a protocol reads all records, since the stored property of its
+/// key path is unknown: the protocol must require the key path.
 @Suite("Fields in generic code")
 struct GenericFieldTests {
   protocol Aged {
@@ -20,7 +20,7 @@ struct GenericFieldTests {
     static let schema = Schema<Person> { Index(\.age) }
   }
 
-  /// Its `age` is no stored property, and the stored one of that index is another.
+  /// Its `age` is not a stored property, and the index is over another stored property.
   struct Dog: Record, Aged {
     var id = RecordID<Dog>()
     var years: Int
@@ -35,7 +35,7 @@ struct GenericFieldTests {
     R.where { $0[R.ageField] < 21 }
   }
 
-  @Test("The answer is that of the property; the key path that the type gives uses its index")
+  @Test("Answers are those of the property, and the key path of the type uses its index")
   func generic() throws {
     let store = try Store.temporary(for: Person.self, Dog.self)
     try store.write { tx throws in
@@ -58,8 +58,8 @@ struct GenericFieldTests {
     }
   }
 
-  /// Which field a key path of a protocol's requirement leads to is not known, so a program lost its
-  /// indexes by being generic, and nothing said so.
+  /// The stored field of a key path through a protocol requirement is unknown, so a generic program
+  /// lost its indexes without a message.
   @Test("The plan, the query and the log say why no index is used for a field of a protocol")
   func reasons() throws {
     let messages = Locked<[LogMessage]>([])
@@ -103,7 +103,7 @@ struct GenericFieldTests {
     #expect(messages.withLock { $0.map(\.context.collection) } == ["Person", "Dog"])
   }
 
-  @Test("Where no index could be meant, or one is used, nothing is said")
+  @Test("If no index can be meant, or one is used, nothing is logged")
   func silence() throws {
     let messages = Locked<[LogMessage]>([])
     var options = Store.Options()
@@ -124,7 +124,7 @@ struct GenericFieldTests {
     #expect(messages.withLock { $0.isEmpty })
   }
 
-  /// A computed property that has an index of its own, and one of another type than any index.
+  /// A computed property with its own index, and one whose type no index has.
   struct Word: Record {
     var id = RecordID<Word>()
     var text = ""

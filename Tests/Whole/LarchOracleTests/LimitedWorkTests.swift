@@ -3,11 +3,11 @@ import Testing
 
 @testable import Larch
 
-/// What queries with a limit read. `Index(\.word, \.n3)` and `where { $0.word == "even" }` with
-/// a limit of one read all 10,000 entries of the word and sorted them by id, which took 78 ms where
-/// no index at all took 0.6: a limit was taken for a sign that a scan is short, also where it is not
-/// in the wanted order and so has no end before the last entry.
-@Suite("What queries with a limit read")
+/// What queries with a limit read. `Index(\.word, \.n3)` and `where { $0.word == "even" }` with a
+/// limit of one read all 10,000 entries of the word and sorted them by id, which took 78 ms;
+/// without the index it took 0.6 ms. The planner expected that a limit shortens a scan, but a scan
+/// in another order must read all entries.
+@Suite("Reads of queries with a limit")
 struct LimitedWorkTests {
   struct Word: Record {
     var id = RecordID<Word>()
@@ -73,7 +73,7 @@ struct LimitedWorkTests {
     #expect(try store.first(even)?.note == 0)
   }
 
-  @Test("Where few match, the index finds them")
+  @Test("If few records match, the index finds them")
   func rare() throws {
     let store = try Self.words { $0 % 400 == 399 ? "rare" : "common" }
     let rare = Word.where { $0.word == "rare" }
@@ -81,16 +81,16 @@ struct LimitedWorkTests {
     #expect(try store.first(rare)?.note == 399)
   }
 
-  @Test("Where those that match lie at the other end, the index is gone on with")
+  @Test("If the matching records are at the other end, the query continues with the index")
   func otherEnd() throws {
     let store = try Self.words { $0 < 1800 ? "old" : "new" }
     let query = Word.where { $0.word == "new" }
-    // 200 entries, and before them as much as these cost.
+    // 200 entries, after reads of the same cost.
     #expect(try Self.looked(query.limit(3), in: store) <= 450)
     #expect(try store.fetch(query.limit(3)).map(\.note) == [1800, 1801, 1802])
     #expect(try store.fetch(query.offset(2).limit(2)).map(\.note) == [1802, 1803])
     #expect(try Self.looked(query.reversed().limit(3), in: store) <= 20)
-    // Some rows come before the first way is left.
+    // Some rows are returned before the run changes to the other access path.
     let mixed = try Self.words { $0 == 1 || $0 > 1800 ? "new" : "old" }
     #expect(try mixed.fetch(query.limit(3)).map(\.note) == [1, 1801, 1802])
     #expect(try mixed.fetch(query.limit(3).select(\.note)) == [1, 1801, 1802])

@@ -18,11 +18,11 @@ enum OracleKind: String, CaseIterable, Sendable {
   }
 }
 
-/// Takes a write back that was only for looking.
+/// Undoes a write that only reads.
 struct TakenBack: Error {}
 
 extension OracleThing {
-  /// A thing of plain values, for a clause to set the ones that it is about.
+  /// A thing with default values; a clause sets the values that it tests.
   init(plain number: Int) {
     self.init(
       number: number, maybe: number, small: UInt8(truncatingIfNeeded: number),
@@ -33,7 +33,7 @@ extension OracleThing {
       key: OracleValues.keys[0], grade: .bronze, version: OracleVersion(major: 0, minor: 0))
   }
 
-  /// Everything that is stored, bit for bit: equal strings may be different ones.
+  /// Everything that is stored, bit for bit: equal strings may have different bytes.
   var fingerprint: Fingerprint {
     Fingerprint(
       numbers: [id.rawValue, Int64(number), Int64(small), flag ? 1 : 0, Int64(maybe ?? 0)],
@@ -61,7 +61,7 @@ struct Fingerprint: Equatable {
   let version: OracleVersion
 }
 
-/// A store with the same things as an array, and all ways of asking one question of both.
+/// A store with the same things as an array, and all verbs for one query on both.
 final class OracleClause<K: OracleIndexes> {
   typealias Thing = OracleThing<K>
   typealias Test = OracleFilter<K>
@@ -70,7 +70,7 @@ final class OracleClause<K: OracleIndexes> {
   let store: Store
   /// In the order of their ids.
   private(set) var things: [Thing]
-  /// Other plans for each question.
+  /// Other plans for each query.
   private var planSeed: UInt64 = 0
 
   init(_ things: [Thing], options: Store.Options = Store.Options()) throws {
@@ -82,8 +82,8 @@ final class OracleClause<K: OracleIndexes> {
     }
   }
 
-  /// Things that differ in one field only, and, half of them, in `flag`, `number` and `maybe`,
-  /// which stand first in indexes of two fields.
+  /// Things that differ in one field, and half of them also in `flag`, `number` and `maybe`, the
+  /// first fields of indexes over two fields.
   static func of<Value>(
     _ values: [Value], _ set: (inout Thing, Value) -> Void
   ) throws -> OracleClause {
@@ -98,7 +98,7 @@ final class OracleClause<K: OracleIndexes> {
     return try OracleClause(things)
   }
 
-  /// Equalities that let an index be used whose second field a filter is about.
+  /// Equalities that allow an index whose second field is filtered.
   private static var first: [Test] {
     [
       Test("flag", { $0.flag }, { $0.flag }),
@@ -107,7 +107,7 @@ final class OracleClause<K: OracleIndexes> {
     ]
   }
 
-  /// The filter alone, and after another field, each also negated.
+  /// The filter alone, and with an equality of another field, each also negated.
   func check(_ test: Test, _ order: Order = Order()) throws {
     try ask(test, order)
     try ask(!test, order)
@@ -116,7 +116,7 @@ final class OracleClause<K: OracleIndexes> {
     try ask(test, order.reversed(), limit: 3, offset: 1)
   }
 
-  /// One question, in all the ways of asking.
+  /// One query, with all verbs.
   func ask(
     _ test: Test, _ order: Order = Order(), limit: Int? = nil, offset: Int = 0
   ) throws {
@@ -164,7 +164,7 @@ final class OracleClause<K: OracleIndexes> {
     #expect(seen == ids, "cursor, \(text)")
     #expect(try cursor.next() == nil, "a cursor stays at its end, \(text)")
     try select(query, expected, tx, text)
-    // By plans that a large store would lead to.
+    // By the plans of a large store.
     let wanted = OracleAnswer(expected)
     planSeed += 1
     let found = try tx.answer(query, seed: planSeed)
@@ -196,7 +196,7 @@ final class OracleClause<K: OracleIndexes> {
     #expect(try tx.count(query.select(\.number)) == expected.count, "count of select, \(text)")
   }
 
-  /// In a write that is taken back.
+  /// In a write that is undone.
   private func change(_ query: Query<Thing>, _ expected: [Thing], _ text: String) throws {
     let gone = Set(expected.map(\.id))
     do {

@@ -3,8 +3,8 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// A filter and the same closure over an element of an array, in Swift's own operators (but for
-/// the order of strings, which is that of their bytes in normal form C).
+/// A filter and the same closure over an element of an array, with Swift's operators (except the
+/// order of strings, which is that of their bytes in normal form C).
 struct OracleFilter<K: OracleIndexes> {
   typealias Thing = OracleThing<K>
 
@@ -176,7 +176,7 @@ struct OracleFilter<K: OracleIndexes> {
         holds(fold($0.text), folded)
       }
     case 15:
-      // Without wildcards a pattern is equality, with one at its end a prefix.
+      // A pattern without wildcards is equality; with one at its end it is a prefix.
       Self("text like \(name)%", { $0.text.like(escaped(a) + "%") }) { $0.text.hasPrefix(a) }
     default:
       Self("text like %\(name)%", { $0.text.like("%" + escaped(a) + "%") }) {
@@ -189,7 +189,7 @@ struct OracleFilter<K: OracleIndexes> {
     text.map { "%_\\".contains($0) ? "\\\($0)" : String($0) }.joined()
   }
 
-  /// Swift's `contains`, by `Character`; Foundation puts one of its own in front of it.
+  /// Swift's `contains`, by `Character`; Foundation's own has precedence otherwise.
   static func holds(_ text: String, _ part: String) -> Bool {
     Array(text).contains(Array(part))
   }

@@ -8,12 +8,12 @@ struct OracleOrder<K: OracleIndexes> {
   typealias Thing = OracleThing<K>
 
   var apply: (Query<Thing>) -> Query<Thing> = { $0 }
-  /// Negative where the first comes first; what is the same stays in the order of ids.
+  /// Negative if the first one comes first; equal elements stay in the order of their ids.
   var compare: (Thing, Thing) -> Int = { _, _ in 0 }
   var text = ""
   var isReversed = false
 
-  /// What the query makes of an array in the order of ids.
+  /// The result of the query on an array in the order of ids.
   func sort(_ things: [Thing]) -> [Thing] {
     let sorted = things.enumerated().sorted { a, b in
       let order = compare(a.element, b.element)

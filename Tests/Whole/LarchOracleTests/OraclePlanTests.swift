@@ -11,7 +11,8 @@ struct OraclePlanTests {
   private static let storeCount = max(OracleTests.count / 2_000, 10)
   private static let queriesAStore = 100
 
-  @Test("Plans that no small store would lead to equal the array", arguments: OracleKind.allCases)
+  @Test(
+    "Plans that a small store would never choose equal the array", arguments: OracleKind.allCases)
   func plans(kind: OracleKind) throws { try Self.plans(kind.indexes) }
 
   private static func plans<K: OracleIndexes>(_ kind: K.Type) throws {

@@ -2,8 +2,8 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// Figures that have nothing to do with the data: stores of tests are small, and would mostly be
-/// read from end to end. Whatever plan is chosen by them, the answer must be the same.
+/// Statistics that do not match the data: the stores of tests are small, and most plans would be
+/// full scans. The answer must be the same for any plan.
 struct OracleStatistics: PlanStatistics {
   let seed: UInt64
 
@@ -35,7 +35,7 @@ struct OracleAnswer: Equatable {
 }
 
 extension ReadTransaction {
-  /// Answers a query by plans that other figures would lead to.
+  /// Answers a query by plans of other statistics.
   func answer<K: OracleIndexes>(
     _ query: Query<OracleThing<K>>, seed: UInt64
   ) throws -> OracleAnswer {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// The clauses of the Swift oracle that are about unique values, deletion and wrong use.
-@Suite("The Swift oracle: rules and wrong use")
+/// The clauses of the Swift oracle about unique values, deletion and misuse.
+@Suite("The Swift oracle: rules and misuse")
 struct OracleRuleTests {
   struct Member: Record, Equatable {
     var id = RecordID<Member>()
@@ -59,7 +59,7 @@ struct OracleRuleTests {
     #expect(try store.counts(by: \.email, of: Member.all).map(\.count) == [6, 1])
   }
 
-  @Test("A conflict names index and id, and changes nothing, not by canonical equivalence either")
+  @Test("A conflict, also by canonical equivalence, names index and id and changes nothing")
   func conflict() throws {
     let (store, saved) = try Self.store([
       Member(email: "\u{E9}", score: 0.0, name: "a"), Member(email: "b", score: 1, name: "b"),
@@ -101,7 +101,7 @@ struct OracleRuleTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A negative limit or offset is an invalid query in every way of asking")
+  @Test("A negative limit or offset is an invalid query for every verb")
   func negative() throws {
     let (store, _) = try Self.store([Member(name: "a")])
     for query in [
@@ -130,7 +130,7 @@ struct OracleRuleTests {
     #expect(try store.count(Member.all) == 1)
   }
 
-  @Test("A broken pattern is an invalid query, a right one is not")
+  @Test("A broken pattern is an invalid query, a valid one is not")
   func patterns() throws {
     let (store, saved) = try Self.store([Member(email: "ab", name: "a"), Member(name: "(")])
     #expect(
@@ -176,7 +176,7 @@ struct OracleRuleTests {
     }
   }
 
-  @Test("No damaged text of a token traps: it is refused, or it is a place")
+  @Test("The damaged text of a token never traps: it is refused or is a position")
   func damagedTokens() throws {
     let (store, _) = try Self.store((0..<5).map { Member(score: Double($0), name: "n\($0)") })
     let queries = [

@@ -4,10 +4,11 @@ import Testing
 
 @testable import Larch
 
-/// The one rule above all: a query answers what plain Swift answers over an array of all records.
+/// The most important rule: a query gives the answer of plain Swift over an array of all records.
 @Suite("The Swift oracle")
 struct OracleTests {
-  /// Queries of a run of the suite, over all kinds of indexes; more by hand.
+  /// The number of queries in a run of the suite, over all kinds of indexes; a run by hand may have
+  /// more.
   static let count =
     ProcessInfo.processInfo.environment["LARCH_QUERIES"].flatMap(Int.init) ?? 100_000
   static let storeSize = 32
@@ -16,10 +17,11 @@ struct OracleTests {
   @Test("Random queries over unindexed records equal the array", arguments: 0..<4)
   func unindexed(part: Int) throws { try check(NoIndexes.self, part: part, of: 4) }
 
-  @Test("Random queries over records with an index a field equal the array", arguments: 0..<4)
+  @Test(
+    "Random queries over records with an index for each field equal the array", arguments: 0..<4)
   func single(part: Int) throws { try check(SingleIndexes.self, part: part, of: 4) }
 
-  @Test("Random queries with fields second in an index equal the array", arguments: 0..<4)
+  @Test("Random queries with the second field of an index equal the array", arguments: 0..<4)
   func second(part: Int) throws { try check(SecondIndexes.self, part: part, of: 4) }
 
   private func check<K: OracleIndexes>(_ kind: K.Type, part: Int, of parts: Int) throws {
@@ -126,7 +128,7 @@ final class Oracle<K: OracleIndexes> {
     }
   }
 
-  /// Page after page is the whole, without limit and offset.
+  /// All pages together are the whole result, without limit and offset.
   private func comparePages(_ query: Query<Thing>, _ all: [Thing], _ text: String) throws {
     var page = query.offset(0).limit(1 + random.below(9))
     var seen: [RecordID<Thing>] = []
@@ -146,7 +148,7 @@ final class Oracle<K: OracleIndexes> {
     }
   }
 
-  /// In a write, with changes that were not committed, and undone afterwards.
+  /// In a write with uncommitted changes, which is undone afterwards.
   private func compareInWrite(_ query: Query<Thing>, _ expected: [Thing], _ text: String) throws {
     let left = Set(expected.map(\.id))
     do {
@@ -163,10 +165,10 @@ final class Oracle<K: OracleIndexes> {
   }
 }
 
-/// Takes a write back that was only for looking.
+/// Undoes a write that only reads.
 private struct Undo: Error {}
 
 extension Query {
-  /// The records that a filter made elsewhere is true for.
+  /// The records for which a filter from elsewhere is true.
   fileprivate static func matching(_ filter: Filter<R>) -> Query { R.where { _ in filter } }
 }

@@ -7,7 +7,7 @@ import Testing
 /// The clauses of the Swift oracle that are about strings, each run in three ways.
 @Suite("The Swift oracle: strings")
 struct OracleTextClauseTests {
-  /// Pairs that look alike and are the same, or are not.
+  /// Pairs that look alike and are equal, or are not.
   private static let texts = [
     "\u{E9}", "e\u{301}", "e", "\u{E9}t\u{E9}", "e\u{301}te\u{301}", "et", "E\u{301}", "\u{C9}",
     "\u{AC00}", "\u{1100}\u{1161}", "\u{1100}", "\u{2126}", "\u{3A9}", "", "x\u{302}\u{323}",
@@ -59,7 +59,7 @@ struct OracleTextClauseTests {
     }
   }
 
-  @Test("hasPrefix, hasSuffix and contains go by character", arguments: OracleKind.allCases)
+  @Test("hasPrefix, hasSuffix and contains compare characters", arguments: OracleKind.allCases)
   func characters(kind: OracleKind) throws { try Self.characters(kind.indexes) }
 
   private static func characters<K: OracleIndexes>(_: K.Type) throws {
@@ -167,7 +167,7 @@ struct OracleTextClauseTests {
     }
   }
 
-  @Test("Elements of arrays are equal as strings are", arguments: OracleKind.allCases)
+  @Test("Elements of arrays are compared like strings", arguments: OracleKind.allCases)
   func elements(kind: OracleKind) throws { try Self.elements(kind.indexes) }
 
   private static func elements<K: OracleIndexes>(_: K.Type) throws {

@@ -2,7 +2,7 @@ import Foundation
 import Larch
 import LarchTestSupport
 
-/// Which indexes the records of a test have; the records are the same.
+/// The indexes of the records in a test; the records are the same.
 protocol OracleIndexes: Sendable {
   static var name: String { get }
   static var schema: Schema<OracleThing<Self>> { get }
@@ -27,7 +27,7 @@ struct OraclePlace: Codable, Hashable, Sendable {
   var zip: Int?
 }
 
-/// A record with a field of every kind that filters know.
+/// A record with a field of every kind that filters support.
 struct OracleThing<Indexes: OracleIndexes>: Record {
   var id = RecordID<Self>()
   var number: Int
@@ -55,7 +55,7 @@ struct OracleThing<Indexes: OracleIndexes>: Record {
   static var schema: Schema<Self> { Indexes.schema }
 }
 
-/// No index at all: the planner can only look at every record.
+/// No index at all: the planner can only choose a full scan.
 enum NoIndexes: OracleIndexes {
   static let name = "none"
   static var schema: Schema<OracleThing<Self>> { Schema() }
@@ -123,7 +123,7 @@ func compareText(_ a: String, _ b: String) -> Int {
   return left.lexicographicallyPrecedes(right) ? -1 : 1
 }
 
-/// Values that things are made of and filters ask for: few, so that they meet, and awkward.
+/// Values for things and filters: only a few, so that they match, and difficult ones.
 enum OracleValues {
   static let numbers = [-2, -1, 0, 1, 2, 3, 7, Int.min, Int.max]
   static let smalls: [UInt8] = [0, 1, 2, 127, 128, 255]

@@ -8,7 +8,7 @@ import Testing
 /// three ways.
 @Suite("The Swift oracle: values")
 struct OracleValueClauseTests {
-  @Test("-0.0 equals 0.0, and NaN is in nothing", arguments: OracleKind.allCases)
+  @Test("-0.0 equals 0.0, and NaN is in no range", arguments: OracleKind.allCases)
   func zeroAndNaN(kind: OracleKind) throws { try Self.zeroAndNaN(kind.indexes) }
 
   private static func zeroAndNaN<K: OracleIndexes>(_: K.Type) throws {
@@ -108,7 +108,8 @@ struct OracleValueClauseTests {
   }
 
   @Test(
-    "nil comes first ascending and last descending; ties go by id", arguments: OracleKind.allCases)
+    "nil is first ascending and last descending; equal values are sorted by id",
+    arguments: OracleKind.allCases)
   func nilsAndTies(kind: OracleKind) throws { try Self.nilsAndTies(kind.indexes) }
 
   private static func nilsAndTies<K: OracleIndexes>(_: K.Type) throws {
@@ -185,7 +186,7 @@ struct OracleValueClauseTests {
   }
 
   @Test(
-    "A list of none matches nothing, and duplicates in it change nothing",
+    "An empty list matches nothing, and duplicates in a list change nothing",
     arguments: OracleKind.allCases)
   func lists(kind: OracleKind) throws { try Self.lists(kind.indexes) }
 
@@ -237,7 +238,7 @@ struct OracleValueClauseTests {
   }
 
   @Test(
-    "Dates, doubles and integers come back bit for bit, before 1970 and at the extremes",
+    "Dates, doubles and integers keep every bit, before 1970 and at the extremes",
     arguments: OracleKind.allCases)
   func extremes(kind: OracleKind) throws { try Self.extremes(kind.indexes) }
 

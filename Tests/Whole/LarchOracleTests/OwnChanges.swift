@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// A write at random, and the array that it makes.
+/// A random write, and the array with its result.
 struct OwnChanges<K: OracleIndexes> {
   typealias Thing = OracleThing<K>
 

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Larch
 
-/// Stored bytes tell the value of an enum only where Swift made its coding and its order.
-@Suite("Enums with raw values and coding or an order of their own")
+/// Stored bytes have the value of an enum only if Swift synthesized its coding and its order.
+@Suite("Enums with raw values and a custom coding or order")
 struct OwnRawEnumTests {
-  /// What is not known is read as a case.
+  /// Unknown values are read as a case.
   enum Lenient: String, Codable, CaseIterable, IndexKey {
     case known, unknown
 
@@ -114,7 +114,7 @@ struct OwnRawEnumTests {
     }
   }
 
-  @Test("An enum with coding of its own is read through it, with an index and without")
+  @Test("An enum with custom coding is read through it, with an index and without")
   func ownCoding() throws {
     try withScratchPath { path throws in try OwnRawEnumTests.checkOwnCoding(path) }
   }
@@ -222,7 +222,7 @@ struct OwnRawEnumTests {
     }
   }
 
-  @Test("A `<` of its own decides, whatever the order of the raw values")
+  @Test("A custom `<` decides, whatever the order of the raw values")
   func ownOrder() throws {
     try OwnRawEnumTests.checkOrder(BareTasks.self)
     try OwnRawEnumTests.checkOrder(IndexedTasks.self)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Pages by a place in the order: nothing that stays is skipped or repeated, whatever happens
+/// Pages by a position in the order: no record that stays is skipped or repeated, whatever happens
 /// between two pages.
 @Suite("Paging")
 struct PagingTests {
@@ -21,7 +21,7 @@ struct PagingTests {
     }
   }
 
-  @Test("A token is the same as text, and as JSON, and holds after the store is opened again")
+  @Test("A token stays the same as text and as JSON, and after reopening the store")
   func reopening() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -113,7 +113,7 @@ struct PagingTests {
   }
 
   @Test(
-    "Behind a token, every way of asking gives the same records", arguments: OracleKind.allCases)
+    "After a token, every verb gives the same records", arguments: OracleKind.allCases)
   func ways(kind: OracleKind) throws { try Self.ways(kind.indexes) }
 
   private static func ways<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -141,8 +141,8 @@ struct PagingTests {
     }
   }
 
-  /// Each page left out as many records as the offset says, so a walk through all pages missed a few
-  /// before each of them.
+  /// Each page skipped the offset again, so a loop over all pages missed some records before each
+  /// of them.
   @Test(
     "Pages of a query with an offset give all records but the first ones",
     arguments: OracleKind.allCases)
@@ -186,7 +186,7 @@ struct PagingTests {
     }
   }
 
-  @Test("A page without limit is everything, one of nothing is empty, and neither has a next one")
+  @Test("A page without a limit has everything, a page of limit 0 nothing; neither has a next")
   func edges() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let clause = try OracleClause<SingleIndexes>.of([1, 2, 3]) { $0.number = $1 }
@@ -203,7 +203,7 @@ struct PagingTests {
     #expect(beyond.records.isEmpty && beyond.next == nil)
     let absent = try store.page(Thing.where { $0.number > 9 }.limit(2))
     #expect(absent.records.isEmpty && absent.next == nil)
-    // The record of the token may be gone.
+    // The record of the token may be deleted.
     let token = try #require(try store.page(Thing.all.sorted(by: \.number).limit(3)).next)
     try store.delete(Thing.where { $0.number == 2 })
     #expect(try store.fetch(Thing.all.sorted(by: \.number).after(token)).map(\.number) == [3, 3])
@@ -218,14 +218,14 @@ extension Store {
   }
 }
 
-/// Goes through the pages of one query while records come and go.
+/// Reads the pages of one query while records are inserted and deleted.
 private struct Paging<K: OracleIndexes> {
   typealias Thing = OracleThing<K>
 
   let store: Store
   let seed: UInt64
   private var things: [RecordID<Thing>: Thing] = [:]
-  /// Those that were there at the first page, and were never touched.
+  /// The records that existed at the first page and were never changed.
   private var surviving: Set<RecordID<Thing>> = []
 
   init(_ random: inout SeededGenerator, size: Int, seed: UInt64) throws {
@@ -264,7 +264,8 @@ private struct Paging<K: OracleIndexes> {
     #expect(order.sort(seen.sorted { $0.id < $1.id }).map(\.id) == ids, "order, \(text)")
   }
 
-  /// Inserts anywhere, and deletes what was seen, what is to come, and the record of the token.
+  /// Inserts anywhere, and deletes records that were returned, records of later pages, and the
+  /// record of the token.
   private mutating func change(_ random: inout SeededGenerator) throws {
     if random.chance(1, in: 6) { return }
     let new = (0..<random.below(3)).map { _ in random.thing(K.self) }

@@ -10,7 +10,7 @@ protocol RegretIndexes: Sendable {
   static var schema: Schema<RegretItem<Self>> { get }
 }
 
-/// Few fields, of which each can stand for the place in the file, or for nothing.
+/// A few fields, each of which may follow the order of the file or not.
 struct RegretItem<Indexes: RegretIndexes>: Record {
   var id = RecordID<Self>()
   var word: String
@@ -75,9 +75,9 @@ private enum Several: RegretIndexes {
   }
 }
 
-/// What a plan looks at, beside what the best of all ways would have looked at. Work is told in
-/// steps from key to key, as the planner does; what is counted is what the run did.
-@Suite("What a choice of a plan costs")
+/// The reads of a plan, compared with those of the best possible plan. The unit is one step from
+/// key to key, as in the planner, and the steps of the run are counted.
+@Suite("The cost of a wrong choice of plan")
 struct PlanRegretTests {
   static let rounds =
     ProcessInfo.processInfo.environment["LARCH_REGRET_ROUNDS"].flatMap(Int.init)
@@ -86,7 +86,7 @@ struct PlanRegretTests {
   /// Choosing costs about as much, so less is no regret.
   private static let base = 64.0
 
-  @Test("A plan costs little more than the best of all ways would have")
+  @Test("A plan costs little more than the best possible one")
   func regret() throws {
     var regrets: [(Double, String)] = []
     for seed in 0..<UInt64(Self.rounds) {
@@ -152,7 +152,7 @@ struct PlanRegretTests {
 }
 
 extension ReadTransaction {
-  /// The plan of a query, and all the ways that there are.
+  /// The plan of a query, and all other access paths.
   fileprivate func ways<R: Record>(
     _ query: Query<R>, _ need: QueryNeed
   ) throws -> (Plan, [Plan]) {
@@ -172,7 +172,7 @@ extension ReadTransaction {
     return (chosen, ways.map { task.plan($0) })
   }
 
-  /// What following a plan looks at.
+  /// The reads of a plan.
   fileprivate func work<R: Record>(_ plan: Plan, _ query: Query<R>) throws -> Double {
     let collection = try context.collection(of: R.self)
     let run = try PlanRun(
@@ -195,7 +195,7 @@ extension SeededGenerator {
   fileprivate mutating func items<K>(_ count: Int) -> [RegretItem<K>] {
     let words = ["even", "even", "odd", "rare"]
     let projects = pick([2, 5, 40])
-    // How the fields go with the place in the file: not at all, or those of one kind together.
+    // How the fields follow the order of the file: not at all, or those of one kind together.
     let kind = below(4)
     return (0..<count).map { n in
       let place = count - n

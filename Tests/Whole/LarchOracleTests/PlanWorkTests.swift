@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// Many ways to ask over many kinds of index: the plan of each, and how much it looks at, as text
-/// that is kept. `LARCH_WRITE_PLANS=1` writes the text again; review each line that changes.
-@Suite("What plans read")
+/// Many queries over many kinds of index: the plan of each and its reads, as a recorded text.
+/// `LARCH_WRITE_PLANS=1` writes the text again; review each changed line.
+@Suite("Reads of plans")
 struct PlanWorkTests {
   struct Worker: Record {
     var id = RecordID<Worker>()
@@ -44,7 +44,7 @@ struct PlanWorkTests {
     var text = ""
     for (question, query) in PlanWorkTests.queries {
       text += "? \(question)\n" + (try store.explain(query, running: true)) + "\n"
-      // The rows are those of the full scan, or the figures mean nothing.
+      // The rows must be those of the full scan, otherwise the numbers mean nothing.
       try PlanWorkTests.compare(query, in: store, question)
       text += "# " + (try store.explain(query, counting: true, running: true)) + "\n\n"
     }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Larch
 
-/// Snapshots, look-ups by a field, stores that cannot be written, indexes that are not complete.
-@Suite("Queries in snapshots and on unfinished stores")
+/// Snapshots, look-ups by a field, read-only stores, incomplete indexes.
+@Suite("Queries in snapshots and on incomplete stores")
 struct QuerySnapshotTests {
   // MARK: find(by:)
 
-  @Test("find(by:) gives what the array gives, also in a write", arguments: OracleKind.allCases)
+  @Test("find(by:) agrees with the array, also in a write", arguments: OracleKind.allCases)
   func findBy(kind: OracleKind) throws { try Self.findBy(kind.indexes) }
 
   private static func findBy<K: OracleIndexes>(_ kind: K.Type) throws {
@@ -81,7 +81,7 @@ struct QuerySnapshotTests {
     same(try reading.find(by: \.id, equals: id), { $0.id == id }, "id")
   }
 
-  @Test("find(by:) over a unique index sees what a write did to it")
+  @Test("find(by:) over a unique index sees the changes of the running write")
   func findByUnique() throws {
     typealias Member = OracleRuleTests.Member
     let store = try Store.temporary(for: Member.self)
@@ -112,7 +112,7 @@ struct QuerySnapshotTests {
 
   // MARK: Filters that use the transaction
 
-  /// What the closures of a filter saw.
+  /// The values that the closures of a filter saw.
   private final class Seen: Sendable {
     private let list = Mutex<[LarchError.Code?]>([])
 
@@ -241,7 +241,7 @@ struct QuerySnapshotTests {
     }
   }
 
-  // MARK: Read-only, and unfinished indexes
+  // MARK: Read-only, and incomplete indexes
 
   struct PlainPoint: Record, Equatable {
     var id = RecordID<PlainPoint>()
@@ -279,7 +279,7 @@ struct QuerySnapshotTests {
     #expect(sorted.map(\.name) == ["n19", "n29", "n9"], "\(text)")
   }
 
-  @Test("A store that is opened read-only answers without the indexes it lacks")
+  @Test("A read-only store answers without missing indexes")
   func readOnly() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -309,8 +309,8 @@ struct QuerySnapshotTests {
     }
   }
 
-  @Test("An index that is being built is not used, and answers stay right")
-  func unfinished() throws {
+  @Test("An incomplete index is not used, and answers stay correct")
+  func incomplete() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
     let store = try Store(at: path, for: IndexedPoint.self)
@@ -321,7 +321,7 @@ struct QuerySnapshotTests {
       }
     }
     try Self.expectPoints(store, "complete")
-    // What a killed opening leaves: every index empty, and marked so.
+    // The state after a killed opening: every index is empty and incomplete.
     try store.environment.write { transaction in
       let loader = CatalogLoader(store.environment, store.schema)
       for schema in store.schema.collections {
@@ -329,14 +329,14 @@ struct QuerySnapshotTests {
       }
       try loader.raiseGeneration(in: transaction)
     }
-    try Self.expectPoints(store, "unfinished")
+    try Self.expectPoints(store, "incomplete")
     #expect(try !store.explain(IndexedPoint.where { $0.x == 3 }).hasPrefix("index"))
     try store.write { tx throws in
       try tx.update(IndexedPoint.where { $0.name == "n7" }) { $0.name = "changed" }
       #expect(try tx.find(IndexedPoint.self, by: \.name, equals: "changed")?.id == 8)
       #expect(try tx.update(IndexedPoint.where { $0.name == "changed" }) { $0.name = "n7" } == 1)
     }
-    try Self.expectPoints(store, "unfinished, changed")
+    try Self.expectPoints(store, "incomplete, changed")
     try store.rebuild()
     try Self.expectPoints(store, "built")
     #expect(try store.explain(IndexedPoint.where { $0.x == 3 }).contains("index"))

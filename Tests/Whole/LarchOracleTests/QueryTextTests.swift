@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What queries look like when they are printed, and selections that are refined.
+/// The text of queries, and refined selections.
 @Suite("Queries as text, selections as queries, plans as files")
 struct QueryTextTests {
   struct Reader: Record {
@@ -58,7 +58,7 @@ struct QueryTextTests {
         """)
   }
 
-  @Test("What a query can say can be said after select too")
+  @Test("Every part of a query may come after select too")
   func selections() throws {
     let store = try Self.store()
     let query = Reader.where { $0.city == "Rome" }

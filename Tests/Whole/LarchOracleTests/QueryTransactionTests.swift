@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Queries see what their transaction sees: its own changes, its snapshot, and nothing else.
+/// Queries see exactly the state of their transaction: its snapshot and its own changes.
 @Suite("Queries in transactions")
 struct QueryTransactionTests {
   // MARK: Own changes, at random
@@ -39,7 +39,7 @@ struct QueryTransactionTests {
   // MARK: Changes while a query is being visited
 
   @Test(
-    "forEach and a cursor in a write visit what matched at the beginning, as it is then",
+    "In a write, forEach and a cursor visit the initial matches in their current state",
     arguments: OracleKind.allCases)
   func changedWhileVisited(kind: OracleKind) throws { try Self.changedWhileVisited(kind.indexes) }
 
@@ -59,7 +59,7 @@ struct QueryTransactionTests {
             func visit(_ thing: Thing) throws {
               seen.append("\(thing.number) \(thing.text)")
               if thing.number == 7 {
-                // After it, before it, out of the filter, deleted, and new ones that match.
+                // Records after it, before it, outside the filter, deleted ones, and new matches.
                 try tx.delete(Thing.where { $0.number == 5 })
                 try tx.update(Thing.where { $0.number == 4 }) { $0.text = "changed" }
                 try tx.update(Thing.where { $0.number == 3 }) { $0.number = 100 }
@@ -130,7 +130,7 @@ struct QueryTransactionTests {
     }
   }
 
-  @Test("A cursor that is used after its transaction gives a typed error")
+  @Test("A cursor that is used after its transaction throws a typed error")
   func cursorAfterEnd() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let store = try Store.temporary(for: Thing.self)
@@ -159,7 +159,7 @@ struct QueryTransactionTests {
       }
       cursor.close()
     }
-    // Nothing of the kept ones is in the way of others.
+    // The kept ones do not conflict with others.
     try store.write { tx throws in
       #expect(try tx.delete(Thing.all) == 3)
       for cursor in kept { #expect(throws: LarchError.self) { try cursor.next() } }
@@ -224,7 +224,7 @@ struct QueryTransactionTests {
         try tx.fetch(Thing.all).map(\.number) == all.map { $0 + 7 > 10 ? $0 + 8 : $0 + 7 })
       #expect(try tx.update(Thing.all.sorted(by: \.number).limit(4)) { $0.number += 1000 } == 4)
       #expect(try tx.count(Thing.where { $0.number >= 1000 }) == 4)
-      // Those that fall out of the filter when an earlier one is changed are changed all the same.
+      // Records that no longer match after a change of an earlier one are changed too.
       var given = 0
       let count = try tx.update(Thing.where { $0.flag && $0.number < 1000 }) {
         given += 1
@@ -273,7 +273,7 @@ struct QueryTransactionTests {
       #expect(try tx.fetch(Member.all) == before)
       #expect(try tx.count(Member.where { $0.name == "changed" }) == 0)
       #expect(try tx.find(Member.self, by: \.email, equals: "2")?.score == 2)
-      // Values that move on by one go through each other's place.
+      // Values that rise by one take the place of each other.
       #expect(throws: LarchError.self) {
         try tx.update(Member.all) { $0.score = ($0.score ?? 0) + 1 }
       }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// A user filtered 101 records by an enum with a raw value, and every one of them was decoded, since
-/// only types of the standard library were read from stored bytes. With an index over the enum a
-/// query counted through it at 3 matches and looked at all records at 300.
+/// A user filtered 101 records by an enum with a raw value. Every one of them was decoded, since
+/// only types of the standard library were read from stored bytes. With an index over the enum, a
+/// query used it to count 3 matches, but read all records to count 300.
 @Suite("Enums with raw values")
 struct RawEnumTests {
   enum Kind: String, Codable, CaseIterable, IndexKey, Comparable {
@@ -27,7 +27,7 @@ struct RawEnumTests {
 
   enum Level: UInt8, Codable, CaseIterable, IndexKey { case one = 1, two, last = 255 }
 
-  /// Counts how often its record is decoded.
+  /// Counts how often a record of it is decoded.
   struct Decodings: Codable, Hashable {
     /// That of the test that runs: tests run beside each other.
     @TaskLocal static var count = Locked(0)
@@ -193,7 +193,7 @@ struct RawEnumTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Every filter, order and figure is that of Swift and decodes nothing", arguments: 1...4)
+  @Test("Every filter, order and aggregate agrees with Swift and decodes nothing", arguments: 1...4)
   func oracle(seed: UInt64) throws {
     try Decodings.$count.withValue(Locked(0)) {
       try RawEnumTests.check(Bare.self, seed)

@@ -1,16 +1,16 @@
 import LarchCrashSupport
 import Testing
 
-/// A cursor over many records holds one of them at a time, a loop over a list one id. Measured in a
-/// program of its own, since other tests use memory meanwhile.
+/// A cursor over many records keeps one of them in memory, and a loop over a list one id. They are
+/// measured in a separate program, since other tests use memory too.
 @Suite("Streaming")
 struct StreamingTests {
   private static let count = 100_000
-  /// Of the 30 MB and more that all records take.
+  /// All records take more than 30 MB.
   private static let bound = 4 << 20
 
   @Test(
-    "A cursor streams 100,000 records in constant memory, and a list of so many ids",
+    "A cursor streams 100,000 records, and a list of as many ids, in constant memory",
     .disabled(if: isSanitized))
   func constantMemory() throws {
     let directory = try CrashDirectory(onDisk: true)

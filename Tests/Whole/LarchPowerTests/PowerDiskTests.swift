@@ -2,8 +2,8 @@ import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
-/// The rules by which images are made, on recordings of a few events.
-@Suite("What a power failure leaves")
+/// The rules for creating images, on recordings of a few events.
+@Suite("The disk after a power failure")
 struct PowerDiskTests {
   /// A recording as the recorder writes it.
   private struct Tape {
@@ -67,7 +67,7 @@ struct PowerDiskTests {
     #expect(files(try disk(tape), .nothing) == ["a": []])
   }
 
-  @Test("A durable write takes nothing else of the file with it, a flush takes everything")
+  @Test("A durable write makes only itself durable, a flush makes everything durable")
   func durableWrites() throws {
     var tape = Tape()
     tape.create("a", 1)
@@ -83,7 +83,7 @@ struct PowerDiskTests {
     #expect(files(try disk(tape, lies: .meta), .nothing) == ["a": ones + twos])
   }
 
-  @Test("What is not flushed is torn at sectors, never within one")
+  @Test("Unflushed data is torn between sectors, never inside one")
   func sectors() throws {
     var tape = Tape()
     tape.create("a", 1)

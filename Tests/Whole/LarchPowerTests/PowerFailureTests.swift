@@ -3,20 +3,18 @@ import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
-/// Runs of a program of which every write and flush is recorded, and what a power failure at any
-/// moment of them could have left: each of these images must open, be sound and hold everything
-/// that was acknowledged.
+/// Runs of a program whose every write and flush is recorded, and the images that a power failure
+/// at any moment could leave. Each image must open, be valid and have every acknowledged write.
 @Suite("Power failures", .serialized, .enabled(if: Recorder.isAvailable))
 struct PowerFailureTests {
-  /// Each program with its share of the images, in hundredths, and how many shapes an image of one
-  /// moment takes.
+  /// Each program with its share of the images in per cent, and the number of images of one moment.
   static let programs: [(name: String, share: Int, shapes: Int)] = [
     ("creation", 8, 24), ("durable", 20, 5), ("relaxed", 13, 3), ("mixed", 12, 3),
     ("group", 11, 5), ("indexes", 12, 6), ("migrations", 7, 6), ("compaction", 13, 5),
     ("backups", 6, 8),
   ]
 
-  @Test("At any moment of a run the power may fail", arguments: programs.indices)
+  @Test("The power may fail at any moment of a run", arguments: programs.indices)
   func anyMoment(_ index: Int) throws {
     let (name, share, shapes) = Self.programs[index]
     let wanted = amount("LARCH_POWER_IMAGES", 10_000) * share / 100
@@ -39,9 +37,9 @@ struct PowerFailureTests {
   }
 }
 
-/// The same with stores and disks that do not keep their word. A harness that finds nothing wrong
-/// with them could not be believed when it finds nothing wrong at all.
-@Suite("Power failures that must be found", .serialized, .enabled(if: Recorder.isAvailable))
+/// The same with stores and disks that break their promises. If the harness finds no fault in them,
+/// its other results mean nothing.
+@Suite("Faults that power failures must show", .serialized, .enabled(if: Recorder.isAvailable))
 struct PowerControlTests {
   private func badShare(
     _ program: String, lies: PowerDisk.Lies = [], as other: String? = nil, events: Int = 110,

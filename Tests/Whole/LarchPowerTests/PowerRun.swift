@@ -2,7 +2,7 @@ import Foundation
 import LarchCrashSupport
 import LarchTestSupport
 
-/// A program that was recorded once, and what power failures would have left of it.
+/// A program that was recorded once, and the images of power failures.
 final class PowerRun {
   private let directory: CrashDirectory
   private let seed: UInt64
@@ -13,7 +13,7 @@ final class PowerRun {
   /// Images that were looked at.
   private(set) var images = 0
   private(set) var bad: [PowerReplay.Bad] = []
-  /// How often the process that looked at an image died or hung.
+  /// How often the process that checked an image died or hung.
   private(set) var deaths = 0
 
   /// Runs the program and records it.
@@ -33,7 +33,7 @@ final class PowerRun {
 
   private var log: String { directory.path + "/log" }
 
-  /// Looks at images of the recorded run, as another program if one is named.
+  /// Checks images of the recorded run, with another program if one is named.
   func replay(
     shapes: Int = 5, events: Int = .max, each step: Int = 1, lies: PowerDisk.Lies = [],
     as other: String? = nil
@@ -63,12 +63,12 @@ final class PowerRun {
   }
 }
 
-/// A process that looks at a share of the images, and its successors should it die of one.
+/// A process that checks a share of the images, and its successors if it dies.
 private final class Worker {
   private let log: String
   private var plan: PowerReplay.Plan
   private let folder: String
-  /// The bad images, one on a line; those that were kept lie beside it.
+  /// The bad images, one on a line; kept ones are beside it.
   private let faults: String
   private let beacon: Beacon
   private var child: Child?
@@ -112,7 +112,7 @@ private final class Worker {
     self.child = nil
     let ending = try child.wait()
     if ending == .exit(0) { return false }
-    // Exit codes are for what is wrong with the replay itself.
+    // Exit codes are for faults of the replay itself.
     guard case .signal = ending else { throw Mismatch("\(ending): \(child.output)") }
     deaths += 1
     let bad = PowerReplay.Bad(

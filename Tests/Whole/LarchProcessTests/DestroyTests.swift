@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Stores at URLs, and stores that are removed")
 struct DestroyTests {
-  @Test("A store is removed with its lock file and what a crash left, and can be made again")
+  @Test("A store is removed with its lock file and remains of a crash, and can be created again")
   func removed() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)
@@ -49,7 +49,7 @@ struct DestroyTests {
     #expect(try Store.destroy(at: other))
   }
 
-  @Test("What is no store of Larch stays")
+  @Test("A file that is not a store of Larch is not removed")
   func foreign() throws {
     let directory = try CrashDirectory()
     let text = directory.path + "/text.larch"
@@ -78,7 +78,7 @@ struct DestroyTests {
     #expect(access(directory.store, F_OK) == 0)
   }
 
-  @Test("URLs stand for paths: opening, backup, restoring and removing")
+  @Test("URLs work like paths: opening, backup, restoring and removing")
   func urls() async throws {
     let directory = try CrashDirectory()
     let folder = URL(fileURLWithPath: directory.path, isDirectory: true)

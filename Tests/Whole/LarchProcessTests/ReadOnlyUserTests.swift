@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A store with file and folder that a user may only read threw `.access_denied`, also read-only:
-/// LMDB wants to write who reads into the lock file.
+/// A store in a folder that a user may only read threw `.access_denied`, even read-only, since LMDB
+/// writes its readers to the lock file.
 @Suite("A user who may only read", .serialized)
 struct ReadOnlyUserTests {
   private static let isRoot = getuid() == 0
@@ -54,7 +54,7 @@ struct ReadOnlyUserTests {
   }
 
   @Test(
-    "A writer that comes while the user reads is refused, and told who reads",
+    "A writer that comes while the user reads is refused with the name of the reader",
     .enabled(if: isRoot), arguments: [false, true])
   func writerComes(keepsLockFile: Bool) throws {
     let place = try Place(keepsLockFile: keepsLockFile)

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Larch
 
-/// Two programs wrote one file that they came to by two names, or of which the lock file had been
-/// removed in between: LMDB, which finds its lock file by the name, let both write at once. One of
-/// them died in every run, and acknowledged writes were lost.
+/// Two programs wrote one file by two names, or after its lock file had been removed. LMDB, which
+/// finds its lock file by the name, let both write at once. One of them died in every run, and
+/// acknowledged writes were lost.
 @Suite("One file under two names", .serialized)
 struct SecondNameTests {
   enum Variant: String, CaseIterable, Sendable {
     case hardLink, rename, lockFileRemoved, lockFileReplaced
   }
 
-  @Test("Two writers neither die nor lose anything", arguments: Variant.allCases)
+  @Test("Two writers neither crash nor lose anything", arguments: Variant.allCases)
   func writers(_ variant: Variant) throws {
     var refusals = 0
     var done = 0
@@ -30,7 +30,7 @@ struct SecondNameTests {
     let bank = SharedBank(seed: runSeed)
     try bank.make(at: directory.store, transfers: 100)
     let beacon = try Beacon(path: directory.beacon)
-    // Who closes a renamed store does not find it again.
+    // A renamed store that is closed is not found by its old name.
     let reopens = variant == .lockFileRemoved || variant == .lockFileReplaced ? "1" : "0"
     func start(_ number: Int, _ path: String) throws -> Child {
       try Child(
@@ -59,7 +59,7 @@ struct SecondNameTests {
       try second.wait("writes, or is refused") {
         beacon[.acknowledged(1)] > 100 || refusals(1) > 100
       }
-      // It has the lock file that is there now once the first has closed the store.
+      // After the first has closed the store, it has the current lock file.
       try second.wait("writes") { beacon[.acknowledged(1)] > 100 }
     }
     let now = beacon[.acknowledged(0)]
@@ -90,7 +90,7 @@ struct SecondNameTests {
     return (contents.done[0] + contents.done[1], refusals(0) + refusals(1))
   }
 
-  @Test("Whoever is refused leaves no old number of a commit in a new lock file")
+  @Test("A refused process leaves no old commit number in a new lock file")
   func refusedWhileTheOtherReopens() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)
@@ -148,14 +148,14 @@ struct SecondNameTests {
       #expect(detail.contains("uses \(directory.store)-lock"), "\(detail)")
     }
     try #require(rename(renamed, directory.store) == 0)
-    // By the name that it was opened with, everybody may come.
+    // By the name with which it was opened, everybody may open it.
     let store = try SharedBank.open(at: directory.store)
     _ = try store.read { try bank.check($0) }
     store.close()
     try child.killHard()
   }
 
-  @Test("A second name is refused with one program too, also in the process that has it open")
+  @Test("A second name is refused in the same process too")
   func secondNameAlone() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)
@@ -191,7 +191,7 @@ struct SecondNameTests {
     #expect(store.environment === again.environment)
   }
 
-  @Test("What a crash in the making of a store leaves is no second name")
+  @Test("The remains of a crash during creation are not a second name")
   func leftover() throws {
     let directory = try CrashDirectory()
     try SharedBank(seed: runSeed).make(at: directory.store)
@@ -213,7 +213,7 @@ struct SecondNameTests {
       in: directory.path)
     try child.wait("writes") { beacon[.acknowledged(0)] > 0 }
     try #require(unlink(directory.store + "-lock") == 0)
-    // A file that somebody writes to is no backup, though its lock file is gone.
+    // A file that somebody writes to is not a backup, even without its lock file.
     let error = #expect(throws: LarchError.self) {
       try Store.restore(from: directory.store, to: directory.path + "/restored.larch")
     }

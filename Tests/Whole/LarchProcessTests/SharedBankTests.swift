@@ -5,10 +5,10 @@ import Testing
 
 @testable import Larch
 
-/// Processes that read and write one file at once, and die at any moment.
+/// Processes that read and write one file at the same time, and die at any moment.
 @Suite("Four processes on one file", .serialized)
 struct SharedBankTests {
-  @Test("Nothing that was acknowledged is lost, however processes die")
+  @Test("No acknowledged write is lost, however processes die")
   func killedAtRandom() throws {
     let directory = try CrashDirectory()
     let run = try SharedBankRun(directory: directory)
@@ -35,14 +35,14 @@ struct SharedBankTests {
     #expect(Double(with) < Double(without) * 1.5)
   }
 
-  /// How large a file becomes while something happens between many writes.
+  /// The size of a file while something happens between many writes.
   private func sizeAfterWrites(
     rounds: Int, between: (CrashDirectory) throws -> Void
   ) throws -> Int {
     let directory = try CrashDirectory()
     let bank = SharedBank(seed: runSeed)
     try bank.make(at: directory.store, transfers: 100)
-    // Open all the time, as a service is, so that no opening clears what the dead have left.
+    // Open all the time, like a service, so that no opening clears the slots of dead processes.
     let store = try SharedBank.open(at: directory.store)
     defer { store.close() }
     for _ in 0..<rounds {
@@ -63,7 +63,7 @@ struct SharedBankTests {
   }
 }
 
-/// One run of tellers that die and come back.
+/// One run of tellers that die and are started again.
 private final class SharedBankRun {
   static let kinds = ["outside", "inWrite", "beforeCommit", "afterCommit", "inRead", "inSavepoint"]
   private static let transfersBefore = 1500
@@ -73,7 +73,7 @@ private final class SharedBankRun {
   private let bank = SharedBank(seed: runSeed)
   private var random = SeededGenerator(seed: runSeed)
   private var children: [Child?] = Array(repeating: nil, count: SharedBank.tellerCount)
-  /// How each of them is to die by itself.
+  /// The way in which each of them kills itself.
   private var plans = [String](repeating: "never", count: SharedBank.tellerCount)
   private var returns = [Date](repeating: .distantPast, count: SharedBank.tellerCount)
   private var progress = [(done: Int, since: Date)](
@@ -87,7 +87,7 @@ private final class SharedBankRun {
     self.directory = directory
     beacon = try Beacon(path: directory.beacon)
     try bank.make(at: directory.store, transfers: Self.transfersBefore)
-    // What is there already, for a look that comes before the first word of a teller.
+    // The initial state, for a check before the first report of a teller.
     for number in children.indices {
       beacon[.acknowledged(number)] = Self.transfersBefore
       beacon[.attempted(number)] = Self.transfersBefore
@@ -121,7 +121,7 @@ private final class SharedBankRun {
           try note("outside", number)
         }
       }
-      // Opening the store clears away what dead readers left: not too often.
+      // Opening the store clears the slots of dead readers, so it must not happen too often.
       if Date() > nextLook {
         try look()
         nextLook = Date() + 2
@@ -130,12 +130,12 @@ private final class SharedBankRun {
     try finish()
   }
 
-  /// Sees whether a teller has died or hangs, and brings it back when it is time.
+  /// Checks whether a teller has died or hangs, and starts it again when it is time.
   private func tend(_ number: Int) throws {
     if let child = children[number] {
       let done = beacon[.acknowledged(number)]
       if done != progress[number].done { progress[number] = (done, Date()) }
-      // A process that does nothing for so long waits for a lock that nobody will give up.
+      // A process that does nothing for this long waits for a lock that is never released.
       guard Date().timeIntervalSince(progress[number].since) < 30 else {
         throw Mismatch("teller \(number) hangs at \(done)")
       }
@@ -163,7 +163,7 @@ private final class SharedBankRun {
   private func note(_ kind: String, _ number: Int) throws {
     deathsByKind[kind, default: 0] += 1
     children[number] = nil
-    // Some stay away for a while: the others must notice by themselves that they died.
+    // Some are not started for a while: the others must notice themselves that they died.
     returns[number] = Date() + (random.below(2) == 0 ? 0 : Double(random.below(400)) / 1000)
   }
 
@@ -187,7 +187,7 @@ private final class SharedBankRun {
   }
 
   private func finish() throws {
-    // One survives: its work goes on, and on the way it clears away what the dead have left.
+    // One survives: it continues, and clears the slots of the dead ones.
     let survivor = random.below(children.count)
     for number in children.indices where number != survivor {
       _ = children[number]?.killOrLeave()
@@ -201,7 +201,7 @@ private final class SharedBankRun {
     }
     guard let child = children[survivor] else { throw Mismatch("no survivor") }
     try child.waitUntilStarted(beacon, survivor)
-    // Nobody opens the store from here on but the one that dies in it.
+    // From here on, only the process that dies in it opens the store.
     for _ in 0..<3 {
       let victim = try Child(["die-in-read", directory.store], in: directory.path)
       guard try victim.wait() == .signal(SIGKILL) else { throw Mismatch(victim.output) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// A version of a store is another one exactly when somebody has committed.
+/// The version of a store changes exactly if somebody has committed.
 @Suite("Versions of a store")
 struct StoreVersionTests {
   private static func change(_ store: Store, by amount: Int = 1) throws {
@@ -74,7 +74,7 @@ struct StoreVersionTests {
     }
   }
 
-  @Test("What another process commits is seen, and what it leaves as it is, is not")
+  @Test("A commit of another process changes the version, and a read does not")
   func otherProcess() throws {
     let (directory, store) = try Self.make()
     defer { withExtendedLifetime(directory) { store.close() } }
@@ -88,7 +88,7 @@ struct StoreVersionTests {
       #expect(try child.wait() == .exit(0), "\(child.output)")
       #expect(try store.version > last)
       last = try store.version
-      // A snapshot of just that version has what was committed.
+      // A snapshot of this version has the committed data.
       let seen = try store.read { tx throws in
         (try tx.version, try #require(try tx.find(Account.self, 1)).balance)
       }
@@ -97,7 +97,7 @@ struct StoreVersionTests {
     #expect(try store.read { try $0.find(Account.self, 1)?.balance } == 1015)
   }
 
-  @Test("It stays the same when the store is closed and opened, and is gone with it")
+  @Test("It stays the same when the store is reopened, and starts again in a new store")
   func reopened() throws {
     let (directory, store) = try Self.make()
     try Self.change(store)
@@ -112,7 +112,7 @@ struct StoreVersionTests {
     withExtendedLifetime(directory) {}
   }
 
-  @Test("Nobody sees a version before what it stands for can be read")
+  @Test("Nobody sees a version before its state can be read")
   func neverEarly() throws {
     let (directory, store) = try Self.make()
     defer { withExtendedLifetime(directory) { store.close() } }
@@ -132,7 +132,7 @@ struct StoreVersionTests {
     try child.killHard()
   }
 
-  @Test("A task is told of versions until it is cancelled or the store is closed")
+  @Test("A task gets versions until it is cancelled or the store is closed")
   func sequence() async throws {
     let (directory, store) = try Self.make()
     let first = try store.version

@@ -214,7 +214,7 @@ struct ActiveRecordTests {
     #expect(try count(people.joined(with: Company.self, on: \.companyID, kind: .full)) == 4)
   }
 
-  @Test("Created-at and updated-at kept by themselves")
+  @Test("Created-at and updated-at are set automatically")
   func timestamps() throws {
     let clock = TestClock()
     var options = Store.Options()

@@ -21,7 +21,7 @@ struct PersistableTests {
     }
   }
 
-  @Test("State of an object: new, existing, changed, deleted; persist does what the state asks")
+  @Test("State of an object: new, existing, changed, deleted; persist acts on the state")
   func state() throws {
     let store = try Product.store()
     try Store.with(store) { () throws in

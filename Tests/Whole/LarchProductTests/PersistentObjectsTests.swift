@@ -47,7 +47,7 @@ struct PersistentObjectsTests {
     }
   }
 
-  @Test("Sum, average, minimum, maximum; columns without objects, from the index where it can")
+  @Test("Sum, average, minimum, maximum; columns without objects, from an index if possible")
   func aggregates() throws {
     let store = try Product.store()
     _ = try Product.people(in: store)

@@ -46,7 +46,7 @@ enum Product {
     var companyID: Company.ID?
     var createdAt: Date?
     var updatedAt: Date?
-    /// Not kept: it is not among the coding keys.
+    /// Not stored: it is not among the coding keys.
     var isSelected = false
 
     enum CodingKeys: String, CodingKey {

@@ -4,14 +4,14 @@ import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
-/// Programs whose tasks write, killed right after some of these writes were acknowledged.
+/// Programs whose tasks write. They are killed right after some of these writes were acknowledged.
 @Suite("Every acknowledgement is kept", .serialized)
 struct AcknowledgementTests {
   @available(macOS 26, iOS 26, *)
-  @Test("what was acknowledged is there after a kill, whole and in order", arguments: [1, 8, 64])
+  @Test("acknowledged writes exist after a kill, complete and in order", arguments: [1, 8, 64])
   func kept(writers: Int) throws {
     let kills = amount("LARCH_ACKNOWLEDGED_KILLS", 200) / 3
-    // Most of them in memory, where more of them fit in; a disk has longer flushes to die in.
+    // Most of them in memory, where more of them run in the same time; a disk has longer flushes.
     let run = AcknowledgedRun(writers: writers)
     do {
       try run.kill(kills * 3 / 4, onDisk: false)
@@ -26,7 +26,7 @@ struct AcknowledgementTests {
   }
 
   @available(macOS 26, iOS 26, *)
-  @Test("a write that is acknowledged too early is found out")
+  @Test("a write that is acknowledged too early is detected")
   func control() throws {
     let run = AcknowledgedRun(writers: 8, isEarly: true)
     #expect(throws: Lost.self) { () throws in try run.kill(500, onDisk: true) }
@@ -66,7 +66,7 @@ private final class AcknowledgedRun {
   func kill(_ count: Int, onDisk: Bool) throws {
     var left = count
     while left > 0 {
-      // A new store now and then, or looking at it all would take the time.
+      // Sometimes a new store, otherwise checking would take all the time.
       let kills = min(left, 25)
       left -= kills
       try StressProgram.withDirectory(onDisk: onDisk) { directory in
@@ -88,7 +88,7 @@ private final class AcknowledgedRun {
       try compare(frames, first: first, with: checked)
       kills += 1
     }
-    // Once more from the beginning: no later death has changed what an earlier one left.
+    // Once more from the beginning: no later kill has changed the state after an earlier one.
     let store = try NumberedWrites.open(at: path)
     defer { store.close() }
     let whole = try store.read { tx throws in
@@ -104,7 +104,7 @@ private final class AcknowledgedRun {
     let child = try WritingChild([
       "numbered-writers", path, "\(writers)", "\(seed)", isEarly ? "1" : "0",
     ])
-    // One in eight dies on the way, before or while it opens the store.
+    // One in eight dies before or while it opens the store.
     if random.below(8) == 0 {
       killedEarly += 1
     } else {

@@ -3,8 +3,9 @@ import Larch
 import LarchCrashSupport
 import Testing
 
-/// Counts turns, not time: how many others wrote between the moment a writer asked and its turn.
-@Suite("Nobody is overtaken without end")
+/// Counts writes, not time: the number of writes of others between the call of a writer and its own
+/// write.
+@Suite("No write waits forever")
 struct FairnessTests {
   struct Turn: Record {
     var id: Int
@@ -20,7 +21,8 @@ struct FairnessTests {
     let waits = try await crowd.onThread { try crowd.askOften(Self.asked) }
     crowd.stop()
     try await thread.value
-    // Each task has one write in the row at most, and those before it may still be on their way.
+    // Each task has at most one write in the queue, and earlier ones may not have arrived there
+    // yet.
     expectBounded(waits, by: 2 * 64)
   }
 
@@ -59,8 +61,8 @@ struct FairnessTests {
     expectBounded(waits, by: 3 * 64)
   }
 
-  /// Between looking at the count and asking for the turn the system may stop a thread for long;
-  /// that happens now and then, being overtaken always would happen each time.
+  /// Between reading the count and joining the queue, the system may stop a thread for a long time.
+  /// That happens sometimes, but an unfair queue would show each time.
   private func expectBounded(_ waits: [Int], by bound: Int) {
     let sorted = waits.sorted()
     #expect(sorted.count == Self.asked)
@@ -129,7 +131,7 @@ struct FairnessTests {
       }
     }
 
-    /// What blocks must not block the threads of tasks.
+    /// Blocking work must not block the threads of tasks.
     func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
       try await withCheckedThrowingContinuation { ended in
         Thread.detachNewThread { ended.resume(with: Result { try body() }) }

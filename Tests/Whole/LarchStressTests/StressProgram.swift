@@ -19,13 +19,13 @@ enum StressProgram {
     return path
   }
 
-  /// Runs the program to its end without keeping a thread waiting; what it printed, errors too.
+  /// Runs the program to its end without blocking a thread; returns its output, with errors.
   static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = try Child.executable
     process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
-    // When it hangs it ends itself by a signal, and then tells where every thread is.
+    // If it hangs, it ends itself by a signal, and prints the backtrace of every thread.
     environment["SWIFT_BACKTRACE"] = "enable=yes,threads=all,color=no,interactive=no"
     process.environment = environment
     let name = NSTemporaryDirectory() + "/larch-stress-\(UUID().uuidString).txt"
@@ -45,7 +45,7 @@ enum StressProgram {
     return (process.terminationStatus, output)
   }
 
-  /// The seed of this run; another one each time unless it is set, to repeat a failure.
+  /// The seed of this run. It is random unless it is set to repeat a failure.
   static let seed: UInt64 =
     ProcessInfo.processInfo.environment["LARCH_STRESS_SEED"].flatMap(UInt64.init)
     ?? UInt64.random(in: 1..<(1 << 32))

@@ -2,8 +2,8 @@ import Foundation
 import LarchCrashSupport
 import Testing
 
-/// Tasks and threads that write, read, throw and cancel in one store. The work is done by a program
-/// of its own (`StressRun` in `Tests/Programs/LarchChild`): in this one other tests use the same threads.
+/// Tasks and threads that write, read, throw and cancel in one store. A separate program does the
+/// work (`StressRun` in `Tests/Programs/LarchChild`), since other tests use the threads of this one.
 @Suite("Stress", .serialized)
 struct StressTests {
   @Test("in memory, where there are most writes", arguments: [false, true])
@@ -16,14 +16,14 @@ struct StressTests {
     try await stress(share: 0.4, onDisk: true, runsWritesTwice: false)
   }
 
-  @Test("money that a write loses is found out")
+  @Test("money that a write loses is detected")
   func control() async throws {
     let directory = try StressProgram.makeDirectory(onDisk: false)
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let (status, output) = try await StressProgram.run(
       ["stress", directory, "1", "\(StressProgram.seed)", "loses"])
     #expect(status == 1)
-    // By whoever looks first: a reader, or a writer that compares the sum around a savepoint.
+    // By the first one that checks: a reader, or a writer that compares the sum around a savepoint.
     let places = ["reader: sum of ", "reader: purse ", " after a savepoint was undone"]
     #expect(places.contains { output.contains($0) }, "\(output)")
   }

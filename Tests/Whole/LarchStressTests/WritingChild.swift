@@ -17,7 +17,7 @@ final class WritingChild {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = pipe
     try process.run()
-    // The child has the only end that writes, or its death would not end the pipe.
+    // The child has the only writing end, otherwise its death would not end the pipe.
     try pipe.fileHandleForWriting.close()
   }
 
@@ -25,8 +25,8 @@ final class WritingChild {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
-  /// Takes what the child tells for so long, so that the pipe is never full; false when the child
-  /// has ended by itself.
+  /// Reads the output of the child for this time, so that the pipe is never full; false if the
+  /// child has ended.
   func listen(microseconds: Int) -> Bool {
     let deadline = Date() + Double(microseconds) / 1e6
     while !isAtEnd {
@@ -38,7 +38,7 @@ final class WritingChild {
     return false
   }
 
-  /// Waits for the first word; false when the child has ended without one.
+  /// Waits for the first output; false if the child has ended without one.
   func waitForFirst() throws -> Bool {
     let deadline = Date() + 60
     while frames.count < 8 {

@@ -1,8 +1,9 @@
-/// The frames of coders that are gone. A container that the code of the user kept after its value was
-/// written or read still points to its frame, so frames are never freed but used again, and a closed
-/// frame drops what is written to it.
+/// The frames of coders that no longer exist. User code may keep a container after its value was
+/// written or read, and the container still points to its frame. So frames are never freed but used
+/// again, and a closed frame ignores everything that is written to it.
 enum FramePool {
-  /// What a coder writes with, what it reads with, and the frames beside the stack of the latter.
+  /// The state for encoding, the state for decoding, and the frames for decoding that are not on
+  /// its stack.
   typealias Frames = (
     encode: UnsafeMutablePointer<EncodeState>, decode: UnsafeMutablePointer<DecodeState>,
     extra: [DecodeFramePointer]

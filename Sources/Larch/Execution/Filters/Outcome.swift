@@ -1,5 +1,5 @@
 extension ValueTest {
-  /// What a condition says of a record or a key: `unknown` where the bytes do not tell.
+  /// The result of a condition on a record or a key: `unknown` if the bytes do not decide it.
   enum Outcome: UInt8 {
     case no, yes, unknown
 

@@ -21,14 +21,14 @@ extension JoinPlan {
   /// - Parameters:
   ///   - leftPlan: how the left is read row by row.
   ///   - rightPlan: the same of the right.
-  ///   - takesUnfinished: whether unfinished indexes count as complete, to tell what would be chosen.
+  ///   - takesIncomplete: whether incomplete indexes count as complete, to tell what would be chosen.
   init(
     _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
     _ rightPlan: Plan, _ right: CollectionHandle, _ context: TransactionContext,
-    takesUnfinished: Bool = false
+    takesIncomplete: Bool = false
   ) throws {
     let ways = JoinPlan.ways(
-      join, order: order, leftPlan, left, rightPlan, right, takesUnfinished: takesUnfinished)
+      join, order: order, leftPlan, left, rightPlan, right, takesIncomplete: takesIncomplete)
     self = ways[0]
     guard let turned = ways.first(where: { !$0.isLeftOuter }) else { return }
     let leftCount = try leftPlan.rowsRead(in: left, context)
@@ -51,7 +51,7 @@ extension JoinPlan {
   /// as the last of these.
   static func ways(
     _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
-    _ rightPlan: Plan, _ right: CollectionHandle, takesUnfinished: Bool = false
+    _ rightPlan: Plan, _ right: CollectionHandle, takesIncomplete: Bool = false
   ) -> [JoinPlan] {
     var ways: [JoinPlan] = []
     func add(_ access: JoinAccess, isLeftOuter: Bool = true) {
@@ -64,14 +64,14 @@ extension JoinPlan {
     // All records of the right are needed, so they are read anyway; or the right query has a limit,
     // and a single record does not show whether it is within it.
     if !join.keepsRight, !join.right.isPart,
-      let found = access(to: join.rightField, of: right, takesUnfinished: takesUnfinished)
+      let found = access(to: join.rightField, of: right, takesIncomplete: takesIncomplete)
     {
       add(found)
     }
     add(.table)
     // Rows have to be sorted then, so every row must have a place in the order of the left.
     if !join.keepsRight, !join.keepsLeft, !join.left.isPart,
-      let found = access(to: join.leftField, of: left, takesUnfinished: takesUnfinished)
+      let found = access(to: join.leftField, of: left, takesIncomplete: takesIncomplete)
     {
       add(found, isLeftOuter: false)
     }
@@ -80,7 +80,7 @@ extension JoinPlan {
 
   /// How to find records by the value of a field; nil if all of them must be read.
   static func access(
-    to field: FieldReference, of collection: CollectionHandle, takesUnfinished: Bool = false
+    to field: FieldReference, of collection: CollectionHandle, takesIncomplete: Bool = false
   ) -> JoinAccess? {
     if field.identity == .id, !field.isMultiple,
       ReferenceForm(field.form.unwrapped, collection.stored.idKind) != nil
@@ -88,7 +88,7 @@ extension JoinPlan {
       return .id
     }
     var best: IndexHandle?
-    let usable = collection.answering | (takesUnfinished ? collection.unfinished : 0)
+    let usable = collection.answering | (takesIncomplete ? collection.incomplete : 0)
     for index in collection.indexes where usable.hasBit(index.position) {
       let first = index.schema.fields[0]
       guard first.identityHash == field.identityHash, first.identity == field.identity,

@@ -132,7 +132,7 @@ struct RelatedUse {
   /// The plan of the inner query, and the schema of its records.
   var plan: Plan?
   var schema: CollectionSchema?
-  /// The names of the unfinished indexes that the plan would use if they were complete.
+  /// The names of the incomplete indexes that the plan would use if they were complete.
   var missed: [String] = []
   /// How many ids it found, if it was run.
   var count: Int?

@@ -28,10 +28,10 @@ final class IDCollector {
     case .index(let scan): try append(scan, to: &list)
     case .list(let scan):
       let scanner = try IndexScanner(scan, in: reader.collection, context: reader.context)
-      let passesOverUnsaved = reader.context.hasUnsavedMembers
+      let skipsUnsaved = reader.context.hasUnsavedMembers
       while try scanner.nextKey() {
         while try scanner.nextID() {
-          if passesOverUnsaved, try !reader.isThere(scanner.id) { continue }
+          if skipsUnsaved, try !reader.isThere(scanner.id) { continue }
           list.append(scanner.id)
         }
       }

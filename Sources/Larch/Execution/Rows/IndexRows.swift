@@ -7,7 +7,7 @@ final class IndexRows: RowSource {
   private let keyFilter: FilterProgram?
   /// Whether ids must be tested one by one: some may repeat, or not be saved yet.
   private let isSelecting: Bool
-  private let passesOverUnsaved: Bool
+  private let skipsUnsaved: Bool
   @exclusivity(unchecked) private var given: IDSet
 
   /// - Parameter start: for a scan of one key: ids before it, in the direction of the scan, may be
@@ -26,7 +26,7 @@ final class IndexRows: RowSource {
     keyFilter = try FilterProgram.of(
       scan.keyFilter, context: reader.context, typed: reader.typed)
     isSelecting = scan.mayRepeat
-    passesOverUnsaved = false
+    skipsUnsaved = false
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
 
@@ -40,8 +40,8 @@ final class IndexRows: RowSource {
       scan, in: reader.collection, idsDescend: idsDescend, context: reader.context)
     if let start { scanner.startID = start }
     keyFilter = nil
-    passesOverUnsaved = reader.context.hasUnsavedMembers
-    isSelecting = scan.ids.count > 1 || passesOverUnsaved
+    skipsUnsaved = reader.context.hasUnsavedMembers
+    isSelecting = scan.ids.count > 1 || skipsUnsaved
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
 
@@ -68,7 +68,7 @@ final class IndexRows: RowSource {
 
   private func isSelected(_ id: UnsafeRawBufferPointer) throws -> Bool {
     guard given.insert(id) else { return false }
-    return try !passesOverUnsaved || reader.isThere(id)
+    return try !skipsUnsaved || reader.isThere(id)
   }
 
   private func matches() throws -> Bool {

@@ -152,7 +152,7 @@ package final class PlanRun {
 extension PlanRun {
   /// The rows of the plan in its order, without offset and limit.
   ///
-  /// - Parameter limit: so many are asked for at most.
+  /// - Parameter limit: the maximum number of rows that the caller needs.
   func makeRows(limit: Int?) throws -> RowSource {
     guard let otherwise = plan.otherwise else { return try makeRowsOfOneWay(limit: limit) }
     reader.mostRecords = otherwise.records
@@ -192,19 +192,19 @@ extension PlanRun {
     switch plan.source {
     case .nothing: return RowSource()
     case .records(let ranges):
-      let rest = after.map { PlanRun.ranges(ranges, behind: $0, descends: descends) } ?? ranges
+      let rest = after.map { PlanRun.ranges(ranges, after: $0, descends: descends) } ?? ranges
       return try RecordRows(rest, descends: descends, reader)
     case .index(let scan):
       if keepsKeys { return try sortedRows([], idsDescend: descends, limit: nil) }
       if scan.isPoints, scan.ranges.count == 1 {
         let rows = try IndexRows(
           scan, descends: false, idsDescend: descends, from: after, reader)
-        return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+        return after.map { RowsAfterID(rows, $0, descends: descends) } ?? rows
       }
       return try listedRows(plan.source, descends: descends, after: after)
     case .list(let scan) where scan.ids.count == 1:
       let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
-      return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+      return after.map { RowsAfterID(rows, $0, descends: descends) } ?? rows
     case .list, .union, .intersection:
       return try listedRows(plan.source, descends: descends, after: after)
     }
@@ -230,7 +230,7 @@ extension PlanRun {
       scan, components: components, descends: descends, idsDescend: idsDescend,
       keepsKeys: keepsKeys, settings: settings, reader)
     guard let after = plan.after else { return rows }
-    return try RowsBehindToken(
+    return try RowsAfterToken(
       rows, after, scan, components: components, descends: descends, idsDescend: idsDescend,
       reader)
   }
@@ -251,8 +251,8 @@ extension PlanRun {
       keepsKeys: keepsKeys, settings: settings, reader)
   }
 
-  /// What of the ranges lies behind an id.
-  static func ranges(_ ranges: [KeyRange], behind id: [UInt8], descends: Bool) -> [KeyRange] {
+  /// The parts of the ranges after an id.
+  static func ranges(_ ranges: [KeyRange], after id: [UInt8], descends: Bool) -> [KeyRange] {
     ranges.compactMap { range in
       var range = range
       if descends {

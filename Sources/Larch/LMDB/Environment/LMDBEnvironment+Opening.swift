@@ -16,7 +16,7 @@ struct OpenedHandle {
 /// The lock file of a store, where this process may write it.
 struct LockFileFound {
   let file: FileClaim.LockFile
-  /// Why there is none; nil where there is one.
+  /// The reason why there is none, or nil.
   var failure: Int32?
 }
 
@@ -125,8 +125,8 @@ extension LMDBEnvironment {
     let (opened, mark) = try openShared(options, sizes)
     guard let mark else { return opened }
     Self.close(opened.handle)
-    if try exchange.exchange(file, for: mark) == .done {
-      exchange.isReplaced = true
+    if try fileSwap.swap(file, for: mark) == .done {
+      fileSwap.isReplaced = true
       throw FileReplaced()
     }
     // The new file does not exist: it was removed, or the old file was copied elsewhere alone. The
@@ -138,7 +138,7 @@ extension LMDBEnvironment {
     found.keepsMark = options.isReadOnly
     do {
       if let other { throw foreignError(other, found.lockFile) }
-      if !options.isReadOnly { try FileExchange.removeMark(found.handle) }
+      if !options.isReadOnly { try FileSwap.removeMark(found.handle) }
     } catch {
       Self.close(found.handle)
       throw error
@@ -153,12 +153,12 @@ extension LMDBEnvironment {
     guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
     let (opened, other) = try openClaimed(place, options, sizes)
     do {
-      let mark = try FileExchange.mark(of: opened.handle)
+      let mark = try FileSwap.mark(of: opened.handle)
       if mark == nil, let other { throw foreignError(other, opened.lockFile) }
       if mark == nil, !options.isReadOnly {
         SuccessorFile.removeLeftover(of: path) {
           // In doubt it is needed.
-          (try? FileExchange.mark(of: opened.handle) == nil) != true
+          (try? FileSwap.mark(of: opened.handle) == nil) != true
         }
       }
       return (opened, mark)

@@ -43,7 +43,7 @@ extension LMDBEnvironment {
     }
     let value: T
     do {
-      if try exchange.isSuperseded(transaction) { throw Superseded() }
+      if try fileSwap.isSuperseded(transaction) { throw Superseded() }
       value = try body(transaction)
     } catch {
       transaction.abort()

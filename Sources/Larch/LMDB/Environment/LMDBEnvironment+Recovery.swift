@@ -64,7 +64,7 @@ extension LMDBEnvironment {
         opened = try openHandle(sizes: map.sizesForReopening)
       } catch is FileReplaced {
         // Only if the old file said so is the file that is now there the same store.
-        guard exchange.isReplaced, let new = try StoreLocation(path).existingFile(), new != file
+        guard fileSwap.isReplaced, let new = try StoreLocation(path).existingFile(), new != file
         else {
           throw LarchError(
             .unsuitableFile, "The file was removed or replaced while the store was open; close it."
@@ -74,8 +74,8 @@ extension LMDBEnvironment {
       }
     }
     guard let opened else { throw LarchError.closed(path) }
-    let wasReplaced = exchange.isReplaced
-    exchange.isReplaced = false
+    let wasReplaced = fileSwap.isReplaced
+    fileSwap.isReplaced = false
     adopt(opened)
     readers.adoptReopened(opened.handle)
     if wasReplaced { return }

@@ -13,7 +13,7 @@ package enum ReplacementStep: String, Sendable, CaseIterable {
   /// The old lock file is gone.
   case unlocked
   /// The new file has the name.
-  case exchanged
+  case swapped
 }
 
 extension LMDBEnvironment {
@@ -58,8 +58,8 @@ extension LMDBEnvironment {
       let isCommitted = try holdingReads { closing in
         isCommitting = true
         guard try attempt.commit(.durable) else { return false }
-        exchange.isReplaced = true
-        exchange.report?(.announced)
+        fileSwap.isReplaced = true
+        fileSwap.report?(.announced)
         // Nobody removes it now, and whoever opens it must not wait.
         flock(file.descriptor, LOCK_UN)
         try closeAndOpenAgain(closing)
@@ -85,14 +85,14 @@ extension LMDBEnvironment {
   ) throws -> SuccessorFile {
     let file = try SuccessorFile(for: path)
     do {
-      exchange.report?(.begun)
+      fileSwap.report?(.begun)
       try fill(file.path, file.descriptor, transaction.id)
       try LMDBError.flush(file.descriptor, path: path)
       try StoreLocation(path).flushDirectory()
       guard let mark = ReplacementMark(ofFile: file.descriptor) else {
         throw LMDBError(EIO, "pread")
       }
-      exchange.report?(.copied)
+      fileSwap.report?(.copied)
       try announce(transaction)
       try mark.write(in: transaction)
       return file
@@ -104,7 +104,7 @@ extension LMDBEnvironment {
 
   /// Switches to the file that has replaced this one, with the write lock held.
   func follow() throws {
-    exchange.isReplaced = true
+    fileSwap.isReplaced = true
     try holdingReads { try closeAndOpenAgain($0) }
     options.log?(
       LogMessage(

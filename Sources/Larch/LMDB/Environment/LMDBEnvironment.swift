@@ -24,8 +24,8 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// | `WriteQueue` | the write lock: the writer and the queue | its mutex |
 /// | `ReaderPool` | LMDB's handle, its readers, and what blocks new reads | its mutex |
 /// | `MapSize` | the address space of the file | the write lock |
-/// | `FileExchange` | whether another file has replaced this one | the write lock |
-/// | `GivenIDs` | the ids that were assigned to records | the write lock |
+/// | `FileSwap` | whether another file has replaced this one | the write lock |
+/// | `IDAllocator` | the ids that were assigned to records | the write lock |
 /// | `LMDBRegistry` | the environments of the process | its mutex |
 ///
 /// The environment connects them: writing, recovery, growth and replacement are its extensions.
@@ -76,7 +76,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
   /// Where messages wait until their thread is free; nil without a log.
   let post: LogMailbox?
   /// The subjects that the log reports only once.
-  let toldOnce = Locked<Set<AnyHashable>>([])
+  let loggedOnce = Locked<Set<LogSubject>>([])
   /// The file at the path; it changes when the file is replaced. Guarded by the registry, and
   /// changed by the thread that has the write lock.
   var file: FileIdentity
@@ -87,13 +87,13 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let writeQueue = WriteQueue()
   let readers: ReaderPool
   let map = MapSize()
-  let exchange: FileExchange
+  let fileSwap: FileSwap
   /// When reads of other processes were first seen.
   let foreignReads = Locked<[ForeignRead: ReadSighting]>([:])
 
   // Used only by the thread that has the write lock.
   /// The ids that this process assigned to records of the file.
-  private(set) var ids = GivenIDs()
+  private(set) var ids = IDAllocator()
   /// When dead readers are next looked for.
   var staleReaderWatch = StaleReaderWatch(lastPage: 0)
   /// When old reads are next looked for.
@@ -115,11 +115,11 @@ package final class LMDBEnvironment: @unchecked Sendable {
     self.options = options
     forkCount = ForkWatch.count
     readers = ReaderPool(path: path, self.options)
-    exchange = FileExchange(path: path, self.options)
+    fileSwap = FileSwap(path: path, self.options)
     let opened = try openHandle(sizes: MapSize.toReserve(options.reservedMapSize))
     adopt(opened)
     readers.adopt(opened.handle)
-    ids = GivenIDs.of(file)
+    ids = IDAllocator.of(file)
   }
 
   deinit {
@@ -143,7 +143,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
 
   /// Sets the facts about a new handle, before anyone can use it.
   func adopt(_ opened: OpenedHandle) {
-    exchange.keepsMark = opened.keepsMark
+    fileSwap.keepsMark = opened.keepsMark
     map.bytes = opened.mapSize
     staleReaderWatch = StaleReaderWatch(lastPage: opened.lastPage)
     oldReadWatch = OldReadWatch(lastPage: opened.lastPage)

@@ -64,13 +64,27 @@ final class LogMailbox: Sendable {
   }
 }
 
+/// The subject of a message that is logged only once.
+struct LogSubject: Hashable {
+  private let event: LogMessage.Event
+  private let collection: String
+  /// The index or the field.
+  private let part: AnyHashable
+
+  init(_ event: LogMessage.Event, _ collection: String, _ part: AnyHashable) {
+    self.event = event
+    self.collection = collection
+    self.part = part
+  }
+}
+
 extension LMDBEnvironment {
   /// Adds a message for the log, unless there was one about the same subject.
-  func log(once key: AnyHashable, _ message: () -> LogMessage) {
+  func log(once subject: LogSubject, _ message: () -> LogMessage) {
     guard let post else { return }
-    let isNew = toldOnce.withLock { told in
+    let isNew = loggedOnce.withLock { logged in
       // Key paths with run-time arguments must not fill the memory.
-      told.count < 4096 && told.insert(key).inserted
+      logged.count < 4096 && logged.insert(subject).inserted
     }
     if isNew { post.add(message()) }
   }

@@ -100,7 +100,7 @@ extension LMDBEnvironment {
       if code == MDB_SUCCESS, let transaction {
         let begun = LMDBTransaction(pointer: transaction)
         do {
-          if try !exchange.isSuperseded(begun) {
+          if try !fileSwap.isSuperseded(begun) {
             return WriteAttempt(environment: self, transaction: begun)
           }
         } catch {

@@ -72,9 +72,9 @@ final class UndoneIDs: @unchecked Sendable {
   }
 
   /// Notes that the ids of a level, and of the levels inside it, were undone.
-  func undo(from outer: Int32, given: (UInt32) -> Int64) {
+  func undo(from outer: Int32, highest: (UInt32) -> Int64) {
     for first in firsts where first.level >= outer {
-      let last = given(first.collection)
+      let last = highest(first.collection)
       if first.id <= last { insert(first.id...last, of: first.collection) }
     }
     firsts.removeAll { $0.level >= outer }
@@ -82,8 +82,8 @@ final class UndoneIDs: @unchecked Sendable {
   }
 
   /// Notes that the ids of the innermost level, a savepoint, were undone.
-  func undoSavepoint(given: (UInt32) -> Int64) {
-    undo(from: level, given: given)
+  func undoSavepoint(highest: (UInt32) -> Int64) {
+    undo(from: level, highest: highest)
     level -= 1
   }
 
@@ -97,7 +97,7 @@ final class UndoneIDs: @unchecked Sendable {
   // MARK: Ids
 
   /// Notes an id that is assigned to a collection; at least the first of each level.
-  func noteGiven(_ id: Int64, _ collection: UInt32) {
+  func noteAssigned(_ id: Int64, _ collection: UInt32) {
     if firsts.contains(where: { $0.collection == collection && $0.level == level }) { return }
     firsts.append(First(level: level, collection: collection, id: id))
     // Another file may have had the identity of this one before.

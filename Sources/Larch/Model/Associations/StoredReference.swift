@@ -18,16 +18,16 @@ struct StoredReference {
     case .missing: return false
     case .absent: return true
     case .value(.list, let bytes):
-      var isTold = true
+      var isComplete = true
       var elements = try RawList(.list, bytes)
       while let element = try elements.next() {
         if try write(element, to: &writer) {
           try emit(writer.bytes)
         } else if case .value = element {
-          isTold = false
+          isComplete = false
         }
       }
-      return isTold
+      return isComplete
     case let value:
       guard try write(value, to: &writer) else { return false }
       try emit(writer.bytes)
@@ -41,11 +41,11 @@ struct StoredReference {
     from record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
     _ isRemoved: (UnsafeRawBufferPointer) throws -> Bool
   ) throws -> [UInt8]? {
-    var isTold = true
+    var isComplete = true
     func stays(_ id: RawField) throws -> Bool {
       guard case .value = id else { return true }
       guard try write(id, to: &writer) else {
-        isTold = false
+        isComplete = false
         return true
       }
       return try !isRemoved(writer.bytes)
@@ -61,7 +61,7 @@ struct StoredReference {
       }
       return .value(.list, try FieldValueWriter.listSlot(kept))
     }
-    return isTold ? rewritten : nil
+    return isComplete ? rewritten : nil
   }
 
   /// Writes a stored value as the bytes of its id; false if it is not an id of this kind.

@@ -19,7 +19,7 @@ public protocol IDReference: IndexableField {
   /// Without the ids that the closure is true for; nil when it must refer to something.
   func _removing(_ isRemoved: (_ReferencedID) throws -> Bool) rethrows -> Self?
 
-  /// With this id: behind the others of a list, or in the place of the only one.
+  /// With this id: after the others of a list, or in the place of the only one.
   func _adding(_ id: _ReferencedID) -> Self
 
   /// With these ids too, each once; nil when it cannot refer to so many.

@@ -154,7 +154,7 @@ enum KeyOrderProof {
 extension IndexableField {
   /// Whether keys can be made from the stored field: it has a standard type, or an enum that is
   /// proved to be stored as its raw value.
-  static var isToldByBytes: Bool {
+  static var isReadableFromBytes: Bool {
     func leaf<Key: IndexKey>(_ type: Key.Type) -> any IndexKey.Type {
       Key._Entry.self == Key.self ? type : leaf(Key._Entry.self)
     }

@@ -30,7 +30,7 @@ public enum RecordIDKind: UInt8, Sendable {
   case unsigned = 3
   /// A UUID: its 16 bytes.
   case uuid = 4
-  /// NFC text behind a lead byte, up to the key limit of LMDB.
+  /// NFC text after a lead byte, up to the key limit of LMDB.
   case string = 5
 
   /// The length of every id of this kind, or nil if it differs from id to id.
@@ -108,7 +108,7 @@ extension String: RecordIdentifier {
   /// Text of any length up to the key limit.
   public static var _idKind: RecordIDKind { .string }
 
-  /// NFC text behind a lead byte; canonically equivalent strings are one id.
+  /// NFC text after a lead byte; canonically equivalent strings are one id.
   public func _writeID(to writer: inout KeyWriter) throws {
     if !writer.append(idString: self) {
       throw LarchError(

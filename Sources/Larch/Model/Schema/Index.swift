@@ -198,7 +198,7 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
     form = Value._fieldForm
     isMultiple = Value._isMultiple
     self.isFolded = isFolded
-    isStandard = Value.isToldByBytes
+    isStandard = Value.isReadableFromBytes
     resolve = { FieldNaming.storedPath(of: keyPath) }
     let access = FieldAccess(keyPath)
     keys = RecordKeys.Field { record, writer, isLast, next in

@@ -43,17 +43,17 @@ package struct IndexDefinition: Sendable {
   }
 
   /// Whether the bytes of a record that has all fields are enough for its keys.
-  package var isTold: Bool { origin == "stored" && areFieldsTold }
+  package var isReadableFromBytes: Bool { origin == "stored" && areFieldsReadable }
 
   /// The same for an index, given the other indexes of its collection.
   ///
   /// The keys of an index of origin `decoded` may come from another value than the stored one. But
   /// if indexes of origin `stored` cover its fields, every save proves that both values are the
   /// same.
-  func isTold(beside others: [IndexDefinition]) -> Bool {
-    if isTold { return true }
-    let proved = others.filter(\.isTold).flatMap(\.fields)
-    return origin == "decoded" && areFieldsTold
+  func isReadableFromBytes(beside others: [IndexDefinition]) -> Bool {
+    if isReadableFromBytes { return true }
+    let proved = others.filter(\.isReadableFromBytes).flatMap(\.fields)
+    return origin == "decoded" && areFieldsReadable
       && fields.allSatisfy { field in
         proved.contains {
           $0.path == field.path && $0.isMultiple == field.isMultiple
@@ -62,7 +62,9 @@ package struct IndexDefinition: Sendable {
       }
   }
 
-  private var areFieldsTold: Bool { !fields.isEmpty && fields.allSatisfy(\.isTold) }
+  private var areFieldsReadable: Bool {
+    !fields.isEmpty && fields.allSatisfy(\.isReadableFromBytes)
+  }
 }
 
 extension IndexDefinition.Field {
@@ -81,7 +83,7 @@ extension IndexDefinition.Field {
     self.form = form
   }
 
-  fileprivate var isTold: Bool { path != nil && !isCustom && primitive != nil }
+  fileprivate var isReadableFromBytes: Bool { path != nil && !isCustom && primitive != nil }
 
   /// The type of the key without its optional; nil if stored bytes cannot be a key.
   var primitive: KeyForm.Primitive? {

@@ -155,8 +155,9 @@ extension RuleFailure {
   }
 }
 
-/// What distinguishes one error from another. Not inside the generic compiler: its conformance, made again for
-/// each use, does not link in Swift 6.3 when files are optimised one by one.
+/// The parts of an error that distinguish it from others. It is not nested in the generic compiler:
+/// its conformance would be specialized for each use, and such code does not link in Swift 6.3 if
+/// files are optimized one by one.
 private struct ErrorIdentity: Hashable {
   let field: String?
   let keyword: ValidationError.Keyword

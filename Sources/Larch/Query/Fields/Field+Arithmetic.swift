@@ -1,8 +1,7 @@
 // Numbers that filters calculate: `$0.price * $0.amount > 100`.
 //
-// The operators that refuse do compile, but belong to an actor that nobody is on. So the type checker
-// finds a solution at once, and the error comes from the check after it. Were they unavailable, or
-// not there, it would try all combinations first: many seconds in a long filter.
+// The operators that refuse something belong to a global actor on which no code runs:
+// `Field+Refused.swift` says why.
 
 /// A number that filters calculate with: an integer or a floating-point number of the standard
 /// library. You never need to conform to this protocol.
@@ -107,7 +106,7 @@ extension Field where Value: FieldNumber & BinaryInteger {
 extension Field where Value: FieldNumber & SignedNumeric {
   /// The number with the other sign; nil if the type cannot hold it.
   public static prefix func - (field: Self) -> Self {
-    // Not zero minus the number: that would not negate a zero.
+    // Not zero minus the number, which would give 0.0 for 0.0, and not -0.0.
     calculated(constant(-1), .multiply, field.operand)
   }
 }
@@ -137,7 +136,7 @@ extension FieldNode where Value: FieldNumber {
   fileprivate static func calculated(
     _ left: Calculation.Operand, _ operation: Calculation.Operation, _ right: Calculation.Operand
   ) -> FieldNode {
-    // The types that conform are primitive ones.
+    // All types that conform are primitive.
     let primitive: KeyForm.Primitive =
       if case .primitive(let known) = Value._fieldForm.node { known } else { .int64 }
     let calculation = Calculation(left, operation, right, primitive)
@@ -152,8 +151,8 @@ extension FieldNode where Value: FieldNumber {
 
 // MARK: - Refused
 
-/// What the operators belong to that refuse two types, an optional, and what is no number: there
-/// Swift has no arithmetic. Nobody is on it.
+/// The actor of the operators that refuse values of different types, optionals, and values that are
+/// not numbers, for which Swift has no arithmetic either. No code runs on it.
 @globalActor
 public actor `calculate with two numbers of one type, none optional` {
   /// Required by Swift.
@@ -161,52 +160,52 @@ public actor `calculate with two numbers of one type, none optional` {
 }
 
 extension Field {
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func + <Other>(left: Self, right: Other) -> Self { left.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func + <Other>(left: Other, right: Self) -> Self { right.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func - <Other>(left: Self, right: Other) -> Self { left.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func - <Other>(left: Other, right: Self) -> Self { right.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func * <Other>(left: Self, right: Other) -> Self { left.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func * <Other>(left: Other, right: Self) -> Self { right.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func / <Other>(left: Self, right: Other) -> Self { left.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func / <Other>(left: Other, right: Self) -> Self { right.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func % <Other>(left: Self, right: Other) -> Self { left.refused }
 
-  /// Refused: arithmetic takes two numbers of one type, none of them optional, as in Swift.
+  /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
   @`calculate with two numbers of one type, none optional`
   @_disfavoredOverload
   public static func % <Other>(left: Other, right: Self) -> Self { right.refused }

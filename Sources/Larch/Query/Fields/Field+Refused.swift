@@ -1,10 +1,11 @@
-// Comparisons that Swift does not have either: with another type, and of the order of nil.
+// Comparisons that Swift does not have either: of values of different types, and by order with nil.
 //
-// They do compile, but belong to an actor that nobody is on. So the type checker finds a solution at
-// once, and the error comes from the check after it, with the name of the actor. Were they
-// unavailable, or not there, it would try all combinations first: many seconds in a long filter.
+// They belong to a global actor on which no code runs. So the type checker finds a solution at
+// once, and the check of isolation after it gives the error, with the name of the actor. If they
+// were unavailable or missing, the type checker would first try all combinations, which takes many
+// seconds in a long filter.
 
-/// What `==` and `!=` belong to that refuse a value of another type. Nobody is on it.
+/// The actor of the `==` and `!=` that refuse a value of another type. No code runs on it.
 @globalActor
 public actor `compare a field with a value of its own type, which is Equatable` {
   /// Required by Swift.
@@ -12,7 +13,8 @@ public actor `compare a field with a value of its own type, which is Equatable` 
     `compare a field with a value of its own type, which is Equatable`()
 }
 
-/// What `<` and its like belong to that refuse a value of another type, and nil. Nobody is on it.
+/// The actor of the `<`, `<=`, `>` and `>=` that refuse a value of another type, and nil. No code
+/// runs on it.
 @globalActor
 public actor `order a field by a value of its own type, which is Comparable and no optional` {
   /// Required by Swift.
@@ -22,73 +24,74 @@ public actor `order a field by a value of its own type, which is Comparable and 
 
 // MARK: - The order of nil
 
-// Before those for all other types: Swift sees late that nil is of none.
+// They come before those for all other types, with which Swift finds out late that nil does not
+// fit.
 
 extension Field where Value: Comparable & Sendable {
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: OptionalField {
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: nil has no order, as in Swift.
+  /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
@@ -98,65 +101,66 @@ extension Field where Value: OptionalField {
 
 // MARK: - Literals
 
-// The next ones refuse these too. But Swift tries those after `3 == $0.age`, which it takes for
-// `$0.age == "x"` with the text for a field, and sees late that it is none. Each of these is for
-// fields whose value it cannot be, so that filters which are right do not pay for it.
+// The generic operators below refuse literals too. But Swift tries them after those for `3 ==
+// $0.age`, in which it takes the literal of `$0.age == "x"` for a field, and finds the mistake
+// late. Each operator here is for fields whose value cannot be such a literal, so that correct
+// filters do not become slower to compile.
 
 extension Field where Value: FieldNumber {
-  /// Refused: a number is no text.
+  /// Refused: a number is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
 
-  /// Refused: a number is no text.
+  /// Refused: a number is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: FieldNumber & BinaryInteger {
-  /// Refused: an integer is no fraction.
+  /// Refused: an integer is not a floating-point number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == (field: Self, other: Double) -> Filter<Root> { field.notCompared }
 
-  /// Refused: an integer is no fraction.
+  /// Refused: an integer is not a floating-point number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: Double) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
-  /// Refused: a number is no text.
+  /// Refused: a number is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
 
-  /// Refused: a number is no text.
+  /// Refused: a number is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: TextValue {
-  /// Refused: a text is no number.
+  /// Refused: a string is not a number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == (field: Self, other: Int) -> Filter<Root> { field.notCompared }
 
-  /// Refused: a text is no number.
+  /// Refused: a string is not a number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: Int) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: RawRepresentable {
-  /// Refused: a case is no text.
+  /// Refused: an enum case is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
 
-  /// Refused: a case is no text.
+  /// Refused: an enum case is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
@@ -165,102 +169,102 @@ extension Field where Value: RawRepresentable {
 // MARK: - All other types
 
 extension Field {
-  /// Refused: values of two types are not compared, as in Swift.
+  /// Refused: as in Swift, values of different types are not compared.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types are not compared, as in Swift.
+  /// Refused: as in Swift, values of different types are not compared.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types are not compared, as in Swift.
+  /// Refused: as in Swift, values of different types are not compared.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types are not compared, as in Swift.
+  /// Refused: as in Swift, values of different types are not compared.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types are not compared, as in Swift.
+  /// Refused: as in Swift, values of different types are not compared.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types are not compared, as in Swift.
+  /// Refused: as in Swift, values of different types are not compared.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
     field.notCompared
   }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types, or optionals, have no order, as in Swift.
+  /// Refused: as in Swift, values of different types and optionals have no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
@@ -269,7 +273,7 @@ extension Field {
 }
 
 extension Field {
-  /// Of a program that calls them all the same: by way of the actor.
+  /// For a program that runs code on the actor and so can call them.
   var notCompared: Filter<Root> {
     let error = LarchError(
       .invalidQuery,

@@ -1,10 +1,10 @@
-// Comparisons of a related record, or of an id, with a whole record. Swift has no error for these
-// that says what to do.
+// Comparisons of a related record, or of an id, with a whole record. The error of Swift would not
+// say what to do.
 
-/// What `==` and `!=` belong to that refuse a whole record. Nobody is on it.
+/// The actor of the `==` and `!=` that refuse a whole record. No code runs on it.
 @globalActor
 public actor `compare the id of a record, as in '$0.author.id == author.id'` {
-  /// Met by Swift.
+  /// Required by Swift.
   public static let shared = `compare the id of a record, as in '$0.author.id == author.id'`()
 }
 

@@ -6,7 +6,7 @@ extension FieldNode {
     FieldNodes.find(base: nil, member: keyPath) {
       let resolution = FieldNaming.storedPath(of: keyPath)
       return FieldNode(
-        keyPath: keyPath, name: resolution.name(of: Value.self, behind: nil),
+        keyPath: keyPath, name: resolution.name(of: Value.self, after: nil),
         identity: FieldIdentity(keyPath, resolution), read: { $0[keyPath: keyPath] })
     }
   }
@@ -48,7 +48,7 @@ extension FieldNode {
       let resolution = codingResolution(of: keyPath)
       // If the whole path is stored, it has the names of all its properties.
       let isStored = if case .stored = resolution { true } else { false }
-      let name = resolution.name(of: Member.self, behind: isStored ? nil : name)
+      let name = resolution.name(of: Member.self, after: isStored ? nil : name)
       return FieldNode<Root, Member>(
         keyPath: keyPath, name: name,
         identity: FieldIdentity(keyPath, resolution), read: { read($0)[keyPath: member] })
@@ -104,7 +104,7 @@ extension FieldNode {
       identity = .computed(\FieldChains.[chain])
     }
     return FieldNode<Root, Result>(
-      keyPath: nil, name: resolution.name(of: Result.self, behind: name), identity: identity,
+      keyPath: nil, name: resolution.name(of: Result.self, after: name), identity: identity,
       read: read)
   }
 }
@@ -134,7 +134,7 @@ private func codingResolution<Root, Value>(
 
 extension FieldNaming.Resolution {
   /// The name of the field in plans: the names of its properties, or the type of a computed one.
-  fileprivate func name(of type: Any.Type, behind base: String?) -> String {
+  fileprivate func name(of type: Any.Type, after base: String?) -> String {
     let own =
       switch self {
       case .stored(_, let names): names.joined(separator: ".")

@@ -123,7 +123,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
       FieldKey<Root, Elements.Element>(
         type,
         TypedField(
-          form: Key._fieldForm, isMultiple: true, isStandard: Key.isToldByBytes, name: name,
+          form: Key._fieldForm, isMultiple: true, isStandard: Key.isReadableFromBytes, name: name,
           identity: identity,
           forEachValue: { record, body in
             // The type is `Value`; only the run time knows that it has elements.
@@ -189,7 +189,7 @@ final class FieldKey<Root, Value>: Sendable {
     self.init(
       type,
       TypedField(
-        form: Key._fieldForm, isMultiple: false, isStandard: Key.isToldByBytes, name: name,
+        form: Key._fieldForm, isMultiple: false, isStandard: Key.isReadableFromBytes, name: name,
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()

@@ -4,7 +4,7 @@ public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
   private let route: AssociationRoute.Kind
   private let origin: RelatedRecordOrigin?
 
-  init(_ route: AssociationRoute.Kind, behind origin: RelatedRecordOrigin? = nil) {
+  init(_ route: AssociationRoute.Kind, after origin: RelatedRecordOrigin? = nil) {
     self.route = route
     self.origin = origin
   }
@@ -58,7 +58,7 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   /// Distinguishes it from other records that are related to the same one.
   private let path: [String]
 
-  init(_ route: AssociationRoute.Kind, behind outer: RelatedRecordOrigin? = nil) {
+  init(_ route: AssociationRoute.Kind, after outer: RelatedRecordOrigin? = nil) {
     let target = AssociatedType(Target.self)
     path = (outer?.path ?? []) + [RelatedFilter(route, target, .always).name]
     wrap = { node, isTrueForNone in
@@ -102,28 +102,28 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   public subscript<Next>(
     dynamicMember keyPath: any KeyPath<Target.Type, HasMany<Target, Next>> & Sendable
   ) -> RelatedRecords<Root, Next> {
-    RelatedRecords(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+    RelatedRecords(Target.self[keyPath: keyPath]._route.kind, after: origin)
   }
 
   /// The records at the other end of an association of that record; none if it does not exist.
   public subscript<Next>(
     dynamicMember keyPath: any KeyPath<Target.Type, ManyToMany<Target, Next>> & Sendable
   ) -> RelatedRecords<Root, Next> {
-    RelatedRecords(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+    RelatedRecords(Target.self[keyPath: keyPath]._route.kind, after: origin)
   }
 
   /// The record at the other end of an association of that record.
   public subscript<Next>(
     dynamicMember keyPath: any KeyPath<Target.Type, BelongsTo<Target, Next>> & Sendable
   ) -> RelatedRecord<Root, Next> {
-    RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+    RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, after: origin)
   }
 
   /// The record at the other end of an association of that record.
   public subscript<Next>(
     dynamicMember keyPath: any KeyPath<Target.Type, HasOne<Target, Next>> & Sendable
   ) -> RelatedRecord<Root, Next> {
-    RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, behind: origin)
+    RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, after: origin)
   }
 
   /// A property of the record; nil if the record does not exist.

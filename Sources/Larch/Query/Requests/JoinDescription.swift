@@ -45,7 +45,7 @@ extension TypedField where R: Record {
     if keyPath == \R.id { return id }
     let node = FieldNode.of(keyPath)
     return TypedField(
-      form: Value._fieldForm, isMultiple: Value._isMultiple, isStandard: Value.isToldByBytes,
+      form: Value._fieldForm, isMultiple: Value._isMultiple, isStandard: Value.isReadableFromBytes,
       name: node.name, identity: node.identity,
       forEachValue: { record, body in _ = Value._forEachValue(record[keyPath: keyPath], body) })
   }

@@ -1,4 +1,5 @@
-// What the compiler says where a request names what is no field of a record, but of its associations.
+// The errors of the compiler for a request that names a field of an association where it needs a
+// field of the record.
 
 extension Query {
   /// Not available: an order by what has no value, such as the number of related records.

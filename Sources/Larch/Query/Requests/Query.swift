@@ -39,8 +39,8 @@ public struct Query<R: Record>: Sendable {
   /// Skips the first records; replaces an earlier offset. A negative number makes the query throw
   /// `.invalidQuery` when it runs.
   ///
-  /// Each record left out costs as much as one returned; ``after(_:)`` does not. Behind a token
-  /// nothing is left out: the first page left those records out already.
+  /// A skipped record costs as much as a returned one; with ``after(_:)`` there is no such cost. The
+  /// offset does not apply after a token: the first page has skipped those records already.
   public func offset(_ count: Int) -> Query { with { $0.offset = count } }
 
   /// Returns only the records after a position in the order: the next page. Replaces an earlier

@@ -63,7 +63,7 @@ final class ListCursor: OpenCursor {
   private func slowStep() throws -> LMDBEntry? {
     let lmdb = try transaction.live()
     changeCount = transaction.changeCount
-    try transaction.writeGathered(for: list.database)
+    try transaction.writePending(for: list.database)
     if cursor == nil {
       cursor = try LMDBCursor(list.database, in: lmdb)
       transaction.register(self)

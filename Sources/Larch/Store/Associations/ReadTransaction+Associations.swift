@@ -26,7 +26,7 @@ extension ReadTransaction {
     of related: Related<Owner, Target>
   ) throws -> AssociationList? {
     guard let end = try end(of: related) else { return nil }
-    if case .held = related.holding { try proveCurrent(related.owner) }
+    if case .inOwner = related.idLocation { try checkReferencesAreCurrent(related.owner) }
     if !end.isFirst, end.association.lists == nil, end.association.index?.isReady != true {
       throw LarchError(
         .unknownAssociation,

@@ -12,9 +12,9 @@ extension ReadTransaction {
       // Preparing it checks the query, and writes the pending changes that it reads.
       let refined = try prepare(targets.details, for: .records, in: related)
       let target = RecordAccess<Target>(context, related, with: refined.answers)
-      if gathersEntries {
+      if mayHavePendingEntries {
         for database in try JoinPartners.databases(route, from: owners, to: related, context) {
-          try writeGathered(for: database)
+          try writePending(for: database)
         }
       }
       let partners = try JoinPartners.along(

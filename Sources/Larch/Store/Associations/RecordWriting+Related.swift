@@ -159,7 +159,7 @@ extension RecordWriting {
   }
 }
 
-// MARK: - The owner in hand
+// MARK: - The caller's copy of the owner
 
 extension RecordWriting {
   /// Relates the record with this id to the owner, and also changes your copy of the owner if it
@@ -232,7 +232,7 @@ extension RecordWriting {
     do {
       try _writing { tx in
         owner = before
-        try tx.changeHeld(&owner, association) { try change(tx, $0) }
+        try tx.changeReference(&owner, association) { try change(tx, $0) }
       }
     } catch {
       owner = before

@@ -35,7 +35,7 @@ extension Related: Request {
   public func _count(in tx: ReadTransaction) throws -> Int {
     guard let list = try tx.list(of: self) else { return try query._count(in: tx) }
     return try tx.storage { _ in
-      try tx.writeGathered(for: list.database)
+      try tx.writePending(for: list.database)
       return try list.count(tx.context)
     }
   }
@@ -99,7 +99,7 @@ extension RecordReading {
         return try tx.exists(related.where { $0.id == id })
       }
       return try tx.storage { _ in
-        try tx.writeGathered(for: list.database)
+        try tx.writePending(for: list.database)
         return try list.contains(try tx.context.key(of: id), tx.context)
       }
     }
@@ -129,7 +129,7 @@ extension RecordReading {
   ) throws {
     try _reading { tx in
       guard let list = try tx.list(of: related) else {
-        return try tx.heldIDs(of: related).forEach(body)
+        return try tx.ownIDs(of: related).forEach(body)
       }
       let collection = try tx.context.collection(of: Target.self)
       let cursor = ListCursor(list, tx)
@@ -151,7 +151,7 @@ extension RecordReading {
   ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: one search for each id.
-  @_disfavoredOverload  // So that the compiler says of an id of another type that it is none.
+  @_disfavoredOverload  // So that the error for an id of another type names the id.
   public func find<R: Record, IDs: Sequence>(
     _ type: R.Type = R.self, _ ids: IDs
   ) throws -> [R] where IDs.Element == R.ID {
@@ -176,7 +176,7 @@ extension ReadTransaction {
   ) throws {
     try storage { _ in
       let collection = try context.collection(of: type)
-      try writeGathered(for: list.database)
+      try writePending(for: list.database)
       try guarded { try list.forEach(context) { try body($0, collection) } }
     }
   }
@@ -189,12 +189,12 @@ extension ReadTransaction {
     if let stored = try collection.records.get(id, in: try context.transaction()) {
       return stored
     }
-    guard gathersEntries else { throw context.missingRecord(id, in: collection) }
+    guard mayHavePendingEntries else { throw context.missingRecord(id, in: collection) }
     return nil
   }
 
   /// The ids that the owner itself holds, in its order, or those of its join records.
-  fileprivate final func heldIDs<Owner: Record, Target: Record>(
+  fileprivate final func ownIDs<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>
   ) throws -> [Target.ID] {
     switch related.route {

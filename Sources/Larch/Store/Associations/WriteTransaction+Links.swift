@@ -143,7 +143,7 @@ extension WriteTransaction {
     of list: AssociationList, _ lists: borrowing LinkLists
   ) throws -> IDList {
     var keys = IDList(width: lists.members.stored.idKind.width)
-    try writeGathered(for: list.database)
+    try writePending(for: list.database)
     try list.forEach(context) {
       keys.append($0)
       return true

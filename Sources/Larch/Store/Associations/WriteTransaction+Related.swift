@@ -115,7 +115,7 @@ extension WriteTransaction {
       guard reference.add(&child, related.owner.id) else {
         throw related.cannotBeSet(reference)
       }
-      try saveHeld(child, before: stored, reference)
+      try saveReferences(child, before: stored, reference)
     }
   }
 
@@ -129,7 +129,7 @@ extension WriteTransaction {
       try reference.remove(&child, $0, &context.listWriter)
     }
     guard isDone else { throw related.cannotBeSet(reference) }
-    try saveHeld(child, before: stored, reference)
+    try saveReferences(child, before: stored, reference)
   }
 
   /// Changes the ids in the stored record of the owner.
@@ -144,7 +144,7 @@ extension WriteTransaction {
     }
     var owner = stored
     guard try change(reference, &owner) else { throw related.cannotBeSet(reference) }
-    try saveHeld(owner, before: stored, reference)
+    try saveReferences(owner, before: stored, reference)
   }
 
   private func notFound<R: Record>(_ type: R.Type, _ id: R.ID) -> LarchError {

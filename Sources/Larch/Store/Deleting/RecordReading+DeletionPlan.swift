@@ -7,9 +7,9 @@ extension RecordReading {
     try deletionPlan(for: R.self, record.id)
   }
 
-  /// The effects of deleting the record with this id, by the delete rules of all associations:
-  /// which records would be deleted, which would lose a reference, and which rules refuse. Only
-  /// reads.
+  /// The effects of deleting the record with this id, by the delete rules of all associations: the
+  /// records that would be deleted, those that would lose a reference, and the rules that refuse.
+  /// Nothing is changed.
   ///
   /// - Returns: the plan; an empty one if there is no such record.
   /// - Throws: `.unknownCollection` if the store was not opened for the type, or for one that a
@@ -30,7 +30,7 @@ extension RecordReading {
   ///
   /// - Throws: the errors of ``deletionPlan(for:_:)``, and the errors of
   ///   ``RecordReading/fetch(_:)``.
-  /// - Complexity: the query, and as ``deletionPlan(for:_:)``.
+  /// - Complexity: that of the query and of ``deletionPlan(for:_:)``.
   public func deletionPlan<R: Record>(for query: Query<R>) throws -> DeletionPlan {
     try _reading { tx in
       var ids = try tx.matchingIDs(query)
@@ -60,7 +60,7 @@ extension ReadTransaction {
     return DeletionPlan(recorder, typed: typed)
   }
 
-  private func ids<R: Record>(of records: DoomedRecords, _ type: R.Type) throws -> any Sendable {
+  private func ids<R: Record>(of records: RecordsToDelete, _ type: R.Type) throws -> any Sendable {
     var ids: [R.ID] = []
     ids.reserveCapacity(records.count)
     let transaction = try live()
@@ -75,7 +75,7 @@ extension ReadTransaction {
           continue
         }
       }
-      // The key does not tell how the id was written.
+      // The key does not show the original form of the id.
       guard let stored = try records.collection.records.get(key, in: transaction) else {
         continue
       }

@@ -1,13 +1,14 @@
-/// The one path of every deletion.
+/// The path of every deletion.
 ///
-/// 1. *Identify*: one id, the ids that a query describes, or all of a type. What no hook and no
-///    association concerns is removed at once.
-/// 2. *Plan*: `DeletionPlanner` follows the rules of associations, and finds which other records go
-///    and which lose a reference. Nothing is changed yet.
-/// 3. *Apply*: records that stay are saved without their references, lists are cleared, records are
-///    removed. All of it happens, or nothing.
+/// 1. *Identify*: one id, the ids of a query, or all ids of a type. Records without hooks and
+///    associations are deleted at once.
+/// 2. *Plan*: `DeletionPlanner` follows the delete rules, and finds the other records to delete and
+///    those that lose a reference. Nothing is changed yet.
+/// 3. *Apply*: records that stay are saved without the references, links are removed, records are
+///    deleted. All of it happens, or nothing.
 ///
-/// Hooks before a deletion run between 2 and 3, the others after it: see `deleteHooked`.
+/// ``WillDelete`` hooks run between steps 2 and 3, ``DidDelete`` hooks after step 3: see
+/// `deleteHooked`.
 extension WriteTransaction {
   // MARK: Identify
 
@@ -20,12 +21,12 @@ extension WriteTransaction {
       if try !collection.schema.hasHooks && !isRelated(key, collection, transaction) {
         return try remove(key: key, in: collection, transaction)
       }
-      // What hooks do works on other ids.
+      // The buffer of `key` is used for other ids too, so each plan gets the key again.
       return try delete(in: collection) { try $0.add(try context.key(of: id), in: collection) }
     }
   }
 
-  /// Deletes what a query describes; called in a savepoint.
+  /// Deletes the records of a query; called in a savepoint.
   func deleteAll<R: Record>(_ query: Query<R>) throws -> Int {
     var ids = try matchingIDs(query)
     try storage { transaction in
@@ -65,14 +66,14 @@ extension WriteTransaction {
     }
   }
 
-  /// Deletes what `request` asks for, and does what the rules of associations ask for then.
+  /// Deletes the records that `request` adds, and applies the delete rules.
   ///
   /// - Parameters:
-  ///   - collection: what an error names.
+  ///   - collection: the collection for error messages.
   ///   - erased: a collection whose own hooks do not run.
   ///   - isUndoable: whether the caller has a savepoint.
-  ///   - request: called again for each new plan.
-  /// - Returns: whether there was anything.
+  ///   - request: adds the records to a plan; called again for each new plan.
+  /// - Returns: whether there was such a record.
   private func delete(
     in collection: CollectionHandle, erased: CollectionHandle? = nil, isUndoable: Bool = false,
     _ request: (DeletionPlanner) throws -> Void
@@ -92,8 +93,8 @@ extension WriteTransaction {
     return true
   }
 
-  /// Whether any rule may have something to do: a search for each association, so that the many
-  /// records that are associated with nothing need no plan.
+  /// Whether a rule may apply. This is one search for each association, so that records without
+  /// associated records, which are common, need no plan.
   private func isRelated(
     _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws -> Bool {
@@ -120,16 +121,16 @@ extension WriteTransaction {
 // MARK: - Plan
 
 extension ReadTransaction {
-  /// Plans to delete what `request` asks for.
+  /// Plans the deletion of the records that `request` adds.
   final func plan(
     recorder: DeletionRecorder? = nil, hooks: DeletionHooks? = nil,
     _ request: (DeletionPlanner) throws -> Void
   ) throws -> DeletionPlanner {
     let planner = DeletionPlanner(context, recorder: recorder, hooks: hooks) {
-      try self.writeGathered(for: $0, before: $1)
+      try self.writePending(for: $0, before: $1)
     }
     try request(planner)
-    // Records are decoded, and the code of their types must not use the transaction meanwhile.
+    // Planning decodes records, and the code of their types must not use the transaction.
     try guarded { try planner.plan() }
     return planner
   }
@@ -138,11 +139,11 @@ extension ReadTransaction {
 // MARK: - Apply
 
 extension WriteTransaction {
-  /// Plans with more records have a savepoint: among so many it is felt no more.
+  /// Plans with more records use a savepoint; its cost does not matter with so many.
   private static var largePlan: Int { 10_000 }
 
-  /// Does what was planned, or nothing: records that stay are changed first, while what they refer
-  /// to is still there.
+  /// Executes the plan, or changes nothing. Records that stay are changed first, while the records
+  /// that they refer to still exist.
   func apply(_ planner: DeletionPlanner, isUndoable: Bool = false) throws {
     if isUndoable || planner.isAlone {
       try nullify(planner)
@@ -155,12 +156,12 @@ extension WriteTransaction {
     if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
       return try undoablePart { try apply(planner, isUndoable: true) }
     }
-    // A savepoint writes pending entries, and copies each page that is changed again, which many
-    // small plans would feel. Here only looking at the records can fail, and it comes first; what
-    // fails after it is the storage, and the transaction with it.
+    // A savepoint writes pending entries and copies each page that changes again, which would slow
+    // down many small plans. It is not needed here: the records are read first, and only that can
+    // fail harmlessly. If a later step fails, the storage has failed, and the transaction with it.
     let mark = try writer.maintainer.mark()
     do {
-      try forEachDeleted(planner) { try gatherRemoval(of: $0, $1, $2) }
+      try forEachDeleted(planner) { try removeEntries(of: $0, $1, $2) }
     } catch {
       if writer.maintainer.rewind(to: mark) { throw error }
       throw context.fail(error)
@@ -188,7 +189,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Deletes the record that is stored under a key, and nothing else; false when there is none.
+  /// Deletes one record and its index entries, without rules and hooks; false if there is none.
   func remove(
     key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws -> Bool {
@@ -202,8 +203,8 @@ extension WriteTransaction {
     return true
   }
 
-  /// Gathers the entries of a record for removal, and leaves the record.
-  private func gatherRemoval(
+  /// Adds pending removals of the index entries of a record, but does not delete the record.
+  private func removeEntries(
     of key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws {
     guard let stored = try collection.records.get(key, in: transaction) else {
@@ -213,7 +214,7 @@ extension WriteTransaction {
     try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {}
   }
 
-  /// Takes the records that go off all lists, in both directions.
+  /// Removes the links of the deleted records, in both directions.
   private func unlink(_ planner: DeletionPlanner) throws {
     let transaction = try live()
     for records in planner.deleted {
@@ -222,14 +223,15 @@ extension WriteTransaction {
   }
 
   private func unlink(
-    _ records: DoomedRecords, _ end: AssociationEnd, _ transaction: LMDBTransaction
+    _ records: RecordsToDelete, _ end: AssociationEnd, _ transaction: LMDBTransaction
   ) throws {
     guard let lists = end.association.lists else { return }
     let (own, other) =
       end.isFirst ? (lists.forward, lists.inverse) : (lists.inverse, lists.forward)
     records.sort()
     while let key = records.next() {
-      // The list of the record itself goes at once, so it must be whole in its tree.
+      // The list of the record itself is deleted at once, so its pending entries must be in the
+      // tree.
       try writer.maintainer.flush(own, before: key)
       var isListed = false
       do {
@@ -246,7 +248,7 @@ extension WriteTransaction {
     changeCount &+= 1
   }
 
-  /// Empties the trees of a collection, and the lists that name its records.
+  /// Empties a collection, its indexes, and the lists with ids of its records.
   private func empty(
     _ collection: CollectionHandle, _ ends: [AssociationEnd], _ transaction: LMDBTransaction
   ) throws {
@@ -267,7 +269,7 @@ extension WriteTransaction {
 }
 
 extension AssociationEnd {
-  /// Whether deleting all records of a collection has to look at others.
+  /// Whether deleting all records of a collection affects other records.
   fileprivate func actsOnOthers(than collection: CollectionHandle) -> Bool {
     if other === collection { return false }
     return association.lists == nil || (rule != .none && rule != .nullify)

@@ -1,16 +1,17 @@
 /// The hooks of a deletion.
 ///
-/// They may save and delete whatever they like, so nothing is done in the middle of them: the hooks
-/// before run first, with a new plan after each round that changed anything. When they leave a plan as
-/// it is, it is applied without a hook in between, and the hooks after it run last.
+/// Hooks may save and delete any records, so a plan is not executed while they run. First the
+/// ``WillDelete`` hooks run. If they change anything, a new plan is made and its hooks run, until a
+/// plan stays as it is. This plan is executed without hooks in between. The ``DidDelete`` hooks run
+/// last.
 extension WriteTransaction {
-  /// How often a plan is made again for one deletion.
+  /// The limit of plans for one deletion.
   private static var planLimit: Int { 64 }
 
-  /// Applies a plan with all its hooks, or does nothing.
+  /// Executes a plan with all its hooks, or changes nothing.
   ///
   /// - Parameters:
-  ///   - collection: what an error names.
+  ///   - collection: the collection for error messages.
   ///   - makePlan: plans the same deletion again.
   func deleteHooked(
     _ planner: DeletionPlanner, in collection: CollectionHandle,
@@ -20,17 +21,17 @@ extension WriteTransaction {
     do {
       try asHooked(in: collection) {
         let planner = try settledPlan(planner, in: collection, makePlan)
-        let doomed = planner.hooks?.doomed ?? []
-        var departures: [() throws -> Void] = []
-        for doomed in doomed {
-          let collection = context.catalog.collections[doomed.place]
-          if let departure = try departure(of: doomed, collection.schema.type, in: collection) {
-            departures.append(departure)
+        let targets = planner.hooks?.targets ?? []
+        var followUps: [() throws -> Void] = []
+        for target in targets {
+          let collection = context.catalog.collections[target.place]
+          if let followUp = try followUp(of: target, collection.schema.type, in: collection) {
+            followUps.append(followUp)
           }
         }
         try apply(planner, isUndoable: true)
-        for doomed in doomed { beingDeleted.remove(doomed) }
-        for departure in departures { try departure() }
+        for target in targets { beingDeleted.remove(target) }
+        for followUp in followUps { try followUp() }
       }
       beingDeleted.formIntersection(before)
     } catch {
@@ -39,7 +40,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Runs the hooks that come before the records go, until they change nothing any more.
+  /// Runs the ``WillDelete`` hooks until they change nothing any more; returns the last plan.
   private func settledPlan(
     _ planner: DeletionPlanner, in collection: CollectionHandle,
     _ makePlan: () throws -> DeletionPlanner
@@ -48,9 +49,9 @@ extension WriteTransaction {
     for _ in 0..<WriteTransaction.planLimit {
       guard let hooks = planner.hooks else { return planner }
       let changes = changeCount
-      for doomed in hooks.doomed where !beingDeleted.contains(doomed) {
-        let collection = context.catalog.collections[doomed.place]
-        try runWillDelete(doomed, collection.schema.type, in: collection)
+      for target in hooks.targets where !beingDeleted.contains(target) {
+        let collection = context.catalog.collections[target.place]
+        try runWillDelete(target, collection.schema.type, in: collection)
       }
       if changeCount == changes {
         if let denial = hooks.denial { throw denial }
@@ -66,22 +67,22 @@ extension WriteTransaction {
   }
 
   private func runWillDelete<R: Record>(
-    _ doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
+    _ target: DeletionHooks.Target, _ type: R.Type, in collection: CollectionHandle
   ) throws {
     guard let hooks = declarations(of: type, in: collection).hooks,
       // The hook of another record may have deleted it.
-      var record = try record(doomed, type, in: collection)
+      var record = try record(target, type, in: collection)
     else { return }
-    beingDeleted.insert(doomed)
+    beingDeleted.insert(target)
     try hooks.run(.willDelete, &record, nil, self)
   }
 
-  /// What is to be done when the record is gone.
-  private func departure<R: Record>(
-    of doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
+  /// The work after the deletion of a record: its ``DidDelete`` hooks.
+  private func followUp<R: Record>(
+    of target: DeletionHooks.Target, _ type: R.Type, in collection: CollectionHandle
   ) throws -> (() throws -> Void)? {
     guard let hooks = declarations(of: type, in: collection).hooks,
-      let record = try record(doomed, type, in: collection)
+      let record = try record(target, type, in: collection)
     else { return nil }
     if hooks.hasCommits { afterCommit { hooks.didCommit(record, .deleted) } }
     return {
@@ -91,12 +92,12 @@ extension WriteTransaction {
   }
 
   private func record<R: Record>(
-    _ doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
+    _ target: DeletionHooks.Target, _ type: R.Type, in collection: CollectionHandle
   ) throws -> R? {
     try storage { transaction in
-      try doomed.id.withUnsafeBytes { id in
+      try target.id.withUnsafeBytes { id in
         guard let stored = try collection.records.get(id, in: transaction) else { return nil }
-        // No hook can be called on what is no value of the type any more.
+        // No hook can be called for a record that its type cannot decode any more.
         return try readable(type, stored, id: id, in: collection)
       }
     }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The records that stay when others are deleted, but lose their references to those.
+/// Removes references to deleted records from the records that stay.
 extension WriteTransaction {
-  /// Saves the records that stay without their references to those that go.
+  /// Saves the records that stay without their references to deleted records.
   func nullify(_ planner: DeletionPlanner) throws {
     for records in planner.nullified {
       try nullify(records, records.collection.schema.type, planner)
@@ -38,8 +38,8 @@ extension WriteTransaction {
         if context.catalog.hasHooks { continue }
         throw RecordEnvelope.missing(key, collection.stored)
       }
-      if !heldChanges.isEmpty {
-        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
+      if !referenceChanges.isEmpty {
+        referenceChanges.forget(.init(place: collection.place, id: [UInt8](key)))
       }
       for (reference, target) in references {
         _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }
@@ -51,14 +51,14 @@ extension WriteTransaction {
 
 // MARK: - Bytes
 
-/// Changes of records that their type cannot decode any more: a case of an enum is gone, say. What
-/// has to change is changed in their bytes; code of the type does not run, as there is no value to
-/// run it on.
+/// Changes records that their type cannot decode any more, for example because a case of an enum
+/// was removed. The fields are changed in the stored bytes. Code of the type does not run, since
+/// there is no value.
 extension WriteTransaction {
-  /// Takes the references to records that go out of a stored record.
+  /// Removes the references to deleted records from a stored record.
   ///
-  /// - Throws: `.decodingFailed` where the bytes do not tell the references, or not all entries that
-  ///   the record has of them.
+  /// - Throws: `.decodingFailed` if the references, or all their index entries, cannot be read from
+  ///   the bytes.
   func nullifyStored<R: Record>(
     _ key: UnsafeRawBufferPointer,
     _ references: [(reference: TypedReference<R>, target: CollectionHandle)],
@@ -81,24 +81,24 @@ extension WriteTransaction {
           } ?? []
         }
         if rest == after { continue }
-        if rest.isEmpty { throw untold(error) }
+        if rest.isEmpty { throw irremovable(error) }
         after = rest
         changed.append(reference.identity)
       }
-      // An index led here.
-      if changed.isEmpty { throw untold(error) }
+      // An index entry led to this record, so it has a reference.
+      if changed.isEmpty { throw irremovable(error) }
       try replaceStored(R.self, key, before, after, changed, in: collection, transaction)
     }
   }
 
-  private func untold(_ error: LarchError) -> LarchError {
+  private func irremovable(_ error: LarchError) -> LarchError {
     LarchError(
       .decodingFailed,
       "The record cannot be decoded, so the reference in it cannot be removed; delete the record by its id first, or save another one under its id."
     ) { $0 = error.context }
   }
 
-  /// Stores other bytes of a record, with a new version and time where its type has these.
+  /// Stores changed bytes of a record, with a new version and time if its type has them.
   private func replaceStored<R: Record>(
     _ type: R.Type, _ key: UnsafeRawBufferPointer, _ before: [UInt8], _ after: [UInt8],
     _ changed: [FieldIdentity], in collection: CollectionHandle, _ transaction: LMDBTransaction
@@ -107,7 +107,7 @@ extension WriteTransaction {
     let declarations = declarations(of: type, in: collection)
     if declarations.timestamped != nil { try stamp(&after, as: type, in: collection) }
     var raised: (number: Int128, base: Int128)?
-    let versionKey = GivenVersions.Key(collection: collection.stored.id, id: [UInt8](key))
+    let versionKey = AssignedVersions.Key(collection: collection.stored.id, id: [UInt8](key))
     if let version = declarations.version,
       let number = try before.withUnsafeBytes({
         try storedVersion(version, in: $0, of: collection)
@@ -135,7 +135,7 @@ extension WriteTransaction {
 
   // MARK: Versions
 
-  /// The version of a stored record, from its bytes; nil where they do not tell it.
+  /// The version of a stored record, from its bytes; nil if they do not contain it.
   func storedVersion<R: Record>(
     _ version: VersionDeclaration<R>, in record: UnsafeRawBufferPointer,
     of collection: CollectionHandle
@@ -182,7 +182,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Leaves the record as it is where its bytes have no room for the value.
+  /// Changes a field in the bytes of a record, unless they have no place for it.
   private func rewrite(
     _ names: [String], in record: inout [UInt8], of collection: CollectionHandle,
     _ change: (RawField) throws -> FieldReplacement

@@ -60,7 +60,7 @@ extension Store {
     var before = 0
     var after = 0
     try environment.replaceFile {
-      try noteGivenIDs(in: $0)
+      try noteAssignedIDs(in: $0)
     } announce: {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
     } fill: { path, descriptor, number in
@@ -80,7 +80,7 @@ extension Store {
 
   /// Notes the ids that this process or another one assigned and that are stored nowhere: their
   /// locks are on the old file only. False if there is nothing to note.
-  private func noteGivenIDs(in transaction: LMDBTransaction) throws -> Bool {
+  private func noteAssignedIDs(in transaction: LMDBTransaction) throws -> Bool {
     let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
     var isChanged = false
     for collection in try storage.collections(in: transaction)

@@ -78,7 +78,7 @@ private struct Restoration {
       guard replacing else { throw location.exists }
       if let open = try openTarget() {
         defer { open.close() }
-        return try exchange(source, in: open)
+        return try replaceFile(of: open, with: source)
       }
     }
     try NewFile.make(at: location, replacing: replacing) { file in
@@ -103,7 +103,7 @@ private struct Restoration {
     try copy.flush()
   }
 
-  /// The store to replace, which others may have open; nil if it is too damaged to tell them.
+  /// The store to replace, which others may have open; nil if it is too damaged to notify them.
   private func openTarget() throws -> LMDBEnvironment? {
     if let open = LMDBRegistry.shared.environment(at: location.path) {
       if !open.options.isReadOnly { return open }
@@ -125,7 +125,7 @@ private struct Restoration {
     .notAStore, .newerFormat, .truncated, .corrupted, .checksumMismatch,
   ]
 
-  private func exchange(_ source: PageFile, in environment: LMDBEnvironment) throws {
+  private func replaceFile(of environment: LMDBEnvironment, with source: PageFile) throws {
     try environment.replaceFile {
       try CatalogLoader(environment, StoreSchema()).raiseGeneration(in: $0)
     } fill: { path, descriptor, number in

@@ -39,28 +39,30 @@ package struct RecordVerifier: ~Copyable {
       if report.recordCount.isMultiple(of: 1000) { try progress(report.recordCount) }
       do {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
-        let untold: IndexNeedsType?
+        let needsType: KeysUnknownWithoutType?
         do {
-          untold = try collect(of: bytes, in: collection)
+          needsType = try collect(of: bytes, in: collection)
         } catch let error as LarchError where error.code == .decodingFailed {
           // The entries that the bytes determine are checked anyway.
           try check(id: here.key, collection, &expected, into: &report, transaction)
           throw error
         }
-        if let untold {
-          for (number, index) in collection.indexes.enumerated() where untold.includes(index) {
+        if let needsType {
+          for (number, index) in collection.indexes.enumerated() where needsType.includes(index) {
             silent[number] += 1
           }
         }
         try check(id: here.key, collection, &expected, into: &report, transaction)
         for reference in references {
-          if let untold, let number = reference.index, untold.includes(collection.indexes[number]) {
+          if let needsType, let number = reference.index,
+            needsType.includes(collection.indexes[number])
+          {
             continue
           }
           try check(
             reference, of: bytes, id: here.key, in: collection, into: &report, transaction)
         }
-        if !collection.schema.hasDecodedIndexes || untold != nil || keys.isUndecodable {
+        if !collection.schema.hasDecodedIndexes || needsType != nil || keys.isUndecodable {
           try decode(bytes, collection)
         }
       } catch let error as LarchError {
@@ -84,7 +86,7 @@ package struct RecordVerifier: ~Copyable {
       if index.schema.isUnique, !index.schema.fields.isEmpty {
         do {
           // Unreadable records have been reported already.
-          try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
+          try UniquenessCheck(index, in: collection, context, skipsUnreadable: true)
             .check(transaction)
         } catch let error as LarchError where error.code == .uniqueConflict {
           report.add(
@@ -101,14 +103,14 @@ package struct RecordVerifier: ~Copyable {
   /// completely, if there are any.
   private mutating func collect(
     of record: UnsafeRawBufferPointer, in collection: CollectionHandle, only: Int? = nil
-  ) throws -> IndexNeedsType? {
+  ) throws -> KeysUnknownWithoutType? {
     entries.removeAll()
     do {
       try keys.collect(
         of: record, in: collection, with: context.coder, only: only, into: &entries)
       return nil
-    } catch let untold as IndexNeedsType {
-      return untold
+    } catch let needsType as KeysUnknownWithoutType {
+      return needsType
     }
   }
 

@@ -78,13 +78,13 @@ extension Store {
             if done == total { finished.append(step) }
             try progress?(step)
           }
-          builder.passOver = { report.add($0, $1.name) }
+          builder.onUnreadable = { report.add($0, $1.name) }
           try builder.rebuildAll(in: transaction)
         }
       }
     }
     for step in finished { options.logBuilt(step, path) }
-    options.logUnfinished(report, path)
+    options.logIncomplete(report, path)
     return report
   }
 

@@ -239,7 +239,7 @@ extension MigrationTransaction {
       let highest = try WriteContext.highestID(in: records, transaction)
       let catalog = context.catalog.storage
       let known = WriteContext.noted(try catalog.highestDeletedID(stored.id, in: transaction))
-      if number > highest, number > known, number < GivenIDs.limit {
+      if number > highest, number > known, number < IDAllocator.limit {
         try catalog.setHighestDeletedID(number, of: stored.id, in: transaction)
       }
     }

@@ -41,7 +41,7 @@ public final class MigrationTransaction: WriteTransaction {
     }
     self.loader = loader
     self.root = root
-    super.init(writer, GivenVersions())
+    super.init(writer, AssignedVersions())
   }
 
   // MARK: Collections
@@ -123,13 +123,13 @@ public final class MigrationTransaction: WriteTransaction {
       var builder = IndexBuilder(
         environment: loader.environment, catalog: catalog, batchSize: indexBatchSize,
         progress: reportIndex)
-      builder.passOver = { missing.add($0, $1.name) }
+      builder.onUnreadable = { missing.add($0, $1.name) }
       try builder.build(collection, in: transaction)
-      // What the migration writes from here on is not noted in an index that is unfinished.
-      let unfinished = Set(missing.indexes.map(\.index))
-      if !unfinished.isEmpty {
+      // From here on, writes of the migration do not maintain an incomplete index, so it is reset.
+      let incomplete = Set(missing.indexes.map(\.index))
+      if !incomplete.isEmpty {
         try loader.resetIndexes(
-          of: collection.stored.name, where: { unfinished.contains($0.name) }, in: transaction)
+          of: collection.stored.name, where: { incomplete.contains($0.name) }, in: transaction)
       }
       try renewHandles(in: transaction)
     }

@@ -159,9 +159,9 @@ extension Store {
       options.indexProgress?(step)
       options.logBuilt(step, environment.path)
     }
-    builder.passOver = { error, index in unindexed.add(error, index.name) }
+    builder.onUnreadable = { error, index in unindexed.add(error, index.name) }
     let isBuilt = try builder.buildAll()
-    options.logUnfinished(unindexed, environment.path)
+    options.logIncomplete(unindexed, environment.path)
     if isBuilt {
       guard let built = try loader.load() else { throw changed(environment) }
       catalog = built
@@ -198,7 +198,7 @@ extension Store.Options {
   }
 
   /// Logs the indexes that miss records.
-  func logUnfinished(_ report: RebuildReport, _ path: String) {
+  func logIncomplete(_ report: RebuildReport, _ path: String) {
     guard let log else { return }
     for missing in report.indexes {
       log(

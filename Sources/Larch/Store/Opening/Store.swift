@@ -27,7 +27,7 @@ public final class Store: Sendable {
   let schema: StoreSchema
   private let state: Locked<State>
   /// The versions that were assigned to records.
-  let versions = GivenVersions()
+  let versions = AssignedVersions()
   private let isTemporary: Bool
   /// The limits for log messages, and where messages wait until the store may be used.
   let slowLimits: SlowLimits
@@ -73,7 +73,7 @@ public final class Store: Sendable {
     tell(LogMessage(.debug, .closed, "The store was closed.") { $0.path = path })
     if isTemporary {
       ScratchFile.remove(path)
-      GivenIDs.forgetGone()
+      IDAllocator.forgetRemovedFiles()
     }
   }
 }

@@ -2,7 +2,7 @@ extension PreparedQuery {
   /// The plan, and those of the inner queries; after a run, also what these did.
   var text: String {
     let text = plan.text(in: collection.schema)
-    let unnamed = plan.unnamedFields(in: collection.schema, unfinished: collection.unfinished)
+    let unnamed = plan.unnamedFields(in: collection.schema, incomplete: collection.incomplete)
     let reasons =
       unnamed.map(\.reasonWithoutIndex) + missed.map(CollectionHandle.reason(missing:))
     if relatedUses.isEmpty, reasons.isEmpty { return text }

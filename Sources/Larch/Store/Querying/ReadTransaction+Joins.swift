@@ -6,7 +6,7 @@ struct PreparedJoin<Left: Record, Right: Record> {
   let rightQuery: PreparedQuery
   let left: RecordAccess<Left>
   let right: RecordAccess<Right>
-  /// The unfinished index by which partners would be found if it were complete.
+  /// The incomplete index by which partners would be found if it were complete.
   var missed: String?
 
   var sides: JoinSides {
@@ -95,10 +95,10 @@ extension ReadTransaction {
       plan: plan, leftQuery: leftQuery, rightQuery: rightQuery,
       left: RecordAccess(context, left, with: leftQuery.answers),
       right: RecordAccess(context, right, with: rightQuery.answers))
-    if left.unfinished | right.unfinished != 0 {
+    if left.incomplete | right.incomplete != 0 {
       let wanted = try JoinPlan(
         join, order: order, leftQuery.plan, left, rightQuery.plan, right, context,
-        takesUnfinished: true)
+        takesIncomplete: true)
       let inner = wanted.isLeftOuter ? right : left
       if case .index(let position) = wanted.access,
         let index = inner.indexes.first(where: { $0.position == position }), !index.isReady
@@ -106,7 +106,7 @@ extension ReadTransaction {
         prepared.missed = inner.missed(index, context)
       }
     }
-    try writeGathered(for: plan, prepared.sides)
+    try writePending(for: plan, prepared.sides)
     return prepared
   }
 
@@ -128,7 +128,7 @@ extension ReadTransaction {
     plain.access = .table
     let expected = try rowIDs(plain, prepared.sides)
     for way in JoinPlan.ways(plan.join, order: plan.order, leftPlan, left, rightPlan, right) {
-      try writeGathered(for: way, prepared.sides)
+      try writePending(for: way, prepared.sides)
       let rows = try rowIDs(way, prepared.sides)
       if isOrdered ? rows == expected : rows.count == expected.count { continue }
       throw LarchError(
@@ -143,10 +143,10 @@ extension ReadTransaction {
     }
   }
 
-  private func writeGathered(for plan: JoinPlan, _ sides: JoinSides) throws {
-    guard gathersEntries, case .index(let position) = plan.access else { return }
+  private func writePending(for plan: JoinPlan, _ sides: JoinSides) throws {
+    guard mayHavePendingEntries, case .index(let position) = plan.access else { return }
     let inner = plan.isLeftOuter ? sides.right : sides.left
-    try writeGathered(for: try inner.index(at: position).database)
+    try writePending(for: try inner.index(at: position).database)
   }
 
   private func rowIDs(_ plan: JoinPlan, _ sides: JoinSides) throws -> [[UInt8]] {

@@ -75,7 +75,7 @@ extension ReadTransaction {
       var uses: [RelatedUse] = []
       var bound = query
       if query.asksRelated {
-        if gathersEntries { try writeGathered(for: query.filter) }
+        if mayHavePendingEntries { try writePending(for: query.filter) }
         try prepareOrder(query.order)
         let made = RelatedAnswers(context, strategy)
         var binder = RelatedBinder(made)
@@ -86,9 +86,9 @@ extension ReadTransaction {
       let plan = try planner.plan(bound, for: need, statistics: statistics)
       tellUnnamedFields(of: plan, in: collection)
       let missed = try collection.missedIndexes(bound, for: need, statistics, context)
-      if gathersEntries {
-        try writeGathered(for: plan.source, in: collection)
-        if let other = plan.otherwise { try writeGathered(for: other.source, in: collection) }
+      if mayHavePendingEntries {
+        try writePending(for: plan.source, in: collection)
+        if let other = plan.otherwise { try writePending(for: other.source, in: collection) }
       }
       return PreparedQuery(
         collection: collection, query: query, need: need, plan: plan, answers: answers,
@@ -103,9 +103,11 @@ extension ReadTransaction {
   @inline(__always)
   private func tellUnnamedFields(of plan: Plan, in collection: CollectionHandle) {
     guard context.environment.post != nil else { return }
-    let unfinished = collection.unfinished
-    for field in plan.unnamedFields(in: collection.schema, unfinished: unfinished) {
-      context.environment.log(once: UnnamedField(collection.stored.name, field.identity)) {
+    let incomplete = collection.incomplete
+    for field in plan.unnamedFields(in: collection.schema, incomplete: incomplete) {
+      context.environment.log(
+        once: LogSubject(.fieldUnnamed, collection.stored.name, field.identity)
+      ) {
         LogMessage(
           .notice, .fieldUnnamed,
           "No index is used for a field: it is a computed property, or was named through a protocol requirement, so its stored name is not known."
@@ -129,16 +131,16 @@ extension ReadTransaction {
 }
 
 extension ReadTransaction {
-  private func writeGathered(for source: Plan.Source, in collection: CollectionHandle) throws {
+  private func writePending(for source: Plan.Source, in collection: CollectionHandle) throws {
     switch source {
     case .nothing, .records: break
     case .index(let scan):
       if let index = collection.readyIndex(scan.index) {
-        try writeGathered(for: index.database)
+        try writePending(for: index.database)
       }
-    case .list(let scan): try writeGathered(for: RelatedRoute.lists(scan, context).0)
+    case .list(let scan): try writePending(for: RelatedRoute.lists(scan, context).0)
     case .union(let parts), .intersection(let parts):
-      for part in parts { try writeGathered(for: part, in: collection) }
+      for part in parts { try writePending(for: part, in: collection) }
     }
   }
 }
@@ -150,23 +152,23 @@ extension ReadTransaction {
     for term in order {
       for related in term.field.related?.route ?? [] {
         let route = try RelatedRoute(related, context)
-        guard gathersEntries else { continue }
-        for database in route.databases { try writeGathered(for: database) }
+        guard mayHavePendingEntries else { continue }
+        for database in route.databases { try writePending(for: database) }
       }
     }
   }
 
   /// The indexes of inner queries are known only when these run, while records are being read: so
   /// everything that they may read is written first.
-  private func writeGathered(for filter: FilterNode) throws {
+  private func writePending(for filter: FilterNode) throws {
     switch filter {
-    case .all(let nodes), .any(let nodes): for node in nodes { try writeGathered(for: node) }
-    case .not(let node): try writeGathered(for: node)
+    case .all(let nodes), .any(let nodes): for node in nodes { try writePending(for: node) }
+    case .not(let node): try writePending(for: node)
     case .related(let related):
       for database in try RelatedRoute(related, context).databases {
-        try writeGathered(for: database)
+        try writePending(for: database)
       }
-      try writeGathered(for: related.filter)
+      try writePending(for: related.filter)
     case .field, .pair, .record: break
     }
   }
@@ -180,16 +182,5 @@ extension CollectionHandle {
       return indexes[position].isReady ? indexes[position] : nil
     }
     return indexes.first { $0.position == position && $0.isReady }
-  }
-}
-
-/// A field that the log has reported.
-private struct UnnamedField: Hashable {
-  let collection: String
-  let identity: FieldIdentity
-
-  init(_ collection: String, _ identity: FieldIdentity) {
-    self.collection = collection
-    self.identity = identity
   }
 }

@@ -7,7 +7,7 @@ final class RecordBuffer<R> {
   @exclusivity(unchecked) private var start: UnsafeMutablePointer<R>?
   @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) private(set) var count = 0
-  /// So many get room at first.
+  /// The number of records for which memory is allocated at first.
   private let expected: Int
 
   /// - Parameter limit: the maximum number of records.

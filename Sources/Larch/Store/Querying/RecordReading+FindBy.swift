@@ -38,7 +38,7 @@ extension ReadTransaction {
       return try first(keyPath, is: value, in: collection)
     }
     do {
-      try writeGathered(for: index.database)
+      try writePending(for: index.database)
       guard let id = try index.database.get(context.idWriter.bytes, in: transaction) else {
         return nil
       }

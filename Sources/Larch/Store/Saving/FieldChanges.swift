@@ -1,15 +1,16 @@
-/// Finds which fields of the rules of a type a save changes, in the bytes before and after it.
+/// Finds the fields with rules that a save changes, by comparing the bytes before and after it.
 final class FieldChanges {
-  /// The paths of a type, which remember where its fields lie.
+  /// The paths by collection. A path remembers where its field is in the bytes.
   private var known: [ObjectIdentifier: [FieldPath]] = [:]
   private var last: (owner: ObjectIdentifier, paths: [FieldPath])?
   private let coder: RecordCoder
-  /// Whether the last question needed another encoding, after which the bytes given are gone.
+  /// Whether the last call of `fields` encoded a record, so that the bytes passed to it are no
+  /// longer valid.
   private(set) var didEncode = false
 
   init(_ coder: RecordCoder) { self.coder = coder }
 
-  /// The fields that differ, by the bits of the program; the highest bit is always set.
+  /// The fields that differ, one bit for each field of the program. The highest bit is always set.
   func fields<R: Record>(
     _ program: ValidationProgram, of record: R, before: UnsafeRawBufferPointer,
     after: UnsafeRawBufferPointer, in collection: CollectionHandle
@@ -18,20 +19,21 @@ final class FieldChanges {
     let paths = paths(of: program, collection)
     let first = try differences(paths, before, after)
     if first.undecided == 0 { return first.changed | 1 << 63 }
-    // The record is of an older shape. Read, and written again, it has the shape of the new one.
+    // The stored record has an older shape. Decoding and encoding it gives it the shape of the new
+    // one.
     didEncode = true
     let after = [UInt8](after)
     let old: R
     do {
       old = try coder.decode(R.self, from: before)
     } catch let error as LarchError where error.code == .decodingFailed {
-      // What cannot be read may have been anything.
+      // The old values are unknown, so every field may have changed.
       return .max
     }
     let again = try coder.encode(old)
     let second = try after.withUnsafeBytes { try differences(paths, again, $0) }
     var changed = second.changed | second.undecided | 1 << 63
-    // No shape has a nested value that was nil in all records so far.
+    // If a nested value was nil in all records so far, no shape has its fields.
     for place in paths.indices where second.undecided & 1 << UInt64(place) != 0 {
       if program.fields[place].isNil(in: old), program.fields[place].isNil(in: record) {
         changed &= ~(1 << UInt64(place))
@@ -40,7 +42,7 @@ final class FieldChanges {
     return changed
   }
 
-  /// What bytes alone tell.
+  /// Compares without decoding. A field is undecided if the bytes do not show whether it changed.
   private func differences(
     _ paths: [FieldPath], _ before: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer
   ) throws -> (changed: UInt64, undecided: UInt64) {

@@ -189,9 +189,9 @@ public struct DidCommit<R: Record>: _HookLine {
 }
 
 extension WriteTransaction {
-  /// The transaction that a hook is given.
+  /// The transaction as the type that a hook gets.
   fileprivate static func of(_ tx: AnyObject) -> WriteTransaction {
-    // A transaction alone runs hooks, with itself.
+    // Only a `WriteTransaction` runs hooks, and it passes itself.
     unsafeDowncast(tx, to: WriteTransaction.self)
   }
 }

@@ -20,8 +20,8 @@ extension RecordReading {
   ///
   /// Records are the same when the same bytes would be stored of them: NaN equals NaN, two
   /// spellings of an é differ. The times of a ``Timestamped`` record are no change by themselves,
-  /// as for a save. What is stored and cannot be decoded as the type is something else, so the record
-  /// is changed. Nothing is written, and no hook runs.
+  /// as for a save. If the stored record cannot be decoded as the type, the record counts as
+  /// changed. Nothing is written, and no hook runs.
   ///
   /// - Throws: `.encodingFailed`, `.idTooLong`, `.checksumMismatch`, `.unknownCollection`.
   /// - Complexity: one search in the tree of the collection, O(log n), and the encoding of the
@@ -48,13 +48,13 @@ extension RecordReading {
   }
 }
 
-/// A record beside what is stored under its id.
+/// The result of comparing a record with the one stored under its id.
 struct StoredComparison<R: Record> {
   let state: RecordState
-  /// With the times of the stored record, where these are no change by themselves.
+  /// The record, with the times of the stored one if its type is ``Timestamped``.
   let record: R
   let stored: R?
-  /// Why the stored record is not known, where its type cannot decode it.
+  /// The error, if the type cannot decode the stored record.
   var unreadable: LarchError?
 
   func changes() throws -> [FieldChange] {
@@ -82,7 +82,8 @@ extension ReadTransaction {
       if isSame(found, bytes) {
         return StoredComparison(state: .unchanged, record: record, stored: nil)
       }
-      // An older shape of the type, or of a value in it, is no change: the values are compared.
+      // The bytes may differ only because the stored record has an older shape, so the values are
+      // compared.
       let stored: R
       do {
         stored = try context.decode(
@@ -97,23 +98,25 @@ extension ReadTransaction {
     }
   }
 
-  /// Whether there was a record with an id under which nothing is stored, as far as an id tells it.
+  /// Whether a record once existed with this id, under which nothing is stored now. Only assigned
+  /// ids show this.
   private func wasStored<ID: RecordIdentifier>(
     _ id: ID, in collection: CollectionHandle
   ) throws -> Bool {
     guard collection.stored.idKind == .assigned else { return false }
     let number = WriteContext.number(of: try context.key(of: id))
     return !context.environment.ids.undone.contains(
-      number, of: collection.number, isWriting: gathersEntries)
+      number, of: collection.number, isWriting: mayHavePendingEntries)
   }
 
   /// The bytes that the record would be stored as.
   ///
-  /// Encoding may make a shape. It is forgotten at once: in a read nobody would write it, and in a
+  /// Encoding may create a shape. It is removed at once: a read does not write shapes, and in a
   /// write the record that needs it may never be saved.
   private func encodeWithoutShapes<R: Record>(_ record: R) throws -> UnsafeRawBufferPointer {
     let shapes = context.shapes
-    // A read learns of shapes by their first record, and must not take the id of one for its own.
+    // A read finds new shapes only when it meets a record with them. A shape that is created here
+    // must not get the id of such a stored shape.
     let known = try context.catalog.storage.shapeCount(in: try live())
     if known > shapes.count { shapes.setCount(known) }
     let count = shapes.count

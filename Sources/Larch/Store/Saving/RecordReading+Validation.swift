@@ -36,15 +36,15 @@ extension RecordReading {
 }
 
 extension ReadTransaction {
-  /// What the program declares for the type, with the type.
+  /// The declarations of the type, with their generic type.
   final func declarations<R: Record>(
     of type: R.Type, in collection: CollectionHandle
   ) -> TypedDeclarations<R> {
-    // The compiler of schemas made both from the type.
+    // `SchemaCompiler` made the schema and the declarations from the same type.
     unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
   }
 
-  /// The rules that the record breaks, among those that a change of fields asks for.
+  /// The rules that the record breaks, of those that must be checked when these fields change.
   final func brokenRules<R: Record>(
     _ record: R, changed: UInt64 = .max, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
@@ -54,7 +54,7 @@ extension ReadTransaction {
     }
   }
 
-  /// Whether another record holds a value of this one in a unique index.
+  /// Whether another record has a value of this one in a unique index.
   private final func isTaken<R: Record>(
     _ record: R, _ declaration: IndexDeclaration<R>, _ place: Int,
     in collection: CollectionHandle
@@ -68,17 +68,18 @@ extension ReadTransaction {
         $0.path = context.environment.path
       }
     }
-    // A new record has an id that no other has.
+    // The id excludes the record itself from the search. The unassigned id of a new record matches
+    // no other.
     let id = try context.key(of: record.id)
     let lookup = UniqueLookup(context: context, index: index, collection: collection)
     var isTaken = false
-    // Code of the type makes the keys of computed properties.
+    // Computed properties run code of the type, which must not use the transaction.
     context.isTakingIn = true
     defer { context.isTakingIn = false }
     context.ruleWriter.foldsCase = false
     try declaration.forEachKey(of: record, in: &context.ruleWriter) { writer in
       if isTaken || writer.hasNil { return }
-      try writeGathered(for: index, beforeAdding: writer.bytes)
+      try writePending(for: index, beforeAdding: writer.bytes)
       let holder = try lookup.holder(of: writer.bytes, isCut: writer.isCut, besides: id) { _ in
         try wholeKeys(of: record, declaration)
       }
@@ -87,7 +88,7 @@ extension ReadTransaction {
     return isTaken
   }
 
-  /// Everything that goes into the keys of a record, however long it is.
+  /// The keys of a record with their whole values, which are not cut.
   private final func wholeKeys<R: Record>(
     of record: R, _ declaration: IndexDeclaration<R>
   ) throws -> Set<[UInt8]> {

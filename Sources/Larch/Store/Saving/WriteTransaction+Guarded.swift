@@ -1,16 +1,16 @@
 internal import CLarch
 
-/// The save of a type with hooks, times or a version: what comes before the comparison of bytes, and
-/// after the write.
+/// The additional steps of a save for a type with hooks, times or a version. They come before the
+/// comparison of bytes and after the write.
 ///
-/// Code of the type runs here, with the transaction in hand. It may write, so nothing that was read
-/// or encoded before it is used after it.
+/// Hooks get the transaction and may write. So bytes that were read or encoded before a hook are
+/// not used after it.
 extension WriteTransaction {
-  /// How deep saves and deletions may lie in hooks of others: each has a savepoint.
+  /// The limit of nested saves and deletions with hooks. Each has a savepoint.
   private static var hookDepthLimit: Int { 64 }
-  /// From here on, what is left of the thread's stack is looked at.
+  /// From this depth on, the free space of the thread's stack is checked.
   private static var shallowHookDepth: Int { 8 }
-  /// What one level more, and the storage below it, needs of the stack.
+  /// The stack that one more level needs, with the storage code below it.
   private static var neededStack: Int { 96 << 10 }
 
   func storeGuarded<R: Record>(
@@ -32,7 +32,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Runs what runs hooks: what it throws undoes all that they did.
+  /// Runs a step that calls hooks. If it throws, all changes of the hooks are undone.
   func asHooked<T>(in collection: CollectionHandle, _ body: () throws -> T) throws -> T {
     guard hookDepth < WriteTransaction.hookDepthLimit,
       hookDepth < WriteTransaction.shallowHookDepth
@@ -59,7 +59,7 @@ extension WriteTransaction {
     if let version = declarations.version {
       try raiseVersion(of: &record, step.version, in: collection, version)
     }
-    // A hook may have inserted others, so an id that was just assigned need not be the last.
+    // A hook may have inserted records, so an id that was just assigned need not be the highest.
     try write(
       record, .save, isNew: isNew && declarations.hooks == nil, in: collection, declarations,
       try live())
@@ -86,18 +86,18 @@ extension WriteTransaction {
     }
   }
 
-  /// What is stored under the id of a record.
+  /// The record that is stored under an id.
   private struct StoredRecord<R: Record> {
-    /// Nil where the type cannot decode it any more.
+    /// Nil if the type cannot decode it any more.
     let record: R?
-    /// As far as the bytes tell it, where the type has one.
+    /// Nil if the type has no version, or the bytes do not contain it.
     let version: Int128?
   }
 
-  /// Runs the hooks before the write, and finds what is to be written.
+  /// Runs the hooks before the write, and decides whether to insert, to update, or to do nothing.
   ///
-  /// A hook may itself save or delete the record, so what there is to do is found out again after
-  /// each that changed anything. Each hook runs once.
+  /// A hook may itself save or delete the record, so the decision is made again after each hook
+  /// that changed anything. Each hook runs once.
   private func settle<R: Record>(
     _ record: inout R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
@@ -115,7 +115,7 @@ extension WriteTransaction {
         "A hook changed the id of the record that is being saved; keep the id, or set it before the save."
       ) { $0.collection = collection.stored.name }
     }
-    // What the mode forbids must not run a hook in vain.
+    // If the mode forbids the save, no hook runs.
     if !isNew, mode != .save {
       _ = try self.stored(under: try context.key(of: id), mode, in: collection, try live())
     }
@@ -141,8 +141,7 @@ extension WriteTransaction {
     }
   }
 
-  /// The record that is stored under the id of this one; an error where the mode forbids what is
-  /// found.
+  /// The record that is stored under the id of this one. Throws if the mode forbids the save.
   private func stored<R: Record>(
     _ record: R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
@@ -159,7 +158,7 @@ extension WriteTransaction {
     return StoredRecord(record: nil, version: version)
   }
 
-  /// What there is to do, by what is stored; gives the record the times and the version of that.
+  /// Decides the step by comparing with the stored record, whose times and version the record gets.
   private func step<R: Record>(
     of record: inout R, _ stored: StoredRecord<R>?, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
@@ -173,7 +172,7 @@ extension WriteTransaction {
     return try isSame(record, as: before, in: collection) ? .nothing : .update(from: stored)
   }
 
-  /// Whether a record has the bytes of the stored one.
+  /// Whether a save would store the same value.
   private func isSame<R: Record>(
     _ record: R, as stored: R, in collection: CollectionHandle
   ) throws -> Bool {
@@ -182,7 +181,7 @@ extension WriteTransaction {
     let id = try context.key(of: record.id)
     if let before = try collection.records.get(id, in: try live()) {
       if isSame(before, bytes) { return true }
-      // Other bytes of the same form and length are another value.
+      // With the same shape and length, different bytes are a different value.
       if before.count == bytes.count + RecordEnvelope.checksumSize, !hasOtherShape(before, bytes) {
         return false
       }
@@ -192,7 +191,7 @@ extension WriteTransaction {
 
   // MARK: After the write
 
-  /// Notes the version, and runs the hooks after the write.
+  /// Remembers the version, and runs the hooks after the write.
   private func tell<R: Record>(
     _ record: inout R, _ step: SaveStep<R>, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>

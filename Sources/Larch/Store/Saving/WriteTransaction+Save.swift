@@ -2,17 +2,18 @@
 @usableFromInline
 enum SaveMode { case save, insert, update }
 
-/// The one path of every save: generic as far as the bytes, then the same for all types.
+/// The path of every save. It is generic until the record is encoded; after that, it is the same
+/// code for all types.
 ///
 /// 1. *Identify*: a record that was never saved gets its id.
-/// 2. *Compare*: the record is encoded and compared with what is stored under its id. Where the two
-///    are the same, the save is done.
+/// 2. *Compare*: the record is encoded and compared with the one stored under its id. If they are
+///    equal, the save is done.
 /// 3. *Validate*: the rules of the type are checked.
 /// 4. *Apply*: the record and the entries of its indexes are written.
-/// 5. *Tell*: what waits for the write runs.
+/// 5. *Tell*: the hooks that follow the write run.
 ///
-/// A plain type needs the steps 1, 2 and 4. Hooks, times and a version have their part before step
-/// 2 and in step 5: see `storeGuarded`.
+/// A plain type needs steps 1, 2 and 4. Hooks, times and versions come before step 2 and in step 5:
+/// see `storeGuarded`.
 extension WriteTransaction {
   @usableFromInline
   func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
@@ -63,9 +64,9 @@ extension WriteTransaction {
     try store(&record, .save)
   }
 
-  /// The steps 2 to 4.
+  /// Steps 2 to 4.
   ///
-  /// - Parameter isNew: whether the id was just assigned, and is above all others.
+  /// - Parameter isNew: whether the id was just assigned, so that it is the highest.
   func write<R: Record>(
     _ record: R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
@@ -76,7 +77,7 @@ extension WriteTransaction {
       let changes = changeCount
       try validate(record, &save, in: collection, declarations, transaction)
       if declarations.validations.runsCode {
-        // What the rules changed may be this record, or one with a higher id.
+        // Code of the rules may have changed this record, or inserted one with a higher id.
         let isNew = isNew && changeCount == changes
         guard let again = try compare(record, .save, isNew: isNew, in: collection, transaction)
         else { return }
@@ -88,7 +89,7 @@ extension WriteTransaction {
 
   // MARK: Identify
 
-  /// Gives a record that was never saved its id; false for one that has an id.
+  /// Assigns an id if the record has none, and returns whether it did.
   func identify<R: Record>(
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle
   ) throws -> Bool {
@@ -111,19 +112,19 @@ extension WriteTransaction {
 
 // MARK: - Compare
 
-/// What a save writes. The bytes are valid until another record is encoded, another id is worked
-/// on, or something is written.
+/// The bytes that a save writes. They are valid until another record or id is encoded, or something
+/// is written.
 private struct SavedBytes {
   var id: UnsafeRawBufferPointer
   var record: UnsafeRawBufferPointer
   /// The stored record that it replaces.
   var before: UnsafeRawBufferPointer?
-  /// Whether the id is above all others.
+  /// Whether the id is the highest of the collection.
   let isLast: Bool
 }
 
 extension WriteTransaction {
-  /// What the save changes; nil where that is nothing.
+  /// The bytes to write; nil if the record equals the stored one.
   @inline(__always)
   private func compare<R: Record>(
     _ record: R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
@@ -149,7 +150,7 @@ extension WriteTransaction {
     return SavedBytes(id: id, record: bytes, before: before, isLast: false)
   }
 
-  /// What is stored under an id; an error where the mode forbids what is found.
+  /// The record that is stored under an id. Throws if the mode forbids the save.
   @inline(__always)
   func stored(
     under id: UnsafeRawBufferPointer, _ mode: SaveMode, in collection: CollectionHandle,
@@ -178,7 +179,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Whether the stored record was written with other fields than the new one.
+  /// Whether the stored record has another shape than the new one.
   @inline(__always)
   func hasOtherShape(
     _ stored: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
@@ -187,8 +188,9 @@ extension WriteTransaction {
       || stored.loadUnaligned(as: UInt16.self) != record.loadUnaligned(as: UInt16.self)
   }
 
-  /// Whether a record equals the stored one as a value: one that was stored before its type got
-  /// another property, or before a value of a field was first seen, has other bytes and is the same.
+  /// Whether a record equals the stored one as a value. The bytes of equal values differ if the
+  /// stored record is older than a property of its type, or older than the first value of an
+  /// optional field.
   @inline(never)
   func isSameValue<R: Record>(
     _ record: R, _ stored: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer,
@@ -198,10 +200,10 @@ extension WriteTransaction {
     return try isSameValue(record, stored, in: collection, knowing: shapeCount)
   }
 
-  /// Whether two records are written alike.
+  /// Whether two records are encoded to the same bytes.
   ///
-  /// - Parameter shapeCount: how many shapes there were before the record was encoded first. What
-  ///   it taught is forgotten where nothing is to be written.
+  /// - Parameter shapeCount: the number of shapes before the record was first encoded. If the
+  ///   records are equal, newer shapes are removed, since nothing is written.
   func isSameValue<R: Record>(
     _ record: R, _ stored: R, in collection: CollectionHandle, knowing shapeCount: Int
   ) throws -> Bool {
@@ -212,8 +214,8 @@ extension WriteTransaction {
     return true
   }
 
-  /// The stored record; nil where its type cannot decode it any more, which keeps nobody from
-  /// replacing or deleting it.
+  /// The stored record; nil if its type cannot decode it any more. Such a record can still be
+  /// replaced and deleted.
   func readable<R: Record>(
     _ type: R.Type, _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
     in collection: CollectionHandle
@@ -241,8 +243,8 @@ extension WriteTransaction {
 // MARK: - Validate
 
 extension WriteTransaction {
-  /// Throws `.invalid` with all rules that the record breaks: all are checked for an insert, those
-  /// whose fields change for an update.
+  /// Throws `.invalid` with all rules that the record breaks. An insert checks all rules, an update
+  /// those whose fields change.
   private func validate<R: Record>(
     _ record: R, _ save: inout SavedBytes, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
@@ -260,7 +262,8 @@ extension WriteTransaction {
         invalid: errors, collection: collection.stored.name,
         id: collection.stored.idKind.text(of: try context.key(of: record.id)))
     }
-    // The look for a holder may have written entries, and moved what was read.
+    // The search for another record with the value may have written index entries, so the bytes
+    // that were read may have moved.
     if rules.needsStore, save.before != nil {
       save.id = try context.key(of: record.id)
       save.before = try collection.records.get(save.id, in: transaction).map {
@@ -273,21 +276,21 @@ extension WriteTransaction {
 // MARK: - Apply
 
 extension WriteTransaction {
-  /// Writes the record and keeps the indexes. The bytes are read before anything is changed.
+  /// Writes the record and updates the indexes. The bytes are read before anything is changed.
   @inline(__always)
   private func apply<R: Record>(
     _ record: R, _ save: SavedBytes, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
   ) throws {
-    if !heldChanges.isEmpty {
+    if !referenceChanges.isEmpty {
       if save.before != nil {
-        try checkHeld(record, save.id, in: collection)
+        try checkReferencesAreCurrent(record, save.id, in: collection)
       } else {
-        heldChanges.forget(.init(place: collection.place, id: [UInt8](save.id)))
+        referenceChanges.forget(.init(place: collection.place, id: [UInt8](save.id)))
       }
     }
-    // Keys are made from the stored bytes. A type whose own `encode(to:)` puts something else under
-    // the name of a property would get a wrong index: it gets an error instead.
+    // Keys are made from the stored bytes. If `encode(to:)` of the type stores something else under
+    // the name of a property, the index would be wrong, so `prove` throws.
     try writer.maintainer.update(
       id: save.id, before: save.before, after: save.record, in: collection,
       prove: { try writer.proof.check(record, declarations, $0, in: collection) },

@@ -12,7 +12,7 @@ extension WriteTransaction {
 }
 
 extension Record {
-  /// The record with the times of the stored one, where they are no change by themselves.
+  /// The record with the times of the stored one, if its type is ``Timestamped``.
   func keepingTimes(of stored: Self) -> Self {
     guard let type = Self.self as? any Timestamped.Type else { return self }
     var record = self
@@ -20,7 +20,7 @@ extension Record {
     return record
   }
 
-  /// The record without the times that a save gave it, where it still has these.
+  /// The record without the times that a save set, if it still has them.
   func takingBackTimes(of saved: Self, to before: Self) -> Self {
     guard let type = Self.self as? any Timestamped.Type else { return self }
     var record = self
@@ -30,9 +30,9 @@ extension Record {
 }
 
 extension Timestamped {
-  /// Gives the record the times of the stored one, so that they are no change by themselves.
+  /// Sets the times of the stored record, so that the times alone are not a change.
   static func keepTimes<R>(of stored: R, in record: inout R) {
-    // The type was asked of `R.self`, so both are of this type.
+    // The caller got this type from `R.self`, so both records have it.
     guard let stored = stored as? Self else { return }
     withSame(&record) { record in
       record.createdAt = record.createdAt ?? stored.createdAt
@@ -41,7 +41,7 @@ extension Timestamped {
   }
 
   fileprivate static func takeBackTimes<R>(of saved: R, to before: R, in record: inout R) {
-    // As above.
+    // As in `keepTimes`.
     guard let saved = saved as? Self, let before = before as? Self else { return }
     withSame(&record) { record in
       if record.createdAt == saved.createdAt { record.createdAt = before.createdAt }
@@ -58,12 +58,12 @@ extension Timestamped {
 }
 
 extension Record {
-  /// The record in place, where the caller found this type by asking `R.self`.
+  /// Passes the record in place as this type, which the caller got from `R.self`.
   fileprivate static func withSame<R, T>(
     _ record: inout R, _ body: (inout Self) throws -> T
   ) rethrows -> T {
-    // Callers have this type from `R.self as?`, so both are one whatever the record holds; a fault
-    // of Larch must not go on and write through a pointer of another type.
+    // Callers got this type from `R.self as?`, so the types are equal. If a fault in Larch breaks
+    // this, it must not write through a pointer of another type.
     precondition(R.self == Self.self, "the times are of the type of their record")
     return try withUnsafeMutablePointer(to: &record) {
       try body(&UnsafeMutableRawPointer($0).assumingMemoryBound(to: Self.self).pointee)

@@ -1,23 +1,21 @@
-/// The store of calls that name none: the transaction that is running on this thread, or else the
-/// store of the task (``Store/with(_:_:)-(Store,()->T)``), or else ``Store/default``.
+/// The store for calls that name none: the transaction that runs on this thread, or else the store
+/// of the task (``Store/with(_:_:)-(Store,()->T)``), or else ``Store/default``.
 ///
 /// It reads and writes like a ``Store`` or a transaction. Users never name it: it is the default
 /// argument of their calls, as in `Person.where { … }.fetch()`.
 ///
-/// - Inside a running ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write; a
-///   read inside of a write of the same store is a part of that write.
-/// - Inside ``Store/with(_:_:)-(Store,()->T)`` it is that store, in whose running transaction the
-///   call takes part if there is one on this thread. A transaction of another store around it does
-///   not matter.
-/// - A task that is started in a transaction takes no part in it, also one that begins at once: it
-///   may go on when the transaction is over. It has the store that
-///   ``Store/with(_:_:)-(Store,()->T)`` chose where it was started; a detached one, or another
-///   thread, has ``Store/default``.
+/// - Inside a ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write. A read
+///   inside a write of the same store is a part of that write.
+/// - Inside ``Store/with(_:_:)-(Store,()->T)`` it is that store, or its running transaction if
+///   there is one on this thread. A transaction of another store around it does not matter.
+/// - A task that is started in a transaction does not belong to it, even if it begins at once,
+///   since it may outlive the transaction. It has the store that ``Store/with(_:_:)-(Store,()->T)``
+///   chose where it was started. A detached task, or another thread, has ``Store/default``.
 ///
-/// Finding it out takes some 20 nanoseconds in a transaction, and twice that outside of one.
-@usableFromInline  // By the default arguments of what is public.
+/// Finding the store takes about 20 nanoseconds inside a transaction, and twice as long outside.
+@usableFromInline  // Default arguments of public functions use it.
 struct AmbientStore: RecordWriting, Sendable {
-  /// The same for all: what it means is found out at each call.
+  /// All values are equal: the store is found at each call.
   @inlinable
   init() {}
 
@@ -41,7 +39,8 @@ struct AmbientStore: RecordWriting, Sendable {
     }
   }
 
-  /// In the running transaction, which puts the record back by itself, or one of its own.
+  /// In the running transaction, which restores the record itself after an error, or one of its
+  /// own.
   @inlinable  // As above.
   func _saving<R: Record>(
     _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void
@@ -54,14 +53,14 @@ struct AmbientStore: RecordWriting, Sendable {
     }
   }
 
-  /// What is running.
+  /// The transaction or store of a call.
   @usableFromInline
   enum _Target {
     case transaction(ReadTransaction)
     case store(Store)
   }
 
-  /// What the call means.
+  /// Finds the transaction or store of a call.
   @usableFromInline
   func _target() throws -> _Target {
     switch RunningScope.current {
@@ -71,7 +70,7 @@ struct AmbientStore: RecordWriting, Sendable {
     }
   }
 
-  /// The store outside of every transaction, unless one is named.
+  /// The named store, or else the one for a call outside a transaction.
   static func chosen(_ named: Store? = nil) throws -> Store {
     if let named { return named }
     if case .store(let store) = RunningScope.current { return store }
@@ -105,7 +104,7 @@ extension Store {
   public static var `default`: Store? {
     get { shared.withLock { $0 } }
     set {
-      // The old one may close itself, which must not happen under the lock.
+      // Releasing the old store may close it, which must not happen under the lock.
       let old = shared.withLock { store in
         defer { store = newValue }
         return store

@@ -8,29 +8,29 @@ public class ReadTransaction {
   private final var isOpen = true
   /// The first error that a sequence met; thrown when the closure returns.
   final var sequenceError: (any Error)?
-  /// Rises with every change, so that a running sequence looks for its place again.
+  /// The number of changes: after a change, a running sequence searches its position again.
   final var changeCount = 0
-  /// Cursors of running sequences: LMDB wants them closed before the transaction ends.
+  /// Cursors of running sequences, which LMDB requires to be closed before the transaction ends.
   @exclusivity(unchecked) private final var cursors: [Unmanaged<OpenCursor>] = []
 
   init(_ context: TransactionContext) { self.context = context }
 
-  /// The LMDB transaction, while the closure runs.
+  /// The LMDB transaction. Throws on another thread, and after the closure has returned.
   @inline(__always)
   final func live() throws -> LMDBTransaction {
-    // The owner first: another thread must not even look at what changes.
+    // The owner is checked first: another thread must not read a variable that may change.
     guard owner == ThreadIdentity.current, isOpen else { throw TransactionContext.ended }
     return try context.transaction()
   }
 
-  /// Ends the use of the transaction, whoever still holds it.
+  /// Ends the transaction: later calls throw, even if somebody still holds the object.
   final func end() {
     isOpen = false
     closeCursors()
   }
 
-  /// Closes the cursors of running sequences, which open others when they go on. A cursor must
-  /// not be used while a child of its transaction lives, nor after its transaction.
+  /// Closes the cursors of running sequences, which open new ones when they continue. A cursor must
+  /// not be used after its transaction, nor while a child of the transaction is open.
   final func closeCursors() {
     if cursors.isEmpty { return }
     for cursor in cursors { cursor.takeUnretainedValue().close() }
@@ -40,33 +40,34 @@ public class ReadTransaction {
   /// Whether the closure still runs on this thread.
   final var isLive: Bool { owner == ThreadIdentity.current && isOpen }
 
-  /// Takes note of a cursor that has an LMDB cursor open. Not by a weak reference: those make
-  /// every later count of references slow.
+  /// Remembers a cursor that has an LMDB cursor open. Not by a weak reference, which would make all
+  /// later reference counting of the object slower.
   final func register(_ cursor: OpenCursor) {
     cursors.append(Unmanaged.passUnretained(cursor))
   }
 
-  /// Forgets a cursor, before it is gone.
+  /// Forgets a cursor before it is deallocated.
   final func unregister(_ cursor: OpenCursor) {
     cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
 
   /// Whether there may be pending index entries.
-  var gathersEntries: Bool { false }
+  var mayHavePendingEntries: Bool { false }
 
-  /// Throws for a record that is older than what was changed of it in the running write.
-  func proveCurrent<R: Record>(_ record: R) throws {}
+  /// Throws if the record is older than a change of its references in the running write.
+  func checkReferencesAreCurrent<R: Record>(_ record: R) throws {}
 
-  /// Writes the pending entries of an index or a list that is about to be read; a read has none.
-  func writeGathered(for database: LMDBDatabase) throws {}
+  /// Writes the pending entries of an index or a list that is about to be read; a read transaction
+  /// has none.
+  func writePending(for database: LMDBDatabase) throws {}
 
-  /// The same, where only the entries of one key are about to be read.
-  func writeGathered(for database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {}
+  /// The same, if only the entries of one key are about to be read.
+  func writePending(for database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {}
 
-  /// The same for a unique index that is asked who holds a key.
-  func writeGathered(for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {}
+  /// The same for a unique index in which a key is about to be searched.
+  func writePending(for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {}
 
-  /// Runs a piece of work on the storage; what LMDB throws becomes a `LarchError`.
+  /// Runs work on the storage; an error of LMDB becomes a `LarchError`.
   @inline(__always)
   package final func storage<T>(_ work: (LMDBTransaction) throws -> T) throws -> T {
     let transaction = try live()
@@ -88,7 +89,7 @@ extension ReadTransaction {
   /// See ``RecordReading/find(_:_:)->R?``.
   @usableFromInline
   final func findRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> R? {
-    // Written out, since a closure that returns the record would copy it once more.
+    // Without `storage`, since a closure that returns the record would copy it once more.
     let context = context
     let transaction = try live()
     let collection = try context.collection(of: type)
@@ -139,10 +140,10 @@ extension TransactionContext {
     try collection(ObjectIdentifier(type), name: R.collectionName)
   }
 
-  /// The bytes that a record is stored under, in the context's own buffer.
+  /// The key of a record: the bytes of its id, in the buffer of the context.
   ///
-  /// Not inlined: where the type of the record is given, and not that of its id, each call of the
-  /// id's own code has the runtime look whether that type is complete, for more than the call costs.
+  /// Not inlined: in code that is generic over the record, the runtime would check at each call
+  /// whether the metadata of the id's type is complete, which costs more than the call.
   @inline(never)
   func key<ID: RecordIdentifier>(of id: ID) throws -> UnsafeRawBufferPointer {
     if isTakingIn { throw TransactionContext.reentered }
@@ -164,7 +165,7 @@ extension TransactionContext {
     }
   }
 
-  /// An error of the coder, with the record that it is about.
+  /// Adds the collection and the id of the record to an error of the coder.
   @inline(never)
   func described(
     _ error: any Error, id: UnsafeRawBufferPointer, in collection: CollectionHandle

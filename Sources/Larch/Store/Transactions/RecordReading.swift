@@ -15,8 +15,8 @@ public protocol RecordWriting: RecordReading {
   @_documentation(visibility: private)
   func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T
 
-  /// Runs the closure as one change, after which the record is what the closure made of it, or,
-  /// when an error is thrown, what it was. Implemented by Larch; you never call it.
+  /// Runs the closure as one change of a record. If an error is thrown, the record is as it was
+  /// before. Implemented by Larch; you never call it.
   @_documentation(visibility: private)
   func _saving<R: Record>(
     _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void
@@ -26,7 +26,7 @@ public protocol RecordWriting: RecordReading {
 extension ReadTransaction: RecordReading {
   /// In this transaction.
   @_documentation(visibility: private)
-  @inlinable  // So that nothing is left of it.
+  @inlinable  // So that it costs nothing.
   public final func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
     try body(self)
   }
@@ -38,7 +38,7 @@ extension WriteTransaction: RecordWriting {
   @inlinable  // As above.
   public func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T { try body(self) }
 
-  /// In this transaction, whose own saves put the record back when they fail.
+  /// In this transaction, whose saves restore the record if they fail.
   @_documentation(visibility: private)
   @inlinable  // As above.
   public func _saving<R: Record>(
@@ -65,12 +65,12 @@ extension Store: RecordWriting {
     let original = record
     do {
       try writeBlocking(.storeDefault) { tx in
-        // A write may run twice: hooks change the record they began with.
+        // The closure may run twice, and hooks must begin with the original record.
         record = original
         try body(tx, &record)
       }
     } catch {
-      // The commit may fail after the record was given an id.
+      // The commit may fail after the record got an id.
       record = original
       throw error
     }

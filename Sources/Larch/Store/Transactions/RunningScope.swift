@@ -1,34 +1,35 @@
 internal import CLarch
 
-/// A transaction, or a ``Store/with(_:_:)-(Store,()->T)``, that the calling thread is inside of.
+/// A transaction, or a call of ``Store/with(_:_:)-(Store,()->T)``, that runs on the calling thread.
 ///
-/// Closures of transactions are synchronous: they begin and end on one thread and never suspend.
-/// So a list that begins in a variable of the thread tells what is running, without a look-up and
-/// without an allocation: each scope lies on the stack of the call that opened it, and is gone from
-/// the list before that call returns or throws.
+/// Closures of transactions are synchronous: they begin and end on one thread and never suspend. So
+/// a linked list from a thread-local variable has all running scopes, without a lookup and without
+/// an allocation. Each scope is on the stack of the call that opened it, which removes it from the
+/// list before it returns or throws.
 ///
-/// The objects are not counted by it: the call that opened the scope holds them.
+/// The references are unmanaged: the call that opened the scope holds the objects.
 struct RunningScope {
   private let store: Unmanaged<Store>
   private let transaction: Unmanaged<ReadTransaction>?
-  /// A task that is started inside a scope may begin at once, on the thread of the scope; it is not
-  /// in the scope, since it goes on when the scope has ended. Two tasks never have one address while
-  /// both are there, and that of the scope stays until the scope ends, since it cannot suspend.
+  /// The task that opened the scope. Another task that is started inside the scope may begin at
+  /// once on the same thread, but it is not in the scope, since it may outlive it. Tasks that exist
+  /// at the same time have different addresses, and the task of the scope exists until the scope
+  /// ends, since it cannot suspend in between.
   private let task: UnsafeRawPointer?
   private let outer: UnsafeMutablePointer<RunningScope>?
 
-  /// What ambient calls on this thread mean.
+  /// The target of calls on this thread that do not name a store.
   enum Target {
     case transaction(ReadTransaction)
     case store(Store)
   }
 
-  /// Runs `body` inside of a transaction, or of nothing but the choice of a store.
+  /// Runs `body` in the scope of a transaction, or only of a store.
   @inline(__always)
   static func enter<T>(
     _ store: Store, _ transaction: ReadTransaction?, _ body: () throws -> T
   ) rethrows -> T {
-    let slot = larch_scope()!  // The address of a variable: there is always one.
+    let slot = larch_scope()!  // Not nil: it is the address of a variable.
     let outer = slot.pointee
     var scope = RunningScope(
       store: .passUnretained(store),
@@ -41,18 +42,18 @@ struct RunningScope {
     }
   }
 
-  /// What the calling thread is inside of, or nil.
+  /// The target of the innermost scope of the calling thread and task, or nil.
   @inline(__always)
   static var current: Target? {
     guard let innermost = larch_scope()!.pointee else { return nil }  // As above.
     return target(innermost.assumingMemoryBound(to: RunningScope.self))
   }
 
-  /// Whether the calling thread is inside of anything: one look at a variable.
+  /// Whether the calling thread is in any scope. This only reads a variable.
   @inline(__always)
   static var isInside: Bool { larch_scope()!.pointee != nil }  // As above.
 
-  /// The write of a store that the calling thread is inside of, also with something else in between.
+  /// The running write of a store on the calling thread, even if it is not the innermost scope.
   @inline(never)
   static func write(of store: Store) -> WriteTransaction? {
     let task = CurrentTask.identity
@@ -74,7 +75,7 @@ struct RunningScope {
     if let transaction = innermost.pointee.transaction {
       return .transaction(transaction.takeUnretainedValue())
     }
-    // `Store.with`, inside a transaction of the same store or not.
+    // `Store.with`: if a transaction of the same store runs around it, that is the target.
     let store = innermost.pointee.store
     var scope = innermost.pointee.outer
     while let here = scope, here.pointee.task == task {

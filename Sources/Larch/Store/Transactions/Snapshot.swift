@@ -17,7 +17,7 @@
 /// to recover from a disk failure. A running use then continues to its end; the next use throws
 /// `.snapshotEnded` with the reason.
 ///
-/// Unchecked, since the environment lets one thread at a time use the variables.
+/// Unchecked, since the environment makes sure that one thread at a time uses the variables.
 public final class Snapshot: @unchecked Sendable {
   /// The state of the store that it sees.
   public let version: StoreVersion
@@ -25,7 +25,7 @@ public final class Snapshot: @unchecked Sendable {
   private let store: Store
   private let held: LMDBHeldRead
   private let context: TransactionContext
-  /// The transaction of the use that is running.
+  /// The transaction of the current use.
   private var running: ReadTransaction?
 
   init(_ store: Store, _ held: LMDBHeldRead, _ context: TransactionContext) {
@@ -67,7 +67,7 @@ public final class Snapshot: @unchecked Sendable {
     let begun = try environment.beginUse(of: held, isBounded: RunningScope.current != nil)
     defer { environment.endUse(of: held) }
     guard let begun else {
-      // Inside a use of this thread, which has its transaction.
+      // This thread is already using the snapshot, so the transaction exists.
       guard let running else { throw TransactionContext.ended }
       return try run(body, in: running)
     }
@@ -128,7 +128,7 @@ extension Store {
       reader, owner: owner, deadline: options.maximumSnapshotAge.map { .after($0) })
     let snapshot = Snapshot(self, held, context)
     do {
-      // The store may have been closed since the read began, and did not know of this one.
+      // The store may have been closed after the read began, when it did not know of this snapshot.
       _ = try currentCatalog()
     } catch {
       snapshot.end()

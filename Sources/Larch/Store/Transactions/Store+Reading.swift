@@ -18,7 +18,7 @@ extension Store {
     return try readCommitted(file: file, line: line, body)
   }
 
-  /// The same for what looks at the file, in which the changes of a running write are not yet.
+  /// Reads the committed state, even inside a write. For calls that examine the file.
   @inline(__always)
   func readCommitted<T>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> T
@@ -31,7 +31,7 @@ extension Store {
     return try read(at: timer.place, timer, body)
   }
 
-  @inline(__always)  // So that nothing is left of a timer where there is none.
+  @inline(__always)  // So that the code for a timer disappears if there is none.
   private func read<T>(
     at place: CodePlace, _ timer: OperationTimer?, _ body: (ReadTransaction) throws -> T
   ) throws -> T {
@@ -49,7 +49,7 @@ extension Store {
     }
   }
 
-  /// The context that was left on the reader, or a new one.
+  /// The context that is attached to the reader, or a new one.
   @inline(__always)
   func context(of reader: LMDBReader, _ open: OpenCatalog) throws -> TransactionContext {
     let context: TransactionContext
@@ -68,7 +68,7 @@ extension Store {
       let open = try currentCatalog()
       let reader = try environment.beginRead(at: place)
       do {
-        // The environment may have been opened again between the two.
+        // The environment may have been opened again between these two calls.
         if reader.generation == open.environmentGeneration,
           try isCurrent(open, reader.transaction, snapshot: reader.transaction.id)
         {

@@ -8,7 +8,8 @@ public struct Rollback: Error, Sendable {
   /// Undoes the innermost transaction.
   public init() {}
 
-  /// What a closure that was undone returns; nil where its type has no such value.
+  /// The result of a closure that was undone: nil or `()`. It is nil itself if the type has no such
+  /// value.
   static func result<T>(_ type: T.Type) -> T? {
     if let nothing = () as? T { return nothing }
     return (type as? any OptionalResult.Type)?.none as? T
@@ -127,7 +128,7 @@ extension Store {
     }
   }
 
-  /// The same, which passes on all that `body` throws.
+  /// The same, except that it also passes on ``Rollback``.
   nonisolated(nonsending) func writeSuspending<T: Sendable>(
     durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (WriteTransaction) throws -> T

@@ -36,7 +36,7 @@ extension Store {
     }
   }
 
-  /// The same for callers that are synchronous, whatever calls them.
+  /// The same, callable from synchronous code inside a task, and it also passes on ``Rollback``.
   func writeBlocking<T>(
     _ durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
@@ -45,23 +45,23 @@ extension Store {
     let timer = writeTimer(file, line)
     defer {
       if let timer { self.post(write: timer) }
-      // Also what reads inside of the write have left.
+      // These include messages of reads inside the write.
       if !post.isEmpty { post.deliver() }
     }
     return try writeBlocking(durability, timer, body)
   }
 
-  @inline(__always)  // So that nothing is left of a timer where there is none.
+  @inline(__always)  // So that the code for a timer disappears if there is none.
   private func writeBlocking<T>(
     _ durability: WriteDurability, _ timer: OperationTimer?,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     let durability = try lmdbDurability(durability)
-    // A store that is closed says so without waiting for other writes.
+    // A closed store throws at once, without waiting for other writes.
     _ = try currentCatalog()
     var hasRun = false
     var finished: Run<T>?
-    // A run whose commit failed was undone, as one that threw.
+    // If the commit fails, the run was undone, as if it had thrown.
     defer { finished?.outcome?.resolve(.undone) }
     let run = try environment.write(durability: durability) {
       try self.attempt { transaction, open in
@@ -79,8 +79,8 @@ extension Store {
     return run.result
   }
 
-  /// Begins a transaction and runs a body in it, with the write lock held and with handles of the
-  /// schema that the transaction finds: where another program changed that, they are opened again.
+  /// Begins a transaction and runs a body in it, with the write lock held. If another program has
+  /// changed the schema, the handles are opened again first.
   func attempt<T>(
     _ body: (LMDBTransaction, OpenCatalog) throws -> T
   ) throws -> (WriteAttempt, T) {
@@ -92,17 +92,17 @@ extension Store {
       }
       if let result { return (attempt, result) }
       attempt.abort()
-      // Opening handles takes the write lock, and this thread has it.
+      // Opening handles needs the write lock, which this thread has.
       try environment.writeQueue.lending { try renewCatalog() }
     }
   }
 
-  /// What the commit must wait for, in a store that can be written to.
+  /// The durability of a commit. Throws if the store is read-only.
   func lmdbDurability(_ durability: WriteDurability) throws -> LMDBDurability {
     try checkWritable()
     switch durability {
     case .durable: return .durable
-    // What a store does not flush at all is not made safer by half.
+    // A store that never flushes does not flush for one write either.
     case .relaxed: return options.durability == .none ? .none : .relaxed
     case .storeDefault: return environment.options.durability
     }
@@ -116,28 +116,28 @@ extension Store {
     }
   }
 
-  /// Whether the handles are those of the file as the write finds it: the environment may have been
-  /// opened again in between, or the schema changed.
+  /// Whether the handles are still valid: the environment may have been opened again, or the schema
+  /// may have changed.
   private func isCurrent(_ open: OpenCatalog, forWriting transaction: LMDBTransaction) throws
     -> Bool
   {
     guard environment.generation == open.environmentGeneration else { return false }
-    // A write changes the snapshot before it.
+    // The schema is that of the snapshot before this write.
     return try isCurrent(open, transaction, snapshot: transaction.id &- 1)
   }
 
   // MARK: One run of a closure
 
-  /// What a closure that ran to its end leaves for the commit.
+  /// The result of a closure that has finished, for the commit.
   struct Run<T> {
     let result: T
     let afterCommit: [() -> Void]
     let outcome: TransactionOutcome?
   }
 
-  /// Runs a closure in an LMDB transaction, which the caller ends.
+  /// Runs a closure in an LMDB transaction, which the caller commits or aborts.
   ///
-  /// `hasRun` is false before the first run, and kept by the caller for those that follow.
+  /// The caller keeps `hasRun`, which is false before the first run.
   func run<T>(
     _ body: (WriteTransaction) throws -> T, on writer: WriteContext,
     _ lmdb: LMDBTransaction, _ hasRun: inout Bool, _ timer: OperationTimer?
@@ -194,10 +194,10 @@ extension Store {
     }
   }
 
-  /// Does what was put off until after the commit.
+  /// Runs the work for after the commit.
   func runAfterCommit<T>(_ run: Run<T>) {
     if run.afterCommit.isEmpty { return }
-    // The transaction is over; what the work asks for without a store, it asks of this one.
+    // The transaction has ended. Calls in the work that name no store use this one.
     Store.with(self) { for item in run.afterCommit { item() } }
   }
 }

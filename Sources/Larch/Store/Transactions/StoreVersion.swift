@@ -39,8 +39,8 @@ extension Store {
   /// - Complexity: O(1), like an empty `read(_:)`.
   public var version: StoreVersion {
     get throws {
-      // Not the number in the header of the file: there a commit shows up before it is on the disk
-      // and can be read, and it may fail yet.
+      // Not the number in the header of the file: a commit appears there before it is on the disk
+      // and can be read, and it may still fail.
       let (reader, _) = try beginRead(at: CodePlace(file: #fileID, line: #line))
       defer { environment.endRead(reader) }
       return StoreVersion(reader.transaction.id)
@@ -103,7 +103,7 @@ public struct StoreVersions: AsyncSequence, Sendable {
     /// - Complexity: that of ``Store/version``, for each interval.
     public mutating func next() async -> StoreVersion? {
       while !Task.isCancelled {
-        // Before reading: the version is then the newest one, and comes at most once per interval.
+        // The wait comes before the read, so that the version is the newest one.
         if hasLooked { do { try await Task.sleep(for: interval) } catch { return nil } }
         hasLooked = true
         do {
@@ -114,7 +114,7 @@ public struct StoreVersions: AsyncSequence, Sendable {
         } catch let error as LarchError where error.code == .closed {
           return nil
         } catch {
-          // The next look may succeed: a disk may work again, a read may end.
+          // The next attempt may succeed: the disk may work again, or a read may end.
         }
       }
       return nil

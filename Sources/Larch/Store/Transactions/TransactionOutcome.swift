@@ -1,20 +1,20 @@
-/// Whether what was done in a transaction, or in a savepoint of one, was kept.
+/// Whether the changes of a transaction, or of a savepoint in it, were kept.
 ///
-/// Created when something depends on it, and set by the transaction at its end. Values that outlive
-/// the transaction hold it, so any thread may ask.
+/// It is created when something depends on it, and the transaction sets it at its end. Values that
+/// outlive the transaction hold it, so any thread may read it.
 final class TransactionOutcome: Sendable {
   enum Verdict: Sendable {
     /// The transaction still runs.
     case pending
     /// It was committed.
     case kept
-    /// It was undone, or a savepoint was around what was done in it.
+    /// It, or a savepoint around it, was undone.
     case undone
   }
 
   private enum State: Sendable {
     case known(Verdict)
-    /// The savepoint is a part of this one now.
+    /// The savepoint was kept and is now a part of this one.
     case part(of: TransactionOutcome)
   }
 
@@ -27,7 +27,7 @@ final class TransactionOutcome: Sendable {
     }
   }
 
-  /// The outermost one that this one is known to share its end with.
+  /// The outermost outcome of which this one is known to be a part.
   var root: TransactionOutcome {
     switch state.withLock({ $0 }) {
     case .known: self
@@ -37,14 +37,15 @@ final class TransactionOutcome: Sendable {
 
   func resolve(_ verdict: Verdict) { state.withLock { $0 = .known(verdict) } }
 
-  /// The savepoint is kept: its end is that of what is around it.
+  /// Called when a savepoint is kept: from now on it has the outcome of the level around it.
   func join(_ outer: TransactionOutcome) {
     if outer !== self { state.withLock { $0 = .part(of: outer) } }
   }
 }
 
 extension WriteTransaction {
-  /// What comes of what is being done now: of the innermost savepoint, else of the transaction.
+  /// The outcome of the current changes: that of the innermost savepoint, or else of the
+  /// transaction.
   var outcome: TransactionOutcome {
     if let known = startedOutcome { return known }
     let outcome = TransactionOutcome()
@@ -52,7 +53,7 @@ extension WriteTransaction {
     return outcome
   }
 
-  /// Ends a savepoint, which gives its outcome to what is around it.
+  /// Ends a savepoint. A kept savepoint becomes a part of the level around it.
   func endOutcome(isKept: Bool, outer: TransactionOutcome?) {
     let inner = startedOutcome
     startedOutcome = outer

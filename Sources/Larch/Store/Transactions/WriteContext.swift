@@ -1,26 +1,28 @@
 internal import Foundation
 
-/// The state of the one writer of a store: kept from write to write, used under the writer gate.
+/// The state of the writer of a store. It is kept from write to write, and used only with the write
+/// lock.
 final class WriteContext {
   let context: TransactionContext
   let maintainer: IndexMaintainer
-  /// What this process gave to records of the file.
-  private let ids: GivenIDs
-  /// Collections whose next id was compared with the file in this transaction.
+  /// Assigns ids, for all stores of the file in this process.
+  private let ids: IDAllocator
+  /// The collections in which this transaction has prepared the assignment of ids.
   private var checkedCollections: Set<UInt32> = []
-  /// The highest assigned ids that this transaction deleted, or gave to records that were undone.
-  private var highestGoneIDs: [UInt32: Int64] = [:]
-  /// Compares stored fields with the properties they come from.
+  /// By collection, the highest id of a record that this transaction deleted, or whose save was
+  /// undone. Such ids must not be assigned again.
+  private var highestRetiredIDs: [UInt32: Int64] = [:]
+  /// Checks that stored fields equal the properties that they come from.
   @exclusivity(unchecked) var proof = FieldProof()
-  /// Collections that got records under declarations which had only opened the file.
+  /// Collections with the first records of declarations under which nothing was written before.
   private var newlyWritten: Set<Int> = []
-  /// Keys of references, while a deletion looks for what refers to a record.
+  /// A buffer for the keys of references, in a deletion.
   @exclusivity(unchecked) var keys = KeyWriter()
-  /// Tells which rules an update asks.
+  /// Finds the fields that an update changes.
   let changes: FieldChanges
-  /// How many shapes the file holds.
+  /// The number of shapes in the file.
   private var storedShapeCount = 0
-  /// What time it is, for records that keep theirs.
+  /// The current time, for ``Timestamped`` records.
   let clock: @Sendable () -> Date
 
   init(_ context: TransactionContext, clock: @escaping @Sendable () -> Date) {
@@ -33,8 +35,8 @@ final class WriteContext {
 
   // MARK: The life of a transaction
 
-  /// Begins a write. A closure that runs again gives other ids than before: what it gave then may be
-  /// in records that are outside of it.
+  /// Begins a write. A closure that runs again assigns new ids, since the program may still have
+  /// records with the ids of the first run.
   func begin(_ transaction: LMDBTransaction) throws {
     context.begin(transaction)
     forgetChanges()
@@ -43,18 +45,18 @@ final class WriteContext {
     context.shapes.setCount(storedShapeCount)
   }
 
-  /// Writes what is still in memory; the transaction may be committed after it.
+  /// Writes everything that is still pending, so that the transaction can be committed.
   func finish() throws {
     try maintainer.references.finish(isLinked: isLinked)
     try maintainer.flush()
     try storeShapes()
     try storeDeclarations()
     if ids.hasUndone { noteUndone() }
-    try storeHighestGoneIDs()
+    try storeHighestRetiredIDs()
     if !checkedCollections.isEmpty { releaseIDs() }
   }
 
-  /// Forgets everything that a commit would have kept.
+  /// Discards all pending changes.
   func rollBack() {
     if !checkedCollections.isEmpty {
       ids.undoWrite()
@@ -70,7 +72,7 @@ final class WriteContext {
     maintainer.discard()
     maintainer.references.discard()
     checkedCollections.removeAll(keepingCapacity: true)
-    highestGoneIDs.removeAll(keepingCapacity: true)
+    highestRetiredIDs.removeAll(keepingCapacity: true)
     newlyWritten.removeAll(keepingCapacity: true)
   }
 
@@ -98,7 +100,7 @@ final class WriteContext {
     let newlyWritten: Set<Int>
   }
 
-  /// Begins a child transaction; pending entries are first written to its parent.
+  /// Begins a child transaction. Pending entries are written to its parent first.
   func beginSavepoint() throws -> Savepoint {
     try maintainer.flush()
     try storeShapes()
@@ -129,17 +131,17 @@ final class WriteContext {
     context.current = savepoint.transaction
     storedShapeCount = savepoint.shapeCount
     context.shapes.truncate(to: savepoint.shapeCount)
-    // Deletions that are undone may stay noted: what is stored at the end decides.
+    // Undone deletions may stay in the list: the end of the transaction compares it with the stored
+    // records.
     for collection in checkedCollections {
-      highestGoneIDs[collection] = max(
-        highestGoneIDs[collection] ?? 0, ids.highest(collection))
+      highestRetiredIDs[collection] = max(
+        highestRetiredIDs[collection] ?? 0, ids.highest(collection))
     }
   }
 
   // MARK: Shapes
 
-  /// Writes the shapes that were learned since the last time, before a record that needs them
-  /// can be read by anyone else.
+  /// Writes the new shapes, before anybody else can read a record that needs them.
   func storeShapes() throws {
     guard context.shapes.count > storedShapeCount else { return }
     let transaction = try context.transaction()
@@ -158,7 +160,7 @@ final class WriteContext {
     if !collection.unwrittenForms.isEmpty { newlyWritten.insert(collection.place) }
   }
 
-  /// Lets the file know under which declarations it got records now.
+  /// Notes in the file that it has records of these declarations now.
   private func storeDeclarations() throws {
     if newlyWritten.isEmpty { return }
     let transaction = try context.transaction()
@@ -171,7 +173,7 @@ final class WriteContext {
 
   // MARK: Ids
 
-  /// The next id of a collection: above every id that is there, or was deleted, or was given.
+  /// The next id of a collection: higher than every id that is stored, was deleted or was assigned.
   func nextID(in collection: CollectionHandle) throws -> Int64 {
     let number = collection.stored.id
     if !checkedCollections.contains(number) {
@@ -179,11 +181,11 @@ final class WriteContext {
       let known = max(
         try Self.highestID(in: collection.records, transaction),
         try Self.noted(context.catalog.storage.highestDeletedID(number, in: transaction)),
-        highestGoneIDs[number] ?? 0)
+        highestRetiredIDs[number] ?? 0)
       try ids.prepare(number, above: known, in: context.environment)
       checkedCollections.insert(number)
     }
-    guard let id = try ids.give(number) else {
+    guard let id = try ids.assign(number) else {
       throw LarchError(
         .idTooLong, "All ids of the collection are used up; assign ids yourself."
       ) { $0.collection = collection.stored.name }
@@ -191,28 +193,28 @@ final class WriteContext {
     return id
   }
 
-  /// Takes note of an assigned id that the program brought along, with the record that is saved.
+  /// Notes the id of a record that is saved with an id: the program may have chosen it.
   func noteUsed(_ id: Int64, in collection: CollectionHandle) {
     ids.noteUsed(id, collection.stored.id)
   }
 
-  /// The highest id that a collection has of those that a store may give, or 0.
+  /// The highest stored id in the range that a store may assign, or 0.
   static func highestID(
     in records: LMDBDatabase, _ transaction: LMDBTransaction
   ) throws -> Int64 {
     var cursor = try LMDBCursor(records, in: transaction)
     guard let last = try cursor.last() else { return 0 }
     let highest = number(of: last.key)
-    if highest < GivenIDs.limit { return max(highest, 0) }
-    // The program gave that one.
-    let limit = (UInt64(GivenIDs.limit) ^ (1 << 63)).bigEndian
+    if highest < IDAllocator.limit { return max(highest, 0) }
+    // The program chose this id.
+    let limit = (UInt64(IDAllocator.limit) ^ (1 << 63)).bigEndian
     let above = try withUnsafeBytes(of: limit) { try cursor.seek(atOrAfter: $0) != nil }
     guard above, let below = try cursor.previous() else { return 0 }
     return max(number(of: below.key), 0)
   }
 
-  /// What a note in the file means: notes of ids that a store never gives mean nothing.
-  static func noted(_ id: Int64) -> Int64 { id < GivenIDs.limit ? id : 0 }
+  /// The id of a note in the file, or 0 if it is outside the range that a store may assign.
+  static func noted(_ id: Int64) -> Int64 { id < IDAllocator.limit ? id : 0 }
 
   /// The number of an assigned id, from its bytes.
   static func number(of id: UnsafeRawBufferPointer) -> Int64 {
@@ -221,46 +223,48 @@ final class WriteContext {
       bitPattern: UInt64(bigEndian: id.loadUnaligned(as: UInt64.self)) ^ (1 << 63))
   }
 
-  /// Takes note of a deleted id, so that it is not given again.
+  /// Notes a deleted id, so that it is not assigned again.
   func noteDeleted(_ id: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     guard collection.stored.idKind == .assigned else { return }
     let number = WriteContext.number(of: id)
     let key = collection.stored.id
-    if number > highestGoneIDs[key] ?? 0, number < GivenIDs.limit { highestGoneIDs[key] = number }
+    if number > highestRetiredIDs[key] ?? 0, number < IDAllocator.limit {
+      highestRetiredIDs[key] = number
+    }
   }
 
-  /// Takes note of all the ids of a collection, which are about to be deleted.
+  /// Notes the ids of a collection whose records are all about to be deleted.
   func noteErased(_ collection: CollectionHandle) throws {
     guard collection.stored.idKind == .assigned else { return }
     let number = try Self.highestID(in: collection.records, try context.transaction())
     let key = collection.stored.id
-    if number > highestGoneIDs[key] ?? 0 { highestGoneIDs[key] = number }
+    if number > highestRetiredIDs[key] ?? 0 { highestRetiredIDs[key] = number }
   }
 
-  /// Takes note of what was given in writes that were undone.
+  /// Notes the ids that were assigned in undone writes.
   private func noteUndone() {
     for collection in context.catalog.collections {
       let number = collection.stored.id
       let given = ids.highest(number)
-      if given > highestGoneIDs[number] ?? 0 { highestGoneIDs[number] = given }
+      if given > highestRetiredIDs[number] ?? 0 { highestRetiredIDs[number] = given }
     }
-    ids.noteNoting()
+    ids.noteUndoneIsStored()
   }
 
-  /// Lets other processes have what was locked for ids that were not given.
+  /// Releases the locks on ids that were not assigned, so that other processes can use the ids.
   private func releaseIDs() {
     for collection in checkedCollections { ids.release(collection) }
   }
 
-  /// The file needs a note only when the highest id of all is gone; below it, the records
-  /// themselves tell what was given.
-  private func storeHighestGoneIDs() throws {
-    if highestGoneIDs.isEmpty { return }
+  /// The file needs a note only if the highest id of all is no longer stored. Otherwise the stored
+  /// records show the highest id.
+  private func storeHighestRetiredIDs() throws {
+    if highestRetiredIDs.isEmpty { return }
     let transaction = try context.transaction()
     let storage = context.catalog.storage
     for collection in context.catalog.collections {
       let number = collection.stored.id
-      guard let gone = highestGoneIDs[number],
+      guard let gone = highestRetiredIDs[number],
         gone > (try Self.highestID(in: collection.records, transaction)),
         gone > (try Self.noted(storage.highestDeletedID(number, in: transaction)))
       else { continue }

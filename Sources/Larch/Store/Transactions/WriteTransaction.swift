@@ -1,52 +1,53 @@
 internal import Foundation
 
-/// A write of a store, of which only one runs at a time: all of its changes are committed, or none.
+/// A write of a store: all of its changes are committed, or none. Only one write runs at a time.
 ///
 /// Created by `Store.write(_:)` and valid inside its closure, on its thread. Its reads see its own
 /// changes.
 public class WriteTransaction: ReadTransaction {
   final let writer: WriteContext
   private final var afterCommitWork: [() -> Void] = []
-  /// How many saves and deletions with hooks are running inside each other.
+  /// The depth of nested saves and deletions with hooks.
   final var hookDepth = 0
-  /// The records of the running deletions whose hooks before it ran: each runs once.
-  final var beingDeleted: Set<DeletionHooks.Doomed> = []
-  /// What associations changed in stored records.
-  final var heldChanges = HeldChanges()
-  /// The time of the transaction, once it was asked for.
+  /// The records of running deletions whose ``WillDelete`` hooks have run, since they run only
+  /// once.
+  final var beingDeleted: Set<DeletionHooks.Target> = []
+  /// The references that associations changed in stored records.
+  final var referenceChanges = ReferenceChanges()
+  /// The time of the transaction, once it was read.
   final var time: Date?
-  /// The versions that were given to records.
-  final let versions: GivenVersions
-  /// What comes of the innermost savepoint or the transaction, where somebody asked.
+  /// The versions that were assigned to records.
+  final let versions: AssignedVersions
+  /// The outcome of the innermost savepoint or the transaction, if something depends on it.
   final var startedOutcome: TransactionOutcome?
 
-  init(_ writer: WriteContext, _ versions: GivenVersions) {
+  init(_ writer: WriteContext, _ versions: AssignedVersions) {
     self.writer = writer
     self.versions = versions
     super.init(writer.context)
   }
 
-  final override var gathersEntries: Bool { true }
+  final override var mayHavePendingEntries: Bool { true }
 
-  final override func writeGathered(for database: LMDBDatabase) throws {
+  final override func writePending(for database: LMDBDatabase) throws {
     try writer.maintainer.flush(database)
   }
 
-  final override func writeGathered(
+  final override func writePending(
     for database: LMDBDatabase, before key: UnsafeRawBufferPointer
   ) throws {
     try writer.maintainer.flush(database, before: key)
   }
 
-  final override func writeGathered(
+  final override func writePending(
     for index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer
   ) throws {
     try writer.maintainer.flush(index, beforeAdding: key)
   }
 
-  final override func proveCurrent<R: Record>(_ record: R) throws {
-    if heldChanges.isEmpty { return }
-    try checkHeld(
+  final override func checkReferencesAreCurrent<R: Record>(_ record: R) throws {
+    if referenceChanges.isEmpty { return }
+    try checkReferencesAreCurrent(
       record, try context.key(of: record.id), in: try context.collection(of: R.self))
   }
 
@@ -84,7 +85,8 @@ public class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// The same, which passes on all that `body` throws: for code of others in the middle of work.
+  /// The same, except that it also passes on ``Rollback``. For calls of user code inside an
+  /// operation.
   final func undoablePart<T>(_ body: () throws -> T) throws -> T {
     let savepoint = try storage { _ in
       if context.isTakingIn { throw TransactionContext.reentered }
@@ -93,7 +95,7 @@ public class WriteTransaction: ReadTransaction {
     }
     let workCount = afterCommitWork.count
     let outer = startedOutcome
-    let held = heldChanges
+    let held = referenceChanges
     startedOutcome = nil
     do {
       let result = try body()
@@ -108,7 +110,7 @@ public class WriteTransaction: ReadTransaction {
       closeCursors()
       writer.rollBack(savepoint)
       changeCount &+= 1
-      heldChanges = held
+      referenceChanges = held
       afterCommitWork.removeSubrange(workCount...)
       endOutcome(isKept: false, outer: outer)
       throw error

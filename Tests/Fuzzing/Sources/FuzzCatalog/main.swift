@@ -3,10 +3,10 @@ import FuzzSupport
 
 @testable import Larch
 
-// Any bytes are an entry of the catalog: the first chooses which, the rest are the entry. What is
-// understood and written again means the same; what is not understood gives an error of ours.
+// The first byte chooses a kind of catalog entry, and the rest are the entry. An entry that can be
+// read and is written again has the same meaning; any other gives a typed error.
 
-/// The entry with a right checksum, as the catalog keeps it: without one, no guess would get past it.
+/// The entry with a correct checksum. Without one, no random input would be accepted.
 private func sealed(_ value: UnsafeRawBufferPointer, key: [UInt8]) -> [UInt8] {
   var checksum = Checksum()
   key.withUnsafeBytes { checksum.add($0) }
@@ -91,8 +91,8 @@ private struct Template {
     store.close()
   }
 
-  /// The input changes bytes of the file: where, as 16 bits, and to what. What is refused is
-  /// refused as ours; the walk itself must come to an end on anything.
+  /// The input changes bytes of the file: offsets of 16 bits and new values. A refusal must be a
+  /// typed error, and the check must end on any file.
   func check(_ changes: UnsafeRawBufferPointer) throws {
     var damaged = bytes
     var place = 0
@@ -120,7 +120,7 @@ private func check(_ input: UnsafeRawBufferPointer) {
   guard let choice = input.first else { return }
   let bytes = UnsafeRawBufferPointer(rebasing: input.dropFirst())
   do {
-    // The last of all numbers are new, so that seeds keep their meaning.
+    // New cases are added at the end, so that seeds keep their meaning.
     switch choice < 240 ? choice % 6 : choice < 242 ? choice - 233 : 6 {
     case 0: try check(collection: bytes)
     case 1:

@@ -3,7 +3,7 @@ import FuzzSupport
 
 @testable import Larch
 
-// Any bytes are a record, a shape or a list of shapes; nothing may trap, and what was read as a value
+// The input is a record, a shape or a list of shapes. Nothing may trap, and a value that was read
 // is written and read again as the same value.
 
 struct FuzzInner: Codable, Equatable {
@@ -75,7 +75,7 @@ nonisolated(unsafe) let fuzzBench: FuzzBench = {
   do { return try FuzzBench() } catch { preconditionFailure("no fuzz bench: \(error)") }
 }()
 
-/// The first byte chooses what the others are.
+/// The first byte chooses the kind of the others.
 func check(_ bytes: UnsafeRawBufferPointer) {
   guard let choice = bytes.first else { return }
   let rest = UnsafeRawBufferPointer(rebasing: bytes[1...])

@@ -13,15 +13,15 @@ func runFuzzer(
   _ callback: Callback
 ) -> CInt
 
-// libFuzzer takes a C function, which can capture nothing. It is set once, before the only
-// thread that reads it starts to.
+// libFuzzer needs a C function, which captures nothing. It is set once, before the only thread that
+// reads it.
 nonisolated(unsafe) private var body: (UnsafeRawBufferPointer) -> Void = { _ in }
 
 /// Runs libFuzzer with the arguments of the process, and `test` on each input that it makes.
 ///
-/// libFuzzer brings a `main` of its own, but SwiftPM gives the entry point of an executable a name
-/// of its own too and the two never meet. So each target has a plain `main.swift` that ends in a
-/// call of this function.
+/// libFuzzer has its own `main`, but SwiftPM gives the entry point of an executable another name,
+/// so the two do not conflict. Each target has a plain `main.swift` that ends with a call of this
+/// function.
 public func fuzz(_ test: @escaping (UnsafeRawBufferPointer) -> Void) -> CInt {
   body = test
   var count = CommandLine.argc

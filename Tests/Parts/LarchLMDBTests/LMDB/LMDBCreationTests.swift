@@ -16,7 +16,7 @@ struct LMDBCreationTests {
     return try environment.read { try catalog?.number(0, in: $0) }
   }
 
-  @Test("A new store has its first entries when anyone can see it, and no other files remain")
+  @Test("A new store has its first entries before anyone can see it, and no other files remain")
   func firstEntries() throws {
     let scratch = try ScratchDirectory()
     let environment = try create(scratch.store, maker: 7)
@@ -28,7 +28,7 @@ struct LMDBCreationTests {
     again.close()
   }
 
-  @Test("A failure while the first entries are made leaves nothing behind")
+  @Test("A failure while the first entries are written leaves no file")
   func failure() throws {
     struct Refusal: Error {}
     let scratch = try ScratchDirectory()
@@ -38,7 +38,7 @@ struct LMDBCreationTests {
     #expect(scratch.names == [])
   }
 
-  @Test("First entries that do not fit into a small map are made again in a larger one")
+  @Test("First entries that do not fit into a small map are written again to a larger one")
   func growth() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small()) {
@@ -50,7 +50,7 @@ struct LMDBCreationTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
 
-  @Test("Threads that make one store at once all get the one that was first")
+  @Test("Threads that create one store at once all get the first one")
   func threads() async throws {
     for _ in 0..<10 {
       let scratch = try ScratchDirectory()
@@ -72,7 +72,7 @@ struct LMDBCreationTests {
     }
   }
 
-  @Test("Processes that make one store at once all write into the one that was first")
+  @Test("Processes that create one store at once all write to the first one")
   func processes() async throws {
     let scratch = try ScratchDirectory()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -98,7 +98,7 @@ struct LMDBCreationTests {
     #expect(scratch.names == ["test.larch", "test.larch-lock"])
   }
 
-  @Test("What a maker that died left behind is removed, what a living one makes is not")
+  @Test("Files of a dead creator are removed, those of a living one are not")
   func leftovers() async throws {
     let scratch = try ScratchDirectory()
     // Resolved as the store does, so that both name the directory alike.
@@ -121,8 +121,8 @@ struct LMDBCreationTests {
     #expect(scratch.names == ["test.larch", "test.larch-lock"])
   }
 
-  /// LMDB keeps the number of the newest snapshot in the lock file: with another store's, a new one
-  /// shows its older header, or none. Which one depends on whether that number is odd.
+  /// LMDB keeps the number of the newest snapshot in the lock file. With the lock file of another
+  /// store, a new store shows its older header or none, depending on whether that number is odd.
   @Test(
     "A new store shares no lock file with a removed one that another process has open",
     arguments: [3, 4])

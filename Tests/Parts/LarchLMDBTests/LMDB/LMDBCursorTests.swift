@@ -52,7 +52,7 @@ struct LMDBCursorTests {
     #expect(backward == Self.pairs.reversed().map { $0 + $1 })
   }
 
-  @Test("Steps by key land on its first value forwards and on its last backwards")
+  @Test("Steps by key reach its first value forwards and its last one backwards")
   func keys() throws {
     let found = try withCursor { cursor in
       [
@@ -64,7 +64,7 @@ struct LMDBCursorTests {
     #expect(found == ["a1", "b1", "d1", nil, "d3", "b1", "a2", nil])
   }
 
-  @Test("Steps among the values of a key stay in it and name it")
+  @Test("Steps between the values of a key stay in the key and return it")
   func duplicates() throws {
     let found = try withCursor { cursor in
       var found = [text(try bytes("d") { try cursor.seek(exactly: $0) })]
@@ -113,7 +113,7 @@ struct LMDBCursorTests {
     #expect(found == [atOrAfter, exactly])
   }
 
-  @Test("Runs give all values of a key, also where it has one and LMDB would leave stale bytes")
+  @Test("Runs have all values of a key, even a single one, for which LMDB leaves stale bytes")
   func runs() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)

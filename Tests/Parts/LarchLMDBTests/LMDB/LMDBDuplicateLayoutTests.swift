@@ -3,8 +3,8 @@ import Testing
 
 @testable import Larch
 
-/// The layout of an index that is not unique, by the rule that keeps it whole: pairs are collected
-/// first and deleted one by one, never at a cursor. `storage.md` tells what happens otherwise. Run
+/// The layout of an index that is not unique, and the rule that keeps it valid: pairs are collected
+/// first and deleted one by one, never at a cursor. Decision 3 says what happens otherwise. It runs
 /// against every LMDB that a user may link.
 struct LMDBDuplicateLayoutTests {
   @Test("An index of sorted pairs equals its model through random changes and undone children")
@@ -96,7 +96,7 @@ struct LMDBDuplicateLayoutTests {
     if model[key]?.isEmpty == true { model[key] = nil }
   }
 
-  /// What an update of a range does: walk, collect, then delete.
+  /// The steps of an update of a range: scan, collect, then delete.
   private func deleteSome(
     _ database: LMDBDatabase, _ transaction: LMDBTransaction, _ model: inout [UInt64: Set<UInt64>],
     from key: UInt64, count: Int

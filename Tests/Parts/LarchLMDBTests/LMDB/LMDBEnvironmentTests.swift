@@ -4,7 +4,7 @@ import Testing
 @testable import Larch
 
 struct LMDBEnvironmentTests {
-  @Test("What a write stored is read after closing and opening again")
+  @Test("The data of a write is read after reopening")
   func reopening() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .init())

@@ -77,7 +77,7 @@ struct LMDBErrorTests {
     #expect(onRead == [.accessDenied, .invalidArgument])
   }
 
-  @Test("More databases than were asked for are refused by name")
+  @Test("More databases than configured are refused by name")
   func tooManyDatabases() throws {
     let scratch = try ScratchDirectory()
     var options = LMDBEnvironment.Options.quick
@@ -101,7 +101,7 @@ struct LMDBErrorTests {
 }
 
 struct LMDBDatabaseTests {
-  @Test("Put modes keep what they promise to keep")
+  @Test("Put modes keep existing values as promised")
   func modes() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -127,7 +127,7 @@ struct LMDBDatabaseTests {
     #expect(values == [nil, "1", "1"])
   }
 
-  @Test("Deleting tells whether something was there; empty values are values")
+  @Test("Deleting returns whether there was a value; empty values are values")
   func deleting() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)

@@ -81,7 +81,7 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
 
-  @Test("A thread that reads cannot grow the map, and is told so at once")
+  @Test("A thread that reads cannot grow the map, and gets an error at once")
   func readOnTheSameThread() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
@@ -91,14 +91,14 @@ struct LMDBGrowthTests {
     let reader = try environment.beginRead()
     #expect(code { try fill(database, of: environment) } == .mapFull)
     #expect(MonotonicTime.now.nanoseconds - begin < 2_000_000_000)
-    // What fits is written all the same, and all of it when the read has ended.
+    // Writes that fit succeed, and all of them after the read has ended.
     try environment.write { try database.put(1, 1, in: $0) }
     environment.endRead(reader)
     try fill(database, of: environment)
     #expect(try environment.read { try database.statistics(in: $0).entries } == 20_000)
   }
 
-  @Test("A read that stays open on another thread is named when the wait is over")
+  @Test("A read that stays open on another thread is named after the wait")
   func blockingRead() async throws {
     let scratch = try ScratchDirectory()
     var options = LMDBEnvironment.Options.small()
@@ -185,7 +185,7 @@ struct LMDBGrowthTests {
     let goesOn = DispatchSemaphore(value: 0)
     let progress = Progress()
     var options = LMDBEnvironment.Options.small(64 << 10)
-    // Mapped with as much room as the file has, which the other process then goes beyond.
+    // Mapped with the size of the file, which the other process then exceeds.
     options.mapped = {
       if progress.isDone.exchange(true, ordering: .relaxed) { return }
       isMapped.signal()
@@ -206,7 +206,7 @@ struct LMDBGrowthTests {
     #expect(try environment.read { try database.statistics(in: $0).entries } == 60_000)
   }
 
-  @Test("The growth of another process is taken over by readers and writers")
+  @Test("Readers and writers notice the growth of another process")
   func adoption() async throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small(1 << 20))

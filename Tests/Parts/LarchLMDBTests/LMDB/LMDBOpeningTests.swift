@@ -62,7 +62,7 @@ struct LMDBOpeningTests {
     #expect(code { try open(scratch.store) } == .truncated)
   }
 
-  @Test("A store that is absent is made only where that is wanted")
+  @Test("A missing store is created only on request")
   func absent() throws {
     let scratch = try ScratchDirectory()
     var options = LMDBEnvironment.Options.quick
@@ -108,7 +108,7 @@ struct LMDBOpeningTests {
     try open(scratch.store)
   }
 
-  @Test("A fixed map that the system cannot give is refused, an open one steps down")
+  @Test("A fixed map size that is not available is refused, an automatic one gets smaller")
   func reservation() throws {
     let scratch = try ScratchDirectory()
     var options = LMDBEnvironment.Options.quick
@@ -135,14 +135,14 @@ struct LMDBOpeningTests {
     second.close()
     #expect(code { try second.write { _ in } } == .closed)
     #expect(code { _ = try second.beginRead() } == .closed)
-    // One close too many drops nobody else's environment.
+    // An excess close does not release the environment of others.
     let third = try LMDBEnvironment.open(path: scratch.store, options: .quick)
     second.close()
     try third.write { _ in }
     third.close()
   }
 
-  @Test("A shared environment cannot have two kinds of options")
+  @Test("A shared environment cannot have different options")
   func conflicts() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -157,7 +157,7 @@ struct LMDBOpeningTests {
     for options in [readOnly, more, .init()] { try open(scratch.store, options) }
   }
 
-  @Test("An environment closed inside a transaction closes when that has ended")
+  @Test("An environment that is closed inside a transaction closes after it")
   func closingInside() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -178,7 +178,7 @@ struct LMDBOpeningTests {
     #expect(again.handle == nil)
   }
 
-  @Test("An environment that waits to close is taken back into use when it is opened again")
+  @Test("An environment that waits to close is reused when it is opened again")
   func reopenedWhileClosing() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -192,7 +192,7 @@ struct LMDBOpeningTests {
     #expect(again.handle == nil)
   }
 
-  @Test("A store that is removed while it is open cannot be made anew beside the old one")
+  @Test("A store that is removed while it is open cannot be created again beside the old one")
   func removedWhileOpen() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -202,7 +202,7 @@ struct LMDBOpeningTests {
     try open(scratch.store)
   }
 
-  @Test("Opening and closing a thousand times leaks no descriptor, nor does failing to")
+  @Test("Opening and closing, or failing to, a thousand times leaks no descriptor")
   func descriptors() throws {
     let scratch = try ScratchDirectory()
     try open(scratch.store)

@@ -6,9 +6,9 @@
 
   @testable import Larch
 
-  /// Failures of the disk, made with LMDB's own descriptors: its real path runs, on a real error.
+  /// Failures of the disk through LMDB's own descriptors: its real code runs, with a real error.
   struct LMDBRecoveryTests {
-    @Test("A failed header write costs that commit; Larch opens the store anew by itself")
+    @Test("A failed header write loses only that commit, and Larch reopens the store")
     func failedHeaderWrite() throws {
       let scratch = try ScratchDirectory()
       let environment = try LMDBEnvironment.open(path: scratch.store, options: .init())
@@ -36,7 +36,7 @@
       #expect(try environment.read { try database.number(2, in: $0) } == 3)
     }
 
-    @Test("An open read puts the reopening off, and the next operation after it catches up")
+    @Test("An open read delays the reopening, and the next operation after it does it")
     func failureUnderRead() throws {
       let scratch = try ScratchDirectory()
       let environment = try LMDBEnvironment.open(path: scratch.store, options: .init())
@@ -46,7 +46,7 @@
       let reader = try environment.beginRead()
       try breakHeaderWrites(of: environment)
       #expect(code { try environment.write { try database.put(2, 2, in: $0) } } == .ioFailure)
-      // The snapshot is still whole, while nothing new can begin on this thread.
+      // The snapshot is still complete, but nothing new can begin on this thread.
       #expect(try database.number(1, in: reader.transaction) == 1)
       #expect(code { _ = try environment.beginRead() } == .ioFailure)
       #expect(code { try environment.write { _ in } } == .ioFailure)
@@ -57,7 +57,7 @@
       #expect(try environment.read { try database.number(1, in: $0) } == 1)
     }
 
-    @Test("A poisoned store is opened again by whoever comes first, a read or a write")
+    @Test("A broken environment is reopened by the next operation, a read or a write")
     func poisonedUnderThreads() async throws {
       let scratch = try ScratchDirectory()
       let environment = try LMDBEnvironment.open(path: scratch.store, options: .init())
@@ -91,7 +91,7 @@
       #expect(environment.generation == 20)
     }
 
-    @Test("A failed data write costs that commit and nothing else")
+    @Test("A failed data write loses only that commit")
     func failedDataWrite() throws {
       let scratch = try ScratchDirectory()
       let environment = try LMDBEnvironment.open(path: scratch.store, options: .init())
@@ -112,7 +112,7 @@
       #expect(try environment.read { try database.number(2, in: $0) } == 3)
     }
 
-    @Test("A disk that fills up gives a typed error at any point; reads and deletes go on")
+    @Test("A disk that fills up gives a typed error at any point; reads and deletes continue")
     func diskFull() async throws {
       let scratch = try ScratchDirectory()
       await #expect(processExitsWith: .success) { [path = scratch.store as String] in
@@ -164,7 +164,7 @@
     }
   }
 
-  /// Puts a read-only descriptor in the place of the one that LMDB writes headers with.
+  /// Replaces the descriptor with which LMDB writes headers by a read-only one.
   private func breakHeaderWrites(of environment: LMDBEnvironment) throws {
     let replaced = try replaceDescriptor(of: environment, with: "/dev/null", O_RDONLY) {
       $0 & O_DSYNC != 0

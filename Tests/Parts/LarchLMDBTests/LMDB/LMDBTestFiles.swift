@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Larch
 
-/// A directory that is there for one test.
+/// A directory that exists for one test.
 final class ScratchDirectory: @unchecked Sendable {
   let path: String
 
@@ -146,7 +146,8 @@ extension LMDBEnvironment {
   }
 }
 
-/// Runs a body on a thread of its own: transactions belong to threads, tasks move between them.
+/// Runs a body on a separate thread: transactions belong to threads, and tasks move between
+/// threads.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
   try await withCheckedThrowingContinuation { continuation in
     Thread { continuation.resume(with: Result(catching: body)) }.start()

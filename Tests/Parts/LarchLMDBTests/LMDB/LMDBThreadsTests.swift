@@ -4,7 +4,7 @@ import Testing
 @testable import Larch
 
 struct LMDBReadersTests {
-  @Test("A read takes a parked reader again, with what upper layers left on it")
+  @Test("A read reuses a parked reader, with the attachment of the upper layers")
   func parking() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -34,7 +34,7 @@ struct LMDBReadersTests {
     #expect(environment.readers.activeUses == 0)
   }
 
-  @Test("When all slots are taken a read waits for one, and tells when none comes free")
+  @Test("If all slots are taken, a read waits for one, and throws if none becomes free")
   func fullTable() async throws {
     let scratch = try ScratchDirectory()
     var options = LMDBEnvironment.Options.quick
@@ -74,12 +74,12 @@ struct LMDBReadersTests {
         kill(getpid(), SIGKILL)
       }
     }
-    // The second child has freed the first one's slots; its own are left to us.
+    // The second child has freed the slots of the first one; this process frees its own.
     #expect(try environment.checkReaders() == 5)
     #expect(try environment.checkReaders() == 0)
   }
 
-  @Test("Reads of many threads are counted right")
+  @Test("Reads of many threads are counted correctly")
   func counting() async throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -105,7 +105,7 @@ struct LMDBReadersTests {
 }
 
 struct WriteQueueTests {
-  @Test("A write inside a write of the same thread is refused at once and harms nothing")
+  @Test("A write inside a write of the same thread is refused at once, without damage")
   func nested() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -119,14 +119,14 @@ struct WriteQueueTests {
     #expect(try environment.read { try database.number(1, in: $0) } == 1)
   }
 
-  @Test("Writes of other threads come in the order in which they were asked for")
+  @Test("Writes of other threads run in the order of their calls")
   func order() async throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
     defer { environment.close() }
     let database = try environment.database("a")
     let order = Order()
-    // Threads alone: a write that waits for tasks would keep them from running.
+    // Only threads: a write that waits for tasks would prevent them from running.
     try await onThread {
       let writers = DispatchGroup()
       try environment.write { _ in
@@ -147,7 +147,7 @@ struct WriteQueueTests {
     #expect(order.numbers.withLock { $0 } == Array(0..<8))
   }
 
-  @Test("A closed queue refuses threads, and grants a ticket that was taken before")
+  @Test("A closed queue refuses threads, but serves a ticket that was taken before")
   func closing() {
     let queue = WriteQueue()
     let ticket = queue.takeTicket()
@@ -193,7 +193,7 @@ struct WriteQueueTests {
   }
 
   #if os(Linux)
-    @Test("A forked child is told not to use the parent's store, and may open its own")
+    @Test("A forked child gets an error for the parent's store, and can open its own")
     func fork() async throws {
       let scratch = try ScratchDirectory()
       await #expect(processExitsWith: .success) { [path = scratch.store as String] in
@@ -201,7 +201,7 @@ struct WriteQueueTests {
         let database = try environment.database("a")
         try environment.write { try database.put(1, 1, in: $0) }
         let reader = try environment.beginRead()
-        // Swift hides fork, which is right; the C libraries of a process may call it all the same.
+        // Swift hides `fork` for good reasons, but the C libraries of a process may call it.
         let symbol = try #require(dlsym(nil, "fork"))
         let fork = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)
         let child = fork()

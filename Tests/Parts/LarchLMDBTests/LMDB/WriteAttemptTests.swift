@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-/// What groups of writes do with a transaction that they share.
+/// The steps of groups of writes in their shared transaction.
 struct WriteAttemptTests {
   private func fill(
     _ database: LMDBDatabase, _ keys: Range<UInt64>, in transaction: LMDBTransaction
@@ -15,7 +15,7 @@ struct WriteAttemptTests {
     try environment.read { try database.statistics(in: $0).entries }
   }
 
-  @Test("A child that finds the map full is undone alone, and runs when the rest is committed")
+  @Test("A child with a full map is undone alone, and runs after the rest is committed")
   func childWithoutRoom() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
@@ -39,7 +39,7 @@ struct WriteAttemptTests {
     #expect(try entries(environment, database) == 20_000)
   }
 
-  @Test("A child that hides the error of a full map is undone all the same")
+  @Test("A child that catches the error of a full map is undone too")
   func hiddenFailure() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())
@@ -54,7 +54,7 @@ struct WriteAttemptTests {
     #expect(try entries(environment, database) == 10)
   }
 
-  @Test("A child that throws gives its error, undoes what it did and leaves the rest")
+  @Test("A child that throws passes its error, undoes its changes and keeps the others")
   func childThatThrows() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .quick)
@@ -73,7 +73,7 @@ struct WriteAttemptTests {
     #expect(try entries(environment, database) == 10)
   }
 
-  @Test("An attempt grows the map until its body has room, and keeps what the last run did")
+  @Test("An attempt grows the map until its body fits, and keeps the changes of the last run")
   func growth() throws {
     let scratch = try ScratchDirectory()
     let environment = try LMDBEnvironment.open(path: scratch.store, options: .small())

@@ -4,7 +4,7 @@ import Foundation
 enum ChildProgram {
   struct Missing: Error {}
 
-  /// A directory for throw-away files, in memory where the system has one there.
+  /// A directory for temporary files, in memory if the system has one there.
   static func withDirectory<T>(_ body: (String) throws -> T) throws -> T {
     let base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
     let path = base + "/larch-test-\(UUID().uuidString)"
@@ -39,7 +39,8 @@ enum ChildProgram {
     case hang
   }
 
-  /// Runs the program and gives each line that it prints; kills it if it prints none for `patience`.
+  /// Runs the program and passes each line that it prints; kills it if it prints none for
+  /// `patience`.
   static func run(
     _ arguments: [String], patience: Int32 = 10_000, onLine: (Substring) -> Void
   ) throws -> Ending {

@@ -11,7 +11,7 @@ struct ChecksumTests {
   }
 
   @Test(
-    "It is CRC-32C as the published vectors say",
+    "It is CRC-32C by the published vectors",
     arguments: [
       ([UInt8]("123456789".utf8), UInt32(0xE306_9283)),
       ([UInt8](repeating: 0, count: 32), 0x8A91_36AA),

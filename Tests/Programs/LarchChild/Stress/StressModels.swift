@@ -1,7 +1,7 @@
 internal import Larch
 internal import LarchTestSupport
 
-/// An account; all of them together always hold the same amount.
+/// An account; the sum of all accounts never changes.
 struct Purse: Record, Equatable {
   var id: Int
   var owner: String
@@ -25,7 +25,7 @@ struct Purse: Record, Equatable {
   }
 }
 
-/// What a transfer leaves, under the number of its attempt.
+/// The record of a transfer, under the number of its attempt.
 struct Transfer: Record, Equatable {
   var id: Int
   var source: Int
@@ -37,7 +37,7 @@ struct Transfer: Record, Equatable {
     Index(\.target)
   }
 
-  /// What an attempt moves follows from its number.
+  /// The transfer of an attempt is a function of its number.
   init(_ attempt: Int, seed: UInt64) {
     var random = SeededGenerator(seed: seed &+ UInt64(attempt) &* 0x9E37_79B9_7F4A_7C15)
     id = attempt
@@ -54,7 +54,7 @@ struct Ballast: Record {
   var text: String
 }
 
-/// What a write is to do beside its transfer.
+/// The work of a write beside its transfer.
 enum StressKind: String, CaseIterable {
   case plain
   /// A savepoint in the middle throws, which is caught.
@@ -80,7 +80,7 @@ enum StressKind: String, CaseIterable {
   }
 }
 
-/// What a closure throws by itself.
+/// An error that a closure throws itself.
 struct StressError: Error {
   var attempt: Int
 }

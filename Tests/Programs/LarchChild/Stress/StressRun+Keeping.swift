@@ -4,7 +4,7 @@ internal import LarchCrashSupport
 internal import LarchTestSupport
 
 extension StressRun {
-  /// What an operator does while a store is used.
+  /// The work of an operator while a store is used.
   @Sendable func keep(_ worker: Int, _ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     while watch.goesOn {
@@ -21,7 +21,7 @@ extension StressRun {
           counts.withLock { $0.add("syncs") }
         }
       } catch let error as LarchError where error.code == .storage && way == 1 {
-        // Commits came too fast for a look at a still file.
+        // Commits were too fast to see the file without a change.
       } catch {
         watch.fault("keeper, way \(way): \(error)")
       }
@@ -45,7 +45,7 @@ extension StressRun {
     counts.withLock { $0.add("backups") }
   }
 
-  /// Every purse holds what the transfers say.
+  /// Every purse has the amount of its transfers.
   private func checkHistory(_ tx: ReadTransaction) throws {
     var balances = [Int](repeating: Purse.opening, count: Purse.count)
     for transfer in try tx.all(Transfer.self) {

@@ -14,7 +14,7 @@ extension StressRun {
         if random.below(20) == 0 { try await readHeld(worker, &random) }
         try store.read { tx throws in
           try look(tx, way, &random)
-          // The snapshot is the same in another way of asking, whatever was written meanwhile.
+          // Another verb gives the same on the snapshot, whatever was written in the meantime.
           try look(tx, (way + 1) % 5, &random)
         }
         counts.withLock { $0.add("reads") }
@@ -25,7 +25,7 @@ extension StressRun {
     }
   }
 
-  /// A snapshot that is kept while this task goes from thread to thread and reads newer ones.
+  /// A snapshot that is kept while this task changes threads and reads newer ones.
   private func readHeld(_ worker: Int, _ random: inout SeededGenerator) async throws {
     let snapshot = try store.snapshot()
     defer { snapshot.end() }
@@ -70,7 +70,7 @@ extension StressRun {
       }
       try expect(sums.reduce(0, +), Self.total, "sum of colors")
     case 3:
-      // What is in a purse is what its history says.
+      // The amount in a purse agrees with its history.
       let id = random.below(Purse.count)
       let came = try tx.sum(\.amount, of: Transfer.where { $0.target == id })
       let went = try tx.sum(\.amount, of: Transfer.where { $0.source == id })

@@ -67,7 +67,7 @@ extension StressRun {
             return try perform(attempt, in: tx)
           }
         })
-      // Else threads, which never wait for a task's turn, would write most of the time.
+      // Otherwise threads, which do not wait for tasks, would do most of the writes.
       usleep(UInt32(random.below(2000)))
     }
   }
@@ -96,7 +96,7 @@ extension StressRun {
 
   // MARK: What is written
 
-  /// What the closure of the write does; it hands its number back.
+  /// The closure of the write; it returns its number.
   private func perform(_ attempt: Attempt, in tx: WriteTransaction) throws -> Int {
     if attempt.kind == .idle {
       guard try tx.count(Purse.all) == Purse.count else { throw Mismatch("a purse is missing") }
@@ -122,7 +122,7 @@ extension StressRun {
     return attempt.number
   }
 
-  /// Money is missing here, which nobody may see.
+  /// Money is missing at this point, and nobody may see that.
   private func performInBetween(_ attempt: Attempt, in tx: WriteTransaction) throws {
     switch attempt.kind {
     case .plain, .throwsAtTheEnd, .idle: break

@@ -2,14 +2,14 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// `stress <directory> <seconds> <seed> <twice: 0, 1 or loses>`: many tasks and threads move money in one
-/// store and look at it; what must always hold is looked at all the time, and what must hold in the
-/// end, in the end. Each few seconds a new store begins tiny again.
+/// `stress <directory> <seconds> <seed> <twice: 0, 1 or loses>`: many tasks and threads transfer
+/// money in one store and read it. Invariants are checked all the time, and the final state at the
+/// end. Every few seconds it begins again with a new small store.
 ///
 /// With `loses` a few writes lose money, which must be noticed.
 ///
-/// A program of its own, since the threads that tasks share are then its alone: whoever does not
-/// get on is stuck.
+/// A separate program, since it then has the threads of tasks for itself: a task without progress
+/// is stuck.
 func stress(_ arguments: [String]) throws {
   guard arguments.count == 4, let seconds = Double(arguments[1]), let seed = UInt64(arguments[2])
   else { throw UsageError() }
@@ -17,7 +17,7 @@ func stress(_ arguments: [String]) throws {
   let total = Guarded(StressCounts())
   let end = Date() + seconds
   var round: UInt64 = 0
-  // Goes on until everything that can happen has happened.
+  // Continues until every kind of event has happened.
   while Date() < end || !total.withLock({ $0.missing.isEmpty }) {
     round += 1
     let path = arguments[0] + "/stress-\(round).larch"
@@ -39,7 +39,7 @@ struct StressCounts: Sendable {
 
   subscript(_ name: String) -> Int { counts[name] ?? 0 }
 
-  /// What a run must have seen, and has not.
+  /// The events that a run must have, and has not had yet.
   var missing: [String] {
     let wanted =
       StressKind.allCases.map(\.rawValue) + [
@@ -54,7 +54,7 @@ struct StressCounts: Sendable {
   }
 }
 
-/// One store, and all who work on it.
+/// One store, and all its users.
 final class StressRun: Sendable {
   static let taskWriters = 8
   static let threadWriters = 2
@@ -66,7 +66,7 @@ final class StressRun: Sendable {
   let watch: StressWatch
   let counts: Guarded<StressCounts>
   let ledger = Guarded(Ledger())
-  /// Writes in tasks that may be cancelled, and are at times.
+  /// Writes in tasks that are sometimes cancelled.
   let cancellable = Guarded<[Task<Int, any Error>]>([])
   private let active = DispatchGroup()
 
@@ -75,7 +75,7 @@ final class StressRun: Sendable {
     var attempts = 0
     /// Those whose writes returned.
     var kept: Set<Int> = []
-    /// How often the work after the commit of each was done.
+    /// How often the work after the commit of each has run.
     var afterCommit: [Int: Int] = [:]
   }
 
@@ -113,7 +113,7 @@ final class StressRun: Sendable {
     let end = Date() + seconds
     while Date() < end, watch.goesOn { Thread.sleep(forTimeInterval: 0.05) }
     watch.stop()
-    // Whoever does not come to its end is seen by the watch.
+    // The watch reports everyone that does not end.
     active.wait()
     let faults = watch.faults
     guard faults.isEmpty else { throw Mismatch(faults.prefix(10).joined(separator: "\n")) }
@@ -147,7 +147,7 @@ final class StressRun: Sendable {
 
   // MARK: In the end
 
-  /// The store holds what it must after exactly the transfers that were acknowledged.
+  /// The store has the result of exactly the acknowledged transfers.
   private func check() throws {
     let ledger = ledger.withLock { $0 }
     var balances = [Int](repeating: Purse.opening, count: Purse.count)

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import LarchCrashSupport
 
-/// Knows where every task and thread of the run is, and ends the program when one of them stays
-/// where it is.
+/// Knows the position of every task and thread of the run, and ends the program if one of them
+/// makes no progress.
 final class StressWatch: Sendable {
-  /// No step of the run takes a part of this, however busy the machine.
+  /// No step of the run takes nearly as long, even on a busy machine.
   private static let patience = 30.0
 
   private struct Worker {
@@ -52,7 +52,7 @@ final class StressWatch: Sendable {
     }
   }
 
-  /// A worker has done a step, and goes on at this place.
+  /// A worker has done a step, and continues at this place.
   func step(_ worker: Int, _ place: String) {
     state.withLock { state in
       state.workers[worker].place = place

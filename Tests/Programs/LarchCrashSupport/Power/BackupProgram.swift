@@ -1,12 +1,12 @@
 internal import Larch
 
-/// A store that is backed up, twice to the same place, and backups that are put in a new place and in
-/// that of the store.
+/// A store that is backed up twice to the same path, and backups that are restored to a new path
+/// and over the store.
 struct BackupProgram: PowerProgram {
   private enum Kind {
     static let backup: UInt32 = 2
     static let restored: UInt32 = 3
-    /// The store itself is about to be replaced by what this mark names.
+    /// The store is about to be replaced by the backup of this mark.
     static let replacing: UInt32 = 4
     static let replaced: UInt32 = 5
   }
@@ -54,7 +54,7 @@ struct BackupProgram: PowerProgram {
     if let replacing = newest(Kind.replacing) { allowed = [acknowledged, replacing] }
     if let replaced = newest(Kind.replaced) { allowed = [replaced] }
     try expect("the store", found, allowed)
-    // A backup is the state that the store had, whole, or it is not there.
+    // A backup is the complete state of the store, or it does not exist.
     let copy = try states.number(at: backupPath(directory))
     switch newest(Kind.backup) {
     case nil: try expect("the backup", copy, [nil, acknowledged])

@@ -1,7 +1,7 @@
 internal import Larch
 
-/// A store of books that a new version of the program opens, and so builds indexes over what is
-/// there, or migrates it first.
+/// A store of books that a new version of the program opens, which builds indexes over existing
+/// records or migrates them first.
 struct BookProgram: PowerProgram {
   private static let count = 24
 
@@ -44,7 +44,7 @@ struct BookProgram: PowerProgram {
     if marks.acknowledged != nil, before == nil { throw Mismatch("the books are gone") }
     let store = try open(path, isVerified: true)
     defer { store.close() }
-    // Of a store without its books, the migrations have made the book that they add.
+    // In a store without books, the migrations have added their book.
     let expected =
       before == nil
       ? []
@@ -69,7 +69,7 @@ struct BookProgram: PowerProgram {
     }
   }
 
-  /// How many migrations are done, proved by every book; nil when there are no books yet.
+  /// The number of migrations that have run, as every book shows; nil if there are no books yet.
   private func steps(_ path: String) throws -> Int? {
     var options = Store.Options()
     options.isReadOnly = true
@@ -81,7 +81,7 @@ struct BookProgram: PowerProgram {
     do {
       books = try store.read { tx throws in try tx.all(PlainBook.self).map { "\($0)" } }
     } catch let error as LarchError where error.code == .unknownCollection {
-      // The store was made, and nothing was opened in it yet.
+      // The store was created, but no type was opened in it yet.
       return nil
     }
     if books.isEmpty { return nil }

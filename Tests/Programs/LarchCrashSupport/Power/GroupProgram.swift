@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Larch
 
-/// Many tasks that write at once, so that several writes share a commit; each of them is
-/// acknowledged by itself.
+/// Many tasks that write at once, so that several writes share a commit. Each is acknowledged
+/// separately.
 struct GroupProgram: PowerProgram {
   private static let tasks = 8
   private static let writes = 12
@@ -15,7 +15,7 @@ struct GroupProgram: PowerProgram {
     try Store.forCrashes(at: path) { $0.isVerified = isVerified }
   }
 
-  /// The two records that each write makes, of which one alone would be half a write.
+  /// The two records of each write; one alone would be half a write.
   private static func entries(_ task: Int, _ write: Int, _ seed: UInt64) -> [Entry] {
     let size = Int((seed &+ UInt64(task * 31 + write)) % 7)
     return ["a", "b"].map { half in
@@ -70,8 +70,8 @@ struct GroupProgram: PowerProgram {
     }
   }
 
-  /// Runs asynchronous work to its end while this thread, which is the program's first, waits. The
-  /// task may hold `body` a little longer than that: nothing in it may belong to the caller's frame.
+  /// Runs asynchronous work to its end while this thread, the main thread, waits. The task may keep
+  /// `body` a little longer, so `body` must not use the frame of the caller.
   private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
     final class Box: @unchecked Sendable { var error: (any Error)? }
     let box = Box()
@@ -98,7 +98,7 @@ struct GroupProgram: PowerProgram {
     }
     var expected: [String] = []
     for task in 0..<Self.tasks {
-      // A task has one write on its way at most.
+      // A task has at most one pending write.
       guard found[task] >= acknowledged[task],
         found[task] <= (marks.isEmpty ? 0 : acknowledged[task] + 1)
       else {

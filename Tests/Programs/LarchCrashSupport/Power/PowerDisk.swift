@@ -1,12 +1,13 @@
 package import LarchTestSupport
 
-/// A disk while a program writes to it: what is durable, and what the system may still hold back.
+/// A disk while a program writes to it: the durable data, and the data that the system may still
+/// delay.
 ///
-/// Nothing is certain but what was flushed, and writes with O_DSYNC when they have returned. A new,
-/// renamed or removed name is certain when the directory was flushed. All that is promised of the
-/// rest is that a sector of 512 bytes is old or new as a whole.
+/// Only flushed data is certain, and writes with O_DSYNC once they have returned. A new, renamed or
+/// removed name is certain when the directory was flushed. For other data the only promise is that
+/// a sector of 512 bytes is old or new as a whole.
 package struct PowerDisk {
-  /// How the disk is made to be worse than it says, for the controls of the tests.
+  /// Ways in which the disk breaks its promises, for the controls of the tests.
   package struct Lies: OptionSet, Codable, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
@@ -46,7 +47,7 @@ package struct PowerDisk {
     self.lies = lies
   }
 
-  /// Takes an event in, as the newest thing that may or may not have reached the disk.
+  /// Adds an event, as the newest change that may or may not have reached the disk.
   package mutating func begin(_ event: PowerLog.Event) {
     switch event {
     case .name(let name, let file, let isOld):
@@ -66,7 +67,7 @@ package struct PowerDisk {
     }
   }
 
-  /// The event has returned: what it promises to be durable is.
+  /// The event has returned, so the data that it promises to be durable is durable.
   package mutating func finish(_ event: PowerLog.Event) {
     switch event {
     case .flush(let file) where !lies.contains(.flushes):
@@ -75,7 +76,7 @@ package struct PowerDisk {
       for change in pendingNames { Self.apply(change, to: &names) }
       pendingNames = []
     case .meta(let file, let offset, let bytes) where !lies.contains(.meta):
-      // This write only: others of the file stay as uncertain as they are.
+      // Only this write: others of the file stay uncertain.
       files[file]?.pending.removeLast()
       apply(.bytes(offset: offset, bytes), file)
     default: break
@@ -136,11 +137,11 @@ package struct PowerDisk {
   }
 }
 
-/// What a power failure leaves of the writes that are not durable.
+/// The part of the unflushed writes that survives a power failure.
 package enum PowerShape: Sendable, CustomStringConvertible {
   case nothing
   case everything
-  /// Each sector, or each page of 4 KiB, by itself with so many chances in a hundred.
+  /// Each sector, or each page of 4 KiB, independently, with this probability in per cent.
   case random(percent: Int, isByPage: Bool)
 
   /// The shapes that are tried at each moment, in this order.
@@ -177,7 +178,7 @@ package enum PowerShape: Sendable, CustomStringConvertible {
 /// The files of a directory after a power failure.
 package struct PowerImage {
   package fileprivate(set) var files: [String: [UInt8]] = [:]
-  /// What was kept, as one number: images of one moment with the same one are the same.
+  /// A hash of the writes that were kept: images of one moment with equal hashes are equal.
   package fileprivate(set) var choices: UInt64 = 0xCBF2_9CE4_8422_2325
 
   fileprivate mutating func note(_ choice: Bool) {
@@ -189,7 +190,7 @@ extension PowerDisk {
   /// The directory as a power failure at this moment may leave it.
   package func image(_ shape: PowerShape, _ random: inout SeededGenerator) -> PowerImage {
     var image = PowerImage()
-    // Names and contents reach a disk by different ways, so each may be ahead of the other.
+    // Names and contents reach a disk independently, so each may be ahead of the other.
     var nameShape = shape
     if case .random = shape {
       nameShape = [.nothing, .everything, shape][random.below(3)]
@@ -226,7 +227,7 @@ extension PowerDisk {
         longest = max(longest, offset + range.count)
         let unit = isByPage ? 4096 : Self.sector
         var place = offset
-        // Neighbours that are kept are written in one go.
+        // Adjacent writes that are kept are written at once.
         var run = place..<place
         func finish() {
           let start = range.lowerBound + run.lowerBound - offset

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// What the recorder has written down of a run: each change of a watched file, in order.
+/// The log of the recorder: each change of a watched file in a run, in order.
 package struct PowerLog: Sendable {
   package enum Event: Sendable {
-    /// A new entry of the directory, for a file that is new or was there before the recording.
+    /// A new entry of the directory, for a new file or one that is older than the recording.
     case name(String, file: UInt32, isOld: Bool)
     case data(file: UInt32, offset: Int, bytes: Range<Int>)
     /// Written through a descriptor with O_DSYNC: durable when it has returned.
@@ -74,7 +74,7 @@ package struct PowerLog: Sendable {
   }
 }
 
-/// An event that the recorded program reported: above all that a write was acknowledged.
+/// An event that the recorded program reported, such as an acknowledged write.
 package struct PowerMark: Sendable, Equatable {
   package let kind: UInt32
   package let number: Int

@@ -1,19 +1,19 @@
 internal import Foundation
 internal import Larch
 
-/// A program that is recorded while it runs, and that knows afterwards what a store must hold that
-/// went through a power failure.
+/// A program that is recorded while it runs. It knows the required contents of a store after a
+/// power failure.
 package protocol PowerProgram {
-  /// Runs in the directory, and tells `mark` what was acknowledged.
+  /// Runs in the directory, and passes acknowledged writes to `mark`.
   mutating func run(in directory: String, mark: @escaping @Sendable (PowerMark) -> Void) throws
 
-  /// Throws when the directory is not what may be left after these marks. Opens the stores in it,
-  /// reads and verifies everything, and writes.
+  /// Opens the stores in the directory, reads and verifies everything, and writes. Throws if the
+  /// state is not allowed after these marks.
   mutating func check(_ directory: String, after marks: [PowerMark]) throws
 }
 
 package enum PowerPrograms {
-  /// The program of this name: its name and what follows a colon.
+  /// The program of this name, with its argument after a colon.
   package static func named(_ name: String, seed: UInt64) throws -> any PowerProgram {
     switch name {
     case "durable": return WritingProgram(seed: seed, durability: .durable)
@@ -42,7 +42,7 @@ extension PowerProgram {
 func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
 extension Store {
-  /// Throws when the store is not sound.
+  /// Throws if the store is not valid.
   func expectClean() throws {
     let report = try verify()
     guard report.isClean else { throw Mismatch("\(report)") }
@@ -51,11 +51,11 @@ extension Store {
 
 extension PowerMark {
   static let acknowledged: UInt32 = 1
-  /// What a relaxed store was asked to make durable by itself.
+  /// The writes that a relaxed store had to make durable individually.
   static let durable: UInt32 = 6
 }
 
 extension [PowerMark] {
-  /// The newest number that was acknowledged; nil when none was.
+  /// The newest acknowledged number; nil if there is none.
   var acknowledged: Int? { last { $0.kind == PowerMark.acknowledged }?.number }
 }

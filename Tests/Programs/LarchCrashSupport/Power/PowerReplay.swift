@@ -1,20 +1,21 @@
 internal import Foundation
 internal import LarchTestSupport
 
-/// Makes what power failures would have left of a recorded run, and has the program check it.
+/// Creates the images that power failures would have left of a recorded run, and lets the program
+/// check them.
 package struct PowerReplay {
-  /// Which images are made. They are numbered; image `n` is the same in each run with this plan.
+  /// The images to create. They are numbered; image `n` is the same in each run with this plan.
   package struct Plan: Codable, Sendable {
     package var program: String
     package var seed: UInt64
-    /// How many images are made at each moment at most.
+    /// The maximum number of images of each moment.
     package var shapes = 5
-    /// Of all images, those whose number has this remainder.
+    /// The remainder of the numbers of the images to check.
     package var step = 1
     package var remainder = 0
-    /// What was checked before this number is left out.
+    /// Images before this number are skipped.
     package var start = 0
-    /// The power fails within so many of the first events.
+    /// The power fails within this number of first events.
     package var events = Int.max
     package var lies: PowerDisk.Lies = []
 
@@ -48,9 +49,9 @@ package struct PowerReplay {
     self.plan = plan
   }
 
-  /// Checks the images in the directory, one after the other. `before` is told the number of each
-  /// one, so that somebody else knows which it was should this process die of it; `found` is told
-  /// of each bad one while its files are there.
+  /// Checks the images in the directory, one after the other. `before` gets the number of each one,
+  /// so that it is known if this process dies of it. `found` gets each bad one while its files
+  /// exist.
   package func run(
     in directory: String, before: (Int) -> Void, found: (Bad) throws -> Void
   ) throws {
@@ -64,7 +65,7 @@ package struct PowerReplay {
         continue
       }
       disk.begin(event)
-      // The newest write may be on its way; a flush may have done nothing yet.
+      // The newest write may be incomplete, and a flush may have done nothing yet.
       var seen: Set<UInt64> = []
       for shape in 0..<(disk.isSettled ? 1 : plan.shapes) {
         var random = SeededGenerator(
@@ -89,7 +90,7 @@ package struct PowerReplay {
 }
 
 extension PowerImage {
-  /// Makes the directory hold these files and no others.
+  /// Replaces the contents of the directory by these files.
   package func write(to directory: String) throws {
     for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
       unlink(directory + "/" + name)

@@ -1,7 +1,7 @@
 package import Larch
 internal import LarchTestSupport
 
-/// A record that others belong to, and that the store keeps lists of.
+/// A record with associations and lists.
 package struct Shelf: Record {
   package var id: Int
   package var room: String
@@ -25,7 +25,7 @@ package struct Volume: Record {
   package static let schema = Schema<Volume> { shelf }
 }
 
-/// The shelves and volumes after a number of transactions: plain arithmetic on the seed.
+/// The shelves and volumes after a number of transactions, computed from the seed.
 package struct ShelfModel {
   private enum Step {
     case saveShelf(Shelf)
@@ -67,7 +67,7 @@ package struct ShelfModel {
     return shelves + volumes
   }
 
-  /// Makes the next steps and takes them in; they are then applied to a transaction.
+  /// Creates the next steps and applies them to the model; they are then applied to a transaction.
   package mutating func next() -> (WriteTransaction) throws -> Void {
     transactions += 1
     var random = SeededGenerator(seed: seed &+ UInt64(transactions) &* 0xA24B_AED4_963E_E407)
@@ -92,7 +92,7 @@ package struct ShelfModel {
       for volume in volumes.values where volume.shelfID == shelf { drop(volume.id) }
       return .deleteShelf(shelf)
     case 3..<7 where shelves[shelf] != nil:
-      // Beyond half a page a record has pages of its own.
+      // A record of more than half a page has overflow pages.
       let length = random.below(3) == 0 ? 2500 + random.below(9000) : random.below(60)
       let record = Volume(
         id: volume, shelfID: shelf,

@@ -1,12 +1,12 @@
 internal import Larch
 
-/// The states that one writer leads a store through, which changes everything that a store can hold.
+/// The states of a store whose single writer changes everything that a store can contain.
 struct WriterStates {
   private let seed: UInt64
   private var writer: WriterModel
   private var shelves: ShelfModel
   private var ids: [Int: RecordID<Item>] = [:]
-  /// The contents after each number of transactions, as far as they were asked for.
+  /// The contents after each number of transactions, as far as they were computed.
   private var contents: [[String]]
 
   init(seed: UInt64) {
@@ -35,7 +35,7 @@ struct WriterStates {
     return writer.progress.transactions
   }
 
-  /// The number of the transaction whose state the store is in; throws when it is in none.
+  /// The number of the transaction whose state the store has; throws if there is none.
   mutating func number(in store: Store) throws -> Int {
     let seed = seed
     let (number, found) = try store.read { tx throws in
@@ -53,8 +53,8 @@ struct WriterStates {
     return number
   }
 
-  /// Throws when the store at the path is not sound; else gives the number of its state. A store
-  /// that is not there is nil.
+  /// The number of the state of the store at the path; nil if there is no store. Throws if the
+  /// store is not valid.
   mutating func number(at path: String) throws -> Int? {
     guard isThere(path) else { return nil }
     let store = try Self.open(path, isVerified: true)

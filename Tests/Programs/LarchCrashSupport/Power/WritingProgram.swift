@@ -1,14 +1,14 @@
 internal import Larch
 
-/// One writer that makes a store and changes it, transaction by transaction.
+/// One writer that creates a store and changes it, transaction by transaction.
 struct WritingProgram: PowerProgram {
   private let durability: Store.Options.Durability
-  /// How many of the newest acknowledged transactions may be missing.
+  /// The number of the newest acknowledged transactions that may be missing.
   private let slack: Int
   private let count: Int
-  /// After how many transactions the file is compacted; 0 for never.
+  /// The number of transactions before the file is compacted; 0 for never.
   private let compacting: Int
-  /// Whether some writes ask for more or less than the store does, and some are flushed later.
+  /// Whether some writes have another durability than the store, and some are flushed later.
   private let isMixed: Bool
   private var states: WriterStates
   private var checks = 0
@@ -38,7 +38,7 @@ struct WritingProgram: PowerProgram {
       _ = try states.write(to: store, durability: isDurable ? .durable : .storeDefault)
       mark(PowerMark(kind: PowerMark.acknowledged, number: number))
       if isMixed, number % 7 == 0 { try store.sync() }
-      // Whatever the slack is, this one must be there.
+      // This one must exist, whatever may be missing.
       if isDurable || isMixed && number % 7 == 0 {
         mark(PowerMark(kind: PowerMark.durable, number: number))
       }
@@ -53,7 +53,7 @@ struct WritingProgram: PowerProgram {
     let store = try WriterStates.open(path, durability: durability, isVerified: true)
     defer { store.close() }
     let found = try states.number(in: store)
-    // Nothing can be written before the store is there.
+    // Nothing can be written before the store exists.
     let newest = acknowledged.map { $0 + 1 } ?? 0
     let oldest = max(
       (acknowledged ?? 0) - slack, marks.last { $0.kind == PowerMark.durable }?.number ?? 0)
@@ -62,7 +62,7 @@ struct WritingProgram: PowerProgram {
       throw Mismatch("\(found) transactions, \(text) acknowledged, \(oldest) for sure")
     }
     try store.expectClean()
-    // What was there before must not be taken for free space.
+    // Existing data must not be used as free space.
     try store.write { tx throws in
       var volume = Volume(id: 100, shelfID: 100, body: String(repeating: "later ", count: 1500))
       var shelf = Shelf(id: 100, room: "later")

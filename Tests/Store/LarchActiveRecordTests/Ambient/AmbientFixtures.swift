@@ -31,7 +31,7 @@ enum Ambient {
     }
   }
 
-  /// Each save of it leaves a mark in it.
+  /// Its hook changes it at each save.
   struct Note: Record, Timestamped, Equatable {
     var id = RecordID<Note>()
     var text: String
@@ -50,7 +50,7 @@ enum Ambient {
     try .temporary(for: Person.self, Company.self, Note.self, options: options)
   }
 
-  /// Runs the closure with a new store as the one of all that names none.
+  /// Runs the closure with a new store for the calls that name none.
   static func withStore(
     _ options: Store.Options = .init(), _ body: (Store) throws -> Void
   ) throws {

@@ -23,7 +23,7 @@ struct AmbientQueryTests {
     }
   }
 
-  @Test("records, one record, figures, ids and pages of a query")
+  @Test("records, one record, aggregates, ids and pages of a query")
   func queries() throws {
     try withPeople { _, _, people throws in
       let grown = Person.where { $0.age >= 20 }.sorted(by: \.age, .descending)

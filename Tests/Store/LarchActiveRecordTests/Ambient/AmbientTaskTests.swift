@@ -38,7 +38,7 @@ struct AmbientTaskTests {
       ])
   }
 
-  @Test("tasks that are started in the synchronous Store.with take its store after it, too")
+  @Test("a task that is started in the synchronous Store.with keeps its store after it ends")
   func startedInSynchronousScope() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -57,7 +57,7 @@ struct AmbientTaskTests {
     try store.write { _ in
       _ = try Person(name: "in the write").saved()
       let task = Task.immediate {
-        // On the thread of the write, in the middle of it: and yet not in it.
+        // On the thread of the write, while it runs, but not inside it.
         var counts = [try Person.all.count()]
         let isOutside = RunningScope.current == nil
         await Task.yield()
@@ -66,14 +66,14 @@ struct AmbientTaskTests {
         counts.append(try Person.all.count())
         return counts
       }
-      // The scope of the write is as it was.
+      // The scope of the write has not changed.
       #expect(try Person.all.count() == 1)
       return task
     }
   }
 
   @available(macOS 26, iOS 26, *)
-  @Test("a task that starts at once, inside of a transaction, is not in the transaction")
+  @Test("a task that starts at once inside a transaction does not belong to the transaction")
   func immediate() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -110,13 +110,13 @@ struct AmbientTaskTests {
     }
   }
 
-  @Test("a task that is started in a transaction reads what is committed")
+  @Test("a task that is started in a transaction reads the committed state")
   func startedInTransaction() async throws {
     let store = try Ambient.store()
     let count = try await Store.with(store) { try await startTask()?.value ?? -1 }
-    // Before or after the commit; never the change of a transaction that may yet be undone.
+    // The state before or after the commit, and never an uncommitted change.
     #expect(count == 0 || count == 1)
-    // On a thread of its own: it blocks, and tests have as many threads as there are cores.
+    // On its own thread: it blocks, and tests only have one thread for each core.
     let blocked: Int? = await withCheckedContinuation { continuation in
       Thread {
         continuation.resume(returning: try? Store.with(store) { try countFromTask() })
@@ -147,7 +147,7 @@ struct AmbientTaskTests {
     }
   }
 
-  @Test("Store.with holds across suspensions, and for nothing but its closure")
+  @Test("Store.with applies across suspensions, and only in its closure")
   func suspensions() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -203,7 +203,7 @@ struct AmbientTaskTests {
     #expect(failures.withLock { $0 } == 0)
   }
 
-  @Test("300 tasks with a store each, suspended and nested at random, never see another's")
+  @Test("300 tasks with a store each, suspended and nested at random, never see another store")
   func manyTasks() async throws {
     let seed = UInt64.random(in: .min ... .max)
     let stores = try (0..<60).map { _ in try Ambient.store() }
@@ -229,7 +229,7 @@ struct AmbientTaskTests {
   }
 }
 
-/// Saves in the store that is chosen, and looks that nothing of another one is there.
+/// Saves in the chosen store, and checks that it has no record of another one.
 ///
 /// - Returns: how many records it saved.
 private func work(

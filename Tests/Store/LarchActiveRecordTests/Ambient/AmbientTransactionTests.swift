@@ -2,7 +2,7 @@ import Foundation
 @testable import Larch
 import Testing
 
-@Suite("Calls without a store join what is running")
+@Suite("Calls without a store join the running transaction")
 struct AmbientTransactionTests {
   typealias Person = Ambient.Person
   typealias Company = Ambient.Company
@@ -12,7 +12,7 @@ struct AmbientTransactionTests {
     try store.read { try $0.live().id }
   }
 
-  @Test("in Store.transaction all is one transaction, and kept together")
+  @Test("all changes in Store.transaction are one transaction")
   func transaction() throws {
     try Ambient.withStore { store throws in
       let before = try lastID(store)
@@ -25,7 +25,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("in store.write, and in a savepoint of it, ambient calls see and make its changes")
+  @Test("ambient calls in store.write and its savepoints see its changes and add to them")
   func explicitWrite() throws {
     try Ambient.withStore { _ throws in
       // Another store than that of `Store.with`.
@@ -70,14 +70,14 @@ struct AmbientTransactionTests {
       }
       #expect(result == nil)
       #expect(try Person.all.count() == 0)
-      // It ends a write of a store in the same way.
+      // It also ends the write of a named store.
       try Ambient.store().write { tx throws in
         var eve = Person(name: "Eve")
         try tx.save(&eve)
         throw Rollback()
       }
       #expect(try Person.all.count() == 0)
-      // A write that owes a result has none to give: there it is an error as any other.
+      // A write whose result is not optional has nothing to return, so the error is passed on.
       #expect(throws: Rollback.self) {
         let _: Int = try Ambient.store().write { _ in throw Rollback() }
       }
@@ -117,7 +117,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("the outer transaction undoes what an inner one has kept")
+  @Test("the outer transaction undoes the changes of a completed inner one")
   func outerUndone() throws {
     try Ambient.withStore { _ throws in
       try Store.transaction { () throws in
@@ -128,7 +128,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("a record whose transaction was undone keeps an id that nothing else gets")
+  @Test("a record of an undone transaction keeps its id, and no other record gets it")
   func idsOfUndone() throws {
     try Ambient.withStore { _ throws in
       var ada = Person(name: "Ada")
@@ -148,7 +148,7 @@ struct AmbientTransactionTests {
     try Ambient.withStore { store throws in
       var ada = try Person(name: "Ada").saved()
       try store.read { tx throws in
-        // Written by another thread meanwhile: not in this snapshot.
+        // Another thread has written this in the meantime, so it is not in this snapshot.
         let writer = Thread { try? store.write { tx in _ = try tx.erase(Person.self) } }
         writer.start()
         while try Self.isEmpty(store) == false { Thread.sleep(forTimeInterval: 0.001) }
@@ -168,7 +168,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  /// Looks from another thread, which is not inside of the read.
+  /// Reads on another thread, which is not inside the read.
   private static func isEmpty(_ store: Store) throws -> Bool {
     let answer = Locked(false)
     let done = DispatchSemaphore(value: 0)
@@ -227,7 +227,7 @@ struct AmbientTransactionTests {
     #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])
   }
 
-  @Test("a thrown error ends a scope as a return does")
+  @Test("a thrown error ends a scope like a return")
   func errorsEndScopes() throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -241,7 +241,7 @@ struct AmbientTransactionTests {
     #expect(RunningScope.current == nil)
   }
 
-  @Test("work after the commit sees the store and its new records, in no transaction")
+  @Test("work after the commit sees the store and its new records, outside any transaction")
   func afterCommit() throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -260,7 +260,7 @@ struct AmbientTransactionTests {
     #expect(try b.count(Person.all) == 0)
   }
 
-  @Test("a closure that runs twice leaves its records right")
+  @Test("a closure that runs twice leaves correct records")
   func runsTwice() throws {
     var options = Store.Options()
     options.runsWritesTwice = true
@@ -276,10 +276,10 @@ struct AmbientTransactionTests {
       var second = Note(text: "c")
       try second.insert()
       #expect(second.saves == 1)
-      // Each verb begins its second run with the record as it was, so an id was left out.
+      // Each verb begins its second run with the original record, so one id is not used.
       #expect(second.id.rawValue > note.id.rawValue)
       #expect(try Note.all.fetch() == [note, second])
-      // Records outside of the closure keep the id that they were given first.
+      // Records outside the closure keep their first id.
       var ada = Person(name: "Ada")
       var runs = 0
       try Store.transaction { () throws in
@@ -295,7 +295,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("when the map grows in the middle, records are right and nothing is there twice")
+  @Test("if the map grows in the middle, records are correct and nothing is stored twice")
   func mapGrowth() throws {
     var options = Store.Options()
     options.initialMapSize = 1 << 20
@@ -312,7 +312,7 @@ struct AmbientTransactionTests {
       #expect(runs > 1)
       #expect(try Note.all.count() == 201)
       #expect(try Note.find(first.id)?.text == "first")
-      // One save by itself that is too large for the map.
+      // A single save that is too large for the map.
       var large = Note(text: String(repeating: "x", count: 8 << 20))
       try large.save()
       #expect(large.saves == 1)

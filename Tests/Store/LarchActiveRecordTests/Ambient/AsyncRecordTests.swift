@@ -9,7 +9,7 @@ struct AsyncRecordTests {
 
   @TaskLocal static var mark = 0
 
-  @Test("every verb waits without blocking, and does what the synchronous one does")
+  @Test("every verb waits without blocking, and has the effect of the synchronous one")
   func verbs() async throws {
     let store = try Ambient.store()
     try await Store.with(store) {
@@ -36,7 +36,7 @@ struct AsyncRecordTests {
     }
   }
 
-  @Test("they take a store too")
+  @Test("they also accept a store")
   func storeVerbs() async throws {
     let store = try Ambient.store()
     var ada = Person(name: "Ada")
@@ -64,7 +64,7 @@ struct AsyncRecordTests {
     #expect(try await Person.erase(in: store) == 0)
   }
 
-  @Test("what fails leaves the record as it was")
+  @Test("a failed change leaves the record as it was")
   func failures() async throws {
     let store = try Ambient.store()
     try await Store.with(store) {
@@ -123,7 +123,7 @@ struct AsyncRecordTests {
     }
   }
 
-  @Test("the closure runs in the task that asks: with its values, and its cancellation")
+  @Test("the closure runs in the calling task, with its values and its cancellation")
   func sameTask() async throws {
     let store = try Ambient.store()
     let seen = try await Self.$mark.withValue(7) { try await store.write { _ in Self.mark } }
@@ -140,7 +140,7 @@ struct AsyncRecordTests {
     #expect(try other.count(Person.all) == 0)
   }
 
-  @Test("a task that was cancelled before it asked writes nothing")
+  @Test("a task that was cancelled before the call writes nothing")
   func cancelledBefore() async throws {
     let store = try Ambient.store()
     let task = Task {
@@ -180,7 +180,7 @@ struct AsyncRecordTests {
         }
       }
     }
-    // They wait after the first one by now, or will; either way they are cancelled before it ends.
+    // They wait for the first one now or soon. In both cases they are cancelled before it ends.
     await Task.yield()
     for task in waiting[..<4] { task.cancel() }
     end.signal()
@@ -193,7 +193,7 @@ struct AsyncRecordTests {
     #expect(try store.fetch(Person.select(\.name)) == ["Ada", "4"])
   }
 
-  @Test("a write that is running is finished, and may look whether it is still wanted")
+  @Test("a running write finishes, and may check for cancellation")
   func cancelledRunning() async throws {
     let store = try Ambient.store()
     for obeys in [false, true] {
@@ -222,14 +222,14 @@ struct AsyncRecordTests {
   }
 
   @available(macOS 26, iOS 26, *)
-  @Test("writes of one task that does not wait in between run in the order of asking")
+  @Test("writes of one task that does not wait in between run in the order of the calls")
   func order() async throws {
     let store = try Ambient.store()
     try await Asker(store).ask(100)
     #expect(try store.fetch(Person.select(\.age)) == Array(0..<100))
   }
 
-  /// Its tasks begin one after the other, and ask on its own executor.
+  /// Its tasks begin one after the other, on its own executor.
   @available(macOS 26, iOS 26, *)
   private actor Asker {
     let store: Store

@@ -1,9 +1,9 @@
 import Larch
 import Testing
 
-/// One after the other, since all look at what the whole process shares. Other tests choose their
-/// store by `Store.with`.
-@Suite("Store.default is what calls mean in no scope at all", .serialized)
+/// Serialized, since all use state of the whole process. Other tests choose their store by
+/// `Store.with`.
+@Suite("Calls outside all scopes use Store.default", .serialized)
 struct DefaultStoreTests {
   typealias Person = Ambient.Person
 
@@ -14,7 +14,7 @@ struct DefaultStoreTests {
     try body()
   }
 
-  @Test("without a store each call says so")
+  @Test("without a store each call throws an error")
   func none() throws {
     try withDefault(nil) { () throws in
       var ada = Person(name: "Ada")
@@ -28,7 +28,7 @@ struct DefaultStoreTests {
     }
   }
 
-  @Test("asynchronous calls say so too")
+  @Test("asynchronous calls throw it too")
   func noneAsynchronously() async throws {
     let before = Store.default
     Store.default = nil
@@ -42,7 +42,7 @@ struct DefaultStoreTests {
     #expect(try await Ambient.code { try await Person.erase() } == .noDefaultStore)
   }
 
-  @Test("it is used, replaced, and taken away again")
+  @Test("it is used, replaced, and removed again")
   func replaced() throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -51,7 +51,7 @@ struct DefaultStoreTests {
       _ = try Person(name: "a").saved()
       Store.default = b
       _ = try Person(name: "b").saved()
-      // What is running is not replaced in the middle.
+      // A running transaction is not replaced.
       try Store.transaction { () throws in
         Store.default = a
         _ = try Person(name: "b2").saved()
@@ -65,7 +65,7 @@ struct DefaultStoreTests {
     #expect(try b.fetch(Person.select(\.name)) == ["b", "b2", "b3"])
   }
 
-  @Test("Store.with goes before the default, on threads of no task too")
+  @Test("Store.with has precedence over the default, also on threads without a task")
   func chosenBefore() throws {
     let a = try Ambient.store()
     let b = try Ambient.store()
@@ -77,7 +77,7 @@ struct DefaultStoreTests {
     #expect(try b.fetch(Person.select(\.name)) == ["b"])
   }
 
-  @Test("a closed store says that it is closed; a store that is given up closes itself")
+  @Test("a closed store throws .closed; a store without references closes itself")
   func closed() throws {
     weak var watched: Store?
     try withDefault(nil) { () throws in
@@ -100,7 +100,7 @@ struct DefaultStoreTests {
     }
   }
 
-  @Test("a detached task takes the default, not the store of the task that starts it")
+  @Test("a detached task uses the default, not the store of the task that starts it")
   func detached() async throws {
     let a = try Ambient.store()
     let b = try Ambient.store()

@@ -20,7 +20,7 @@ struct RecordVerbTests {
     }
   }
 
-  @Test("insert refuses an id that exists, update one that does not")
+  @Test("insert refuses an existing id, update a missing one")
   func insertAndUpdate() throws {
     try Ambient.withStore { _ throws in
       var ada = Person(name: "Ada")
@@ -35,7 +35,7 @@ struct RecordVerbTests {
     }
   }
 
-  @Test("delete tells whether there was a record, and obeys the rules of associations")
+  @Test("delete returns whether there was a record, and applies the delete rules")
   func delete() throws {
     try Ambient.withStore { _ throws in
       var acme = Company(name: "Acme")
@@ -56,7 +56,7 @@ struct RecordVerbTests {
     }
   }
 
-  @Test("reload brings back what is stored, and fails for a record that is gone")
+  @Test("reload reads the stored record, and throws if it was deleted")
   func reload() throws {
     try Ambient.withStore { _ throws in
       var ada = Person(name: "Ada", age: 36)
@@ -74,7 +74,7 @@ struct RecordVerbTests {
     }
   }
 
-  @Test("constants are saved as values that come back")
+  @Test("saving a constant returns the saved value")
   func constants() throws {
     try Ambient.withStore { _ throws in
       let ada = try Person(name: "Ada").saved()
@@ -100,7 +100,7 @@ struct RecordVerbTests {
     }
   }
 
-  @Test("a type finds its records by id, by ids, by a field, and makes those that it misses")
+  @Test("a type finds its records by id, by ids and by a field, and creates missing ones")
   func finding() throws {
     try Ambient.withStore { _ throws in
       #expect(try Person.all.first() == nil)
@@ -108,7 +108,7 @@ struct RecordVerbTests {
       #expect(try Person.all.first() == people[0])
       #expect(try Person.find(people[1].id) == people[1])
       #expect(try Person.find([people[2].id, 99, people[0].id]) == [people[2], people[0]])
-      // An id that was given twice gave its record twice.
+      // An id that was passed twice returned its record twice.
       let twice: [Person.ID] = [people[2].id, people[0].id, 99, people[2].id, 99]
       #expect(try Person.find(twice) == [people[2], people[0]])
       #expect(try Person.find(by: \.email, equals: "b@x") == people[1])
@@ -124,7 +124,7 @@ struct RecordVerbTests {
     }
   }
 
-  @Test("deleteAll and erase empty a collection and tell how much there was")
+  @Test("deleting all and erasing empty a collection and return the number of records")
   func emptying() throws {
     try Ambient.withStore { _ throws in
       let acme = try Company(name: "Acme").saved()
@@ -167,7 +167,7 @@ struct RecordVerbTests {
   @Test("a transaction that fails at its commit leaves the record of a single save as it was")
   func failedCommit() throws {
     try Ambient.withStore { _ throws in
-      // The reference is proved at the end of the transaction, after the save itself.
+      // The reference is checked at the end of the transaction, after the save itself.
       var ada = Person(name: "Ada", companyID: 77)
       let original = ada
       #expect(try Ambient.code { try ada.save() } == .danglingReference)

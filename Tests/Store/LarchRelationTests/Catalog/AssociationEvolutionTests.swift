@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// Two collections under the declarations of several versions of a program.
+/// Two collections with the declarations of several versions of a program.
 private enum Version {
   struct Firm: Record {
     var id = RecordID<Firm>()
@@ -59,7 +59,7 @@ private enum Version {
   struct Other: Record {
     var id = RecordID<Other>()
   }
-  /// A type with more lists than a store has handles by itself.
+  /// A type with more lists than a store has handles by default.
   struct Crowded: Record {
     var id = RecordID<Crowded>()
     static let collectionName = "Crowd"
@@ -73,7 +73,7 @@ private enum Version {
   }
 }
 
-@Suite("Associations of a file that was made under other declarations")
+@Suite("Associations of a file that was created with other declarations")
 struct AssociationEvolutionTests {
   private func withPath(_ body: (String) throws -> Void) throws {
     let path = ScratchFile.freshPath()
@@ -201,7 +201,7 @@ struct AssociationEvolutionTests {
         #expect(association?.schema == nil)
         #expect(association?.lists != nil)
         #expect(association?.rule(deletingFirst: true) == .nullify)
-        // The reference means nothing any more.
+        // The reference has no declaration any more.
         try store.saveAll([Version.Clerk(firmID: 77)])
         #expect(try store.verify().isClean)
       }
@@ -212,18 +212,18 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("What the type at the other end declares stays while that type is not opened")
+  @Test("Declarations of the type at the other end stay while that type is not open")
   func oneEnd() throws {
     try withPath { path throws in
       try make(path)
       let before = try using(path, Version.linked) { try $0.dump() }
-      // The firms alone: nobody touches the clerks.
+      // Only the firms are open, so the clerks do not change.
       for types in [[Version.Firm.self], []] as [[any Record.Type]] {
         let dump = try using(path, types) { try $0.dump() }
         #expect(dump == before)
       }
-      // The clerks alone: their index belongs to an association that they do not know, and would
-      // not be kept.
+      // Only the clerks are open: they do not know the association of their index, so they would
+      // not maintain it.
       try using(path, [Version.Clerk.self]) { store throws in
         let dump = try store.dump([.indexes, .associations])
         #expect(!dump.contains("firmID: 10"))
@@ -260,7 +260,7 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("A file without the association is opened read-only as it is, and reads on")
+  @Test("A file without the association can be opened read-only and read")
   func readOnly() throws {
     try withPath { path throws in
       try using(path, Version.plain) { store throws in
@@ -280,7 +280,8 @@ struct AssociationEvolutionTests {
             == "collection Clerk: 2 records\ncollection Firm: 1 record\n")
       }
       #expect(try Data(contentsOf: URL(filePath: path)) == file)
-      // With the association, but without the index, that a program took away which knew only one.
+      // With the association, but without its index, which a program that knew only one type
+      // removed.
       try make(path + "2")
       defer { ScratchFile.remove(path + "2") }
       try using(path + "2", [Version.Clerk.self]) { _ in }
@@ -291,12 +292,12 @@ struct AssociationEvolutionTests {
         #expect(association.rule(deletingFirst: false) == .destroy)
         let report = try store.verify()
         #expect(report.isClean)
-        // Proved from the records, since there is no index.
+        // Checked with the records, since there is no index.
         #expect(report.referenceCount == 10)
         #expect(report.linkCount == 5)
         #expect(
           try store.fetch(Version.StrictClerk.where { $0.firmID == 1 }).count == 10)
-        // Nothing else may be taken for an empty list.
+        // No other state may look like an empty list.
         let firm = try #require(
           try store.read { tx throws in try tx.find(Version.StrictFirm.self, 1) })
         let clerks = firm.related(HasMany<Version.StrictFirm, Version.StrictClerk>(\.firmID))
@@ -310,7 +311,7 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("A store with more lists than the program declares can be opened, proved and salvaged")
+  @Test("A store with undeclared lists can be opened, verified and salvaged")
   func manyLists() throws {
     try withPath { path throws in
       try using(path, [Version.Crowded.self]) { store throws in

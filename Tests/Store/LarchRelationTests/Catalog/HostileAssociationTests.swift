@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Entries of the catalog that their checksum proves and that still say something impossible.
+/// Catalog entries with correct checksums and impossible contents.
 @Suite("Associations in a hostile catalog")
 struct HostileAssociationTests {
   struct Song: Record {
@@ -57,7 +57,7 @@ struct HostileAssociationTests {
   /// Every way to use the file gives the same typed error.
   private func expectCorrupted(_ path: String, _ store: Store, _ comment: String) {
     var errors: [LarchError?] = []
-    // The store that is open notices the new generation; then ones that are opened.
+    // First the open store notices the new generation, then stores that are opened.
     errors.append(caught { try store.read { tx throws in _ = try tx.count(Song.all) } })
     errors.append(caught { _ = try store.verify() })
     errors.append(caught { _ = try store.dump() })
@@ -108,7 +108,7 @@ struct HostileAssociationTests {
         #expect(value != before)
         try set(key, value, store)
         if name == "a number without databases" {
-          // Its own kind of fault: the entry is right, what it names is not there.
+          // A different kind of fault: the entry is correct, but its database is missing.
           expectMissingLists(path, store)
         } else {
           expectCorrupted(path, store, name)
@@ -148,7 +148,7 @@ struct HostileAssociationTests {
     }
   }
 
-  @Test("Lists that are no lists give a fault or an error, never a trap")
+  @Test("Invalid lists give a fault or an error, never a trap")
   func otherForm() throws {
     for flags in [[], .duplicates] as [LMDBDatabase.Flags] {
       try withStore { path, store throws in
@@ -156,7 +156,7 @@ struct HostileAssociationTests {
           try StoredAssociation(key: Self.lists, decoding: $0).number
         }
         store.close()
-        // Behind the back of everyone: a database of another form under the name.
+        // Without anyone noticing: a database of another kind with the name.
         let environment = try LMDBEnvironment.open(path: path, options: .init())
         try environment.write { transaction in
           let name = CatalogStorage.linksName(number)
@@ -178,7 +178,7 @@ struct HostileAssociationTests {
     }
   }
 
-  @Test("What is stored is read back the same, whatever its names")
+  @Test("Entries are read as they were stored, whatever the names")
   func roundTrip() throws {
     let store = try Store.temporary(for: Song.self, Album.self)
     for key in [Self.reference, Self.lists] {

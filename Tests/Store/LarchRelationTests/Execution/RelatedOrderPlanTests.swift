@@ -139,7 +139,7 @@ struct RelatedOrderPlanTests {
     #expect(code(Book.all.sorted(by: \.author.born)) == .invalidQuery)
   }
 
-  @Test("What begins with other words takes the same orders")
+  @Test("Requests that begin with other words accept the same orders")
   func otherForms() throws {
     let store = try filled(books: 6, authors: 2)
     let names = try store.fetch(Book.select(\.authorID).sorted(by: \.author.name, .descending))

@@ -198,7 +198,7 @@ private struct RelatedOrderChecker<K: FilterGraphKind> {
     }
   }
 
-  /// After changes of related records that are only gathered yet.
+  /// After changes of related records whose index entries are still pending.
   private func compareInWrite<R: Record>(
     _ query: Query<R>, _ ids: [R.ID], _ text: String
   ) throws {

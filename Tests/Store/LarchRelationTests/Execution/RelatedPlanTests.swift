@@ -100,7 +100,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("A few children drive the plan by the ids that they hold")
+  @Test("A few children drive the plan by the ids in them")
   func childrenDrive() throws {
     let store = try store()
     try store.expectPlan(
@@ -274,7 +274,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("A page of a list begins at its place")
+  @Test("A page of a list begins at its position")
   func membersPage() throws {
     let store = try store()
     let members = Person.where { $0.projects.contains(Project.ID(4)) }
@@ -336,7 +336,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("One of two ways is a union")
+  @Test("A filter with or is a union")
   func union() throws {
     let store = try store()
     try store.expectPlan(
@@ -353,7 +353,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("Not to be one is a comparison of each row")
+  @Test("A negated comparison is checked for each row")
   func negated() throws {
     let store = try store()
     try store.expectPlan(
@@ -368,7 +368,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("Whether there is any child is one search for each row")
+  @Test("The existence of a child is one search for each row")
   func isEmpty() throws {
     let store = try store()
     try store.expectPlan(
@@ -381,7 +381,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("Whether there is any member is one search for each row")
+  @Test("The existence of a member is one search for each row")
   func listIsEmpty() throws {
     let store = try store()
     try store.expectPlan(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("What an association lists for a record")
+@Suite("The list of an association for a record")
 struct AssociationListTests {
   struct Shelf: Record {
     var id: String
@@ -35,7 +35,7 @@ struct AssociationListTests {
     return ids
   }
 
-  @Test("Two texts with one cut key have lists of their own")
+  @Test("Two strings with the same cut key have separate lists")
   func cutKeys() throws {
     let store = try Store.temporary(for: Shelf.self, Volume.self)
     let long = String(repeating: "s", count: 300)
@@ -60,7 +60,7 @@ struct AssociationListTests {
     }
   }
 
-  @Test("A list that nothing was added to is empty, and a loop over it can be left")
+  @Test("A new list is empty, and a loop over a list can be left")
   func plain() throws {
     let store = try Store.temporary(for: Shelf.self, Volume.self)
     var shelf = Shelf(id: "a")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("References are proved when records are saved")
+@Suite("References are checked when records are saved")
 struct ReferenceCheckTests {
   struct Firm: Record {
     var id = RecordID<Firm>()
@@ -69,7 +69,7 @@ struct ReferenceCheckTests {
     #expect(try store.read { try $0.find(Worker.self, worker.id) }?.deskID == desk.id)
   }
 
-  @Test("A record that waits for its other end and is deleted meanwhile is no fault")
+  @Test("A record with a dangling reference may be deleted before the commit")
   func deletedMeanwhile() throws {
     let store = try store()
     var worker = Worker(deskID: UUID())
@@ -80,7 +80,7 @@ struct ReferenceCheckTests {
     #expect(try store.read { try $0.count(Worker.all) } == 0)
   }
 
-  @Test("What a savepoint undid waits for nothing")
+  @Test("References of an undone savepoint are not checked")
   func savepoint() throws {
     let store = try store()
     struct Undo: Error {}
@@ -124,7 +124,7 @@ struct ReferenceCheckTests {
     static var schema: Schema<Self> { Schema { BelongsTo(\.nextID, to: Self.self) } }
   }
 
-  @Test("An id that is indexed as another one is refused as a reference")
+  @Test("An id with the key of another id is refused as a reference")
   func turned() throws {
     let store = try Store.temporary(for: Thing<Turned>.self)
     var first = Thing(id: Turned(rawValue: 1))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Reaches behind the back of a store to the lists of one association.
+/// Changes the lists of one association without the store.
 struct DamagedLinks {
   let store: Store
   let key: String
@@ -61,7 +61,7 @@ struct DamagedLinks {
   }
 }
 
-/// The bytes that a record is stored under.
+/// The key of a record.
 func bytes<ID: RecordIdentifier>(of id: ID) throws -> [UInt8] {
   var writer = KeyWriter()
   try id._writeID(to: &writer)
@@ -69,7 +69,7 @@ func bytes<ID: RecordIdentifier>(of id: ID) throws -> [UInt8] {
 }
 
 extension Store {
-  /// Takes a record away without its index entries, links and references.
+  /// Removes a record without its index entries, links and references.
   func lose<R: Record>(_ type: R.Type, _ id: R.ID) throws {
     let records = try read { tx throws in try tx.context.collection(of: type).records }
     let key = try bytes(of: id)
@@ -78,6 +78,6 @@ extension Store {
     }
   }
 
-  /// What a verification finds, a line each.
+  /// The faults of a verification, one on each line.
   func faults() throws -> [String] { try proof().faults.map(\.description) }
 }

@@ -101,7 +101,7 @@ struct LinkSalvageTests {
     }
   }
 
-  @Test("Lists of which one direction is destroyed come back from the other")
+  @Test("Lists with one destroyed direction are restored from the other direction")
   func oneDirection() throws {
     for isForward in [true, false] {
       try with { source, target throws in
@@ -158,7 +158,7 @@ struct LinkSalvageTests {
   }
 
   @Test(
-    "Whatever is damaged, what comes out is sound but for references, and no link is made up",
+    "From any damage comes a valid store, except for references, without false links",
     arguments: FileDamage.allCases)
   func damaged(_ damage: FileDamage) throws {
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -174,7 +174,7 @@ struct LinkSalvageTests {
         var bytes = sound
         damage.apply(to: &bytes, pageSize: 4096, using: &random)
         try Data(bytes).write(to: URL(filePath: source))
-        // As it is, opening and proving it gives an error or a report.
+        // Opening and checking it in this state gives an error or a report.
         _ = caught {
           var options = Store.Options()
           options.isVerified = true
@@ -191,7 +191,7 @@ struct LinkSalvageTests {
           #expect(kinds.isSubset(of: [.danglingReference]), "\(damage), seed \(seed): \(kinds)")
           for (key, expected) in zip(["Actor/Actor/friends", "Actor/Film/cast"], links) {
             let found = Set(try DamagedLinks(store: store, key: key).pairs(isForward: true))
-            // A flipped bit may make another id of one; few can, since both must be there.
+            // A flipped bit may change an id into another one; few can, since both must exist.
             #expect(found.subtracting(expected).count <= 64, "\(damage), seed \(seed)")
           }
         }

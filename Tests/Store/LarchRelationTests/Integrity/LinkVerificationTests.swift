@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Faults planted behind the store's back; each must be found, named, and nothing else.
+/// Faults that are made without the store. Each must be found and named, and nothing else.
 @Suite("Verification of associations")
 struct LinkVerificationTests {
   struct Student: Record, Equatable {
@@ -95,7 +95,7 @@ struct LinkVerificationTests {
     #expect(report.looseReferenceCount == 0)
   }
 
-  @Test("A verification waits for no writer, and proves what was committed")
+  @Test("A verification does not wait for a writer, and checks the committed state")
   func besideWriter() throws {
     try store.write { tx throws in
       _ = try tx.delete(Student.self, 20)
@@ -106,7 +106,7 @@ struct LinkVerificationTests {
     #expect(try store.verify().linkCount == 53 - 4)
   }
 
-  @Test("A link that one direction lacks is found, whichever it is, and comes back")
+  @Test("A link that is missing in either direction is found and repaired")
   func oneSided() throws {
     let before = try store.dump()
     let course = try bytes(of: Self.course(2))
@@ -125,7 +125,7 @@ struct LinkVerificationTests {
     try expectRepaired(to: before)
   }
 
-  @Test("Directions that have as many links but not the same are found, both of them")
+  @Test("Directions with equal counts but different links are both found")
   func moved() throws {
     let course = try bytes(of: Self.course(2))
     try attends.change(course, try student(4), isForward: false, isRemoval: true)
@@ -140,11 +140,11 @@ struct LinkVerificationTests {
     #expect(pairs.contains([Self.courseText(2), "5"]))
   }
 
-  @Test("A repair in many small steps comes to the same as one in a single step")
+  @Test("A repair in many small steps has the same result as one in a single step")
   func smallSteps() throws {
     var random = SeededGenerator(seed: 41)
     func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
-    // What must be left: links between existing records, which either direction has.
+    // The links that must remain: those between existing records that either direction has.
     try store.lose(Course.self, Self.course(1))
     try store.lose(Student.self, 7)
     for _ in 0..<60 {
@@ -177,7 +177,7 @@ struct LinkVerificationTests {
     }
   }
 
-  @Test("Lists between records of one type are proved in their direction")
+  @Test("Lists between records of one type are checked in their direction")
   func ownType() throws {
     // 1 knows 2; that 2 knows 1 is another link.
     try knows.change(try student(2), try student(1), isForward: true, isRemoval: false)
@@ -224,7 +224,7 @@ struct LinkVerificationTests {
       ])
   }
 
-  @Test("A link to a record that never was, in one direction only, is both, and goes")
+  @Test("A one-way link to a missing record is reported as both faults, and is removed")
   func neverThere() throws {
     let before = try store.dump()
     try attends.change(
@@ -243,7 +243,7 @@ struct LinkVerificationTests {
     try expectRepaired(to: before)
   }
 
-  @Test("References that lead nowhere are found: short, long and cut, single and in lists")
+  @Test("Dangling references are found: short, long and cut, single and in lists")
   func danglingReferences() throws {
     try store.lose(Topic.self, "a")
     try store.lose(Topic.self, Self.long + "2")
@@ -264,7 +264,7 @@ struct LinkVerificationTests {
     #expect(try store.proof().isClean)
   }
 
-  @Test("A reference that need not lead anywhere is counted and no fault")
+  @Test("A dangling reference that the rule allows is counted, and is not a fault")
   func looseReferences() throws {
     try store.lose(Course.self, Self.course(1))
     try store.rebuild()

@@ -5,8 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// References as the catalog alone tells of them: proved as with their types, or named as not
-/// proved.
+/// References by the catalog alone: checked as with their types, or reported as not checked.
 @Suite("References without types")
 struct TypelessReferenceTests {
   private func store<ID: RecordIdentifier>(of ids: [ID]) throws -> Store {
@@ -36,7 +35,7 @@ struct TypelessReferenceTests {
       sourceLocation: location)
   }
 
-  @Test("References of ids of every kind that lead nowhere are found without types")
+  @Test("Dangling references of every kind of id are found without types")
   func kinds() throws {
     let long = String(repeating: "n", count: 300)
     try check([RecordID<String>(-5), RecordID(0), RecordID(9)].map(\.rawValue))
@@ -52,7 +51,7 @@ struct TypelessReferenceTests {
     try check((1...3).map { _ in UUID() })
   }
 
-  @Test("References of a key type of the program's own are named, since only it can prove them")
+  @Test("References with a custom key type are reported as not checked")
   func ownKeys() throws {
     let store = try store(of: [ISBN(rawValue: "a"), ISBN(rawValue: "b")])
     try store.lose(KindOwner<ISBN>.self, ISBN(rawValue: "a"))
@@ -85,7 +84,7 @@ struct TypelessReferenceTests {
     var id: Int
   }
 
-  @Test("A reference that older records lack is nil where the type says so, and else not proved")
+  @Test("A reference that older records do not have is nil if optional, otherwise not checked")
   func olderRecords() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -137,7 +136,7 @@ struct TypelessReferenceTests {
 }
 
 extension Store {
-  /// What a verification finds, which must be the same without the types.
+  /// The faults of a verification, which must be the same without the types.
   func proof(
     _ location: SourceLocation = #_sourceLocation
   ) throws -> VerificationReport {

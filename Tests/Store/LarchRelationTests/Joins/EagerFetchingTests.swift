@@ -176,7 +176,7 @@ struct EagerFetchingTests {
     return world
   }
 
-  /// Fetches and compares with what the arrays say, plain and refined.
+  /// Fetches and compares with arrays, plain and refined.
   private static func checkMany<A: ToManyAssociation>(
     _ association: A, _ reader: some RecordReading, _ owners: [A.Owner], _ seed: UInt64,
     refined: Query<A.Target>, _ refine: ([A.Target]) -> [A.Target],
@@ -292,14 +292,14 @@ struct EagerFetchingTests {
         == world.authors.prefix(3).map(\.id), "seed \(seed)")
   }
 
-  @Test("Whatever the association, as dictionaries tell it", arguments: 0..<20)
+  @Test("For every association the result equals that of dictionaries", arguments: 0..<20)
   func everyKind(number: UInt64) throws {
     let store = try Self.store(checks: number % 2 == 0)
     let world = try Self.fill(store, seed: 7_000 + number)
     try Self.check(store, world, 7_000 + number)
   }
 
-  @Test("In a write, entries that are still gathered are seen", arguments: 0..<5)
+  @Test("In a write, pending entries are seen", arguments: 0..<5)
   func unsavedEntries(number: UInt64) throws {
     let store = try Self.store()
     try store.write { tx in
@@ -318,7 +318,7 @@ struct EagerFetchingTests {
     #expect(unknown?.code == .unknownAssociation)
   }
 
-  @Test("What several records share is read once")
+  @Test("A related record of several records is read once")
   func shared() throws {
     let store = try Self.store()
     let world = try Self.fill(store, seed: 7_004)

@@ -227,7 +227,7 @@ struct JoinFieldTests {
     var town: String
   }
 
-  @Test("Ids of any kind lead to their records, long texts and narrow numbers too")
+  @Test("Ids of any kind find their records, also long strings and narrow numbers")
   func ids() throws {
     var options = Store.Options()
     options.checksQueries = true
@@ -261,7 +261,7 @@ struct JoinFieldTests {
     #expect(try store.explain(byNumber).contains("by id"))
     #expect(try store.fetch(byNumber).allSatisfy { $0.0.narrowID == $0.1.id })
     #expect(try store.count(byNumber) == 6)
-    // Neither an index that ignores case nor one over a part of the records can answer.
+    // Neither a case-insensitive index nor one over a part of the records can answer.
     let byTown = Ward.joined(with: Owner.self, on: \.town, equals: \.town)
     #expect(try store.count(byTown) == 0)
     let bySome = Ward.joined(with: Owner.self, on: \.id, equals: \.narrowID)

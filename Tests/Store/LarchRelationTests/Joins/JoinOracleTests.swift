@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Joins are what nested loops over arrays give")
+@Suite("Joins equal nested loops over arrays")
 struct JoinOracleTests {
   /// A query, and the same over an array.
   private struct Side<R: Record> {
@@ -254,7 +254,7 @@ struct JoinOracleTests {
     try Self.checkAll(IndexedGuest.self, store, seed: seed, rounds: 6)
   }
 
-  @Test("In a write, entries of indexes that are still gathered are seen", arguments: 0..<2)
+  @Test("In a write, pending index entries are seen", arguments: 0..<2)
   func unsavedEntries(number: UInt64) throws {
     let seed = 5_000 + number
     let store = try Store.temporary(for: IndexedGuest.self, IndexedHouse.self)
@@ -267,7 +267,7 @@ struct JoinOracleTests {
     }
   }
 
-  @Test("With nothing on a side, rows are those that the kind keeps")
+  @Test("If a side is empty, the rows are those that the kind of join keeps")
   func emptySides() throws {
     let store = try Store.temporary(for: IndexedGuest.self, IndexedHouse.self)
     var random = SeededGenerator(seed: 1)

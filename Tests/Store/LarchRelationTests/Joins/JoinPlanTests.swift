@@ -60,7 +60,7 @@ struct JoinPlanTests {
     return store
   }
 
-  @Test("A reference is followed by id, and each record at its end is read once")
+  @Test("A reference is followed by id, and each referenced record is read once")
   func byID() throws {
     let store = try Self.store()
     let join = Worker.joined(with: Firm.self, on: \.firmID, kind: .left)
@@ -78,7 +78,7 @@ struct JoinPlanTests {
     #expect(try store.fetch(join).last?.1 == nil)
   }
 
-  @Test("The list of a reference is the index of the inner side")
+  @Test("The index of a reference is used for the inner side")
   func byReference() throws {
     let store = try Self.store()
     let join = Firm.where { $0.name == "firm 7" }
@@ -96,7 +96,7 @@ struct JoinPlanTests {
         """)
   }
 
-  @Test("An index that only begins with the field serves too")
+  @Test("An index that begins with the field is used too")
   func byComposite() throws {
     let store = try Self.store()
     let join = Firm.where { $0.size < 2 }
@@ -134,7 +134,7 @@ struct JoinPlanTests {
         """)
   }
 
-  @Test("Where rows without a left are kept, the right side is read as a whole")
+  @Test("If rows without a left record are kept, the whole right side is read")
   func right() throws {
     let store = try Self.store()
     let join = Worker.where { $0.age == 3 }
@@ -157,7 +157,7 @@ struct JoinPlanTests {
         """)
   }
 
-  @Test("Few records on the right lead to theirs on the left, and the order stays")
+  @Test("A few records on the right find their partners on the left, and the order stays")
   func turned() throws {
     let store = try Self.store()
     let join = Worker.joined(with: Firm.where { $0.name == "firm 42" }, on: \.firmID)
@@ -178,7 +178,7 @@ struct JoinPlanTests {
     #expect(ages.count == 10)
   }
 
-  @Test("An order by the left is that of its index, and the first rows end the join")
+  @Test("An order by the left uses its index, and the first rows end the join")
   func orderByLeft() throws {
     let store = try Self.store(checks: false)
     let join = Worker.joined(with: Firm.self, on: \.firmID)
@@ -253,7 +253,7 @@ struct JoinPlanTests {
     #expect(try store.explain(order).contains("left.text ignoring case, right.id descending"))
   }
 
-  @Test("Nil has no partner, not even nil, and NaN none, not even itself")
+  @Test("Nil and NaN have no partners, not even each other")
   func nothing() throws {
     struct Point: Record {
       var id = RecordID<Point>()
@@ -286,7 +286,7 @@ struct JoinPlanTests {
     }
   }
 
-  @Test("Filters may be about records related to those that are joined, or fetched together")
+  @Test("Filters may test records that are related to joined or eagerly fetched ones")
   func relatedFilters() throws {
     let store = try Self.store()
     let workers = try store.fetch(Worker.all)
@@ -319,7 +319,7 @@ struct JoinPlanTests {
     }
   }
 
-  @Test("A sort of more rows than memory is for goes through a file")
+  @Test("A sort of more rows than fit into memory uses a file")
   func spilled() throws {
     let store = try Self.store(checks: false)
     let join = Worker.joined(with: Firm.self, on: \.firmID, kind: .left)
@@ -342,7 +342,7 @@ struct JoinPlanTests {
     }
   }
 
-  @Test("In a write the closure may change what is joined")
+  @Test("In a write the closure may change the joined records")
   func changes() throws {
     let store = try Self.store()
     let join = Worker.where { $0.age == 3 }.joined(with: Firm.self, on: \.firmID)

@@ -3,7 +3,7 @@ import LarchTestSupport
 
 @testable import Larch
 
-/// What the left side of a tested join has, with indexes or without.
+/// The left side of a tested join, with indexes or without.
 protocol JoinGuest: Record where ID == RecordID<Self> {
   associatedtype House: JoinHouse where House.ID == RecordID<House>
 

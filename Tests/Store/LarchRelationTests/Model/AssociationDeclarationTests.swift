@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// What the declarations come to: associations in the catalog, and indexes.
-@Suite("Associations as they are declared")
+/// The results of the declarations: associations in the catalog, and indexes.
+@Suite("Declarations of associations")
 struct AssociationDeclarationTests {
   /// The lines of the dump that are about associations and indexes.
   private func declared(_ types: any Record.Type...) throws -> [String] {
@@ -54,7 +54,7 @@ struct AssociationDeclarationTests {
     }
   }
 
-  @Test("An association that one end declares is the same as one that the other or both do")
+  @Test("An association is the same whether one end, the other or both declare it")
   func ends() throws {
     let one = "reference Clerk.firmID: Clerk to Firm, optional, on delete"
     let index = "index firmID: 0 entries"
@@ -181,7 +181,7 @@ struct AssociationDeclarationTests {
       "danglingReference, collection Holder, association Holder.smalls, id 1, no record -1 of Small"
     ]
     #expect(try store.verify().faults.map(\.description) == faults)
-    // Without the types ids of the program's own are not known, and that is said.
+    // Without the types custom ids are unknown, and that is reported.
     let typeless = try store.verifyWithoutTypes()
     #expect(typeless.report.faults.map(\.description) == faults)
     #expect(
@@ -226,7 +226,7 @@ struct AssociationDeclarationTests {
     }
   }
 
-  @Test("References to the own type, in nested values, under other names, over declared indexes")
+  @Test("References to the same type, in nested values, with other names, over declared indexes")
   func shapes() throws {
     let ends = "tree.node to tree.node, optional"
     #expect(
@@ -303,7 +303,7 @@ struct AssociationDeclarationTests {
     }
   }
 
-  @Test("Several associations between two types, and one name between several, stay apart")
+  @Test("Several associations between two types, or with one name, are distinct")
   func several() throws {
     #expect(
       try declared(
@@ -328,7 +328,7 @@ struct AssociationDeclarationTests {
     #expect(dump.contains("1 link, on delete nullify, nullify\n  c -> 1\n"))
     #expect(dump.contains("lists Club/Person/members: Club with Person, 0 links"))
     #expect(try store.verify().isClean)
-    // A reference that need not lead anywhere.
+    // A reference that may dangle.
     try store.saveAll([Several.Letter(fromID: 1, toID: 50)])
     let report = try store.verify()
     #expect(report.isClean, "\(report)")

@@ -132,8 +132,8 @@ private enum Refused {
       HasMany(\NullifyConstant.otherID, onDelete: .nullify)
     }
   }
-  /// Was opened, and its rule was `.deny`: what refers to a record kept it from being deleted, though
-  /// the reference can be nil.
+  /// It was accepted, and its rule was `.deny`: a reference prevented the deletion of its record,
+  /// though the reference can be nil.
   struct InOptional: Record {
     var id: Int
     var origin: Origin?
@@ -192,7 +192,7 @@ private enum Refused {
 @Suite("Associations that cannot be used")
 struct AssociationRefusalTests {
   @Test(
-    "A wrong declaration is refused, before there is a file, with a sentence that says what to change",
+    "A wrong declaration is refused before a file exists, and the error says what to change",
     arguments: [
       ([Refused.ManyFirm.self], "ManyFirm", "Clerk.firmID", "not opened with"),
       ([Refused.OneOrMany.self], "OneOrMany", "OneOrMany.ownID", "remove one"),
@@ -255,14 +255,14 @@ struct AssociationRefusalTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  @Test("Who is named too makes it good")
+  @Test("Opening the store with both types succeeds")
   func opened() throws {
     _ = try Store.temporary(for: Refused.ManyFirm.self, Refused.Clerk.self)
     // Without the type that declares it, nobody knows that the property refers to another record.
     _ = try Store.temporary(for: Refused.Clerk.self)
   }
 
-  @Test("A reference through an optional has the rule that is declared for it")
+  @Test("A reference through an optional has its declared rule")
   func inOptional() throws {
     struct Place: Record {
       var id: Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Filters name what is related")
+@Suite("Filters name related records")
 struct RelatedFieldTests {
   struct Firm: Record {
     var id = RecordID<Firm>()

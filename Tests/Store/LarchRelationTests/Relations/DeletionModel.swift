@@ -1,7 +1,7 @@
 @testable import Larch
 
-/// The rules of deletion over sets in memory, followed by looking at everything again and again
-/// until nothing changes: slow, but plain.
+/// The delete rules over sets in memory. They are applied to everything again and again until
+/// nothing changes, which is slow but simple.
 struct DeletionModel: Equatable {
   struct Association: Equatable {
     enum Kind { case optional, required, list, join, links }
@@ -34,7 +34,7 @@ struct DeletionModel: Equatable {
       self.secondRule = secondRule == .automatic ? usual.1 : secondRule
     }
 
-    /// Whether what stays loses its references to a second end that goes.
+    /// Whether remaining records lose their references to a deleted second end.
     var removesReferences: Bool {
       switch kind {
       case .links: false
@@ -59,7 +59,7 @@ struct DeletionModel: Equatable {
     let second: Int
   }
 
-  /// A record that cannot go, and one that stays and is in the way.
+  /// A record that cannot be deleted, and the one that prevents it.
   struct Refusal: Hashable {
     let association: Int
     let node: Node
@@ -113,7 +113,7 @@ struct DeletionModel: Equatable {
     )
   }
 
-  /// Adds what one association says must go beside what goes already.
+  /// Adds the records that one association deletes too.
   private func spread(_ number: Int, _ deleted: inout Set<Node>) {
     let association = associations[number]
     // For each record, those at the other end.
@@ -141,14 +141,14 @@ struct DeletionModel: Equatable {
     follow(association.secondRule, firsts, seconds)
   }
 
-  /// Does what was found, unless a rule refuses.
+  /// Applies the result, unless a rule refuses.
   mutating func apply(_ outcome: Outcome) {
     guard outcome.refused.isEmpty else { return }
     nodes.subtract(outcome.deleted)
     pairs.subtract(outcome.nullified)
     pairs = pairs.filter { pair in
       let (first, second) = ends(of: pair)
-      // A property goes with its record; a list names no record that is gone.
+      // A property is deleted with its record; a list has no deleted records.
       return nodes.contains(first)
         && (associations[pair.association].kind != .links || nodes.contains(second))
     }

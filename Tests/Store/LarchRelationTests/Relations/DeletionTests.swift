@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Deleting obeys the rules of associations")
+@Suite("Deleting applies the rules of associations")
 struct DeletionTests {
   struct Company: Record {
     var id = RecordID<Company>()
@@ -56,7 +56,7 @@ struct DeletionTests {
 
   // MARK: What happens
 
-  @Test("Children go, their own children go, and teams go with their last member")
+  @Test("Children and their children are deleted, and teams with their last member")
   func cascade() throws {
     let store = try store()
     var company = Company()
@@ -123,7 +123,7 @@ struct DeletionTests {
     try expectClean(store)
   }
 
-  @Test("A rule that refuses says what is in the way, and changes nothing")
+  @Test("A rule that refuses names the record that prevents the deletion, and changes nothing")
   func denied() throws {
     let store = try store()
     var company = Company()
@@ -144,7 +144,7 @@ struct DeletionTests {
     #expect(error?.context.otherID == contract.id.uuidString)
     #expect(error?.context.field == "Contract.companyID")
     #expect(try store.count(Employee.all) == 1)
-    // What is in the way goes with it.
+    // The record that prevents it is deleted with it.
     try store.write { tx in
       try tx.delete(contract)
       try tx.delete(company)
@@ -153,7 +153,7 @@ struct DeletionTests {
     try expectClean(store)
   }
 
-  @Test("A query is judged by what remains after all its records")
+  @Test("A query is checked against the state after all its deletions")
   func queryTogether() throws {
     struct Part: Record {
       var id: Int
@@ -175,7 +175,7 @@ struct DeletionTests {
     try expectClean(store)
   }
 
-  @Test("An error in the middle of a transaction leaves what was done before")
+  @Test("An error in the middle of a transaction keeps the earlier changes")
   func afterOther() throws {
     let store = try store()
     var company = Company()
@@ -273,7 +273,7 @@ struct DeletionTests {
         let error = #expect(throws: LarchError.self) { try tx.delete(Company.self, company.id) }
         #expect(error?.code == .checksumMismatch)
         #expect(error?.context.id == "21")
-        // What was done before it is there, to be deleted too.
+        // Earlier changes exist, and can be deleted too.
         if number == 2 { try tx.delete(new) }
       }
       #expect(try store.count(Company.all) == count + 2 - number)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import Larch
 
-/// A record whose references the tests can set and read by their places, and whose ids stand for
-/// numbers.
+/// A record whose references tests can set and read by position, and whose ids represent numbers.
 protocol GraphRecord: Record {
   init(number: Int)
   static func id(_ number: Int) -> ID
@@ -140,7 +139,7 @@ struct GraphStore {
 
   // MARK: Reading
 
-  /// Everything that the store holds.
+  /// All contents of the store.
   func contents(_ tx: ReadTransaction) throws -> DeletionModel {
     var model = DeletionModel(associations)
     for (collection, type) in types.enumerated() { try read(type, collection, tx, &model) }
@@ -180,7 +179,7 @@ struct GraphStore {
   private func pairs<Key: GraphRecord, Member: GraphRecord>(
     _ database: LMDBDatabase, _: Key.Type, _: Member.Type, _ tx: ReadTransaction
   ) throws -> [(Int, Int)] {
-    try tx.writeGathered(for: database)
+    try tx.writePending(for: database)
     var cursor = try LMDBCursor(database, in: try tx.context.transaction())
     var pairs: [(Int, Int)] = []
     while let entry = try cursor.next() {
@@ -191,7 +190,7 @@ struct GraphStore {
     return pairs
   }
 
-  /// What a plan says, as the model says it. Entries that come twice are found by the counts.
+  /// A plan in the form of the model. Duplicate entries are found by the counts.
   func outcome(_ plan: DeletionPlan) throws -> DeletionModel.Outcome {
     var outcome = DeletionModel.Outcome()
     func node(_ collection: String?, _ id: String?) throws -> DeletionModel.Node {

@@ -45,7 +45,7 @@ struct LargeDeletionTests {
     #expect(report.isClean, "\(report)")
   }
 
-  @Test("A chain of a hundred thousand records goes as one")
+  @Test("A chain of a hundred thousand records is deleted as one")
   func chain() throws {
     let store = try Store.temporary(for: Folder.self)
     let depth = 100_000

@@ -16,7 +16,7 @@ struct RandomDeletionTests {
   private typealias Pair = DeletionModel.Pair
   private struct Undone: Error {}
 
-  /// What was done, so that a test that looks at nothing cannot pass.
+  /// The number of actions, so that a test that does nothing cannot pass.
   private struct Tally {
     var deleted = 0
     var nullified = 0
@@ -116,7 +116,7 @@ struct RandomDeletionTests {
     }
   }
 
-  /// Deletes, and compares what the plan said and what is left with the model.
+  /// Deletes, and compares the plan and the remaining records with the model.
   private func expect(
     _ outcome: DeletionModel.Outcome, _ plan: DeletionPlan, _ graph: GraphStore,
     _ model: inout DeletionModel, _ tally: inout Tally, _ tx: WriteTransaction,

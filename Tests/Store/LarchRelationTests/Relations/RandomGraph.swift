@@ -30,7 +30,7 @@ enum RandomGraph {
     }
   }
 
-  /// Rules of which most let something stay.
+  /// Rules, most of which leave some records.
   static func randomRules(
     _ random: inout SeededGenerator
   ) -> [(first: DeleteRule, second: DeleteRule)] {
@@ -41,7 +41,7 @@ enum RandomGraph {
     return places.indices.map { number in
       let first = usual[Int.random(in: usual.indices, using: &random)]
       var second = usual[Int.random(in: usual.indices, using: &random)]
-      // A property that must have a value.
+      // A required property.
       if number == 6, second == .nullify { second = .destroy }
       return (first, second)
     }
@@ -109,7 +109,7 @@ enum RandomGraph {
     mutating func set(_ ids: [Int], in slot: Int) { names = ids.map { Named.id($0) } }
   }
 
-  /// Every other id is longer than keys of indexes are, with a beginning like all others.
+  /// Every other id is longer than index keys, with the same prefix as all others.
   struct Named: GraphRecord {
     var id: String
     var narrow: Int16?

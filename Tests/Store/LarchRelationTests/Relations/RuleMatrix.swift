@@ -16,16 +16,16 @@ struct MatrixFamily: CustomTestStringConvertible {
   let name: String
   let types: [any GraphRecord.Type]
   let kind: DeletionModel.Association.Kind
-  /// Of each type that refers to others: the property, and the place of the type it refers to.
+  /// For each type with references: the property, and the number of the type that it refers to.
   let slots: [(holder: Int, name: String, target: Int)]
-  /// Whether each record is referred to by one other at most through a property.
+  /// Whether at most one other record refers to each record by a property.
   var isOne = false
   /// Lists between the first and the last type.
   var lists: String?
 
   var testDescription: String { name }
 
-  /// How many types the records of a graph have, without those that only join.
+  /// The number of types in a graph, without join records.
   var nodeTypes: Int { kind == .join ? 2 : types.count }
 
   func associations() -> [DeletionModel.Association] {

@@ -82,7 +82,7 @@ struct RuleMatrixTests {
     return .init(association: fitting[0], first: holder.id, second: target.id)
   }
 
-  /// References that must lead somewhere lead to records of which each refers to the others.
+  /// Required references lead to records that refer to each other.
   private func ground(_ model: inout DeletionModel, _ family: MatrixFamily) {
     for collection in family.types.indices {
       model.nodes.insert(Node(collection: collection, id: 100))
@@ -97,7 +97,7 @@ struct RuleMatrixTests {
     }
   }
 
-  @Test("What remains is what the rules say", arguments: MatrixFamily.all)
+  @Test("The remaining records are those that the rules leave", arguments: MatrixFamily.all)
   func matrix(_ family: MatrixFamily) throws {
     for first in MatrixRules.all {
       for second in MatrixRules.all {

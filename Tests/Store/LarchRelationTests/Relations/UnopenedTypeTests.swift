@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Rules that act on types which are not open")
+@Suite("Rules that act on types that are not open")
 struct UnopenedTypeTests {
   struct Owner: Record {
     var id = RecordID<Owner>()
@@ -25,13 +25,13 @@ struct UnopenedTypeTests {
     var petID: Pet.ID?
   }
 
-  /// `Owner` as a program declares it that knows nothing of pets.
+  /// `Owner` in a program without pets.
   struct LonelyOwner: Record {
     var id = RecordID<LonelyOwner>()
     static let collectionName = "Owner"
   }
 
-  @Test("A rule that acts on a type which is not open is refused, not passed over")
+  @Test("A rule that acts on a type that is not open is refused, not skipped")
   func unopened() throws {
     let scratch = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-\(UUID().uuidString).larch")
@@ -89,7 +89,7 @@ struct UnopenedTypeTests {
     static let collectionName = "Course"
   }
 
-  @Test("Lists of a type that is not open lose what is deleted, or are refused where a rule acts")
+  @Test("Lists of a type that is not open lose deleted records, unless a rule refuses")
   func unopenedLists() throws {
     let scratch = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-\(UUID().uuidString).larch")

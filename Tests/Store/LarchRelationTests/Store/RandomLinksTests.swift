@@ -85,7 +85,7 @@ struct RandomLinksTests {
       try tx.removeAll(from: courses)
       model.pairs = model.pairs.filter { $0.student != student }
     default:
-      // A loop that changes what it walks over.
+      // A loop that changes the list that it visits.
       try tx.forEachID(of: courses) { id in
         if id.rawValue % 2 == 0 {
           try tx.remove(id, from: courses)
@@ -116,7 +116,7 @@ struct RandomLinksTests {
   }
 
   @Test(
-    "Both directions are what sets say, after each transaction",
+    "Both directions agree with sets after each transaction",
     arguments: [1, 2, 3, 4] as [UInt64])
   func random(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)

@@ -122,7 +122,7 @@ struct RelatedChangesTests {
   // MARK: Running loops
 
   @Test(
-    "A loop over a list continues after its last id, and ends where the list ended at its beginning"
+    "A loop over a list continues after its last id, up to the initial end of the list"
   )
   func loop() throws {
     let store = try Store.temporary(for: Node.self)
@@ -139,7 +139,7 @@ struct RelatedChangesTests {
           // One that is ahead, one that is behind, one past the end.
           try tx.add(contentsOf: [ids[6], ids[2], ids[11]], to: nodes[0].follows)
         } else if id == ids[7] {
-          // The one that was given last is still there.
+          // The one that was assigned last still exists.
           try tx.add(ids[4], to: nodes[0].follows)
         }
       }
@@ -233,7 +233,7 @@ struct RelatedChangesTests {
     }
   }
 
-  @Test("A query that runs does not mind a list that changes")
+  @Test("A running query is not affected by a list that changes")
   func queryLoop() throws {
     let store = try Store.temporary(for: Node.self)
     try store.write { tx in
@@ -257,7 +257,7 @@ struct RelatedChangesTests {
 
   // MARK: Undoing
 
-  @Test("What a savepoint undid is not in the lists, in either direction")
+  @Test("Changes of an undone savepoint are in neither direction of the lists")
   func savepoints() throws {
     let store = try Store.checked(for: Node.self)
     try store.write { tx in
@@ -274,7 +274,7 @@ struct RelatedChangesTests {
       try tx.savepoint { try tx.add(nodes[3].id, to: nodes[0].follows) }
       #expect(try tx.ids(nodes[3].followers) == [nodes[0].id])
     }
-    // A link to what never came is forgotten with its savepoint.
+    // A link to a record that was never saved is removed with its savepoint.
     try store.write { tx in
       try? tx.savepoint {
         try tx.add(99, to: Node(id: 1).follows)

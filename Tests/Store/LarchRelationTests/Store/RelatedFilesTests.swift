@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// The same collections, with and without their associations.
-@Suite("Associations in files and stores that know other ones")
+@Suite("Associations in files and stores with other declarations")
 struct RelatedFilesTests {
   struct Book: Record, Equatable {
     var id = RecordID<Book>()
@@ -45,7 +45,7 @@ struct RelatedFilesTests {
     return try body(store)
   }
 
-  @Test("Lists are there when the file is opened again, and outlive a program without them")
+  @Test("Lists exist when the file is reopened, and outlive a program without them")
   func reopening() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -135,7 +135,7 @@ struct RelatedFilesTests {
   }
 }
 
-@Suite("References that must lead somewhere")
+@Suite("Required references")
 struct RequiredReferenceTests {
   struct House: Record {
     var id = RecordID<House>()
@@ -174,7 +174,7 @@ struct RequiredReferenceTests {
     }
   }
 
-  @Test("One that must have a value can be moved, but not taken away")
+  @Test("A required reference can be changed, but not removed")
   func required() throws {
     let store = try Store.temporary(for: House.self, Room.self, Key.self, Stamp.self)
     try store.write { tx in
@@ -198,7 +198,7 @@ struct RequiredReferenceTests {
     }
   }
 
-  @Test("A constant that holds the reference cannot be set")
+  @Test("A reference in a constant property cannot be set")
   func constant() throws {
     let store = try Store.temporary(for: House.self, Room.self, Key.self, Stamp.self)
     try store.write { tx in
@@ -214,7 +214,7 @@ struct RequiredReferenceTests {
   }
 
   @Test(
-    "Of what one record has one of, a second is a conflict, and can take the place of the first")
+    "For a has-one association a second record is a conflict, but can replace the first")
   func one() throws {
     let store = try Store.temporary(for: House.self, Room.self, Key.self, Stamp.self)
     try store.write { tx in

@@ -113,7 +113,7 @@ struct RelatedIDKindsTests {
     try check([UInt64.min, 1, 0x7F, 0x8000, UInt64.max])
   }
 
-  @Test("Texts, including those longer than keys, and those that differ only after the cut")
+  @Test("Strings, including those longer than keys, and those that differ only after the cut")
   func texts() throws {
     let long = String(repeating: "x", count: 200)
     try check(["", "a", "b", "ß", "日本"])
@@ -124,7 +124,7 @@ struct RelatedIDKindsTests {
       })
   }
 
-  @Test("UUIDs, and types of the program's over other ids")
+  @Test("UUIDs, and custom types over other ids")
   func others() throws {
     try check(
       (0..<5).map { _ in UUID() }.sorted { $0.uuidString < $1.uuidString })

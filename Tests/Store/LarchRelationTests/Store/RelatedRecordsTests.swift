@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Related records, whichever end holds what")
+@Suite("Related records, whichever end has the ids")
 struct RelatedRecordsTests {
   struct Company: Record, Equatable {
     var id = RecordID<Company>()
@@ -129,7 +129,7 @@ struct RelatedRecordsTests {
     #expect(seen == [0, 1, 2, 3])
   }
 
-  @Test("A child moves when it is added elsewhere, and is without a parent when removed")
+  @Test("A child moves when it is added elsewhere, and has no parent after removal")
   func moving() throws {
     let store = try store()
     let people = try people(3, in: store)
@@ -330,7 +330,7 @@ struct RelatedRecordsTests {
     #expect(try larch.members.fetch(in: store) == [new])
   }
 
-  @Test("Both ends of a link may be saved after it, and an end that never comes is an error")
+  @Test("Both ends of a link may be saved after it, and a missing end is an error")
   func linksInAnyOrder() throws {
     let store = try store()
     let project = Project()
@@ -360,7 +360,7 @@ struct RelatedRecordsTests {
 
   // MARK: Join records
 
-  @Test("Join records are saved by themselves, and removed with what they relate")
+  @Test("Join records are saved automatically, and removed with their records")
   func through() throws {
     let store = try store()
     let people = try people(4, in: store)

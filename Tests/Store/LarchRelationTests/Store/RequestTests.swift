@@ -3,8 +3,8 @@ import Testing
 
 @testable import Larch
 
-/// All requests are run by the same verbs, so the verbs must agree with each other, and with arrays,
-/// whatever the request and whatever it is run in.
+/// The same verbs run all requests, so they must agree with each other and with arrays, for any
+/// request in any reader.
 @Suite("Every verb of every request agrees with arrays")
 struct RequestTests {
   struct Firm: Record {
@@ -60,7 +60,7 @@ struct RequestTests {
 
   private struct Enough: Error {}
 
-  /// Runs every verb and compares with the rows that are right, by what `text` tells of them.
+  /// Runs every verb and compares the `text` of its rows with the expected ones.
   private static func check<Q: Request>(
     _ request: Q, in reader: some RecordReading, _ expected: [Q.Row], _ place: String,
     _ text: (Q.Row) -> String
@@ -160,7 +160,7 @@ struct RequestTests {
     let store = try Store.checked(for: Firm.self, Worker.self)
     let world = try store.write { tx in
       let world = try Self.fill(tx, &random)
-      // Entries of indexes are still gathered here.
+      // Index entries are still pending here.
       try Self.checkAll(tx, world, &random, "write \(number)")
       return world
     }
@@ -172,7 +172,7 @@ struct RequestTests {
     #expect(try store.count(Worker.all) == 0)
   }
 
-  @Test("in a write, the closure of a loop may change what it goes through")
+  @Test("in a write, the closure of a loop may change the records of the loop")
   func changes() throws {
     let store = try Store.checked(for: Firm.self, Worker.self)
     var random = SeededGenerator(seed: 91_100)

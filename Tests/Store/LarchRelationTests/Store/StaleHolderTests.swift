@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// `add` to a list that the owner holds itself changed the stored owner, and not the one in hand:
-/// counting through that one gave 0, and saving it took the new member out again without a word.
-@Suite("A record in hand whose association was changed")
+/// `add` to a list of ids in the owner changed the stored owner, but not the caller's copy:
+/// counting through the copy gave 0, and saving it silently removed the new member again.
+@Suite("A copy of a record whose association was changed")
 struct StaleHolderTests {
   struct User: Record {
     var id = RecordID<User>()
@@ -52,7 +52,7 @@ struct StaleHolderTests {
     return (store, users)
   }
 
-  @Test("The owner passed with & is changed too, and can be counted and saved")
+  @Test("An owner that is passed with & is changed too, and can be counted and saved")
   func inHand() throws {
     let (store, users) = try StaleHolderTests.store()
     var group = Group(name: "a")
@@ -111,9 +111,9 @@ struct StaleHolderTests {
     #expect(count == 1)
   }
 
-  /// The save of a type with rules had its own path, which did not look at what `add` had changed:
-  /// the new member was taken out again without a word.
-  @Test("An older one whose type has rules cannot be saved either")
+  /// The save of a type with rules had its own path, which ignored the changes of `add`: the new
+  /// member was silently removed again.
+  @Test("An older copy of a type with rules cannot be saved either")
   func staleWithRules() throws {
     let (store, users) = try StaleHolderTests.store()
     var team = Team(name: "a")
@@ -127,7 +127,7 @@ struct StaleHolderTests {
     #expect(try store.find(Team.self, team.id)?.userIDs == [users[0].id])
   }
 
-  @Test("In the same transaction the older one can be neither read through nor saved")
+  @Test("In the same transaction an older copy can be neither used for reading nor saved")
   func stale() throws {
     let (store, users) = try StaleHolderTests.store()
     var circle = Circle(name: "a")
@@ -143,7 +143,7 @@ struct StaleHolderTests {
       fresh.name = "c"
       try tx.save(&fresh)
       #expect(try tx.count(fresh.related(Circle.users)) == 1)
-      // Taken away by its association, it may be saved without.
+      // If its association has removed a member, it may be saved without it.
       try tx.remove(users[0], from: fresh.related(Circle.users))
       try tx.save(&circle)
       #expect(try tx.count(circle.related(Circle.users)) == 0)
@@ -158,7 +158,7 @@ struct StaleHolderTests {
     #expect(try store.count(users[0].related(User.reports)) == 1)
   }
 
-  @Test("Records that were undone, deleted or removed by a rule are not required")
+  @Test("Changes that were undone, or made by a deletion or a rule, are not required")
   func forgotten() throws {
     struct Undone: Error {}
     let (store, users) = try StaleHolderTests.store()
@@ -184,14 +184,14 @@ struct StaleHolderTests {
     #expect(try store.find(Circle.self, circle.id)?.userIDs == [])
   }
 
-  @Test("Random changes: what was added stays until it is removed", arguments: 1...15)
+  @Test("Random changes: added ids stay until they are removed", arguments: 1...15)
   func random(seed: UInt64) throws {
     let (store, users) = try StaleHolderTests.store()
     var generator = SeededGenerator(seed: seed)
     var circle = Circle(name: "a")
     try store.save(&circle)
     for _ in 0..<40 {
-      // One that was read before, and is saved somewhere in the middle.
+      // A copy that was read before, and is saved somewhere in the middle.
       var hand = try #require(try store.find(Circle.self, circle.id))
       var model = hand.userIDs
       try store.write { tx throws in

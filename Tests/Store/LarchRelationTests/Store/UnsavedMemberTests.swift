@@ -23,8 +23,8 @@ struct UnsavedMemberTests {
     static let schema = Schema<Guest> { Index(\.age) }
   }
 
-  @Test("Queries pass over a member that is still to be saved, and find it when it is")
-  func passedOver() throws {
+  @Test("Queries skip a member that is not saved yet, and find it after its save")
+  func skipped() throws {
     let store = try Store.checked(for: Club.self, Guest.self)
     try store.write { tx in
       var clubs = [Club(), Club()]
@@ -34,7 +34,7 @@ struct UnsavedMemberTests {
       try tx.save(&saved)
       for club in clubs { try tx.add(contentsOf: [late.id, saved.id], to: club.members) }
       let members = clubs[0].members
-      // The list has both, the collection one of them.
+      // The list has both; the collection has one of them.
       #expect(try tx.contains(late.id, in: members))
       #expect(try tx.fetch(members) == [saved])
       let queries = [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// One collection as its type looked in one version of a program after the other.
+/// One collection with the type of several versions of a program.
 private enum V {
   struct Old: Record, Equatable {
     var id = RecordID<Int>()
@@ -33,7 +33,7 @@ private enum V {
       var city: String
       var code: Int
     }
-    // Another order than before, and nothing of `extra`.
+    // Another order than before, and without `extra`.
     var size: Int64
     var rank: Rank
     var note: String?
@@ -105,7 +105,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("Added optionals are nil in old records, for indexes too, and stay right when updated")
+  @Test("Added optionals are nil in old records and in indexes, and can be updated")
   func optionals() throws {
     try old { path throws in
       try Store.using(path, V.Optionals.self) { store throws in
@@ -129,7 +129,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("A declared default stands for a field that old records lack, for indexes too")
+  @Test("A declared default replaces a field that old records do not have, for indexes too")
   func defaults() throws {
     try old { path throws in
       try Store.using(path, V.Defaults.self) { store throws in
@@ -153,7 +153,7 @@ struct FieldEvolutionTests {
         #expect(try store.entries("size") == ["[1] -> 1", "[70000] -> 2"])
         #expect(try store.verify().isClean)
 
-        // A stored nil is nil, not the default; what was saved again holds everything itself.
+        // A stored nil is nil, not the default; a record that was saved again has all fields.
         var first = expected[0]
         first.note = nil
         first.rank = .low
@@ -171,7 +171,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("Another default makes the indexes over its field anew")
+  @Test("A changed default rebuilds the indexes over its field")
   func changedDefault() throws {
     try old { path throws in
       try Store.using(path, V.Defaults.self) { store throws in
@@ -184,10 +184,10 @@ struct FieldEvolutionTests {
     }
   }
 
-  /// What reading does where opening does not refuse.
+  /// The result of reading if the opening does not refuse.
   private let unchecked = Store.Options.quick.with { $0.evolution = .off }
 
-  @Test("A field that old records lack without a default is an error that names record and field")
+  @Test("A new field without a default is an error that names record and field")
   func required() throws {
     try old { path throws in
       try Store.using(path, V.Required.self, options: unchecked) { store throws in
@@ -202,7 +202,7 @@ struct FieldEvolutionTests {
         #expect(report.faults.map(\.kind) == [.record, .record])
         #expect(report.faults.map(\.id) == ["1", "2"])
       }
-      // An index over such a field stays unfinished, and says which records it misses.
+      // An index over such a field stays incomplete, and says which records it misses.
       try Store.using(path, V.RequiredIndexed.self, options: unchecked) { store throws in
         let missing = try store.rebuild().records
         #expect(missing.map(\.collection) == ["Item", "Item"])
@@ -236,7 +236,7 @@ struct FieldEvolutionTests {
     }
   }
 
-  @Test("A newer program's records are read by the older one as far as it knows their fields")
+  @Test("An older program reads the records of a newer one as far as it knows their fields")
   func backwards() throws {
     try old { path throws in
       try Store.using(path, V.Defaults.self) { store throws in

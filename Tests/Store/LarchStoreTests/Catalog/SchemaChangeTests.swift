@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larch
 
-/// One collection under the declarations of several versions of a program.
+/// One collection with the declarations of several versions of a program.
 private protocol Version: Record, Equatable {
   init(_ number: Int)
 }
@@ -119,7 +119,7 @@ struct SchemaChangeTests {
     try Store.using(path, R.self) { try $0.saveAll((0..<count).map { R($0) }) }
   }
 
-  /// What a store looks like that had these declarations from the beginning.
+  /// A store that had these declarations from the beginning.
   private func fresh<R: Version>(_ type: R.Type, count: Int) throws -> String {
     let store = try Store.temporary(for: R.self)
     try store.saveAll((0..<count).map { R($0) })
@@ -152,7 +152,7 @@ struct SchemaChangeTests {
   }
 
   @Test(
-    "Whatever changes in the declarations, the file is as if they had always been so",
+    "After any change of the declarations, the file is as if they had always applied",
     arguments: [0, 1, 7, 23])
   func everyChange(count: Int) throws {
     for old in Self.versions {
@@ -166,7 +166,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A named index that goes over to another enum property is built anew")
+  @Test("A named index that moves to another enum property is rebuilt")
   func namedEnum() throws {
     try withScratchPath { path throws in
       try Store.using(path, FirstChoice.self) { store throws in
@@ -192,7 +192,7 @@ struct SchemaChangeTests {
       #expect(error?.context.id == "1")
       #expect(error?.context.otherID == "11")
       #expect(error?.context.path == path)
-      // Again: an attempt that failed leaves nothing that a second one trips over.
+      // Again: a failed attempt leaves nothing that disturbs a second one.
       #expect(caught { try Store.using(path, S.UniqueA.self) { _ in } }?.code == .uniqueConflict)
       try Store.using(path, S.WithA.self) { store throws in
         #expect(try store.dump() == before)
@@ -245,7 +245,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A second store with other declarations makes the first one say so, never answer wrong")
+  @Test("With a second store of other declarations, the first throws, and never answers wrong")
   func otherDeclarations() throws {
     try withScratchPath { path throws in
       let first = try Store(at: path, for: S.WithA.self, options: .quick)
@@ -263,7 +263,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("A store goes on when another one brings a collection of its own into the file")
+  @Test("A store continues when another one adds a collection to the file")
   func otherCollection() throws {
     try withScratchPath { path throws in
       let first = try Store(at: path, for: S.WithA.self, options: .quick)
@@ -279,7 +279,7 @@ struct SchemaChangeTests {
     }
   }
 
-  @Test("Reading goes on while the indexes are made anew")
+  @Test("Reads continue while the indexes are rebuilt")
   func readingWhileRebuilding() throws {
     let store = try Store.temporary(
       for: S.Both.self, options: .quick.with { $0.indexBatchSize = 10 })
@@ -306,7 +306,7 @@ struct SchemaChangeTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Read-only, a collection or index that the file lacks is left out, and nothing is written")
+  @Test("A read-only store ignores missing collections and indexes, and writes nothing")
   func readOnly() throws {
     try withScratchPath { path throws in
       try fill(S.WithA.self, path, count: 3)

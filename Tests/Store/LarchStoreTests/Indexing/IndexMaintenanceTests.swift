@@ -17,7 +17,7 @@ struct IndexMaintenanceTests {
     return result
   }
 
-  /// The names of the indexes of which a write touched a page.
+  /// The names of the indexes that a write changed.
   private func touched(_ store: Store, _ change: (WriteTransaction) throws -> Void) throws
     -> Set<String>
   {
@@ -32,7 +32,7 @@ struct IndexMaintenanceTests {
     return Set(names)
   }
 
-  @Test("An update touches the indexes whose entries differ, and no page of another")
+  @Test("An update writes only to the indexes whose entries differ")
   func onlyDifferent() throws {
     let store = try Store.temporary(for: Person.self)
     var random = SeededGenerator(seed: 5)
@@ -78,7 +78,7 @@ struct IndexMaintenanceTests {
   }
 
   @Test(
-    "After any work the store is as one that was filled with its records at once",
+    "After any changes the store equals one that was filled with its records at once",
     arguments: 1...UInt64(isSoak ? 100 : 6))
   func builtAnew(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

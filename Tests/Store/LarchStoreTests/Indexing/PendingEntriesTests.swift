@@ -3,8 +3,8 @@ import Testing
 
 @testable import Larch
 
-/// The sorted gathering of entries against an array that is sorted by the standard library.
-@Suite("Gathered entries")
+/// The sorted pending entries against an array that is sorted by the standard library.
+@Suite("Pending entries")
 struct PendingEntriesTests {
   struct Pair: Hashable, Comparable {
     var key: [UInt8]
@@ -16,7 +16,7 @@ struct PendingEntriesTests {
     }
   }
 
-  /// Keys that are hard to sort by words: common beginnings, zeros at the end, all lengths.
+  /// Keys that are hard to sort by machine words: common prefixes, zeros at the end, all lengths.
   private func key(_ random: inout SeededGenerator) -> [UInt8] {
     let beginnings: [[UInt8]] = [
       [], [0], [1, 2, 3, 4, 5, 6, 7, 8], Array(repeating: 9, count: 16),
@@ -27,7 +27,7 @@ struct PendingEntriesTests {
   }
 
   @Test(
-    "Entries come out in order, each once, as the last change of it says",
+    "Entries are written in order, each once, by its last change",
     arguments: [1, 5, 47, 48, 49, 192, 1000, 20_000])
   func sorted(count: Int) {
     for seed in 1...UInt64(count > 1000 ? 1 : 5) {
@@ -80,7 +80,7 @@ struct PendingEntriesTests {
     #expect(seen == model.sorted())
   }
 
-  @Test("A set of hashes holds what was put into it, through growth and emptying")
+  @Test("A set of hashes has its members, through growth and emptying")
   func hashes() {
     var random = SeededGenerator(seed: 9)
     var set = HashSet()
@@ -105,7 +105,7 @@ struct PendingEntriesTests {
   }
 
   /// After a large write each small one cleared the large table again: 256 KiB for one record.
-  @Test("A set of hashes that a large write made is small again after a small one")
+  @Test("A set of hashes that grew in a large write shrinks after a small one")
   func hashesAfterLargeWrite() {
     var set = HashSet()
     for hash in 1...10_000 as ClosedRange<UInt64> { set.insert(hash &* 0x9E37_79B9_7F4A_7C15 | 1) }

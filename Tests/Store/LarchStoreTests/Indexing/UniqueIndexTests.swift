@@ -32,7 +32,8 @@ struct UniqueIndexTests {
   private let long = String(repeating: "long ", count: 100)
 
   @Test(
-    "An element belongs to one record; nils and long elements that only begin alike do not clash")
+    "An element belongs to one record; nils, and long elements with equal prefixes, do not conflict"
+  )
   func elements() throws {
     let store = try Store.temporary(for: Page.self)
     try store.saveAll([
@@ -56,7 +57,7 @@ struct UniqueIndexTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Without case, and with several fields, only whole equal values clash")
+  @Test("Case-insensitive and composite values conflict only if they are equal as a whole")
   func combinations() throws {
     let store = try Store.temporary(for: Page.self)
     try store.saveAll([Page(title: "Ada", place: nil), Page(title: nil, place: 1)])
@@ -73,7 +74,7 @@ struct UniqueIndexTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Numbers are equal as in Swift: 0.0 and -0.0 clash, NaN clashes with nothing")
+  @Test("Numbers are equal as in Swift: 0.0 and -0.0 conflict, NaN conflicts with nothing")
   func numbers() throws {
     try withScratchPath { path throws in
       try Store.using(path, Measure.self) { store throws in
@@ -88,7 +89,7 @@ struct UniqueIndexTests {
     }
   }
 
-  @Test("A long text and a nil together are no conflict either, also when built anew")
+  @Test("A long string with a nil is no conflict either, also after a rebuild")
   func longAndNil() throws {
     let store = try Store.temporary(for: Versioned.self)
     try store.saveAll([Versioned(text: long), Versioned(text: long), Versioned(text: long, at: 1)])
@@ -106,7 +107,7 @@ struct UniqueIndexTests {
     static let schema = Schema<Versioned> { Unique(\.text, \.at) }
   }
 
-  @Test("Beside a writing store, a process opens the same file read-only not by accident")
+  @Test("A process does not open a file read-only by accident beside a store that writes")
   func sharedWithReadOnly() throws {
     try withScratchPath { path throws in
       try Store.using(path, Measure.self) { try $0.saveAll([Measure(value: 1)]) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// What one can write in a schema by mistake; each is refused before a file is touched.
+/// Mistakes in a schema; each is refused before a file is used.
 private enum Wrong {
   struct TwoOfOneName: Record {
     var id = RecordID<Self>()
@@ -150,7 +150,7 @@ private struct Everything: Record, Equatable {
 @Suite("Declarations")
 struct DeclarationTests {
   @Test(
-    "A wrong declaration is refused with the collection and a sentence that says what to change",
+    "The error of a wrong declaration names the collection and says what to change",
     arguments: [
       (Wrong.TwoOfOneName.self, "name:"), (Wrong.TwoGivenNames.self, "name:"),
       (Wrong.ComputedWithoutName.self, "needs a name"),
@@ -174,7 +174,7 @@ struct DeclarationTests {
     }
   }
 
-  @Test("Two types of one collection name are refused, one type named twice is not")
+  @Test("Two types with one collection name are refused, and one type named twice is not")
   func sameCollection() throws {
     struct Other: Record {
       var id = RecordID<Other>()
@@ -230,7 +230,7 @@ struct DeclarationTests {
     #expect(try store.dump() == before)
   }
 
-  @Test("A type that stores an indexed property as something else is refused, and works by name")
+  @Test("A type that stores an indexed property differently is refused, and works by name")
   func fieldMismatch() throws {
     struct Upper: Record {
       var id = RecordID<Upper>()

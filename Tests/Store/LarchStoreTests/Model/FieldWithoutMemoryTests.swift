@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// A type with one value only takes no memory, and the runtime does not say where it lies.
+/// A type with only one value takes no memory, and the runtime does not give its offset.
 private enum Kind: String, Codable, IndexKey { case only }
 private struct Nothing: Codable, Equatable {}
 
@@ -118,7 +118,7 @@ struct FieldWithoutMemoryTests {
         == books.filter { $0.spare?.text == "text 2" }.map(\.id))
   }
 
-  @Test("Associations by the fields beside them are kept, followed and checked")
+  @Test("Associations by the fields beside them are stored, followed and checked")
   func associations() throws {
     let (store, books, shelves) = try stored()
     for shelf in shelves {

@@ -70,7 +70,7 @@ struct RecordIdentifierTests {
     try unsigned(UInt64.self)
   }
 
-  @Test("Texts are ids: empty, with NUL, non-ASCII, as long as 500 bytes")
+  @Test("Strings are ids: empty, with NUL, non-ASCII, up to 500 bytes")
   func strings() throws {
     let all = [
       "", "\0", "\0a", "a", "a\0", "b", String(repeating: "z", count: 499), "é", "한", "👍🏽",
@@ -78,7 +78,7 @@ struct RecordIdentifierTests {
     try roundTrip(all, all)
   }
 
-  @Test("UUIDs and ids of the user's own type")
+  @Test("UUIDs and ids of a custom type")
   func others() throws {
     let uuids = try [
       "00000000-0000-0000-0000-000000000000", "80FF0000-0000-0000-0000-00000000000A",
@@ -112,7 +112,7 @@ struct RecordIdentifierTests {
     #expect(try store.dump() == "collection Keyed: 0 records\n  index value: 0 entries\n")
   }
 
-  @Test("A type of the user's over RecordID is assigned by the store too")
+  @Test("A custom type over RecordID is assigned by the store too")
   func wrappedRecordID() throws {
     let store = try Store.temporary(for: Keyed<TicketID>.self)
     var first = Keyed(id: TicketID(rawValue: 0), value: 1)
@@ -127,7 +127,7 @@ struct RecordIdentifierTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("An id of another kind than the file has is refused by name")
+  @Test("An id of another kind than in the file is refused by name")
   func kindChanged() throws {
     try withScratchPath { path throws in
       try Store.using(path, Keyed<Int>.self) { try $0.saveAll([Keyed(id: 1, value: 1)]) }

@@ -29,7 +29,7 @@ struct WrappedPropertyTests {
     static let schema = Schema<Unnamed> { Index(\.name) }
   }
 
-  @Test("An index over one needs a name, and answers queries then")
+  @Test("An index over one needs a name, and then answers queries")
   func named() throws {
     let store = try Store.temporary(for: Named.self)
     try store.write { tx in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// A file that was written once when format 1 was settled, and must always read the same.
+/// A file that was written once when format 1 was final, and must always read the same.
 ///
-/// Before the first release it is made again when the format changes, by `LARCH_WRITE_GOLDEN=1
+/// Before the first release it is written again when the format changes, by `LARCH_WRITE_GOLDEN=1
 /// swift test --filter GoldenFileTests`; after it, never.
 @Suite("The golden file of format 1", .serialized)
 struct GoldenFileTests {
@@ -57,7 +57,7 @@ struct GoldenFileTests {
     }
   }
 
-  @Test("Every record reads as it was written, every index is right, and the text is the same")
+  @Test("Every record reads as it was written, every index is correct, and the text is equal")
   func read() throws {
     try withCopy { path throws in
       let options = Store.Options.quick.with { $0.isVerified = true }
@@ -97,7 +97,7 @@ struct GoldenFileTests {
     }
   }
 
-  @Test("It reads without any of its types, read-only, and after a salvage")
+  @Test("It can be read without its types, read-only, and after a salvage")
   func withoutTypes() throws {
     let expected = try String(contentsOf: Self.text, encoding: .utf8)
     try withCopy { path throws in

@@ -35,7 +35,7 @@ struct LogTests {
     return options
   }
 
-  @Test("Opening, a new collection, an index that is built and closing are told, with their place")
+  @Test("Opening, a new collection, an index build and closing are logged with their place")
   func schemaChanges() throws {
     let file = FileManager.default.temporaryDirectory
       .appending(path: "log-\(UUID().uuidString).larch").path
@@ -60,7 +60,7 @@ struct LogTests {
     #expect(built.description.hasPrefix("index_built: An index was built"))
   }
 
-  @Test("A map that grows is told")
+  @Test("The growth of the map is logged")
   func growth() throws {
     var options = options
     options.initialMapSize = 1 << 20

@@ -29,7 +29,7 @@ struct SalvageTests {
     var values: [Int]
   }
 
-  /// A file in which each record was written once, so that no older copy of one is about.
+  /// A file in which each record was written once, so that there are no older copies.
   private static func template(_ count: Int) throws -> [UInt8] {
     try withScratchPath { path throws in
       try Store.using(path, Note.self, Tag.self) { store throws in
@@ -53,7 +53,7 @@ struct SalvageTests {
   }
 
   private static func tag(_ number: Int) -> Tag {
-    // One in a while on pages of its own.
+    // Sometimes one with overflow pages.
     Tag(id: "tag\(number)", values: Array(0..<(number % 97 == 0 ? 900 : number % 9)))
   }
 
@@ -63,7 +63,7 @@ struct SalvageTests {
     var tags: [Tag]
   }
 
-  /// Salvages, proves each record right, and uses the new store.
+  /// Salvages, checks each record, and uses the new store.
   private func salvage(_ bytes: [UInt8], _ comment: String = "") throws -> Outcome {
     try withScratchPath { source throws in
       try withScratchPath { target throws in
@@ -148,7 +148,7 @@ struct SalvageTests {
     #expect(outcome.report.collections.allSatisfy { $0.strayCount == 0 && $0.damagedCount == 0 })
   }
 
-  @Test("From a file with a destroyed page of records, all records of the other pages come back")
+  @Test("From a file with a destroyed page, all records of the other pages are salvaged")
   func destroyedPage() throws {
     var bytes = try Self.template(3000)
     let page = try recordPage(1500, bytes)
@@ -162,7 +162,7 @@ struct SalvageTests {
     #expect(outcome.report.damage.contains { $0.hasPrefix("page \(page):") })
   }
 
-  @Test("A record with a changed byte is left out and counted, all others come back")
+  @Test("A record with a changed byte is skipped and counted, and all others are salvaged")
   func changedRecord() throws {
     var bytes = try Self.template(500)
     for number in [100, 200] {
@@ -177,7 +177,7 @@ struct SalvageTests {
     #expect(outcome.report.collections.map(\.damagedCount) == [2, 0])
   }
 
-  @Test("Without any page that leads to others, every record still comes back")
+  @Test("Without any branch page, every record is still salvaged")
   func lostRoots() throws {
     var bytes = try Self.template(2000)
     for page in 2..<(bytes.count / 4096) where flags(bytes, page) == 1 { zero(page, &bytes) }
@@ -187,7 +187,7 @@ struct SalvageTests {
     #expect(outcome.report.collections.allSatisfy { $0.strayCount > 0 })
   }
 
-  @Test("With both headers destroyed, every record still comes back")
+  @Test("With both headers destroyed, every record is still salvaged")
   func lostHeaders() throws {
     var bytes = try Self.template(2000)
     zero(0, &bytes)
@@ -197,7 +197,7 @@ struct SalvageTests {
     #expect(outcome.tags.count == 2000)
   }
 
-  @Test("Without a catalog nothing can be told, and that is said")
+  @Test("Without a catalog nothing is salvaged, and the error says so")
   func lostCatalog() throws {
     var bytes = try Self.template(100)
     for name in ["collection/Note", "collection/Tag"] {
@@ -214,7 +214,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Records whose shape is lost are left out, and never read as something else")
+  @Test("Records without their shape are skipped, and never read as something else")
   func lostShapes() throws {
     var bytes = try Self.template(100)
     // The name of the type stands in the description of its shape.
@@ -231,7 +231,7 @@ struct SalvageTests {
     #expect(outcome.report.collections.map(\.damagedCount) == [0, 100])
   }
 
-  @Test("What is no store is not salvaged, and nothing is written over")
+  @Test("A file that is not a store is not salvaged, and nothing is overwritten")
   func refused() throws {
     try withScratchPath { source throws in
       try withScratchPath { target throws in
@@ -249,7 +249,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Ids of records deleted before are not given again in the new store")
+  @Test("Ids of deleted records are not assigned again in the new store")
   func deletedIDs() throws {
     try withScratchPath { source throws in
       try withScratchPath { target throws in
@@ -269,7 +269,7 @@ struct SalvageTests {
     }
   }
 
-  @Test("Whatever the damage, each record that comes back is what was written for its id")
+  @Test("From any damage, each salvaged record is one that was written for its id")
   func randomDamage() throws {
     let template = try Self.template(400)
     let kinds = FileDamage.allCases

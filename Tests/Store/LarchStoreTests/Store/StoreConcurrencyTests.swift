@@ -21,7 +21,7 @@ struct Account: Record, Equatable {
 struct StoreConcurrencyTests {
   struct Stop: Error {}
 
-  @Test("Money that is moved between accounts adds up in every snapshot, while the map grows")
+  @Test("Transfers between accounts add up in every snapshot, while the map grows")
   func transfers() throws {
     var options = Store.Options()
     options.initialMapSize = 128 << 10
@@ -76,7 +76,7 @@ struct StoreConcurrencyTests {
     #expect(report.isClean, "\(report)")
   }
 
-  @Test("A transaction that is handed to another thread throws there")
+  @Test("A transaction that is used on another thread throws")
   func otherThread() throws {
     struct Handed: @unchecked Sendable {
       let transaction: WriteTransaction
@@ -98,7 +98,7 @@ struct StoreConcurrencyTests {
     #expect(code.withLock { $0 } == .transactionEnded)
   }
 
-  @Test("A store that is opened twice is one store, and both see what either writes")
+  @Test("A store that is opened twice is one store, and both see all writes")
   func openedTwice() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }

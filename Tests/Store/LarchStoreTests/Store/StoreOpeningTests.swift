@@ -6,8 +6,8 @@ import Testing
 
 @_silgen_name("setfsuid") private func setFileSystemUser(_ user: UInt32) -> CInt
 
-/// Files that are not a sound store: each gives its typed error, with the path and what to do.
-@Suite("Opening what is not a sound store")
+/// Files that are not valid stores: each gives its typed error, with the path and what to do.
+@Suite("Opening files that are not valid stores")
 struct StoreOpeningTests {
   /// The bytes of a store with records and entries on several pages.
   private func sound() throws -> [UInt8] {
@@ -89,7 +89,7 @@ struct StoreOpeningTests {
     }
   }
 
-  @Test("A file of a newer format, of Larch or of LMDB, says so")
+  @Test("A file of a newer format, of Larch or of LMDB, is refused with that reason")
   func newer() throws {
     try withScratchPath { path throws in
       try Store.using(path, Company.self) { store in
@@ -196,7 +196,7 @@ struct StoreOpeningTests {
     #endif
   }
 
-  @Test("An error of one opening does not spoil the next: the file of a sound store opens again")
+  @Test("After a failed opening, a valid file can be opened again")
   func goesOn() throws {
     let bytes = try sound()
     try withScratchPath { path throws in
@@ -212,7 +212,7 @@ struct StoreOpeningTests {
   }
 
   /// LMDB does not write a page that a transaction took from the end of the file and gave back.
-  @Test("A file that ends before pages that nobody uses opens, by default and verified")
+  @Test("A file that ends before unused pages opens, by default and verified")
   func shorterThanItsHeader() throws {
     try withScratchPath { path throws in
       var shorter = 0

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Random work on a store and on its reference, which must always agree.
+/// Random changes of a store and of its reference, which must always agree.
 @Suite("Store against its reference")
 struct StorePropertyTests {
   struct Stop: Error {}
@@ -100,7 +100,7 @@ struct StorePropertyTests {
   }
 
   @Test(
-    "Random saves, deletes, savepoints and rollbacks leave what the reference holds",
+    "Random saves, deletes, savepoints and rollbacks agree with the reference",
     arguments: 1...UInt64(isSoak ? 200 : 10))
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -120,7 +120,7 @@ struct StorePropertyTests {
       let fails = random.below(4) == 0
       do {
         try store.write { tx throws in
-          // A write may run again: then everything begins where it began.
+          // A write may run again, so everything starts from the same state.
           pair = before
           random = start
           try steps(count, tx, &pair, &random)

@@ -44,7 +44,7 @@ struct Person: Record, Equatable {
   }
 }
 
-/// An id of the user's own, and a unique text of any length.
+/// A chosen id, and a unique string of any length.
 struct Document: Record, Equatable {
   var id: String
   var text: String
@@ -67,7 +67,7 @@ struct Token: Record, Equatable {
 extension SeededGenerator {
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  /// Text that is hard on keys: composed and decomposed accents, NUL, long common beginnings.
+  /// Difficult text for keys: composed and decomposed accents, NUL, long common prefixes.
   mutating func text() -> String {
     let pieces = [
       "", "a", "A", "é", "e\u{301}", "ß", "한", "\0", "\0\u{1}", "z", "Å", "👍🏽", "ǆ",

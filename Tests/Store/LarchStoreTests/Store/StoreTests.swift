@@ -59,7 +59,7 @@ struct StoreTests {
     try expectClean()
   }
 
-  @Test("A unique conflict names index, value and the record in the way, and changes nothing")
+  @Test("A unique conflict names the index, the value and the other record, and changes nothing")
   func uniqueConflict() throws {
     var ada = Person(name: "Ada", email: "a@mail.example", age: 36)
     try store.write { try $0.save(&ada) }
@@ -108,7 +108,7 @@ struct StoreTests {
     try expectClean()
   }
 
-  @Test("Long texts that agree in their first bytes are different unique values")
+  @Test("Long strings with the same first bytes are different unique values")
   func longUnique() throws {
     let long = String(repeating: "long ", count: 200)
     var conflict: LarchError.Code?
@@ -127,7 +127,7 @@ struct StoreTests {
     try expectClean()
   }
 
-  @Test("Insert refuses an id that exists, update one that does not, save takes both")
+  @Test("Insert refuses an existing id, update a missing one, and save accepts both")
   func insertUpdateSave() throws {
     try store.write { tx throws in
       var token = Token(value: 1)
@@ -145,7 +145,7 @@ struct StoreTests {
     try expectClean()
   }
 
-  @Test("Deleting tells whether there was a record, and a deleted one can be saved again")
+  @Test("Deleting returns whether there was a record, and a deleted one can be saved again")
   func delete() throws {
     var ada = Person(name: "Ada", email: "a", age: 1)
     try store.write { tx throws in
@@ -160,7 +160,7 @@ struct StoreTests {
     try expectClean()
   }
 
-  @Test("An id is not given again after its record was deleted, also after reopening")
+  @Test("An id is not assigned again after its record was deleted, also after reopening")
   func idsAreNotReused() throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -204,7 +204,7 @@ struct StoreTests {
       tx.afterCommit { ran = true }
       var next = Person(name: "next", age: 3)
       try tx.save(&next)
-      // Number 2 was given to a record that a variable may still hold.
+      // Number 2 was assigned to a record that a variable may still have.
       #expect(next.id.rawValue == 3)
     }
     #expect(ran)
@@ -318,7 +318,7 @@ struct StoreTests {
     try expectClean()
   }
 
-  @Test("A sequence goes on across savepoints")
+  @Test("A sequence continues across savepoints")
   func sequenceAcrossSavepoints() throws {
     try store.write { tx throws in
       for number in 0..<20 {
@@ -347,7 +347,7 @@ struct StoreTests {
     #expect(error?.context.collection == "Person")
   }
 
-  @Test("A closed store throws, and closing twice is no error")
+  @Test("A closed store throws, and closing twice is not an error")
   func closed() throws {
     store.close()
     store.close()
@@ -355,7 +355,7 @@ struct StoreTests {
     #expect(code { try store.write { _ in } } == .closed)
   }
 
-  @Test("Running every write twice leaves what running it once leaves")
+  @Test("Running every write twice has the same result as running it once")
   func runsTwice() throws {
     var options = Store.Options()
     options.runsWritesTwice = true
@@ -367,7 +367,7 @@ struct StoreTests {
       tx.afterCommit { commits += 1 }
       var company = Company(name: "once")
       try tx.save(&company)
-      // What the first run gave may be outside of the closure, and is given to nobody else.
+      // The id of the first run may exist outside the closure, and is not assigned again.
       #expect(company.id.rawValue == Int64(runs))
     }
     #expect(runs == 2)
@@ -395,7 +395,7 @@ struct StoreTests {
     #expect(try small.verify().isClean)
   }
 
-  @Test("A million records of the user's ids fit one transaction", .enabled(if: isSoak))
+  @Test("A million records with custom ids fit into one transaction", .enabled(if: isSoak))
   func million() throws {
     try store.write { tx throws in
       for number in 0..<1_000_000 {
@@ -411,9 +411,9 @@ struct StoreTests {
 /// Long versions of tests, by hand: `LARCH_SOAK=1 swift test`.
 let isSoak = ProcessInfo.processInfo.environment["LARCH_SOAK"] != nil
 
-@Suite("Ids that a store gives")
-struct GivenIDTests {
-  @Test("An id of an undone write is not given again after the indexes were rebuilt")
+@Suite("Ids that a store assigns")
+struct AssignedIDTests {
+  @Test("An id of an undone write is not assigned again after a rebuild")
   func afterRebuild() throws {
     struct Stop: Error {}
     let store = try Store.temporary(for: Company.self)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("What is kept beyond its transaction, and what ends one quietly")
+@Suite("Objects that outlive a transaction, and errors that end one silently")
 struct TransactionEndTests {
   struct Word: Record, Equatable {
     var id: Int
@@ -31,7 +31,7 @@ struct TransactionEndTests {
   }
 
   /// The program ended, by a precondition.
-  @Test("An iterator of records that outlives its transaction gives nothing, and says why")
+  @Test("An iterator that outlives its transaction returns nothing, and has the reason")
   func iterators() throws {
     let store = try store()
     var kept: [RecordSequence<Word>.Iterator] = []
@@ -73,7 +73,7 @@ struct TransactionEndTests {
     try store.write { tx in try check(tx) }
   }
 
-  @Test("A reference that leads nowhere names the id and the type that are missing")
+  @Test("The error of a dangling reference names the missing id and its type")
   func dangling() throws {
     let store = try store()
     let error = caught {
@@ -88,7 +88,7 @@ struct TransactionEndTests {
     #expect("\(error as Any)".contains("no Word has the id 77"))
   }
 
-  @Test("Rollback ends a write and a savepoint quietly where there is a value to go on with")
+  @Test("Rollback ends a write or a savepoint without an error if it can return nil or nothing")
   func rollback() async throws {
     let store = try store()
     try store.blocking { tx in
@@ -138,7 +138,7 @@ struct TransactionEndTests {
 
   private func blocking<T>(_ body: () throws -> T) rethrows -> T { try body() }
 
-  @Test("Rollback from a hook is no quiet success of a save")
+  @Test("Rollback from a hook does not make a save succeed silently")
   func hooks() throws {
     let store = try store()
     var refused = Refused(id: 1)

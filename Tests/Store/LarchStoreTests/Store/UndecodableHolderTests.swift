@@ -4,8 +4,8 @@ import Testing
 
 @testable import Larch
 
-/// A record that its type could not decode any more kept what it referred to from being deleted: the
-/// rule `.nullify` decoded it to take the id out, and threw `decoding_failed`.
+/// A record that its type could not decode any more prevented the deletion of the record to which
+/// it referred: the rule `.nullify` decoded it to remove the id, and threw `decoding_failed`.
 @Suite("A record that its type cannot decode, and that refers to others")
 struct UndecodableHolderTests {
   enum OldKind: String, Codable, CaseIterable, IndexKey { case open, odd }
@@ -122,7 +122,7 @@ struct UndecodableHolderTests {
         repeating: "n", count: [3, 64_900, 65_100, 70_000].randomElement(using: &generator)!))
   }
 
-  /// What is stored, and what of it is deleted.
+  /// The stored records, and the deleted ones.
   private struct Sample {
     let tasks: [OldTask]
     let team: Team.ID
@@ -145,7 +145,7 @@ struct UndecodableHolderTests {
       room = UndecodableHolderTests.rooms.randomElement(using: &generator)!
     }
 
-    /// What the task is when all that was deleted.
+    /// The task after all these deletions.
     func nullified(_ old: OldTask) -> OldTask {
       var task = old
       if task.teamID == team { task.teamID = nil }
@@ -172,13 +172,13 @@ struct UndecodableHolderTests {
     #expect(new.place.kind == wanted.place.kind)
     #expect(new.place.roomID == wanted.place.roomID)
     #expect(new.createdAt == old.createdAt)
-    // It was changed, so nobody saves over it with what they read before.
+    // It was changed, so a save of an older copy is refused.
     #expect((new.version > old.version) == isChanged)
     let isLater = (new.updatedAt ?? .distantPast) > (old.updatedAt ?? .distantFuture)
     #expect(isLater == isChanged)
   }
 
-  @Test("What it refers to is deleted, and it loses the reference", arguments: 1...12)
+  @Test("If the referenced record is deleted, it loses the reference", arguments: 1...12)
   func nullified(seed: UInt64) throws {
     let sample = Sample(seed: seed)
     let (team, tags, book, room) = (sample.team, sample.tags, sample.book, sample.room)
@@ -267,7 +267,7 @@ struct UndecodableHolderTests {
     }
   }
 
-  @Test("A reference in an index that only the decoded record tells is an error with the id")
+  @Test("A reference in an index that needs the decoded record is an error with the id")
   func coveredByComputed() throws {
     try withScratchPath { path throws in
       try Store.using(path, OldCut.self, Team.self) { store throws in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// The plan of a query named the unfinished index that it would use. The plans of inner queries and
+/// The plan of a query named the incomplete index that it would use. The plans of inner queries and
 /// of joins gave no reason why they read all records.
-@Suite("Plans of inner queries and joins name unfinished indexes")
+@Suite("Plans of inner queries and joins name incomplete indexes")
 struct UndecodablePlanTests {
   enum NewKind: String, Codable { case open, closed, paused }
   enum Kind: String, Codable { case open, closed }
@@ -78,11 +78,11 @@ struct UndecodablePlanTests {
       let query = Box.where { $0.parts.contains { $0.code == "c7" } }
       #expect(try store.ids(query) == [7])
       Self.expectReason(try store.explain(query), below: "related(Part.boxID)")
-      #expect(try !store.explain(Box.where { !$0.parts.isEmpty }).contains("unfinished"))
+      #expect(try !store.explain(Box.where { !$0.parts.isEmpty }).contains("incomplete"))
     }
   }
 
-  @Test("A join that would find partners by it, and the side that is gone through")
+  @Test("A join that would find partners by it, and the side that is scanned")
   func joins() throws {
     try Self.withParts { store throws in
       let join = Box.where { $0.id < 9 }.joined(with: Part.all, on: \.code, equals: \.code)
@@ -91,7 +91,7 @@ struct UndecodablePlanTests {
       let side = Part.where { $0.code == "c7" }.joined(with: Box.self, on: \.boxID)
       Self.expectReason(try store.explain(side), below: "outer Part")
       let other = Part.all.joined(with: Box.self, on: \.boxID)
-      #expect(try !store.explain(other).contains("unfinished"))
+      #expect(try !store.explain(other).contains("incomplete"))
     }
   }
 }

@@ -4,8 +4,9 @@ import Testing
 
 @testable import Larch
 
-/// One record that its type could not decode any more kept every index that needs the decoded record
-/// from being made: `rebuild()` threw, and with the index unfinished in the file no opening succeeded.
+/// One record that its type could not decode any more prevented the build of every index that needs
+/// the decoded record: `rebuild()` threw, and with the incomplete index in the file no opening
+/// succeeded.
 @Suite("Indexes over records that cannot be decoded")
 struct UndecodableRebuildTests {
   typealias OldTask = UndecodableRecordTests.OldTask
@@ -31,7 +32,7 @@ struct UndecodableRebuildTests {
     try store.explain(Task.where { $0.label == "task 3 3" }).hasPrefix("index label")
   }
 
-  @Test("rebuild names the records, and leaves such an index unfinished until they are gone")
+  @Test("rebuild names the records, and leaves such an index incomplete until they are gone")
   func rebuilding() throws {
     try UndecodableRebuildTests.withTasks { path throws in
       var options = Store.Options()
@@ -52,8 +53,8 @@ struct UndecodableRebuildTests {
         #expect(try store.count(Task.where { $0.kind == .open }) == 8)
         let faults = try store.verify().faults.map(\.id)
         #expect(faults == ["4", "7"])
-        // Nobody can tell whether these two have the value of a new record in the unique index; what
-        // others have is known.
+        // It is unknown whether these two have the value of a new record in the unique index; the
+        // values of the others are known.
         var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 4)
         let refusal = caught { try store.save(&task) }
         #expect(refusal?.code == .decodingFailed && refusal?.context.id == "4")
@@ -70,7 +71,7 @@ struct UndecodableRebuildTests {
         third.number = 4
         #expect(caught { try store.save(&third) }?.code == .decodingFailed)
       }
-      // Who can read the records finishes the index, and it has all of them.
+      // A program that can read the records finishes the index, and it has all of them.
       try Store.using(path, OldTask.self) { store throws in
         #expect(try store.verify().isClean)
         #expect(try store.count(OldTask.where { $0.label == "task 4 4" }) == 1)
@@ -85,7 +86,7 @@ struct UndecodableRebuildTests {
       try Store.using(path, Task.self) { store throws in
         #expect(try !UndecodableRebuildTests.isUsed(store))
         #expect(try store.delete(Task.self, 4))
-        // The unfinished unique index refuses what it knows of.
+        // The incomplete unique index refuses the values that it has.
         var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 3)
         #expect(caught { try store.save(&task) }?.code == .uniqueConflict)
         task = Task(id: 7, name: "new", kind: .open, other: nil, kinds: [], number: 70)
@@ -100,8 +101,8 @@ struct UndecodableRebuildTests {
     }
   }
 
-  /// The place before the first record was kept as an empty id, which LMDB refuses to look for: each
-  /// later opening failed with the error `storage`, and so did a save of a unique value.
+  /// The position before the first record was stored as an empty id, which LMDB refuses to search:
+  /// each later opening failed with the error `storage`, and so did a save of a unique value.
   @Test("The first record of all may be one of them")
   func first() throws {
     try UndecodableRebuildTests.withTasks { path throws in
@@ -127,9 +128,9 @@ struct UndecodableRebuildTests {
     }
   }
 
-  /// "4 records are in no index that needs them decoded" was said of two records that two indexes
-  /// miss, and the log counted the records of both indexes for the first one.
-  @Test("The report tells records from entries, and the log counts those of each index")
+  /// For two records that are missing in two indexes, the report said "4 records are in no index
+  /// that needs them decoded", and the log counted the records of both indexes for the first one.
+  @Test("The report distinguishes records and entries, and the log counts them for each index")
   func counting() throws {
     try UndecodableRebuildTests.withTasks { path throws in
       let messages = Locked<[LogMessage]>([])
@@ -170,8 +171,8 @@ struct UndecodableRebuildTests {
   }
 
   /// The plan blamed the field, which "was named through a protocol's requirement, or is a computed
-  /// property", or gave no reason at all, though the index was there and only unfinished.
-  @Test("The plan and the log say that an index is unfinished")
+  /// property", or gave no reason at all, though the index was there and only incomplete.
+  @Test("The plan and the log say that an index is incomplete")
   func reasons() throws {
     try UndecodableRebuildTests.withTasks { path throws in
       let messages = Locked<[LogMessage]>([])
@@ -183,7 +184,7 @@ struct UndecodableRebuildTests {
       }
       try Store.using(path, Task.self, options: options) { store throws in
         let byLabel = Task.where { $0.label == "task 3 3" }
-        #expect(try !store.explain(byLabel).contains("unfinished"))
+        #expect(try !store.explain(byLabel).contains("incomplete"))
         try store.rebuild()
         #expect(
           try store.explain(byLabel) == """
@@ -193,7 +194,7 @@ struct UndecodableRebuildTests {
             """)
         // No plan would use these.
         for query in [Task.where { $0.number == 3 }, Task.where { $0.name == "task 3" }] {
-          #expect(try !store.explain(query).contains("unfinished"))
+          #expect(try !store.explain(query).contains("incomplete"))
         }
         for _ in 0..<3 { _ = try store.count(Task.where { $0.label == "task 3 3" && $0.id < 4 }) }
         #expect(told(.fieldUnnamed).isEmpty)
@@ -207,7 +208,7 @@ struct UndecodableRebuildTests {
   }
 
   /// Of a stored field the plan said only `all records`.
-  @Test("An unfinished index over a stored field is named too")
+  @Test("An incomplete index over a stored field is named too")
   func storedField() throws {
     try withScratchPath { path throws in
       try Store.using(path, OldShelf.self) { store throws in
@@ -223,7 +224,7 @@ struct UndecodableRebuildTests {
         #expect(
           try store.explain(Shelf.where { $0.code == "c3" }).hasSuffix(
             "\n  index code_label is incomplete: rebuild() names the records that it misses"))
-        #expect(try !store.explain(Shelf.where { $0.kind == .open }).contains("unfinished"))
+        #expect(try !store.explain(Shelf.where { $0.kind == .open }).contains("incomplete"))
       }
     }
   }

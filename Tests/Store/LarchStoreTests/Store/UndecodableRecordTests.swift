@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 
 /// A program lost a case of an enum while records with it were stored. With an index over the enum
-/// they could be neither deleted nor replaced, and the indexes could not be made again: each of these
-/// decoded the record to learn its old entries, and threw `decoding_failed`.
+/// they could be neither deleted nor replaced, and the indexes could not be rebuilt: each of these
+/// operations decoded the record to find its old entries, and threw `decoding_failed`.
 @Suite("A record that its type cannot decode")
 struct UndecodableRecordTests {
   enum OldKind: String, Codable, CaseIterable, IndexKey { case open, closed, odd }
@@ -111,7 +111,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("It is deleted by id, by query and by erasing, with all its entries")
+  @Test("It can be deleted by id, by query and by erasing, with all its entries")
   func deleting() throws {
     try UndecodableRecordTests.withTasks { path throws in
       try Store.using(path, Task.self) { store throws in
@@ -129,7 +129,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("It is replaced by a save and by an update; an insert is refused")
+  @Test("It can be replaced by a save and by an update; an insert is refused")
   func replacing() throws {
     try UndecodableRecordTests.withTasks { path throws in
       try Store.using(path, Task.self) { store throws in
@@ -140,7 +140,7 @@ struct UndecodableRecordTests {
         task.name = "newer"
         task.number = 40
         try store.write { tx in try tx.update(task) }
-        // A value that is still held by a record that cannot be decoded.
+        // A value that a record that cannot be decoded still has.
         task.id = 5
         task.name = "task 6"
         let error = caught { try store.save(&task) }
@@ -157,7 +157,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("It is replaced and deleted where its type has rules, hooks and times")
+  @Test("It can be replaced and deleted if its type has rules, hooks and times")
   func guarded() throws {
     try UndecodableRecordTests.withTasks { path throws in
       try Store.using(path, GuardedTask.self) { store throws in
@@ -171,7 +171,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("Indexes over an enum are made again from stored bytes")
+  @Test("Indexes over an enum are rebuilt from stored bytes")
   func rebuilding() throws {
     struct Plain: Record {
       var id = RecordID<Plain>()
@@ -192,7 +192,7 @@ struct UndecodableRecordTests {
         try store.rebuild()
         #expect(try store.count(Plain.where { $0.kind == .open }) == 5)
         #expect(try store.count(Plain.where { $0.number >= 1 && $0.kind != .open }) == 5)
-        // What cannot be decoded is named, and its entries are found right.
+        // Records that cannot be decoded are named, and their entries are correct.
         let report = try store.verify()
         #expect(report.faultCount == 7)
       }
@@ -210,7 +210,7 @@ struct UndecodableRecordTests {
     }
   }
 
-  @Test("A query throws or does not, whatever the plan")
+  @Test("Whether a query throws does not depend on the plan")
   func plans() throws {
     try UndecodableRecordTests.withTasks { path throws in
       let indexed = try Store.using(path, Task.self) { store throws in

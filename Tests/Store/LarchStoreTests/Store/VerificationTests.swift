@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 @testable import LarchInspection
 
-/// Faults planted behind the store's back; each must be found, named, and nothing else.
+/// Faults that are made without the store. Each must be found and named, and nothing else.
 @Suite("Verification")
 struct VerificationTests {
   struct Team: Record, Equatable {
@@ -38,7 +38,7 @@ struct VerificationTests {
     try #require(try handle(Team.self).indexes.first { $0.stored.name == name }).database
   }
 
-  /// Takes the entry of one index that belongs to a record.
+  /// Removes the entry of a record from one index.
   private func entry(_ index: LMDBDatabase, of id: Int64) throws -> ([UInt8], [UInt8]) {
     let bytes = idBytes(id)
     return try store.environment.write { transaction in
@@ -92,7 +92,7 @@ struct VerificationTests {
     let report = try store.verify()
     #expect(report.faultCount == report.faults.count)
     #expect(report.recordCount == 600)
-    // The file alone tells the same, but for what a decoder says of bytes that are no record.
+    // The file alone gives the same faults, except those of a decoder for invalid bytes.
     let typeless = try store.verifyWithoutTypes().report
     func places(_ report: VerificationReport) -> Set<String> {
       Set(
@@ -120,7 +120,7 @@ struct VerificationTests {
     try expectRepaired(to: before)
   }
 
-  @Test("Entries of records that are not there, or say something else, are found and repaired")
+  @Test("Entries of missing records, and wrong entries, are found and repaired")
   func danglingEntry() throws {
     let before = try store.dump()
     let (key, _) = try entry(try index("size"), of: 40)
@@ -165,14 +165,14 @@ struct VerificationTests {
     #expect(caught { _ = try store.dump() }?.code == .checksumMismatch)
   }
 
-  @Test("A record under another id, or of another collection, does not pass as its own")
+  @Test("A record under another id or in another collection is found")
   func swappedRecords() throws {
     let records = try handle(Team.self).records
     try put(idBytes(40), try stored(idBytes(41), records), records)
     #expect(try faults() == ["checksum, collection Team, id 40, checksum_mismatch"])
   }
 
-  @Test("A record whose bytes are no record is found, also where there is no index")
+  @Test("A record with invalid bytes is found, also without an index")
   func undecodable() throws {
     let teams = try handle(Team.self)
     try put(idBytes(40), sealed([0xFF, 0xFF, 1, 2, 3], idBytes(40), teams), teams.records)
@@ -186,7 +186,7 @@ struct VerificationTests {
     #expect(found.last?.hasPrefix("record, collection Loose, id l7, ") == true, "\(found)")
   }
 
-  @Test("Two records that share a unique value are found, and rebuilding says which")
+  @Test("Two records that share a unique value are found, and rebuilding names them")
   func duplicate() throws {
     let teams = try handle(Team.self)
     let (nameKey, _) = try entry(try index("name"), of: 5)
@@ -199,11 +199,11 @@ struct VerificationTests {
     let dump = try store.dump()
     let error = caught { try store.rebuild() }
     #expect(error?.code == .uniqueConflict)
-    // Nothing has changed: the other indexes are as good as before, and so are their rules.
+    // Nothing has changed: the other indexes and their rules work as before.
     #expect(try store.dump() == dump)
     #expect(error?.context.id == "5")
     #expect(error?.context.otherID == "12")
-    // One of them gives way, and all is well again.
+    // After one of them is deleted, everything is correct again.
     try store.write { tx throws in _ = try tx.delete(Team.self, 12) }
     try store.rebuild()
     #expect(try store.verify().isClean)
@@ -224,7 +224,7 @@ struct VerificationTests {
     #expect(try faults() == ["checksum, collection Team, id 40, checksum_mismatch"])
   }
 
-  @Test("Entries that are no keys are found, also two of one in a unique index")
+  @Test("Invalid keys are found, and also two entries of one key in a unique index")
   func entriesThatAreNoKeys() throws {
     for id in [1, 2] as [Int64] { try put([7, 7], idBytes(id), try index("name")) }
     #expect(
@@ -253,7 +253,7 @@ struct VerificationTests {
     }
   }
 
-  @Test("Faults are all counted, and the first thousand kept")
+  @Test("All faults are counted, and the first thousand are kept")
   func many() throws {
     let size = try index("size")
     try store.environment.write { try size.empty(in: $0) }

@@ -19,7 +19,7 @@ struct DumpSnapshotTests {
     } catch let error as DumpDifference { return error }
   }
 
-  @Test("A store that is as expected passes, with an end of the last line and without")
+  @Test("An expected store passes, with or without a line break at the end")
   func equal() throws {
     let store = try store("Acme")
     let text = """
@@ -73,7 +73,7 @@ struct DumpSnapshotTests {
   }
 
   @Test(
-    "A file is written when that is asked for, compared otherwise, and told of where it is missing")
+    "A file is written on request and compared otherwise; a missing one is reported")
   func files() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-snapshots-\(UUID().uuidString)")
@@ -104,7 +104,7 @@ struct DumpSnapshotTests {
     #expect(try require(store("Bolt"), true) == nil)
     #expect(try require(store("Bolt")) == nil)
 
-    // By its path, and what is no text.
+    // By its path, and for a file that is not text.
     try store("Bolt").requireDump(ids: .named, matches: file.path)
     try Data([0xFF, 0xFE]).write(to: file)
     #expect(

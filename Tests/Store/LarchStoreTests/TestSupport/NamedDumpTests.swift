@@ -46,7 +46,8 @@ struct NamedDumpTests {
     static let schema = Schema<Club> { firms }
   }
 
-  /// The same contents in another store: other UUIDs, other assigned ids, made in another order.
+  /// The same contents in another store, with other UUIDs and other assigned ids, created in
+  /// another order.
   private func store(seed: UInt64) throws -> Store {
     var random = SeededGenerator(seed: seed)
     let store = try Store.temporary(for: Firm.self, Clerk.self, Club.self)
@@ -82,7 +83,7 @@ struct NamedDumpTests {
   }
 
   @Test(
-    "Equal contents have the same text, whatever ids they have and in which order they were made")
+    "Equal contents have the same text, whatever their ids and their order of creation")
   func stable() throws {
     let expected = """
       collection Clerk: 3 records
@@ -140,7 +141,7 @@ struct NamedDumpTests {
     #expect(try store(seed: 2).dump() != one, "the control: ids as they are differ")
   }
 
-  @Test("Without records the names are the same, and the contents are those that are asked for")
+  @Test("Without records the names are the same, and the contents are the requested ones")
   func contents() throws {
     let store = try store(seed: 3)
     let whole = try store.dump(ids: .named).split(separator: "\n")
@@ -152,7 +153,7 @@ struct NamedDumpTests {
     #expect(try store.dump(.all, ids: .stored) == store.dump())
   }
 
-  @Test("An id without a record is named as missing, one of the user's own stays")
+  @Test("An id without a record is named as missing, and a chosen id stays")
   func others() throws {
     struct Leaf: Record {
       var id: Int
@@ -193,9 +194,8 @@ struct NamedDumpTests {
         """)
   }
 
-  /// A ring of records that all look the same, and a chain of them, tell each other apart only by
-  /// what they are tied to.
-  @Test("Records that hold the same are told apart by what they are tied to")
+  /// A ring and a chain of records with equal contents are distinguished only by their references.
+  @Test("Records with equal contents are distinguished by their references")
   func ties() throws {
     struct Bead: Record {
       var id = UUID()

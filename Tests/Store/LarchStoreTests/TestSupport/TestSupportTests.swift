@@ -26,7 +26,7 @@ struct TestSupportTests {
     #expect(other.next() != 10_451_216_379_200_822_465)
   }
 
-  @Test("The reference store refuses what a unique rule forbids and nothing else")
+  @Test("The reference store refuses exactly what a unique rule forbids")
   func reference() {
     var reference = ReferenceStore<Company> { ["name:" + $0.name] }
     let inserted = reference.save(Company(id: 1, name: "a"))
@@ -44,7 +44,7 @@ struct TestSupportTests {
     #expect(reference.records.isEmpty)
   }
 
-  @Test("A dump is the same text whenever, and by whomever, it is made")
+  @Test("A dump is always the same text")
   func stable() throws {
     func record(_ names: [String]) -> Mixed {
       Mixed(
@@ -74,7 +74,7 @@ struct TestSupportTests {
         try Store.using(path, Mixed.self) { store throws in
           let difference = TextDifference.between(expected: expected, actual: try store.dump())
           #expect(difference == nil, "\(difference ?? "")")
-          // Other types or none: the file tells what is in it.
+          // With other types or none: the file describes its contents.
           let before = try store.environment.info().lastTransactionID
           try store.saveAll([record(names.shuffled(using: &random))])
           #expect(try store.environment.info().lastTransactionID == before)
@@ -89,7 +89,7 @@ struct TestSupportTests {
     }
   }
 
-  @Test("A dump shows what it is asked for")
+  @Test("A dump shows the requested parts")
   func contents() throws {
     let store = try Store.temporary(for: Company.self)
     try store.saveAll([Company(name: "A")])

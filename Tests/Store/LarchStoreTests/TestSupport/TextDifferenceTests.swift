@@ -2,7 +2,7 @@ import Testing
 
 @testable import LarchTestSupport
 
-@Suite("Differences of texts")
+@Suite("Text differences")
 struct TextDifferenceTests {
   @Test("Equal texts do not differ; others show the lines that do, with two lines around them")
   func difference() {
@@ -29,7 +29,7 @@ struct TextDifferenceTests {
           """)
     #expect(TextDifference.between(expected: "a", actual: "a\n") == "  a\n+ ")
     #expect(TextDifference.between(expected: "a", actual: "b") == "- a\n+ b")
-    // Equal for Swift, but not the same bytes: what a store writes is bytes.
+    // Equal in Swift, but with different bytes, and a store writes bytes.
     #expect(TextDifference.between(expected: "é", actual: "e\u{301}") == "- é\n+ e\u{301}")
     #expect(TextDifference.between(expected: "a\nb\na", actual: "a") == "  a\n- b\n- a")
     #expect(
@@ -37,7 +37,7 @@ struct TextDifferenceTests {
         == "  … 1 equal line\n  b\n  c\n- d\n+ x\n  e")
   }
 
-  @Test("A line that moved is shown where it was and where it is, and nothing else is")
+  @Test("A moved line is shown at its old and its new place, and nothing else is shown")
   func moved() {
     let lines = (0..<200).map { "line \($0)" }
     var other = lines
@@ -48,7 +48,7 @@ struct TextDifferenceTests {
     #expect(marked == ["- line 10", "+ line 10"])
   }
 
-  @Test("Only so many lines are shown as are asked for, and how many more differ")
+  @Test("Only the requested number of lines is shown, with the number of further ones")
   func limit() {
     let old = (0..<500).map { "old \($0)\nsame \($0)" }.joined(separator: "\n")
     let new = (0..<500).map { "new \($0)\nsame \($0)" }.joined(separator: "\n")
@@ -70,7 +70,7 @@ struct TextDifferenceTests {
       TextDifference.between(expected: "b\na", actual: "b\nc\na", lineLimit: 2) == "  b\n+ c")
   }
 
-  @Test("The lines without a mark and with one of the marks are the one text and the other")
+  @Test("The unmarked lines and those with one mark are one of the texts")
   func restored() {
     for seed in UInt64(1)...300 {
       var random = SeededGenerator(seed: seed)
@@ -93,19 +93,19 @@ struct TextDifferenceTests {
     }
   }
 
-  @Test("Texts of 20,000 lines that have nothing, or everything but its order, in common")
+  @Test("Texts of 20,000 lines with nothing in common, or everything except the order")
   func large() {
     let old = (0..<20_000).map { "old \($0)" }
     expectRestored(old, (0..<20_000).map { "new \($0)" }, "other lines")
     expectRestored(old, Array(old.reversed()), "the other way round")
     var random = SeededGenerator(seed: 9)
     expectRestored(old, old.shuffled(using: &random), "shuffled")
-    // Lines of which each is there many times, so that none of them tells where it belongs.
+    // Lines that all occur many times, so that none of them shows its place.
     let alike = (0..<20_000).map { _ in "line \(Int.random(in: 0..<50, using: &random))" }
     expectRestored(alike, alike.shuffled(using: &random), "alike")
   }
 
-  @Test("A change in each of many alike records is found where it is")
+  @Test("A change in each of many similar records is found at its place")
   func alike() {
     let record = ["{", "  name", "  age", "}"]
     let old = Array(repeating: record, count: 3_000).flatMap(\.self)

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The records of one collection that a plan deletes, in the order in which they were found, until
 /// they are sorted.
-final class DoomedRecords {
+final class RecordsToDelete {
   let collection: CollectionHandle
   let rules: CollectionRules
   @exclusivity(unchecked) private var set: IDSet
@@ -20,7 +20,7 @@ final class DoomedRecords {
     let width = collection.stored.idKind.width
     set = IDSet(width: width)
     list = IDList(width: width)
-    current = .allocate(byteCount: DoomedRecords.longestID, alignment: 8)
+    current = .allocate(byteCount: RecordsToDelete.longestID, alignment: 8)
   }
 
   deinit { current.deallocate() }
@@ -41,7 +41,7 @@ final class DoomedRecords {
     guard place < list.count else { return nil }
     let id = list[place]
     place += 1
-    let count = min(id.count, DoomedRecords.longestID)
+    let count = min(id.count, RecordsToDelete.longestID)
     if let start = id.baseAddress { memcpy(current, start, count) }
     return UnsafeRawBufferPointer(start: current, count: count)
   }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Larch
 
-/// A record was saved in a write that was undone, and kept its id; another store or process gave the
-/// id to somebody else, whose record the next save of the first one replaced without an error. An id
-/// is given once, however its write ended.
-@Suite("An id is given once")
-struct GivenIDTests {
+/// A record was saved in a write that was undone, and kept its id. Another store or process
+/// assigned the id to another record, which the next save of the first one replaced without an
+/// error. An id is assigned only once, however its write ended.
+@Suite("An id is assigned once")
+struct AssignedIDTests {
   private struct Boom: Error {}
 
-  /// Saves a record in a write that is undone: it has an id, and is stored nowhere.
+  /// Saves a record in a write that is undone: it has an id, but is not stored.
   private static func undone(_ store: Store, _ owner: String = "undone") -> Owned {
     var record = Owned(owner: owner)
     try? store.write { tx in
@@ -29,7 +29,7 @@ struct GivenIDTests {
     return record
   }
 
-  /// Saves what was undone, and requires that it is inserted under its id beside all others.
+  /// Saves undone records, and requires that they are inserted under their ids.
   private static func requireBeside(_ record: Owned, _ others: [Owned], in store: Store) throws {
     var record = record
     let id = record.id
@@ -46,7 +46,7 @@ struct GivenIDTests {
     return try withExtendedLifetime(directory) { try body(directory.store) }
   }
 
-  @Test("Another store of the process does not give it again")
+  @Test("Another store of the process does not assign it again")
   func twoStores() throws {
     try Self.scratch { path throws in
       let (a, b) = (try Owned.open(at: path), try Owned.open(at: path))
@@ -62,7 +62,7 @@ struct GivenIDTests {
     }
   }
 
-  @Test("A store that was closed and opened again does not give it again, nor after that")
+  @Test("A store that was closed and opened again does not assign it again")
   func reopened() throws {
     try Self.scratch { path throws in
       let a = try Owned.open(at: path)
@@ -78,7 +78,7 @@ struct GivenIDTests {
     }
   }
 
-  @Test("Another process does not give it again, as long as the one that has it lives")
+  @Test("Another process does not assign it again while the first process lives")
   func twoProcesses() throws {
     let directory = try CrashDirectory()
     let store = try Owned.open(at: directory.store)
@@ -88,13 +88,13 @@ struct GivenIDTests {
     try child.wait("gives an id") { child.output.contains("\n") }
     #expect(child.output == "2\n")
     #expect(try Self.save(store, "second").id.rawValue == 3)
-    // Ids above it are given by those who come, without a gap.
+    // Later processes assign the ids above it, without a gap.
     #expect(try Self.save(store, "third").id.rawValue == 4)
     try child.killHard()
     #expect(try Self.save(store, "fourth").id.rawValue == 5)
   }
 
-  @Test("What a dead process gave and did not store is free again")
+  @Test("An id that a dead process assigned and did not store is free again")
   func killed() throws {
     let directory = try CrashDirectory()
     let store = try Owned.open(at: directory.store)
@@ -106,7 +106,7 @@ struct GivenIDTests {
     #expect(try Self.save(store, "first").id.rawValue == 1)
   }
 
-  @Test("What is undone in a savepoint is noted by the commit")
+  @Test("The commit notes the ids of undone savepoints")
   func savepoints() throws {
     try Self.scratch { path throws in
       let a = try Owned.open(at: path)
@@ -133,7 +133,7 @@ struct GivenIDTests {
     }
   }
 
-  @Test("A closure that runs again gives no record the id of another run")
+  @Test("A closure that runs again never assigns an id of another run")
   func runsTwice() throws {
     try Self.scratch { path throws in
       let store = try Owned.open(at: path, runsTwice: true)
@@ -151,7 +151,7 @@ struct GivenIDTests {
     }
   }
 
-  @Test("A write that the map had no room for gives no record the id of its first run")
+  @Test("A write that runs again after a full map assigns new ids")
   func growth() throws {
     try Self.scratch { path throws in
       let store = try Owned.open(at: path)
@@ -204,7 +204,7 @@ struct GivenIDTests {
     #expect(owners.count == 60)
   }
 
-  @Test("The exchange of the file by a compaction forgets no id")
+  @Test("A compaction, which replaces the file, forgets no id")
   func compaction() throws {
     let directory = try CrashDirectory()
     let store = try Owned.open(at: directory.store)
@@ -221,7 +221,7 @@ struct GivenIDTests {
     try child.killHard()
   }
 
-  @Test("What the program brings with a very high id does not end the ids of a store")
+  @Test("A very high id that the program chooses does not use up the ids of a store")
   func highest() throws {
     try Self.scratch { path throws in
       let store = try Owned.open(at: path)
@@ -251,7 +251,7 @@ struct GivenIDTests {
     }
   }
 
-  @Test("Bytes stand for ids in their order, and give no id to two who have different bytes")
+  @Test("Lock bytes are in the order of the ids, and different bytes never share an id")
   func bytes() {
     let edges: [Int64] = [1, 2, 1 << 20, 1 << 47 - 1, 1 << 47, 1 << 47 + 1, 1 << 55, 1 << 62 - 2]
     for id in edges {

@@ -6,7 +6,7 @@ internal import Foundation
 /// need no environment. See docs/decisions/0014-compaction-swaps-files.md.
 ///
 /// Used only by the thread that has the write lock, or before anyone else can see the environment.
-final class FileExchange {
+final class FileSwap {
   private let path: String
   private let isReadOnly: Bool
   /// Called at each step of a replacement, so that tests can end the process there.
@@ -27,7 +27,7 @@ final class FileExchange {
     keepsMark ? false : try ReplacementMark.isThere(in: transaction)
   }
 
-  /// What became of a file with a mark.
+  /// The result of replacing a file that has a mark.
   enum Outcome {
     /// The path leads to the new file.
     case done
@@ -38,7 +38,7 @@ final class FileExchange {
   }
 
   /// Gives the new file the name of the old one, unless another process has done so.
-  func exchange(_ file: FileIdentity, for mark: ReplacementMark) throws(LMDBError) -> Outcome {
+  func swap(_ file: FileIdentity, for mark: ReplacementMark) throws(LMDBError) -> Outcome {
     guard let place = try PlaceLock(path, isExclusive: true) else {
       throw LMDBError(ENOENT, "open")
     }
@@ -65,7 +65,7 @@ final class FileExchange {
     } catch {
       throw error as? LMDBError ?? LMDBError(EIO, "fsync")
     }
-    report?(.exchanged)
+    report?(.swapped)
     return .done
   }
 

@@ -18,7 +18,7 @@ internal import Foundation
 ///
 /// Unchecked, since only the thread that has the write lock uses it, or the one that closes the
 /// environment when nobody else does.
-final class GivenIDs: @unchecked Sendable {
+final class IDAllocator: @unchecked Sendable {
   /// Ids from here on belong to the program: they do not move the assigned numbers, so that one
   /// record with the highest possible id does not use up the rest.
   static let limit: Int64 = 1 << 62
@@ -27,7 +27,7 @@ final class GivenIDs: @unchecked Sendable {
     /// The next id; it never decreases.
     var next: Int64 = 1
     /// The highest id that was assigned, or 0.
-    var given: Int64 = 0
+    var assigned: Int64 = 0
     /// The bytes of the ids from `next` to here are locked.
     var end: Int64 = 0
     /// The number of ids to lock at a time; it grows with each time in a transaction.
@@ -53,7 +53,7 @@ final class GivenIDs: @unchecked Sendable {
   /// Ids were assigned in a write that was undone, and the file has not noted them.
   private(set) var hasUndone = false
   /// The running transaction notes all of them.
-  private var isNoting = false
+  private var isStoringUndone = false
 
   init(undone: UndoneIDs = UndoneIDs()) { self.undone = undone }
 
@@ -71,11 +71,11 @@ final class GivenIDs: @unchecked Sendable {
   @inline(__always)
   func begin() {
     if isPending {
-      undone.undo(from: 1, given: highest)
+      undone.undo(from: 1, highest: highest)
       noteUndone()
     }
     undone.begin()
-    isNoting = false
+    isStoringUndone = false
   }
 
   /// Called after a commit.
@@ -83,30 +83,30 @@ final class GivenIDs: @unchecked Sendable {
   func commit() {
     isPending = false
     undone.commit()
-    if isNoting { hasUndone = false }
+    if isStoringUndone { hasUndone = false }
   }
 
   /// Notes that ids of the running transaction were undone, all or some of them.
   func noteUndone() {
     isPending = false
     hasUndone = true
-    isNoting = false
+    isStoringUndone = false
   }
 
   /// Notes that the ids assigned since the beginning of the running write were undone.
   func undoWrite() {
-    undone.undo(from: UndoneIDs.write, given: highest)
+    undone.undo(from: UndoneIDs.write, highest: highest)
     noteUndone()
   }
 
   /// Notes that the ids assigned since the beginning of the innermost savepoint were undone.
-  func undoSavepoint() { undone.undoSavepoint(given: highest) }
+  func undoSavepoint() { undone.undoSavepoint(highest: highest) }
 
   /// Notes that the running transaction writes all assigned ids to the file; this counts once it is
   /// committed.
-  func noteNoting() { isNoting = true }
+  func noteUndoneIsStored() { isStoringUndone = true }
 
-  // MARK: Giving
+  // MARK: Assigning
 
   /// Prepares a collection for assigning ids in a transaction; `known` is the highest id that the
   /// file has noted.
@@ -122,17 +122,17 @@ final class GivenIDs: @unchecked Sendable {
   }
 
   /// The next id of a prepared collection; nil if all are used up.
-  func give(_ collection: UInt32) throws(LMDBError) -> Int64? {
+  func assign(_ collection: UInt32) throws(LMDBError) -> Int64? {
     var sequence = sequences[collection] ?? Sequence()
     if sequence.next >= sequence.end {
       guard try claim(&sequence, of: collection) else { return nil }
     }
     let id = sequence.next
     if sequence.epoch != undone.epoch {
-      undone.noteGiven(id, collection)
+      undone.noteAssigned(id, collection)
       sequence.epoch = undone.epoch
     }
-    sequence.given = id
+    sequence.assigned = id
     sequence.next = id + 1
     sequences[collection] = sequence
     isPending = true
@@ -140,7 +140,7 @@ final class GivenIDs: @unchecked Sendable {
   }
 
   /// The highest id that was assigned, or 0.
-  func highest(_ collection: UInt32) -> Int64 { sequences[collection]?.given ?? 0 }
+  func highest(_ collection: UInt32) -> Int64 { sequences[collection]?.assigned ?? 0 }
 
   /// Notes an id that the program chose itself.
   func noteUsed(_ id: Int64, _ collection: UInt32) {
@@ -245,18 +245,18 @@ final class GivenIDs: @unchecked Sendable {
 
   /// The ids that were assigned for closed files and that these have not noted: the program may
   /// open the file again, and still have the records.
-  private static let kept = Locked<[FileIdentity: GivenIDs]>([:])
+  private static let kept = Locked<[FileIdentity: IDAllocator]>([:])
 
   /// The state for a file that is being opened.
-  static func of(_ file: FileIdentity) -> GivenIDs {
-    kept.withLock { $0.removeValue(forKey: file) } ?? GivenIDs(undone: UndoneIDs.of(file))
+  static func of(_ file: FileIdentity) -> IDAllocator {
+    kept.withLock { $0.removeValue(forKey: file) } ?? IDAllocator(undone: UndoneIDs.of(file))
   }
 
   /// Keeps what is needed when the environment is closed. The open descriptor keeps the identity of
   /// the file, so that no other file gets it.
   func closeEnvironment() {
     if isPending {
-      undone.undo(from: 1, given: highest)
+      undone.undo(from: 1, highest: highest)
       noteUndone()
     }
     let file = file
@@ -266,21 +266,21 @@ final class GivenIDs: @unchecked Sendable {
       if let file { undone.keep(for: file) }
       closeDescriptor()
     }
-    Self.forgetGone()
+    Self.forgetRemovedFiles()
   }
 
   /// Forgets files that were removed: nobody opens them again, and the descriptors keep their
   /// space.
-  static func forgetGone() {
+  static func forgetRemovedFiles() {
     let gone = kept.withLock { kept in
-      let gone = kept.filter { $0.value.isFileGone }
+      let gone = kept.filter { $0.value.isFileRemoved }
       for file in gone.keys { kept[file] = nil }
       return gone
     }
     withExtendedLifetime(gone) {}
   }
 
-  private var isFileGone: Bool {
+  private var isFileRemoved: Bool {
     var status = stat()
     return fstat(descriptor, &status) != 0 || status.st_nlink == 0
   }

@@ -1,11 +1,11 @@
-/// What `add`, `remove` and `replace` changed in the references of stored records, in the write that
-/// is running.
+/// The references that `add`, `remove` and `replace` changed in stored records during the running
+/// write.
 ///
-/// A record in hand that was read before is older than that. Saved as a whole it would take the
-/// change back without a word, so it is refused instead.
-struct HeldChanges {
+/// A copy of such a record that was read before the change is out of date. To save it would
+/// silently undo the change, so the save is refused.
+struct ReferenceChanges {
   struct Holder: Hashable {
-    /// The place of the collection.
+    /// The number of the collection in the catalog's list.
     let place: Int
     let id: [UInt8]
   }
@@ -20,7 +20,7 @@ struct HeldChanges {
 
   var isEmpty: Bool { changes.isEmpty }
 
-  /// Takes note of ids that a reference of a stored record got and lost.
+  /// Remembers the ids that were added to and removed from a reference of a stored record.
   mutating func note(
     _ holder: Holder, _ reference: ReferenceDeclaration, before: Set<[UInt8]>, after: Set<[UInt8]>
   ) {
@@ -42,14 +42,14 @@ struct HeldChanges {
     changes[holder] = known
   }
 
-  /// The record is there no more, or was changed by a rule.
+  /// Forgets a record that was deleted, or changed by a delete rule.
   mutating func forget(_ holder: Holder) { changes[holder] = nil }
 
-  /// A reference whose change a record in hand does not have.
+  /// A changed reference of which the record has the old ids; nil if the record is current.
   func missing<R: Record>(in record: R, _ holder: Holder) throws -> ReferenceDeclaration? {
     for change in changes[holder] ?? [] {
       guard let reference = change.reference as? TypedReference<R> else { continue }
-      let ids = try reference.heldIDs(of: record)
+      let ids = try reference.idBytes(of: record)
       if change.added.isSubset(of: ids), change.removed.isDisjoint(with: ids) { continue }
       return reference
     }
@@ -58,8 +58,8 @@ struct HeldChanges {
 }
 
 extension TypedReference {
-  /// The bytes of the ids that the property holds.
-  func heldIDs(of record: Holder) throws -> Set<[UInt8]> {
+  /// The ids in the property, as bytes.
+  func idBytes(of record: Holder) throws -> Set<[UInt8]> {
     var ids: Set<[UInt8]> = []
     var writer = KeyWriter()
     try forEachID(record, &writer) { ids.insert([UInt8]($0)) }
@@ -68,14 +68,13 @@ extension TypedReference {
 }
 
 extension WriteTransaction {
-  /// Throws `.conflict` for a record that is older than what `add` and `remove` changed of it in
-  /// this transaction.
+  /// Throws `.conflict` if the record is older than a change of its references in this transaction.
   @inline(never)
-  func checkHeld<R: Record>(
+  func checkReferencesAreCurrent<R: Record>(
     _ record: R, _ key: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws {
-    let holder = HeldChanges.Holder(place: collection.place, id: [UInt8](key))
-    guard let reference = try heldChanges.missing(in: record, holder) else { return }
+    let holder = ReferenceChanges.Holder(place: collection.place, id: [UInt8](key))
+    guard let reference = try referenceChanges.missing(in: record, holder) else { return }
     throw LarchError(
       .conflict,
       "The record is out of date: `add`, `remove` or `replace` changed its references in this transaction. Fetch it again, or pass your copy to them, as in `add(_:to: &record, _:)`."
@@ -86,29 +85,29 @@ extension WriteTransaction {
     }
   }
 
-  /// Saves a record whose reference was changed by its association.
-  func saveHeld<R: Record>(_ record: R, before: R, _ reference: TypedReference<R>) throws {
+  /// Saves a record after its association has changed a reference in it, and remembers the change.
+  func saveReferences<R: Record>(_ record: R, before: R, _ reference: TypedReference<R>) throws {
     let collection = try context.collection(of: R.self)
-    let holder = HeldChanges.Holder(
+    let holder = ReferenceChanges.Holder(
       place: collection.place, id: [UInt8](try context.key(of: record.id)))
-    let known = heldChanges
-    heldChanges.note(
-      holder, reference, before: try reference.heldIDs(of: before),
-      after: try reference.heldIDs(of: record))
+    let known = referenceChanges
+    referenceChanges.note(
+      holder, reference, before: try reference.idBytes(of: before),
+      after: try reference.idBytes(of: record))
     do {
       try update(record)
     } catch {
-      heldChanges = known
+      referenceChanges = known
       throw error
     }
   }
 
-  /// Changes an association of a record in hand: what the record holds of it is changed there too.
-  func changeHeld<A: Association>(
+  /// Changes an association, and updates the ids in the caller's copy of the owner.
+  func changeReference<A: Association>(
     _ owner: inout A.Owner, _ association: A, _ change: (Related<A.Owner, A.Target>) throws -> Void
   ) throws {
     let related = owner.related(association)
-    guard case .held(let declared) = related.holding else { return try change(related) }
+    guard case .inOwner(let declared) = related.idLocation else { return try change(related) }
     let reference = try related.reference(declared, of: A.Owner.self)
     if owner.id._isUnassigned { throw related.unsavedOwner }
     let version = declarations(
@@ -127,15 +126,15 @@ extension WriteTransaction {
 }
 
 extension Related {
-  /// Who holds the ids.
-  enum Holding {
-    case held(ReferenceDeclaration)
+  /// Where the ids of related records are stored.
+  enum IDLocation {
+    case inOwner(ReferenceDeclaration)
     case elsewhere
   }
 
-  var holding: Holding {
+  var idLocation: IDLocation {
     switch route {
-    case .parent(let reference), .listed(let reference): .held(reference)
+    case .parent(let reference), .listed(let reference): .inOwner(reference)
     case .children, .links, .through: .elsewhere
     }
   }

@@ -1,9 +1,9 @@
-/// Rows in the order of their ids, from behind an id on.
-final class RowsBehindID: RowSource {
+/// Rows in the order of their ids, after an id.
+final class RowsAfterID: RowSource {
   private let rows: RowSource
   private let start: [UInt8]
   private let descends: Bool
-  private var isBehind = false
+  private var isAfter = false
 
   init(_ rows: RowSource, _ start: [UInt8], descends: Bool) {
     self.rows = rows
@@ -13,10 +13,10 @@ final class RowsBehindID: RowSource {
 
   override func next() throws -> Bool {
     while try rows.next() {
-      if !isBehind {
+      if !isAfter {
         let order = start.withUnsafeBytes { compareBytes(rows.id, $0) }
-        isBehind = descends ? order < 0 : order > 0
-        if !isBehind { continue }
+        isAfter = descends ? order < 0 : order > 0
+        if !isAfter { continue }
       }
       id = rows.id
       record = rows.record
@@ -32,13 +32,13 @@ final class RowsBehindID: RowSource {
 }
 
 /// Rows in the order of an index, after a token.
-final class RowsBehindToken: RowSource {
+final class RowsAfterToken: RowSource {
   private let rows: OrderedIndexRows
   private let sortKey: SortKey
   private let token: [UInt8]
   private let components: KeyComponents
   private let reader: RowReader
-  private var isBehind = false
+  private var isAfter = false
 
   init(
     _ rows: OrderedIndexRows, _ token: PageToken, _ scan: Plan.IndexScan, components count: Int,
@@ -60,10 +60,10 @@ final class RowsBehindToken: RowSource {
 
   override func next() throws -> Bool {
     while try rows.next() {
-      if !isBehind {
+      if !isAfter {
         try writeKey()
-        isBehind = token.withUnsafeBytes { compareBytes(sortKey.bytes, $0) } > 0
-        if !isBehind { continue }
+        isAfter = token.withUnsafeBytes { compareBytes(sortKey.bytes, $0) } > 0
+        if !isAfter { continue }
       }
       id = rows.id
       record = rows.record

@@ -1,57 +1,59 @@
-/// The versions that saves gave to records and that may be undone, or were.
+/// The versions that saves assigned to records and that were undone or may still be undone.
 ///
-/// A record in memory keeps a version that was undone: the closure of a write threw, or ran again.
-/// Another save must not be given the same number, or the two could not be distinguished; and the
-/// record may still be saved where nobody else saved it meanwhile. It belongs to the store, and is
-/// only used by the thread that has the write lock.
-final class GivenVersions: @unchecked Sendable {
+/// A record in memory keeps its version even if the save was undone, because the closure of the
+/// write threw or ran again. No other save may get the same number, or the two records could not be
+/// distinguished. But that record can still be saved if nobody else has saved it in the meantime.
+///
+/// Unchecked, since only the thread that has the write lock uses it.
+final class AssignedVersions: @unchecked Sendable {
   struct Key: Hashable {
     let collection: UInt32
     let id: [UInt8]
   }
 
-  /// The numbers that a record was given one after the other, with the same end.
-  private struct Given {
-    /// What was stored before the first; nil for an insert.
+  /// Consecutive versions of one record, which are kept or undone together.
+  private struct Assigned {
+    /// The stored version before the first of them; nil for an insert.
     let base: Int128?
     var numbers: ClosedRange<Int128>
     let outcome: TransactionOutcome
   }
 
-  private var given: [Key: [Given]] = [:]
-  /// Those that were kept are forgotten when there are so many.
+  private var assigned: [Key: [Assigned]] = [:]
+  /// With so many entries, those of committed versions are removed.
   private var limit = 1024
-  /// More that were undone than this are not remembered.
+  /// With more undone entries than this, all are removed.
   private static let hardLimit = 1 << 17
 
-  /// The numbers that are not to be given again for a record.
+  /// The numbers that must not be assigned to the record again.
   func taken(_ key: Key) -> [ClosedRange<Int128>] {
-    guard let known = given[key] else { return [] }
+    guard let known = assigned[key] else { return [] }
     let open = known.filter { $0.outcome.verdict != .kept }
-    given[key] = open.isEmpty ? nil : open
+    assigned[key] = open.isEmpty ? nil : open
     return open.map(\.numbers)
   }
 
-  /// Takes note of a number that is given.
+  /// Remembers a number that a save assigns.
   func note(_ number: Int128, _ key: Key, base: Int128?, _ outcome: TransactionOutcome) {
-    if given.count >= limit { forget() }
-    var known = given[key] ?? []
+    if assigned.count >= limit { forget() }
+    var known = assigned[key] ?? []
     if let last = known.last, last.outcome === outcome, last.numbers.upperBound == base,
       number > last.numbers.upperBound
     {
       known[known.count - 1].numbers = last.numbers.lowerBound...number
     } else {
-      known.append(Given(base: base, numbers: number...number, outcome: outcome))
+      known.append(Assigned(base: base, numbers: number...number, outcome: outcome))
     }
-    given[key] = known
+    assigned[key] = known
   }
 
-  /// Whether a record with this version was made of the stored one.
+  /// Whether a record with this version is based on the stored one.
   func isCurrent(_ number: Int128, stored: Int128, _ key: Key) -> Bool {
-    guard let known = given[key] else { return number == stored }
+    guard let known = assigned[key] else { return number == stored }
     let undone = known.filter { $0.outcome.verdict == .undone }
     var base = Int128?.some(number)
-    // Saved several times in what was undone: each led to the next.
+    // The undone part may have saved the record several times: each version is based on the
+    // previous one.
     for _ in undone {
       guard let number = base, let last = undone.last(where: { $0.numbers.contains(number) })
       else { break }
@@ -59,21 +61,21 @@ final class GivenVersions: @unchecked Sendable {
     }
     if base == stored { return true }
     if number == stored {
-      // Another program gave the number too. It is refused once, since nobody can tell whether the
-      // record is the stored one; the one that is fetched then is.
+      // Another program has assigned the same number. This record may or may not be the stored one,
+      // so it is refused once. After that, the number means the stored record.
       let open = known.filter { $0.outcome.verdict == .pending }
-      given[key] = open.isEmpty ? nil : open
+      assigned[key] = open.isEmpty ? nil : open
     }
     return false
   }
 
   private func forget() {
-    given = given.compactMapValues { known in
+    assigned = assigned.compactMapValues { known in
       let open = known.filter { $0.outcome.verdict != .kept }
       return open.isEmpty ? nil : open
     }
-    if given.count > GivenVersions.hardLimit { given = [:] }
-    limit = max(1024, given.count * 2)
+    if assigned.count > AssignedVersions.hardLimit { assigned = [:] }
+    limit = max(1024, assigned.count * 2)
   }
 }
 
@@ -83,8 +85,8 @@ extension WriteTransaction {
     declarations(of: type, in: try context.collection(of: type)).version != nil
   }
 
-  /// Throws `.conflict` for a record that was not made of the stored one, and gives the others the
-  /// version of that, so that it is no change by itself.
+  /// Throws `.conflict` if the record is not based on the stored one. Otherwise it sets the stored
+  /// version, so that the version alone is not a change.
   func checkVersion<R: Record>(
     of record: inout R, _ current: Int128, in collection: CollectionHandle,
     _ version: VersionDeclaration<R>
@@ -104,7 +106,7 @@ extension WriteTransaction {
     version.set(&record, current)
   }
 
-  /// Gives the record the version after the stored one.
+  /// Sets the version to the one after the stored version.
   func raiseVersion<R: Record>(
     of record: inout R, _ stored: Int128?, in collection: CollectionHandle,
     _ version: VersionDeclaration<R>
@@ -113,7 +115,7 @@ extension WriteTransaction {
     version.set(&record, version.next(after: stored ?? version.number(record), besides: taken))
   }
 
-  /// Takes note of the version of a record that was written.
+  /// Remembers the version of a record that was written.
   func noteVersion<R: Record>(
     of record: R, _ stored: Int128?, in collection: CollectionHandle,
     _ version: VersionDeclaration<R>
@@ -122,7 +124,7 @@ extension WriteTransaction {
       version.number(record), try versionKey(record, in: collection), base: stored, outcome)
   }
 
-  /// Gives a record that replaces what is stored, whatever that is, the version of it.
+  /// Sets the stored version in a record that replaces the stored one without a comparison.
   func takeStoredVersion<R: Record>(into record: inout R) throws {
     let collection = try context.collection(of: R.self)
     guard let version = declarations(of: R.self, in: collection).version else { return }
@@ -131,8 +133,8 @@ extension WriteTransaction {
       guard let stored = try collection.records.get(key, in: transaction) else { return nil }
       let bytes = try RecordEnvelope.open(stored, id: key, in: collection)
       if let number = try storedVersion(version, in: bytes, of: collection) { return number }
-      // A record that was stored before its type had a version. Where its type cannot decode it, the
-      // update compares none.
+      // The record was stored before its type had a version. If the type cannot decode it, there is
+      // no version to compare.
       return try readable(R.self, stored, id: key, in: collection).map(version.number)
     }
     guard let number else { return }
@@ -141,8 +143,8 @@ extension WriteTransaction {
 
   private func versionKey<R: Record>(
     _ record: R, in collection: CollectionHandle
-  ) throws -> GivenVersions.Key {
-    GivenVersions.Key(
+  ) throws -> AssignedVersions.Key {
+    AssignedVersions.Key(
       collection: collection.stored.id, id: [UInt8](try context.key(of: record.id)))
   }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Larch
 
-/// Processes that end at each step of a compaction, and what the next one finds.
+/// Processes that end at each step of a compaction, and the state for the next one.
 @Suite("A crash at each step of a compaction", .serialized)
-struct CrashedExchangeTests {
+struct CrashedSwapTests {
   private func fill(_ path: String) throws -> String {
     let store = try Store.forCrashes(at: path)
     defer { store.close() }
@@ -27,14 +27,15 @@ struct CrashedExchangeTests {
     guard try child.wait() == .signal(SIGKILL) else { throw Mismatch(child.output) }
   }
 
-  @Test("The next one to open it finds it whole", arguments: ReplacementStep.allCases)
+  @Test(
+    "The next process that opens the store finds it complete", arguments: ReplacementStep.allCases)
   func opened(step: ReplacementStep) throws {
     let directory = try CrashDirectory()
     let before = try fill(directory.store)
     for round in 0..<3 {
       try crash(directory, at: step)
       let left = directory.names.contains("store.larch-compact")
-      #expect(left == (step != .exchanged), "\(step)")
+      #expect(left == (step != .swapped), "\(step)")
       let store = try Store.forCrashes(at: directory.store)
       #expect(try store.dump() == before, "\(step), round \(round)")
       #expect(try store.verify().isClean)
@@ -51,7 +52,7 @@ struct CrashedExchangeTests {
   }
 
   @Test(
-    "One who has it open goes on, and so does the next to open it",
+    "A process that has the store open continues, and so does the next one to open it",
     arguments: ReplacementStep.allCases)
   func following(step: ReplacementStep) throws {
     let directory = try CrashDirectory()
@@ -82,7 +83,9 @@ struct CrashedExchangeTests {
     }
   }
 
-  @Test("Opened read-only first, it is whole too", arguments: ReplacementStep.allCases)
+  @Test(
+    "The store is also complete if it is opened read-only first",
+    arguments: ReplacementStep.allCases)
   func readOnly(step: ReplacementStep) throws {
     let directory = try CrashDirectory()
     let before = try fill(directory.store)
@@ -95,13 +98,13 @@ struct CrashedExchangeTests {
     writing.close()
   }
 
-  @Test("A file that was moved away from its new one is the store again")
+  @Test("An old file that is moved away from the new one becomes a store again")
   func moved() throws {
     for isReadOnly in [false, true] {
       let directory = try CrashDirectory()
       let before = try fill(directory.store)
       try crash(directory, at: .announced)
-      // As a tool does that copies one file and knows nothing of the other.
+      // Like a tool that copies one file and does not know the other.
       let other = directory.path + "/moved.larch"
       try FileManager.default.copyItem(atPath: directory.store, toPath: other)
       let moved = try Store.forCrashes(at: other) { $0.isReadOnly = isReadOnly }
@@ -115,7 +118,7 @@ struct CrashedExchangeTests {
         #expect(try FileCheck.verify(path: other).databases > 0)
       }
       moved.close()
-      // Beside a file of another compaction it does not take that one for its own.
+      // It does not use the file of another compaction beside it.
       let backup = directory.path + "/backup.larch"
       let store = try Store.forCrashes(at: directory.store)
       try store.write { tx throws in try tx.erase(Item.self) }
@@ -130,7 +133,7 @@ struct CrashedExchangeTests {
     }
   }
 
-  @Test("The announced file without the new one is restored and backed up as any other")
+  @Test("A marked file without the new one can be restored and backed up like any other")
   func backupOfMarked() throws {
     let directory = try CrashDirectory()
     let before = try fill(directory.store)
