@@ -131,8 +131,8 @@ struct RawEnumTests {
       (R.where { $0.kind != .beta }, { $0.kind != .beta }),
       (R.where { $0.kind > .alpha }, { $0.kind > .alpha }),
       (R.where { ($0.kind <= .gamma) }, { $0.kind <= .gamma }),
-      (R.where { $0.kind.isIn([.alpha, .gamma]) }, { [.alpha, .gamma].contains($0.kind) }),
-      (R.where { $0.rank.isIn(.low...(.middle)) }, { $0.rank <= .middle }),
+      (R.where { [.alpha, .gamma].contains($0.kind) }, { [.alpha, .gamma].contains($0.kind) }),
+      (R.where { (Rank.low...(.middle)).contains($0.rank) }, { $0.rank <= .middle }),
       (R.where { $0.rank > .low && $0.kind == .alpha }, { $0.rank > .low && $0.kind == .alpha }),
       (R.where { $0.maybe == nil }, { $0.maybe == nil }),
       (R.where { $0.maybe == .gamma }, { $0.maybe == .gamma }),
@@ -448,9 +448,12 @@ struct RawEnumTests {
     let questions: [(Query<R>, (R) -> Bool)] = [
       (R.where { $0.priority < .high }, { $0.priority < .high }),
       (R.where { $0.priority >= .normal }, { $0.priority >= .normal }),
-      (R.where { $0.priority.isIn(.low...(.normal)) }, { $0.priority <= .normal }),
+      (R.where { (Priority.low...(.normal)).contains($0.priority) }, { $0.priority <= .normal }),
       (R.where { $0.other > .low }, { $0.other.map { $0 > .low } ?? false }),
-      (R.where { $0.other.isIn(.normal...) }, { $0.other.map { $0 >= .normal } ?? false }),
+      (
+        R.where { (Priority.normal...).contains($0.other) },
+        { $0.other.map { $0 >= .normal } ?? false }
+      ),
       (R.where { $0.priority < $0.other }, { a in a.other.map { a.priority < $0 } ?? false }),
       (R.where { $0.priority == .normal }, { $0.priority == .normal }),
     ]

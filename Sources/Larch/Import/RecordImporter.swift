@@ -241,7 +241,7 @@ final class RecordImporter<R: Record> {
       if let stored { record.id = stored.id }
       return try save(&record, isStored: stored != nil, in: tx)
     }
-    let isStored = try !record.id._isUnassigned && tx.exists(R.self, record.id)
+    let isStored = try !record.id.isUnassigned && tx.exists(R.self, record.id)
     return try save(&record, isStored: isStored, in: tx)
   }
 

@@ -16,7 +16,7 @@ struct RecordMatcher<R: Record> {
       find: { record, tx in try tx.find(R.self, record.id) },
       findElement: { decoder, bytes, tx in
         let key = decoder.filling.idKey
-        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id._isUnassigned else {
+        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id.isUnassigned else {
           return nil
         }
         return try tx.find(R.self, id)
@@ -29,7 +29,7 @@ struct RecordMatcher<R: Record> {
   ) -> RecordMatcher {
     func find(_ value: Value, _ tx: ReadTransaction) throws -> R? {
       tx.context.idWriter.clear()
-      Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
+      Value.keyCoding.write(value, to: &tx.context.idWriter, isLast: true)
       // Nothing is equal to nil or NaN, of which there may be many.
       if tx.context.idWriter.hasNil { return nil }
       return try tx.find(R.self, by: field, equals: value)
@@ -39,10 +39,9 @@ struct RecordMatcher<R: Record> {
     return RecordMatcher(
       check: { tx in
         let collection = try tx.context.collection(of: R.self)
-        let index = tx.context.points.index(
-          of: field, form: { Value._keyForm }, in: collection)
-        if let index, index.schema.isUnique { return }
-        if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
+        let found = tx.context.points.index(of: field, in: collection)
+        if let found, found.index.schema.isUnique { return }
+        if tx.context.points.isFolded(field, in: collection) { return }
         throw LarchError(
           .unsuitableMatch,
           "Records are matched by a field that no two have the same value of; declare `Unique` for it alone, or match by another."

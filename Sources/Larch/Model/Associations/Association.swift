@@ -36,7 +36,6 @@ public protocol ToManyAssociation<Owner, Target>: Association {}
 public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
   /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the reference.
   ///
@@ -50,8 +49,8 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
     onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Target.ID {
     let reference = TypedReference(field, to: target)
-    _route = AssociationRoute(.parent(reference))
-    declared = [.reference(reference, .holder, onDelete, isOne: true)]
+    _route = AssociationRoute(
+      .parent(reference), [.reference(reference, .holder, onDelete, isOne: true)])
   }
 }
 
@@ -68,7 +67,6 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
 public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
   /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the property by which others refer to records of this type.
   ///
@@ -81,8 +79,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
     let reference = TypedReference(field, to: Owner.self)
-    _route = AssociationRoute(.children(reference))
-    declared = [.reference(reference, .target, onDelete, isOne: false)]
+    _route = AssociationRoute(
+      .children(reference), [.reference(reference, .target, onDelete, isOne: false)])
   }
 
   /// Declares a list of ids that a record itself keeps, in its order.
@@ -97,8 +95,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Target.ID {
     let reference = TypedReference(field, to: target)
-    _route = AssociationRoute(.listed(reference))
-    declared = [.reference(reference, .holder, onDelete, isOne: false)]
+    _route = AssociationRoute(
+      .listed(reference), [.reference(reference, .holder, onDelete, isOne: false)])
   }
 
   /// Declares that a join record, which may have fields of its own, leads to the other type.
@@ -115,10 +113,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
   ) where Value._ReferencedID == Owner.ID, Other._ReferencedID == Target.ID {
     let near = TypedReference(field, to: Owner.self)
     let far = TypedReference(other, to: target)
-    _route = AssociationRoute(.through(near, far))
-    declared = [
-      .join(near, onDelete), .join(far, .automatic),
-    ]
+    _route = AssociationRoute(
+      .through(near, far), [.join(near, onDelete), .join(far, .automatic)])
   }
 }
 
@@ -133,7 +129,6 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
 public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
   /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the property by which the other refers to a record of this type. For the
   /// parameters see ``HasMany``.
@@ -141,8 +136,8 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
     let reference = TypedReference(field, to: Owner.self)
-    _route = AssociationRoute(.children(reference))
-    declared = [.reference(reference, .target, onDelete, isOne: true)]
+    _route = AssociationRoute(
+      .children(reference), [.reference(reference, .target, onDelete, isOne: true)])
   }
 }
 
@@ -160,7 +155,6 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
 public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
   /// How the other end is found. Met by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the lists.
   ///
@@ -175,8 +169,8 @@ public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
     onDelete: DeleteRule = .automatic
   ) {
     let links = LinksDeclaration(Owner.self, target, name: name, isInverse: isInverse)
-    _route = AssociationRoute(.links(links))
-    declared = [.links(links, onDelete)]
+    _route = AssociationRoute(
+      .links(links), [.links(links, onDelete)])
   }
 }
 
@@ -196,6 +190,11 @@ public struct AssociationRoute: Sendable {
   }
 
   let kind: Kind
+  /// What the line of a schema declares.
+  let declared: [DeclaredAssociation]
 
-  init(_ kind: Kind) { self.kind = kind }
+  init(_ kind: Kind, _ declared: [DeclaredAssociation]) {
+    self.kind = kind
+    self.declared = declared
+  }
 }

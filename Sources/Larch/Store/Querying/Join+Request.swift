@@ -1,7 +1,14 @@
 extension Join: Request {
-  /// The rows.
+  /// How it is run.
   @_documentation(visibility: private)
-  public func _fetch(in tx: ReadTransaction) throws -> [Row] {
+  @inlinable  // So that a verb costs nothing beside the request's own code.
+  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
+}
+
+extension Join: RunnableRequest {
+  /// The rows.
+  @usableFromInline
+  func allRows(in tx: ReadTransaction) throws -> [Row] {
     try tx.run(details, of: self) { rows in
       var buffer = RecordBuffer<Row>()
       while try rows.next(buffer.next()) { buffer.filled() }
@@ -10,28 +17,28 @@ extension Join: Request {
   }
 
   /// The first row.
-  @_documentation(visibility: private)
-  public func _first(in tx: ReadTransaction) throws -> Row? {
+  @usableFromInline
+  func firstRow(in tx: ReadTransaction) throws -> Row? {
     try tx.run(details.limitedToOne, of: self) { try $0.next() }
   }
 
   /// How many rows there are. Nothing is decoded for it that filters need not decode.
-  @_documentation(visibility: private)
-  public func _count(in tx: ReadTransaction) throws -> Int {
+  @usableFromInline
+  func rowCount(in tx: ReadTransaction) throws -> Int {
     try tx.run(details, of: self, isOrdered: false) { try $0.run.count() }
   }
 
   /// Whether there is a row.
-  @_documentation(visibility: private)
-  public func _exists(in tx: ReadTransaction) throws -> Bool {
+  @usableFromInline
+  func hasRow(in tx: ReadTransaction) throws -> Bool {
     try tx.run(details.limitedToOne, of: self, isOrdered: false) { try $0.run.count() > 0 }
   }
 
   /// One row after the other; all are read first in a write, whose records the closure may change.
-  @_documentation(visibility: private)
-  public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
+  @usableFromInline
+  func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
-      for row in try _fetch(in: tx) { try body(row) }
+      for row in try allRows(in: tx) { try body(row) }
       return
     }
     try tx.run(details, of: self, keepsFound: false) { rows in
@@ -45,8 +52,8 @@ extension Join: Request {
   }
 
   /// How the outer side is gone through, and how partners are found on the inner one.
-  @_documentation(visibility: private)
-  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+  @usableFromInline
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.storage { _ in
       let prepared: PreparedJoin<Left, Right> = try tx.prepare(details, isOrdered: !counting)
       guard running else { return prepared.text }

@@ -2,7 +2,7 @@
 @_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
-  associatedtype Sum
+  associatedtype Sum = Self
 
   /// The sum as this type tells it; nil where it cannot hold it. Met by Larch.
   static func _sum(_ total: KeyTotal) -> Sum?
@@ -32,66 +32,53 @@ public struct KeyTotal {
   }
 }
 
-extension SummableKey where Self: FixedWidthInteger, Sum == Self {
+extension SummableKey where Sum: FixedWidthInteger {
   /// Exact, where the type can hold it.
-  public static func _sum(_ total: KeyTotal) -> Self? { Self(exactly: total.whole) }
+  @_documentation(visibility: private)
+  public static func _sum(_ total: KeyTotal) -> Sum? { Sum(exactly: total.whole) }
 }
 
-extension Int: SummableKey {
-  /// Itself.
-  public typealias Sum = Int
+extension SummableKey where Sum: BinaryFloatingPoint {
+  /// The sum in the order of the query: made as Double, then rounded.
+  @_documentation(visibility: private)
+  public static func _sum(_ total: KeyTotal) -> Sum? { Sum(total.real) }
 }
-extension Int64: SummableKey {
-  /// Itself.
-  public typealias Sum = Int64
-}
-extension UInt: SummableKey {
-  /// Itself.
-  public typealias Sum = UInt
-}
-extension UInt64: SummableKey {
-  /// Itself.
-  public typealias Sum = UInt64
-}
+
+extension Int: SummableKey {}
+extension Int64: SummableKey {}
+extension UInt: SummableKey {}
+extension UInt64: SummableKey {}
+extension Float: SummableKey {}
+extension Double: SummableKey {}
 
 extension Int8: SummableKey {
   /// A few values are more than the type itself can hold.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  public typealias Sum = Int
 }
 
 extension Int16: SummableKey {
   /// A few values are more than the type itself can hold.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  public typealias Sum = Int
 }
 
 extension Int32: SummableKey {
   /// A few values are more than the type itself can hold.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  public typealias Sum = Int
 }
 
 extension UInt8: SummableKey {
   /// A few values are more than the type itself can hold.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+  public typealias Sum = UInt
 }
 
 extension UInt16: SummableKey {
   /// A few values are more than the type itself can hold.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+  public typealias Sum = UInt
 }
 
 extension UInt32: SummableKey {
   /// A few values are more than the type itself can hold.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
-}
-
-extension Double: SummableKey {
-  /// The sum in the order of the query.
-  public static func _sum(_ total: KeyTotal) -> Double? { total.real }
-}
-
-extension Float: SummableKey {
-  /// Summed as Double, then rounded.
-  public static func _sum(_ total: KeyTotal) -> Float? { Float(total.real) }
+  public typealias Sum = UInt
 }
 
 extension Optional: SummableKey where Wrapped: SummableKey {

@@ -57,7 +57,7 @@ struct StoredComparison<R: Record> {
   func changes() throws -> [FieldChange] {
     if state == .unchanged { return [] }
     return try RecordComparer.with { try $0.changes(from: stored, to: record) }
-      .filter { stored != nil || $0.path != ["id"] || !record.id._isUnassigned }
+      .filter { stored != nil || $0.path != ["id"] || !record.id.isUnassigned }
   }
 }
 
@@ -65,7 +65,7 @@ extension ReadTransaction {
   final func comparison<R: Record>(of record: R) throws -> StoredComparison<R> {
     try storage { transaction in
       let collection = try context.collection(of: R.self)
-      if record.id._isUnassigned {
+      if record.id.isUnassigned {
         return StoredComparison(state: .new, record: record, stored: nil)
       }
       let bytes = try guarded { try encodeWithoutShapes(record) }
