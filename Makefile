@@ -5,7 +5,7 @@ ARGS ?=
 # Seconds for each target of `make fuzz`.
 SECONDS ?= 60
 
-.PHONY: help demo test lint layers snippets refusals tool-docs examples docc bench
+.PHONY: help demo test lint layers snippets refusals tool-docs examples articles docc bench
 .PHONY: bench-instructions fuzz sanitize setup report-check
 
 help: ## Lists these tasks
@@ -32,10 +32,14 @@ refusals: setup ## Checks that wrong uses do not compile, each with the error it
 
 tool-docs: setup ## Checks that docs/tool.md shows what the commands print
 	@./Scripts/tool-docs.sh --check
+
 examples: setup ## Builds and runs the packages in Examples, as users of the library would
 	@./Scripts/examples.sh
 
-docc: setup ## Builds the documentation of the public API; any warning fails
+articles: ## Makes the articles of the documentation site from docs/
+	@swift -swift-version 6 Scripts/articles.swift
+
+docc: setup ## Builds the documentation site, API and articles; any warning fails
 	@./Scripts/docc.sh
 
 bench: ## Runs the benchmarks: make bench ARGS="--size 100000 --rounds 3 --only R1,R8 --json FILE"

@@ -1,18 +1,25 @@
 // swift-tools-version: 6.2
+//
+// An app uses the product Larch, and its tests may use LarchTestSupport. The rest of this list is the
+// tool and the demo, and what tests of killed processes need. Below it are the test targets, and then
+// settings. Three environment variables are for work on Larch itself: LARCH_TESTS, LARCH_WARNINGS and
+// LARCH_OPTIMIZE; each is explained where it is read.
 import PackageDescription
 
 let package = Package(
   name: "Larch",
-  platforms: [.macOS(.v15), .iOS(.v18)],
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "Larch", targets: ["Larch"]),
     .library(name: "LarchTestSupport", targets: ["LarchTestSupport"]),
     .executable(name: "larch", targets: ["LarchTool"]),
   ],
   targets: [
+    // LMDB, which the system has: see README.md for how to install it.
     .systemLibrary(
       name: "CLMDB", pkgConfig: "lmdb",
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    // Checksums, and what Swift does not say of its threads and tasks.
     .target(name: "CLarch"),
     .target(name: "Larch", dependencies: ["CLMDB", "CLarch"]),
     // What needs no record types: what the tool and dumps do, and no app.

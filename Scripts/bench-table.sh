@@ -25,4 +25,4 @@ pages=()
 for page in README.md docs/benchmarks.md; do
   if grep -q '<!-- bench:begin' "$root/$page"; then pages+=(--table "$root/$page"); fi
 done
-"$root/Scripts/bench.sh" --from "$1" --charts "$root/docs/images" "${pages[@]}"
+"$root/Scripts/bench.sh" --from "$1" --charts "$root/Sources/Larch/Larch.docc/Images" "${pages[@]}"

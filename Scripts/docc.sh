@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the documentation of the public API with DocC, and fails on any of its warnings: a link that
-# leads nowhere or to several things, a parameter that is not explained. The result is opened with
+# Builds the documentation site with DocC, the public API and the guides, and fails on any warning: a
+# link that leads nowhere or to several things, a parameter that is not explained. The guides are the
+# articles that Scripts/articles.swift makes from docs/. The result is opened with
 # `docc preview` or put on any web server; it lies in the folder that is named at the end.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

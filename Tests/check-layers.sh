@@ -35,7 +35,7 @@ Store/AsyncWriting: Opening Transactions
 Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
 Store/Integrity: Associations Files Opening Transactions
-Store/Migrations: Opening Querying Saving Transactions
+Store/Migrations: Integrity Opening Querying Saving Transactions
 Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
 Store/Querying: Deleting Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions

@@ -23,7 +23,7 @@ size_t larch_stack_left(void) {
 #else
   return SIZE_MAX;
 #endif
-  // On a stack of the program's own, nothing is known.
+  // Nothing is known about a stack that the program allocated itself.
   uintptr_t left = (uintptr_t)&here - (uintptr_t)lowest;
   return left <= size ? left : SIZE_MAX;
 }

@@ -21,7 +21,7 @@ struct Contact: Record {
   }
 }
 
-/// The contacts that the tour goes through by hand, and as many more as are asked for.
+/// The contacts of the tour, and further generated ones.
 enum SampleContacts {
   static let first = [
     contact("Ada Lovelace", "ada@larch.example", "12 St James's Square", "London", 1815, ["maths"]),

@@ -2,9 +2,9 @@ import Foundation
 import Larch
 import LarchTestSupport
 
-/// A small address book on a fresh store: what Larch does, and what is in the file afterwards.
+/// A small address book in a new store: what Larch does, and what the file then contains.
 ///
-/// The store is made in a temporary folder, or at the path given as argument, where it stays.
+/// The store is created in a temporary folder, or at the path given as argument, where it stays.
 @main
 struct Demo {
   let narrator = Narrator()
@@ -21,7 +21,7 @@ struct Demo {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Demo(path: folder.appendingPathComponent("addresses.larch").path).run()
-        print("\nDone. The file is removed again; name a path to keep it.")
+        print("\nDone. The file was removed; name a path to keep it.")
       }
     } catch {
       print("\nThe demo failed: \(error)")
@@ -70,7 +70,7 @@ struct Demo {
     narrator.show(try store.dump())
   }
 
-  /// A unique index refuses, and everything else of the transaction is undone with it.
+  /// A unique index refuses a record, and everything else in the transaction is undone too.
   private func refuseSecondAda(in store: Store) throws {
     var namesake = SampleContacts.first[0]
     do {
@@ -101,9 +101,9 @@ struct Demo {
         }
       }
     }
-    try narrator.step("Proved the file: pages, checksums, indexes") {
+    try narrator.step("Checked the file: pages, checksums, indexes") {
       let report = try store.verify()
-      guard report.isClean else { throw Surprise("the file is not sound: \(report)") }
+      guard report.isClean else { throw Surprise("the file is damaged: \(report)") }
     }
     guard sum == contacts.reduce(0, { $0 + $1.name.utf8.count }) else {
       throw Surprise("a contact came back with another name")
@@ -146,7 +146,7 @@ struct Demo {
   }
 }
 
-/// What the demo did not expect of the store.
+/// An unexpected result of the store.
 struct Surprise: Error, CustomStringConvertible {
   let description: String
 

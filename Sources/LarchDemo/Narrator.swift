@@ -1,6 +1,6 @@
 import Foundation
 
-/// Says what the demo does, and how long each step took.
+/// Prints what the demo does, and how long each step took.
 struct Narrator {
   private let clock = ContinuousClock()
 
@@ -8,12 +8,12 @@ struct Narrator {
 
   func say(_ text: String) { print("  " + text) }
 
-  /// Prints a text of several lines, a little further in.
+  /// Prints a text of several lines, indented.
   func show(_ text: String) {
     for line in text.split(separator: "\n") { print("    \(line)") }
   }
 
-  /// Runs a step and says how long it took; `per` divides the time, for many operations in one.
+  /// Runs a step and prints how long it took; `per` divides the time, for many operations in one.
   func step<T>(
     _ what: String, per count: Int = 1, _ work: () throws -> T
   ) rethrows -> T {

@@ -1,6 +1,6 @@
 package import Larch
 
-/// What was rebuilt without the types of the program.
+/// The result of a rebuild without the types of the program.
 package struct TypelessRebuild: Sendable {
   package struct Index: Sendable {
     package let collection: String
@@ -11,19 +11,20 @@ package struct TypelessRebuild: Sendable {
 
   /// The indexes that were rebuilt.
   package fileprivate(set) var rebuilt: [Index] = []
-  /// Those that were left as they are, since only the program can tell all their keys.
-  package fileprivate(set) var left: [(collection: String, index: String)] = []
+  /// Those that were left as they are: only the program can tell all their keys, or it has not built
+  /// them yet.
+  package fileprivate(set) var left: [(collection: String, index: String, isReady: Bool)] = []
 }
 
 extension Store {
-  /// Rebuilds each index whose keys the records tell, and both directions of lists
-  /// agree, as ``rebuild()`` does for types.
+  /// Rebuilds each index whose keys can be made from stored bytes, and makes both directions of
+  /// lists consistent, like ``rebuild()`` with types.
   ///
-  /// An index is one transaction: either all its entries are new, or nothing of it has changed.
+  /// Each index is rebuilt in one transaction, completely or not at all.
   ///
   /// - Parameter progress: is called before each index with its collection and name.
-  /// - Throws: `.checksumMismatch` for a damaged record, `.uniqueConflict` when two records share a
-  ///   unique value, and what ``write(_:)`` and `progress` throw.
+  /// - Throws: `.checksumMismatch` for a damaged record, `.uniqueConflict` if two records share a
+  ///   unique value, and the errors of ``write(_:)`` and `progress`.
   /// - Complexity: O(n log n) for each index.
   package func rebuildWithoutTypes(
     progress: (_ collection: String, _ index: String) throws -> Void = { _, _ in }
@@ -32,10 +33,12 @@ extension Store {
     let catalog = try CatalogLoader.typelessCatalog(of: environment)
     var result = TypelessRebuild()
     for collection in catalog.collections {
-      for index in collection.indexes.filter(\.isReady)
-        .sorted(by: { $0.stored.name < $1.stored.name })
-      {
+      for index in collection.indexes.sorted(by: { $0.stored.name < $1.stored.name }) {
         let names = (collection: collection.stored.name, index: index.stored.name)
+        guard index.isReady else {
+          result.left.append((names.collection, names.index, isReady: false))
+          continue
+        }
         try progress(names.collection, names.index)
         do {
           guard let counts = try rebuild(index.stored.id, of: collection.number) else {
@@ -46,14 +49,14 @@ extension Store {
               collection: names.collection, index: names.index, entriesBefore: counts.before,
               entriesAfter: counts.after))
         } catch is IndexNeedsType {
-          result.left.append(names)
+          result.left.append((names.collection, names.index, isReady: true))
         }
       }
     }
     return result
   }
 
-  /// How many entries there were and are; nil for an index that is gone meanwhile.
+  /// The old and the new number of entries; nil for an index that was removed meanwhile.
   private func rebuild(
     _ index: UInt32, of collection: UInt32
   ) throws -> (before: Int, after: Int)? {

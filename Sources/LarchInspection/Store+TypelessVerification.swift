@@ -1,37 +1,36 @@
 package import Larch
 
-/// What was proved of a store without the types of the program.
+/// The result of a check without the types of the program.
 package struct TypelessReport: Sendable {
-  /// An index that the records in the file do not tell the keys of, or a reference whose ids they do
-  /// not tell.
+  /// An index whose keys, or a reference whose ids, cannot be determined from stored records.
   package struct Unproved: Sendable {
     package let collection: String
     /// Nil for a reference.
     package let index: String?
     /// The key of the association; nil for an index.
     package let association: String?
-    /// Whether the index is complete; one that is being built is not looked at.
+    /// Whether the index is complete; one that is being built is not checked.
     package let isReady: Bool
-    /// How many records have values that only the program can tell; nil where all have.
+    /// The number of records whose values only the program can determine; nil for all.
     package let records: Int?
   }
 
   package fileprivate(set) var report: VerificationReport
-  /// Indexes whose entries were only looked at for the records that they lead to, and references
-  /// that were not looked up. In the order of their collections and names, indexes first.
+  /// Indexes of which it was only checked that each entry leads to a record, and references that
+  /// were not checked. Sorted by collection and name, indexes first.
   package fileprivate(set) var unproved: [Unproved] = []
 }
 
 extension Store {
-  /// Proves the file as ``verify()`` does, by what it says of itself: the records, indexes and
-  /// references of all collections that the catalog names.
+  /// Checks the file like ``verify()``, but for all collections in the catalog and without their
+  /// types.
   ///
-  /// A record is only read, not decoded. Where only the program can make the keys of an index, each
-  /// entry must lead to a record, and references that the index is of are not looked up.
+  /// Records are read but not decoded. If only the program can make the keys of an index, each
+  /// entry must lead to a record, and its references are not checked.
   ///
-  /// - Parameter progress: is called now and then with the number of records that were read.
-  /// - Throws: as ``verify()``, and what `progress` throws.
-  /// - Complexity: as ``verify()``.
+  /// - Parameter progress: called from time to time with the number of records read.
+  /// - Throws: the errors of ``verify()``, and the errors of `progress`.
+  /// - Complexity: that of ``verify()``.
   package func verifyWithoutTypes(
     progress: (Int) throws -> Void = { _ in }
   ) throws -> TypelessReport {
@@ -61,7 +60,7 @@ extension Store {
 }
 
 extension TypelessReport {
-  /// - Parameter silent: for each index how many records do not tell their keys.
+  /// - Parameter silent: for each index, the number of records whose keys cannot be determined.
   fileprivate static func unproved(
     in collection: CollectionHandle, _ silent: [Int]
   ) -> [Unproved] {
@@ -75,7 +74,7 @@ extension TypelessReport {
     }.sorted { $0.index ?? "" < $1.index ?? "" }
   }
 
-  /// The same for references. One whose records the catalog does not name at all is a fault.
+  /// The same for references. It is a fault if the catalog does not have the collection at all.
   fileprivate static func unproved(
     _ association: StoredAssociation, in catalog: Catalog, _ silent: [String: [Int]],
     _ report: inout VerificationReport
@@ -86,7 +85,7 @@ extension TypelessReport {
       report.add(
         .init(
           .page, association: association.key,
-          detail: "the records that it is between are not in the file"))
+          detail: "its collections are missing in the file"))
       return nil
     }
     let number = holder.indexes.firstIndex { $0.position == handle.reference?.index }

@@ -1,12 +1,12 @@
 internal import Larch
 
-/// What a dump shows of a store, beside the names and counts of all that is in it.
+/// The parts of a store in a dump, in addition to names and counts.
 package struct DumpParts: Sendable {
   package var hasRecords: Bool
-  /// A line for each index; entries have them too.
+  /// Whether there is a line for each index; with entries there always is.
   package var hasIndexes: Bool
   package var hasEntries: Bool
-  /// A line for each association; those with links have one too.
+  /// Whether there is a line for each association; with links there always is.
   package var hasAssociations: Bool
   package var hasLinks: Bool
 
@@ -21,7 +21,7 @@ package struct DumpParts: Sendable {
     self.hasLinks = hasLinks
   }
 
-  /// A line for each collection: wherever something of it is shown, or nothing else is.
+  /// Whether there is a line for each collection: if any part of it is shown, or nothing else is.
   package var hasCollections: Bool {
     hasRecords || hasIndexes || !(hasAssociations || hasLinks)
   }
@@ -32,16 +32,15 @@ package struct DumpParts: Sendable {
 }
 
 extension StoreInspector {
-  /// Makes a stable text of the store, line by line: collections by name, records in the order of
+  /// Writes the store as a stable text, line by line: collections by name, records in the order of
   /// their ids, index entries in the order of their keys, then associations by their keys.
   ///
   /// - Parameters:
-  ///   - collection: the only one that is shown, with the associations that it is an end of; nil
-  ///     for all.
-  ///   - body: is called with each line; nothing else is held in memory.
-  /// - Throws: `.checksumMismatch` or `.decodingFailed` when something cannot be read; what `body`
-  ///   throws.
-  /// - Complexity: O(what is shown).
+  ///   - collection: the only collection to show, with its associations; nil for all.
+  ///   - body: called with each line; nothing else is held in memory.
+  /// - Throws: `.checksumMismatch` or `.decodingFailed` if a record cannot be read; the errors of
+  ///   `body`.
+  /// - Complexity: O(n) for the data shown.
   package func forEachDumpLine(
     _ parts: DumpParts, of collection: String? = nil, _ body: (String) throws -> Void
   ) throws {
@@ -71,7 +70,7 @@ extension StoreInspector {
     }
   }
 
-  /// One line for each id that is linked with others.
+  /// One line for each id that has links.
   private func forEachListLine(
     of association: Association, _ body: (String) throws -> Void
   ) throws {

@@ -1,19 +1,19 @@
 package import Larch
 
 extension StoreInspector {
-  /// A property of a record type, as the file knows it.
+  /// A property of a record type, from the file.
   package struct Field: Sendable {
-    /// The coding names that lead to it.
+    /// The coding names on the path to it.
     package let path: [String]
-    /// What it holds: `string`, `list of int64`, `map of date`.
+    /// Its kind: `string`, `list of int64`, `map of date`.
     package let kind: String
     package let isOptional: Bool
-    /// Whether the type has it now; else only records of an older version of the type may have it.
+    /// Whether the present type has it; if not, only records of an older version may have it.
     package let isCurrent: Bool
   }
 
-  /// The properties of a collection's records, nested ones with their paths, in the order of their
-  /// names: as the program declared them last, then those that only older records have.
+  /// The properties of a collection's records, nested ones with their paths, sorted by name: first
+  /// those of the last declaration, then those that only older records have.
   package func fields(of collection: Collection) throws -> [Field] {
     var found: [Field] = []
     let versions = try forms(of: collection)
@@ -27,7 +27,7 @@ extension StoreInspector {
     return found
   }
 
-  /// What records of the collection may look like, the newest version last.
+  /// The possible forms of the collection's records, the newest version last.
   func forms(of collection: Collection) throws -> [FieldForm] {
     let stored = collection.stored
     let history = try storage.fieldHistory(of: stored.id, in: transaction)
@@ -48,7 +48,7 @@ extension StoreInspector {
     }
   }
 
-  /// A declared form whose unknown fields are told by the newest record that has them.
+  /// A declared form whose unknown fields come from the newest record that has them.
   private func filled(_ form: FieldForm, from shapes: [Shape]) -> FieldForm {
     guard case .record(let record) = form else { return form }
     var fields = record.fields
@@ -89,7 +89,7 @@ extension StoreInspector {
 }
 
 extension StoreInspector.Collection {
-  /// How the ids are given: `assigned` by the store, or `integer`, `unsigned`, `uuid`, `string`.
+  /// The kind of the ids: `assigned` by the store, or `integer`, `unsigned`, `uuid`, `string`.
   package var idKind: String { "\(stored.idKind)" }
 }
 
@@ -99,7 +99,7 @@ extension StoreInspector.Index {
 }
 
 extension FieldForm {
-  /// What the kind of a stored field tells.
+  /// The form of a stored field of this kind.
   fileprivate static func stored(_ kind: FieldKind) -> FieldForm {
     switch kind {
     case .record: .record(RecordForm([], isComplete: false))
@@ -112,8 +112,7 @@ extension FieldForm {
 }
 
 extension RecordForm {
-  /// What a shape tells of the fields that are not known yet; whether they are optional, nobody
-  /// knows.
+  /// The fields of a shape that are not known yet; whether they are optional is unknown.
   fileprivate init(_ shape: Shape, among known: Set<String>) {
     self.init(
       shape.fields.filter { !known.contains($0.name) }.map {

@@ -7,9 +7,10 @@ extension StoreInspector {
     case index(_ collection: String, _ name: String)
   }
 
-  /// How many bytes of its pages each tree uses: for keys and values and what LMDB keeps beside each.
+  /// The number of bytes that each tree uses in its pages: for keys, values and the node headers of
+  /// LMDB.
   ///
-  /// - Complexity: O(records + entries); every value is passed over, none is read.
+  /// - Complexity: O(records + entries); values are skipped, not read.
   package func usedBytes() throws -> [TreeName: Int] {
     var found: [TreeName: Int] = [:]
     for collection in collections {
@@ -23,7 +24,7 @@ extension StoreInspector {
     return found
   }
 
-  /// A node has a header of eight bytes, and two on its page that tell where it is.
+  /// A node has a header of eight bytes, and two more on its page for its position.
   private static let nodeOverhead = 10
 
   private func usedBytes(of database: LMDBDatabase) throws -> Int {
@@ -37,7 +38,7 @@ extension StoreInspector {
     return sum
   }
 
-  /// Ids of one length lie packed; others have a node each, inside that of their key.
+  /// Ids of one length are packed; others have a node each, inside that of their key.
   private func usedBytes(of database: LMDBDatabase, idWidth: Int?) throws -> Int {
     var sum = 0
     var cursor = try LMDBCursor(database, in: transaction)

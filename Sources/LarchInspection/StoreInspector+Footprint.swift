@@ -1,11 +1,11 @@
 package import Larch
 
 extension StoreInspector {
-  /// What tells that records of a collection have changed, without looking at one.
+  /// A value that changes with the records of a collection, found without reading them.
   package struct Footprint: Sendable, Hashable {
     package let collection: String
     package let records: Int
-    /// The page at the top of the records, which is another one after each change of one of them.
+    /// The root page of the records, which changes with each change of one of them.
     private let root: UInt64
 
     init(_ collection: Collection, root: UInt64) {
@@ -15,7 +15,7 @@ extension StoreInspector {
     }
   }
 
-  /// In the order of the collections' names.
+  /// Sorted by the names of the collections.
   fileprivate func footprints() throws -> [Footprint] {
     try collections.sorted { $0.name < $1.name }.map {
       Footprint($0, root: try $0.handle.topPage(in: transaction))
@@ -24,7 +24,7 @@ extension StoreInspector {
 }
 
 extension Store {
-  /// The number of the last commit, and what tells which records it changed.
+  /// The number of the last commit, and the footprint of each collection.
   package func footprints() throws -> (transaction: Int, [StoreInspector.Footprint]) {
     try inspect { inspector in
       (Int(clamping: inspector.transaction.id), try inspector.footprints())

@@ -1,7 +1,7 @@
 package import Foundation
 package import Larch
 
-/// Reads a store without its Swift types: the catalog and the shapes tell what is there.
+/// Reads a store without its Swift types, with the help of the catalog and the shapes.
 package struct StoreInspector {
   /// A collection as the catalog describes it.
   package struct Collection {
@@ -17,7 +17,7 @@ package struct StoreInspector {
   package struct Index {
     package let entryCount: Int
     package let handle: IndexHandle
-    /// How its keys are read; nil where its definition does not tell.
+    /// The form of its keys; nil if its definition does not have it.
     package let form: KeyForm?
     package var name: String { handle.stored.name }
     package var definition: String { handle.stored.definition }
@@ -27,37 +27,38 @@ package struct StoreInspector {
 
   /// An association as the catalog describes it.
   package struct Association {
-    /// Of lists: how many links they have.
+    /// For lists: the number of links.
     package let linkCount: Int
     package let stored: StoredAssociation
     let lists: StoredLists?
     package var key: String { stored.key }
-    /// Whether it is lists of ids; else a property of the first collection refers to the second.
+    /// Whether it consists of lists of ids; if not, a property of the first collection refers to
+    /// the second.
     package var isLists: Bool { stored.kind == .links }
     package var first: String { stored.first }
     package var second: String { stored.second }
-    /// What happens to the second when a record of the first is deleted, and the other way round.
+    /// What happens to the second when a record of the first is deleted, and the reverse.
     package var firstRule: DeleteRule { stored.firstRule }
     package var secondRule: DeleteRule { stored.secondRule }
   }
 
-  /// A migration that the file has had.
+  /// A migration that has run on the file.
   package struct AppliedMigration {
     package let name: String
     package let date: Date
   }
 
   package let collections: [Collection]
-  /// In the order in which they were run.
+  /// In the order in which they ran.
   package let migrations: [AppliedMigration]
-  /// In the order of their keys.
+  /// Sorted by key.
   package let associations: [Association]
   package let transaction: LMDBTransaction
   let context: TransactionContext
   package var shapes: ShapeTable { context.shapes }
   var storage: CatalogStorage { context.catalog.storage }
 
-  /// - Parameter context: with handles of everything in the file, in a transaction.
+  /// - Parameter context: a context with handles for the whole file, in a transaction.
   fileprivate init(_ context: TransactionContext) throws {
     let transaction = try context.transaction()
     let catalog = context.catalog
@@ -124,8 +125,8 @@ package struct StoreInspector {
     }
   }
 
-  /// Visits the links of lists in the order of their ids: those of the first end, each with its
-  /// ids of the second, or the other way round.
+  /// Visits the links of lists in the order of their ids: those of the first end, each with its ids
+  /// of the second, or the reverse.
   package func forEachLink(
     of association: Association, isInverse: Bool = false,
     _ body: (_ id: String, _ other: String) throws -> Void
@@ -142,7 +143,7 @@ package struct StoreInspector {
 }
 
 extension StoreInspector.Association {
-  /// What is true of a reference: `optional`, `list`, `one`.
+  /// The properties of a reference: `optional`, `list`, `one`.
   package var traits: [String] {
     let names: [(StoredAssociation.Traits, String)] = [
       (.optional, "optional"), (.list, "list"), (.one, "one"),
@@ -150,8 +151,8 @@ extension StoreInspector.Association {
     return names.filter { stored.traits.contains($0.0) }.map(\.1)
   }
 
-  /// What it is, on one line: `reference Person.companyID: Person to Company, optional, on delete
-  /// none, nullify`. The rules are those of the two ends in their order.
+  /// A description on one line: `reference Person.companyID: Person to Company, optional, on delete
+  /// none, nullify`. The rules are those of the two ends, in order.
   package var summary: String {
     var parts = ["\(first) \(isLists ? "with" : "to") \(second)"]
     if isLists { parts.append("\(linkCount) \(linkCount == 1 ? "link" : "links")") }
@@ -164,8 +165,8 @@ extension StoreInspector.Association {
 extension Store {
   /// Runs `body` with a view of everything in the store, whatever its types.
   ///
-  /// - Throws: what `body` throws; `.corrupted` where the catalog names what is not in the file.
-  /// - Complexity: the number of collections and indexes, beside what `body` does.
+  /// - Throws: the errors of `body`; `.corrupted` if the catalog refers to missing databases.
+  /// - Complexity: the number of collections and indexes, and that of `body`.
   package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
     try environment.withSteadyHandles { check in
       let catalog = try CatalogLoader.typelessCatalog(of: environment)

@@ -1,30 +1,29 @@
-/// Puts things that are known by their content and their ties into an order that does not depend on
-/// how they came.
+/// Sorts things by their content and their ties, independently of their original order.
 ///
-/// Things of equal content are told apart by what they are tied to, as far as that goes. Of those
-/// that are left, one after the other is set apart and the rest looked at again: which one makes no
-/// difference where they are alike, as two records of the same content nearly always are.
+/// Things with equal content are distinguished by their ties, if possible. Of the rest, one after
+/// the other is separated, and the others are compared again. Which one comes first makes no
+/// difference if they are alike, as two records with the same content nearly always are.
 struct CanonicalOrder {
   /// A tie to another thing, from the side of one of them.
   struct Tie {
-    /// What kind of tie it is, below 2³¹. One of each kind leads from a thing, or their order does
-    /// not matter.
+    /// The kind of the tie, below 2³¹. A thing has one tie of each kind, or their order does not
+    /// matter.
     var kind: Int
     var other: Int
   }
 
   private let ties: [[Tie]]
-  /// Things by place. A cell is a run of places whose things are not told apart; its name is its
-  /// first place, so names of cells never come back.
+  /// Things by place. A cell is a run of places whose things are not distinguished yet; its name is
+  /// its first place, so names of cells are never reused.
   private var things: [Int]
   private var places: [Int]
   private var cells: [Int]
-  /// Where the cell that begins at a place ends.
+  /// The end of the cell that begins at a place.
   private var ends: [Int]
 
-  /// The places of things, of which each has a class: those of a lower class come first.
+  /// The places of things. Each has a class, and lower classes come first.
   ///
-  /// - Complexity: O(t log t) for t ties, mostly.
+  /// - Complexity: O(t log t) for t ties, in most cases.
   static func places(classes: [Int], ties: [[Tie]]) -> [Int] {
     var order = CanonicalOrder(classes, ties)
     order.refine(Array(classes.indices))
@@ -32,7 +31,7 @@ struct CanonicalOrder {
     while start < order.things.count {
       let end = order.ends[start]
       if end - start == 1 || order.ties[order.things[start]].isEmpty {
-        // Alike and tied to nothing: any order will do.
+        // They are alike and have no ties: any order is correct.
         start = end
       } else {
         order.setApart(start, end)
@@ -64,7 +63,7 @@ struct CanonicalOrder {
     refine(ties[thing].map(\.other))
   }
 
-  /// Splits cells until things of one cell are tied to the same cells.
+  /// Splits cells until the things of each cell have ties to the same cells.
   private mutating func refine(_ first: [Int]) {
     var open = first
     while !open.isEmpty {
@@ -79,12 +78,12 @@ struct CanonicalOrder {
     }
   }
 
-  /// What a thing is tied to, as it is known now.
+  /// The ties of a thing, as they are known now.
   private func mark(_ thing: Int) -> [Int] {
     ties[thing].map { $0.kind << 32 | cells[$0.other] }.sorted()
   }
 
-  /// Divides a cell by the marks of some of its things; the others stay one cell in front.
+  /// Divides a cell by the marks of some of its things; the others stay one cell at the front.
   private mutating func split(
     _ cell: Int, _ members: [(thing: Int, mark: [Int])], _ open: inout [Int]
   ) {

@@ -1,19 +1,19 @@
 public import Foundation
 public import Larch
 
-/// A store is not what a test expects.
+/// A store differs from what a test expects.
 ///
-/// Thrown out of a test, it is shown as a failure by Swift Testing and by XCTest alike.
+/// If a test throws it, Swift Testing and XCTest show it as a failure.
 public struct DumpDifference: Error, LocalizedError, Sendable, CustomStringConvertible {
-  /// The lines that differ, as ``TextDifference/between(expected:actual:lineLimit:)`` shows them; nil
-  /// where there is nothing to compare with.
+  /// The lines that differ, in the form of ``TextDifference/between(expected:actual:lineLimit:)``;
+  /// nil if there is nothing to compare with.
   public let lines: String?
-  /// The file and the line of the test, as `PeopleTests.swift:31`.
+  /// The file and the line of the test, such as `PeopleTests.swift:31`.
   public let place: String
-  /// What is told: the place, what is wrong, the lines.
+  /// The place, the fault, and the lines.
   public let description: String
 
-  /// The same, for those who ask any error for its words.
+  /// The description, for code that uses localized errors.
   public var errorDescription: String? { description }
 
   fileprivate init(_ message: String, lines: String? = nil, at file: String, _ line: Int) {
@@ -24,10 +24,10 @@ public struct DumpDifference: Error, LocalizedError, Sendable, CustomStringConve
 }
 
 extension Store {
-  /// So many lines of a difference are shown.
+  /// The maximum number of lines of a difference.
   private static let shownLines = 200
 
-  /// Makes sure that the whole store is as expected.
+  /// Checks that the whole store is as expected.
   ///
   /// ```swift
   /// try store.requireDump(
@@ -38,15 +38,15 @@ extension Store {
   ///     """)
   /// ```
   ///
-  /// The text is that of ``dump(_:ids:)``; whether the last line has an end does not matter.
+  /// The text is that of ``dump(_:ids:)``; a line end after the last line is optional.
   ///
   /// - Parameters:
-  ///   - contents: what is compared.
-  ///   - ids: how ids are shown; `.named` where they are others in each run.
-  ///   - expected: what the dump should be.
-  ///   - file: the test that is shown in the failure.
+  ///   - contents: the contents to compare.
+  ///   - ids: the form of ids; `.named` if they differ in each run.
+  ///   - expected: the expected dump.
+  ///   - file: the test file for the failure.
   ///   - line: its line.
-  /// - Throws: ``DumpDifference`` where it differs; what ``dump(_:ids:)`` throws.
+  /// - Throws: ``DumpDifference`` if it differs; the errors of ``dump(_:ids:)``.
   /// - Complexity: that of ``dump(_:ids:)``.
   public func requireDump(
     _ contents: DumpContents = .all, ids: DumpIDs = .stored, equals expected: String,
@@ -58,27 +58,27 @@ extension Store {
         expected: Self.withEnd(expected), actual: actual, lineLimit: Self.shownLines)
     else { return }
     throw DumpDifference(
-      "the store is not as expected (-), it has (+)", lines: lines, at: file, line)
+      "the store differs from what is expected (-); it has (+)", lines: lines, at: file, line)
   }
 
-  /// Makes sure that the whole store is as a file says that a run before has written.
+  /// Checks that the whole store is as in a file from an earlier run.
   ///
   /// ```swift
   /// try store.requireDump(ids: .named, matches: "people.dump")
   /// ```
   ///
-  /// The file lies in the folder `Snapshots` beside the test. With the environment variable
-  /// `LARCH_RECORD_DUMPS=1` it is written instead of compared: look at what changed before you
-  /// commit it.
+  /// The file is in the folder `Snapshots` beside the test. With the environment variable
+  /// `LARCH_RECORD_DUMPS=1` it is written instead of compared: review the changes before you commit
+  /// them.
   ///
   /// - Parameters:
-  ///   - contents: what is compared.
-  ///   - ids: how ids are shown; `.named` where they are others in each run.
+  ///   - contents: the contents to compare.
+  ///   - ids: the form of ids; `.named` if they differ in each run.
   ///   - name: the name of the file, in `Snapshots` beside `file` unless it begins with `/`.
-  ///   - file: the test that is shown in the failure.
+  ///   - file: the test file for the failure.
   ///   - line: its line.
-  /// - Throws: ``DumpDifference`` where it differs, or where the file is not there or is no text;
-  ///   what ``dump(_:ids:)`` throws; the error of the file system where it cannot be written.
+  /// - Throws: ``DumpDifference`` if it differs, or if the file is missing or is not text; the
+  ///   errors of ``dump(_:ids:)``; the error of the file system if it cannot be written.
   /// - Complexity: that of ``dump(_:ids:)``.
   public func requireDump(
     _ contents: DumpContents = .all, ids: DumpIDs = .stored, matches name: String,
@@ -107,11 +107,11 @@ extension Store {
         expected: Self.withEnd(expected), actual: actual, lineLimit: Self.shownLines)
     else { return }
     throw DumpDifference(
-      "the store is not as \(name) says (-), it has (+);"
-        + " LARCH_RECORD_DUMPS=1 writes the file anew", lines: lines, at: file, line)
+      "the store differs from \(name) (-); it has (+);"
+        + " LARCH_RECORD_DUMPS=1 writes the file again", lines: lines, at: file, line)
   }
 
-  /// A text in a source file has no end of its last line; a dump has, unless it is empty.
+  /// A text in a source file has no end of its last line; a dump has one, unless it is empty.
   private static func withEnd(_ text: String) -> String {
     text.isEmpty || text.utf8.last == UInt8(ascii: "\n") ? text : text + "\n"
   }

@@ -1,9 +1,9 @@
 internal import Larch
 
-/// The ids of a store and what ties them together: what a record mentions, and links.
+/// The ids of a store and their ties: the ids in a record, and links.
 struct DumpGraph {
   private var numbers: [MarkedID: Int] = [:]
-  /// What is known of each without its ids, to be compared part by part.
+  /// The known contents of each without its ids, to be compared part by part.
   private var contents: [[String]] = []
   private var ties: [[CanonicalOrder.Tie]] = []
 
@@ -15,8 +15,8 @@ struct DumpGraph {
     for collection in collections {
       for (place, record) in (records[collection] ?? []).enumerated() {
         let holder = number(of: record.identity.id)
-        // UUIDs say nothing. Assigned ids have the order in which the records were made, and so have
-        // their names.
+        // UUIDs have no order. Assigned ids have the order in which the records were inserted, and
+        // so do their names.
         let isOrdered = record.identity.id.collection != nil
         contents[holder] += [collection, isOrdered ? padded(place) : record.json.text]
         holders.append((holder, record))
@@ -27,7 +27,7 @@ struct DumpGraph {
         tie(holder, number(of: id), kind: place)
       }
     }
-    // Behind the places of ids in a record, of which there are fewer.
+    // After the places of ids in a record, which are fewer.
     var kind = 1 << 29
     for key in links.keys.sorted() {
       for link in links[key] ?? [] {
@@ -45,7 +45,7 @@ struct DumpGraph {
 
   private mutating func number(of id: MarkedID) -> Int {
     if let known = numbers[id] { return known }
-    // What is no UUID is known by its text, also where it has no record.
+    // Anything but a UUID is known by its text, even without a record.
     let number = add(id.collection.map { [$0, Int(id.text).map(padded) ?? id.text] } ?? [])
     numbers[id] = number
     return number
@@ -56,7 +56,7 @@ struct DumpGraph {
     ties[other].append(.init(kind: kind * 2 + 1, other: one))
   }
 
-  /// As long for each number, so that texts have its order.
+  /// Padded, so that texts have the order of the numbers.
   private func padded(_ number: Int) -> String {
     let text = String(number)
     return String(repeating: "0", count: max(0, 20 - text.count)) + text

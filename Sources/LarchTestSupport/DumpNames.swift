@@ -1,13 +1,13 @@
 internal import Larch
 internal import LarchInspection
 
-/// Names for the ids of a store that may be others in the next run, and an order of records that
-/// does not depend on these ids.
+/// Names for the ids of a store that may differ in the next run, and an order of records that does
+/// not depend on these ids.
 struct DumpNames {
   /// An id of a record, or of one end of a link.
   struct Identity: Hashable {
     let id: MarkedID
-    /// Else its user chose it, and it stays as it is.
+    /// If false, the program chose the id, and it is shown unchanged.
     let isNamed: Bool
 
     init(_ text: String, of collection: StoreInspector.Collection, _ inspector: StoreInspector) {
@@ -27,14 +27,14 @@ struct DumpNames {
     let second: Identity
   }
 
-  /// The records of each collection, in the order in which they are shown.
+  /// The records of each collection, in the order of the dump.
   private(set) var records: [String: [Record]] = [:]
-  /// The links of each association that is lists, by its key.
+  /// The links of each many-to-many association, by its key.
   private(set) var links: [String: [Link]] = [:]
   private var names: [MarkedID: String] = [:]
   /// In the order in which ids got their names.
   private var ranks: [MarkedID: Int] = [:]
-  /// How many names there are of each kind.
+  /// The number of names of each kind.
   private var counts: [String: Int] = [:]
 
   init(_ inspector: StoreInspector) throws {
@@ -69,7 +69,7 @@ struct DumpNames {
       records[collection.name] = ordered
       for id in ordered.map(\.identity.id) where names[id] == nil { give(id, collection.name) }
     }
-    // What is no record has its name from where it comes first.
+    // An id without a record gets its name where it first appears.
     for collection in collections {
       for record in records[collection.name] ?? [] { learn(record.json.ids) }
     }
@@ -80,10 +80,10 @@ struct DumpNames {
     }
   }
 
-  /// Gives names to ids that have none, in their order.
+  /// Gives names to ids that have none, in order.
   mutating func learn(_ ids: [MarkedID]) {
     for id in ids where names[id] == nil {
-      // No record has it: a UUID that is no id, or an id whose record is not there.
+      // No record has it: a UUID that is not an id, or an id whose record does not exist.
       give(id, id.collection.map { $0 + "#missing" } ?? "UUID", separator: id.collection == nil)
     }
   }
@@ -94,9 +94,9 @@ struct DumpNames {
     ranks[id] = ranks.count
   }
 
-  /// The name of an id; its text where its user chose it.
+  /// The name of an id; its text if the program chose it.
   func name(_ id: MarkedID) -> String { names[id] ?? id.text }
 
-  /// The place of an id among all that have names.
+  /// The position of an id among all with names.
   func rank(_ id: MarkedID) -> Int { ranks[id] ?? .max }
 }

@@ -1,7 +1,7 @@
 import Foundation
 public import Larch
 
-/// A plan is not the one that a test expects.
+/// A plan differs from what a test expects.
 public struct PlanDifference: Error, Sendable, CustomStringConvertible {
   /// The lines that differ: `-` expected, `+` found.
   public let description: String
@@ -19,7 +19,7 @@ public struct PlanDifference: Error, Sendable, CustomStringConvertible {
         let difference = TextDifference.between(expected: expected, actual: found + "\n")
       else { return }
       throw PlanDifference(
-        description: place + "the plan is not as \(name) says (-), it is (+);"
+        description: place + "the plan differs from \(name) (-); it is (+);"
           + " LARCH_RECORD_PLANS=1 writes the file\n" + difference)
     }
   }
@@ -31,7 +31,7 @@ public struct PlanDifference: Error, Sendable, CustomStringConvertible {
 }
 
 extension RecordReading {
-  /// Makes sure that a query is answered as expected, and looks at no more than expected.
+  /// Checks the plan of a query, and how much it reads.
   ///
   /// ```swift
   /// try store.expectPlan(
@@ -44,10 +44,10 @@ extension RecordReading {
   ///   """)
   /// ```
   ///
-  /// The text is that of `explain(_:running:)` with `running`; leave the last
-  /// line out by `running: false`, which also leaves the query unrun.
+  /// The text is that of `explain(_:running:)` with `running`. With `running: false` the query does
+  /// not run, and the text has no last line.
   ///
-  /// - Throws: ``PlanDifference`` where it differs; what the query throws.
+  /// - Throws: ``PlanDifference`` if it differs; the errors of the query.
   /// - Complexity: that of the query.
   public func expectPlan<R: Record>(
     of query: Query<R>, _ expected: String, running: Bool = true
@@ -55,9 +55,9 @@ extension RecordReading {
     try PlanDifference.check(expected, try explain(query, running: running))
   }
 
-  /// Makes sure that a query is counted as expected, and looks at no more than expected.
+  /// Checks the plan for counting a query, and how much it reads.
   ///
-  /// - Throws: ``PlanDifference`` where it differs; what the query throws.
+  /// - Throws: ``PlanDifference`` if it differs; the errors of the query.
   /// - Complexity: that of the query.
   public func expectPlan<R: Record>(
     counting query: Query<R>, _ expected: String, running: Bool = true
@@ -65,25 +65,24 @@ extension RecordReading {
     try PlanDifference.check(expected, try explain(query, counting: true, running: running))
   }
 
-  /// Makes sure that a query is answered as a file says that a run before has written, and looks at
-  /// no more.
+  /// Checks that the plan of a query, and how much it reads, are as in a file from an earlier run.
   ///
   /// ```swift
   /// try store.expectPlan(of: query, matches: "open-issues.plan")
   /// ```
   ///
-  /// The file lies in the folder `Snapshots` beside the test. With the environment variable
-  /// `LARCH_RECORD_PLANS=1` it is written instead of compared: look at what changed before you
-  /// commit it.
+  /// The file is in the folder `Snapshots` beside the test. With the environment variable
+  /// `LARCH_RECORD_PLANS=1` it is written instead of compared: review the changes before you commit
+  /// them.
   ///
   /// - Parameters:
   ///   - query: the query.
   ///   - name: the name of the file, in `Snapshots` beside `file` unless it begins with `/`.
-  ///   - running: whether the query is run, and what it looks at is compared too.
-  ///   - file: the test that is shown in the failure.
+  ///   - running: whether to run the query and also compare how much it reads.
+  ///   - file: the test file for the failure.
   ///   - line: its line.
-  /// - Throws: ``PlanDifference`` where it differs, or where the file is not there or is no text;
-  ///   what the query throws; the error of the file system where it cannot be written.
+  /// - Throws: ``PlanDifference`` if it differs, or if the file is missing or is not text; the
+  ///   errors of the query; the error of the file system if it cannot be written.
   /// - Complexity: that of the query.
   public func expectPlan<R: Record>(
     of query: Query<R>, matches name: String, running: Bool = true, file: String = #filePath,
@@ -93,10 +92,10 @@ extension RecordReading {
       name, try explain(query, running: running), isRecording: nil, file, line)
   }
 
-  /// Makes sure that a query is counted as a file says that a run before has written; else as
+  /// Checks that the plan for counting a query is as in a file from an earlier run; otherwise like
   /// ``expectPlan(of:matches:running:file:line:)``.
   ///
-  /// - Throws: as ``expectPlan(of:matches:running:file:line:)``.
+  /// - Throws: the errors of ``expectPlan(of:matches:running:file:line:)``.
   /// - Complexity: that of the query.
   public func expectPlan<R: Record>(
     counting query: Query<R>, matches name: String, running: Bool = true,
@@ -115,10 +114,10 @@ extension RecordReading {
 }
 
 extension Store {
-  /// A fresh store that also answers every query by a full scan, in the same
-  /// snapshot: where the answers differ, it throws `.wrongAnswer` with both plans.
+  /// A new store that also runs every query as a full scan, in the same snapshot: if the answers
+  /// differ, it throws `.wrongAnswer` with both plans.
   ///
-  /// - Throws: as `Store.temporary(for:migrations:options:)`.
+  /// - Throws: the errors of `Store.temporary(for:migrations:options:)`.
   public static func checked(
     for types: any Record.Type..., options: Options = Options()
   ) throws -> Store {

@@ -1,4 +1,4 @@
-/// A seeded way of damaging a copy of a store file, for tests that open it.
+/// A kind of damage to a copy of a store file, with a seed, for tests that open it.
 ///
 /// ```swift
 /// var generator = SeededGenerator(seed: 7)
@@ -13,9 +13,9 @@ public enum FileDamage: String, CaseIterable, Sendable {
   case pageHeader
   /// A whole page is zero.
   case zeroedPage
-  /// Two pages have changed places.
+  /// Two pages are exchanged.
   case swappedPages
-  /// A run of 1 to 64 random bytes is somewhere in a page.
+  /// A run of 1 to 64 random bytes is written somewhere in a page.
   case byteRun
 
   /// Damages bytes in place; files of less than two pages are only cut or changed by bytes.

@@ -1,18 +1,18 @@
-/// Which lines of two texts are in one of them only, found without a table of all pairs.
+/// Finds the lines that only one of two texts has, without a table of all pairs.
 ///
-/// Lines that both texts have once are taken for the same, as many of them as stand in one order;
-/// between these the search starts again. If no such line is left, short stretches are compared in
-/// full, and long ones are halved.
+/// Lines that both texts have once are matched, as many as have the same order; between these the
+/// search starts again. Without such lines, short stretches are compared in full, and long ones are
+/// halved.
 struct LineDifference {
   private(set) var isRemoved: [Bool]
   private(set) var isInserted: [Bool]
   private let old: [Int]
   private let new: [Int]
 
-  /// Pairs of lines that are compared in full.
+  /// The maximum number of pairs of lines that are compared in full.
   private static let tableLimit = 1 << 16
 
-  /// Places in both texts whose lines are still to be compared.
+  /// Places in both texts whose lines must still be compared.
   private struct Stretch {
     var old: [Int]
     var new: [Int]
@@ -59,7 +59,7 @@ struct LineDifference {
     for place in stretch.new { isInserted[place] = true }
   }
 
-  /// What is left between the first lines and the last ones that are equal.
+  /// The lines between the equal first lines and the equal last lines.
   private func withoutEnds(_ stretch: Stretch) -> Stretch {
     let shorter = min(stretch.old.count, stretch.new.count)
     var start = 0
@@ -97,7 +97,7 @@ struct LineDifference {
     return rest
   }
 
-  /// The longest row of lines that both have once, as places in the stretch that rise in both.
+  /// The longest sequence of lines that both have once, as places that rise in both.
   private func anchors(_ stretch: Stretch) -> [(Int, Int)] {
     func places(_ lines: [Int]) -> [Int: Int] {
       var found: [Int: Int] = [:]
@@ -108,7 +108,7 @@ struct LineDifference {
     let oldPlaces = places(stretch.old.map { old[$0] })
     let pairs = oldPlaces.compactMap { line, place in newPlaces[line].map { (place, $0) } }
       .sorted { $0.0 < $1.0 }
-    // The last pair of the best row of each length, and what stands before each pair in its row.
+    // The last pair of the best sequence of each length, and the predecessor of each pair.
     var ends: [Int] = []
     var before = [Int](repeating: -1, count: pairs.count)
     for (number, pair) in pairs.enumerated() {
@@ -130,7 +130,7 @@ struct LineDifference {
     return row.reversed()
   }
 
-  /// The longest common row of lines, by a table of the lengths for each pair of ends.
+  /// The longest common sequence of lines, with a table of the lengths for each pair of ends.
   private mutating func compareInFull(_ stretch: Stretch) {
     let width = stretch.new.count + 1
     var lengths = [Int32](repeating: 0, count: (stretch.old.count + 1) * width)

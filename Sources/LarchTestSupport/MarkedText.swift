@@ -1,10 +1,10 @@
 internal import Larch
 
-/// An id that may be another one in the next run: one that a store assigned, or any UUID.
+/// An id that may differ in the next run: one that a store assigned, or any UUID.
 struct MarkedID: Hashable, Sendable {
-  /// Of an assigned id: the collection whose it is. Nil for a UUID, which is the same wherever it is.
+  /// The collection of an assigned id. Nil for a UUID, which is the same everywhere.
   let collection: String?
-  /// The id as its collection shows it.
+  /// The text of the id.
   let text: String
 
   init(collection: String?, text: String) {
@@ -13,13 +13,13 @@ struct MarkedID: Hashable, Sendable {
   }
 }
 
-/// A text that has a mark in place of each id, so that the ids can be given other names.
+/// A text with a mark in place of each id, so that the ids can get other names.
 struct MarkedText: Sendable {
-  /// What stands for an id. No text of a dump has it: control characters are escaped there.
+  /// The mark for an id. No text of a dump contains it: control characters are escaped there.
   static let mark = "\u{1}"
 
   let text: String
-  /// One for each mark, in their order.
+  /// One id per mark, in order.
   let ids: [MarkedID]
 
   /// The text with a name for each id.
@@ -38,13 +38,13 @@ struct MarkedText: Sendable {
 
 /// Finds ids in a record while it is written as text.
 private struct IDMarks {
-  /// Where a record has assigned ids, by coding names, and those of which collection they are.
+  /// The places of assigned ids in a record, by coding names, with their collections.
   let collections: [[String]: String]
   private(set) var found: [MarkedID] = []
 
   init(collections: [[String]: String]) { self.collections = collections }
 
-  /// The mark in place of a value that is such an id, which is then noted.
+  /// The mark for a value that is such an id, which is then noted.
   mutating func take(_ path: [String], _ kind: FieldKind, _ text: String) -> String? {
     switch kind {
     case .uuid:
@@ -61,8 +61,8 @@ private struct IDMarks {
 extension MarkedText {
   /// A record as JSON.
   ///
-  /// - Parameter collections: where it has assigned ids, by coding names, and those of which
-  ///   collection they are.
+  /// - Parameter collections: the places of its assigned ids, by coding names, with their
+  ///   collections.
   init(_ record: RawRecord, assigned collections: [[String]: String]) throws {
     var marks = IDMarks(collections: collections)
     text = try record.json { marks.take($0, $1, $2) }

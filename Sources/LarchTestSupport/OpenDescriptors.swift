@@ -1,7 +1,7 @@
 import Foundation
 
-/// The descriptors that the process has open, however many there are: a suite that runs in parallel
-/// has more than the thousand that are usual.
+/// The open descriptors of the process, however many: a suite that runs in parallel has more than
+/// the usual thousand.
 package func openDescriptors() -> [Int32] {
   #if os(Linux)
     let directory = "/proc/self/fd"

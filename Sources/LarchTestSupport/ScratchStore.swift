@@ -1,6 +1,6 @@
 package import Larch
 
-// What tests of this package say again and again. Users have `Store.temporary`.
+// Helpers that many tests of this package use. Users have `Store.temporary`.
 
 /// A path for a store that is removed after `body`.
 package func withScratchPath<T>(_ body: (String) throws -> T) rethrows -> T {
@@ -9,7 +9,7 @@ package func withScratchPath<T>(_ body: (String) throws -> T) rethrows -> T {
   return try body(path)
 }
 
-/// The error of a piece of work, or nil when there was none of Larch.
+/// The error of Larch that a closure throws, or nil.
 package func caught(_ work: () throws -> Void) -> LarchError? {
   do {
     try work()
@@ -20,7 +20,7 @@ package func caught(_ work: () throws -> Void) -> LarchError? {
 }
 
 extension Store.Options {
-  /// Nothing is flushed, as befits a file that is thrown away.
+  /// Nothing is flushed, since the file is temporary.
   package static var quick: Self {
     var options = Self()
     options.durability = .none
@@ -35,7 +35,7 @@ extension Store.Options {
 }
 
 extension Store {
-  /// The store at `path` for the time of `body`.
+  /// The store at `path`, open during `body`.
   package static func using<T>(
     _ path: String, _ types: any Record.Type..., migrations: [Migration] = [],
     options: Options = .quick, _ body: (Store) throws -> T = { _ in () }
@@ -47,8 +47,8 @@ extension Store {
     return try body(store)
   }
 
-  /// A store in a file of its own for the time of `body`: one that can be closed and opened again,
-  /// as `temporary` cannot.
+  /// A store in its own file during `body`: it can be closed and opened again, unlike a `temporary`
+  /// one.
   package static func scratch<T>(
     _ types: any Record.Type..., body: (Store) throws -> T
   ) throws -> T {

@@ -1,6 +1,6 @@
-/// A random number generator that gives the same numbers for the same seed on every machine.
+/// A random number generator with the same numbers for the same seed on every machine.
 ///
-/// Print the seed when a test fails, and the failure can be repeated.
+/// Print the seed when a test fails, so that the failure can be repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

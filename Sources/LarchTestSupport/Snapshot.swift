@@ -1,14 +1,14 @@
 import Foundation
 
-/// A text that a run of a test wrote beside it, for later runs to be compared with.
+/// A text that an earlier run of a test wrote beside it, for comparison.
 struct Snapshot {
   let name: String
   let url: URL
-  /// The environment variable that has it written instead of compared.
+  /// The environment variable that makes a run write it instead of comparing.
   let variable: String
 
   /// - Parameters:
-  ///   - name: in the folder `Snapshots` beside the test, unless it begins with `/`.
+  ///   - name: the name in the folder `Snapshots` beside the test, unless it begins with `/`.
   ///   - test: the path of the test.
   init(_ name: String, beside test: String, recordedBy variable: String) {
     self.name = name
@@ -20,7 +20,7 @@ struct Snapshot {
         .appendingPathComponent("Snapshots").appendingPathComponent(name)
   }
 
-  /// Whether this run is to write it.
+  /// Whether this run writes it.
   var isToBeRecorded: Bool {
     !["", "0"].contains(ProcessInfo.processInfo.environment[variable] ?? "")
   }
@@ -31,7 +31,7 @@ struct Snapshot {
     try Data(text.utf8).write(to: url, options: .atomic)
   }
 
-  /// The text, or why there is none.
+  /// The text, or the reason why there is none.
   func read() -> Result<String, Unreadable> {
     guard let data = try? Data(contentsOf: url) else {
       return .failure(
@@ -39,7 +39,7 @@ struct Snapshot {
           message: "\(url.path) cannot be read; run the test with \(variable)=1 to write it"))
     }
     guard let text = String(data: data, encoding: .utf8) else {
-      return .failure(Unreadable(message: "\(url.path) is no text"))
+      return .failure(Unreadable(message: "\(url.path) is not UTF-8 text"))
     }
     return .success(text)
   }

@@ -2,21 +2,21 @@ public import Larch
 internal import LarchInspection
 
 extension Store {
-  /// What ``dump(_:)`` shows.
+  /// The contents of ``dump(_:)``.
   public struct DumpContents: OptionSet, Sendable {
     /// The bits.
     public let rawValue: Int
 
-    /// From bits.
+    /// Contents from bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// The records, as JSON with sorted keys.
     public static let records = Self(rawValue: 1)
     /// The entries of every index, and its name.
     public static let entries = Self(rawValue: 2)
-    /// The links of every association that is lists of ids, by its first end.
+    /// The links of every many-to-many association, by its first end.
     public static let links = Self(rawValue: 4)
-    /// The name of every index, and how many entries it has.
+    /// The name of every index, and the number of its entries.
     public static let indexes = Self(rawValue: 8)
     /// Every association: its ends and its rules.
     public static let associations = Self(rawValue: 16)
@@ -31,9 +31,9 @@ extension Store {
     }
   }
 
-  /// A stable, readable text of everything in the store: collections by name, records in the
-  /// order of their ids, index entries in the order of their keys, counts; then associations by
-  /// their keys, with their ends and the rules of these, and lists in the order of their ids.
+  /// A stable, readable text of everything in the store: collections by name, records in the order
+  /// of their ids, index entries in the order of their keys, counts; then associations by their
+  /// keys, with their ends and the rules of these, and lists in the order of their ids.
   ///
   /// ```text
   /// collection Person: 2 records
@@ -46,16 +46,16 @@ extension Store {
   ///   7 -> 1, 2
   /// ```
   ///
-  /// With a part of the contents, only their lines are there: `.records` has no line that another
-  /// index or association would change, and `.links` none that another record would. Collections
-  /// and the counts of their records are shown but for `.links` and `.associations` alone; they are
-  /// all that is shown for `[]`.
+  /// With a part of the contents, only their lines are shown: the lines of `.records` do not depend
+  /// on indexes and associations, and those of `.links` do not depend on records. Collections and
+  /// their record counts are shown, except with only `.links` and `.associations`; with `[]`
+  /// nothing else is shown.
   ///
-  /// Equal contents give equal texts, on every machine. Compare with
+  /// Equal contents give equal texts on every machine. Compare them with
   /// ``TextDifference/between(expected:actual:lineLimit:)``.
   ///
-  /// - Throws: `.checksumMismatch` or `.decodingFailed` when something cannot be read.
-  /// - Complexity: O(everything); meant for tests.
+  /// - Throws: `.checksumMismatch` or `.decodingFailed` if a record cannot be read.
+  /// - Complexity: O(n) for the whole store; meant for tests.
   public func dump(_ contents: DumpContents = .all) throws -> String {
     var text = ""
     try inspect { try $0.forEachDumpLine(contents.parts) { text += $0 + "\n" } }

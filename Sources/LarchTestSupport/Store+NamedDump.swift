@@ -2,15 +2,15 @@ public import Larch
 internal import LarchInspection
 
 extension Store {
-  /// How ``dump(_:ids:)`` shows ids that are others in each run.
+  /// The form of ids in ``dump(_:ids:)``.
   public enum DumpIDs: Sendable {
-    /// As they are stored.
+    /// The stored ids.
     case stored
-    /// By names that tell what they are: `Person#1`, `Person#2`, `UUID#1`.
+    /// Names: `Person#1`, `Person#2`, `UUID#1`.
     case named
   }
 
-  /// As ``dump(_:)``, with names for ids that the next run gives otherwise: those that the store
+  /// Like ``dump(_:)``, with names for ids that differ in the next run: those that the store
   /// assigned, and UUIDs.
   ///
   /// ```text
@@ -25,19 +25,19 @@ extension Store {
   /// reference Person.companyID: Person to Company, optional, on delete none, nullify
   /// ```
   ///
-  /// They have them wherever they are: as the id of the record, as a reference, in the keys of
-  /// indexes, in lists. Names are given in the order of appearance: of ids that were assigned, in
-  /// their order; of records with UUIDs, in the order of what the records hold, and of records that
-  /// hold the same, of what they are tied to. A UUID that is the id of no record is `UUID#1`, an
-  /// assigned id whose record is gone `Person#missing1`. Ids that you chose yourself stay as they
-  /// are. Dates in keys are as in records: `"2001-01-01T00:00:00Z"`.
+  /// The names replace ids everywhere: in records, in references, in the keys of indexes and in
+  /// lists. Assigned ids are numbered in their own order. Records with UUIDs are numbered in the
+  /// order of their contents, and records with equal contents by their related records. A UUID that
+  /// is not the id of a record is `UUID#1`; an assigned id whose record does not exist is
+  /// `Person#missing1`. Ids that you chose yourself do not change. Dates in keys look as in
+  /// records: `"2001-01-01T00:00:00Z"`.
   ///
-  /// Two things cannot be told from the file. An integer refers to a record only where an
-  /// association says so: declare a `BelongsTo` for the property. And a set of UUIDs is stored as
-  /// a list in the order of the UUIDs, which is another one in each run.
+  /// The file does not show two things. An integer counts as a reference only with an association:
+  /// declare a `BelongsTo` for the property. And a set of UUIDs is stored as a list in the order of
+  /// the UUIDs, which differs in each run.
   ///
-  /// - Throws: `.checksumMismatch` or `.decodingFailed` when something cannot be read.
-  /// - Complexity: O(n log n) for n records and entries, mostly; all of it is held in memory.
+  /// - Throws: `.checksumMismatch` or `.decodingFailed` if a record cannot be read.
+  /// - Complexity: O(n log n) for n records and entries in most cases; all of it is held in memory.
   public func dump(_ contents: DumpContents = .all, ids: DumpIDs) throws -> String {
     if ids == .stored { return try dump(contents) }
     var lines: [String] = []
@@ -85,7 +85,7 @@ private func entryLines(
     entries.append(
       NamedEntry(key: key, identity: DumpNames.Identity(id, of: collection, inspector)))
   }
-  // A computed property may have a UUID that no record shows: it is named by its record.
+  // A computed property may have a UUID that no record shows: its name comes from its record.
   for entry in entries.enumerated().sorted(by: { isBefore($0, $1, names) }) {
     names.learn(entry.element.key.parts.compactMap(\.id))
   }
@@ -101,18 +101,18 @@ private func entryLines(
   }
 }
 
-/// Entries of equal keys are in the order of their ids, which their names may change.
+/// Entries with equal keys are in the order of their ids, which the names may change.
 private func isBefore(
   _ one: (offset: Int, element: NamedEntry), _ other: (offset: Int, element: NamedEntry),
   _ names: DumpNames
 ) -> Bool {
-  // Ids that have no names have no ranks either, and stay as they are.
+  // Ids without names have no ranks either, and do not change.
   (names.rank(one.element.identity.id), one.offset)
     < (names.rank(other.element.identity.id), other.offset)
 }
 
-/// Entries in the order of their keys, where ids count by their names: those that agree up to a part
-/// stand together, and are put in order by that part if it is an id.
+/// Entries in the order of their keys, where ids count by their names: entries that are equal up to
+/// a part are adjacent, and are sorted by that part if it is an id.
 private func ordered(_ entries: [NamedEntry], part: Int, _ names: DumpNames) -> [NamedEntry] {
   guard entries.count > 1 else { return entries }
   guard let most = entries.map(\.key.parts.count).max(), part < most else {

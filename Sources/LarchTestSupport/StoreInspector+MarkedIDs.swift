@@ -1,9 +1,9 @@
 internal import Larch
 internal import LarchInspection
 
-/// What a look at a store shows with marks in place of ids, for dumps that name them otherwise.
+/// Visits the contents of a store with marks in place of ids, for dumps that rename them.
 extension StoreInspector {
-  /// The values of a key, ids among them.
+  /// The values of a key, including ids.
   struct MarkedKey {
     enum Part: Hashable {
       case text(String)
@@ -11,12 +11,12 @@ extension StoreInspector {
     }
 
     let parts: [Part]
-    /// What is written before and behind the values.
+    /// The text before and after the values.
     let opening: String
     let closing: String
   }
 
-  /// Whether the ids of a collection may be others in the next run.
+  /// Whether the ids of a collection may differ in the next run.
   func hasMarkedIDs(_ collection: Collection) -> Bool {
     switch collection.stored.idKind {
     case .assigned, .uuid: true
@@ -24,7 +24,7 @@ extension StoreInspector {
     }
   }
 
-  /// An id of a collection from its text; nil for one that its user chose.
+  /// An id of a collection from its text; nil for one that the program chose.
   func markedID(_ text: String, of collection: Collection) -> MarkedID? {
     switch collection.stored.idKind {
     case .assigned: MarkedID(collection: collection.name, text: text)
@@ -61,7 +61,7 @@ extension StoreInspector {
     }
   }
 
-  /// Where records have ids that a store assigned: their own, and references to others.
+  /// The places of assigned ids in records: their own, and references to others.
   private func assignedPaths(of collection: Collection) -> [[String]: String] {
     var paths: [[String]: String] = [:]
     for association in associations where !association.isLists {
@@ -77,8 +77,8 @@ extension StoreInspector {
     collections.contains { $0.name == name && $0.stored.idKind == .assigned }
   }
 
-  /// The same for the values of a key, by their places. Only where each field is one value: else the
-  /// places are not those of the fields.
+  /// The same for the values of a key, by their places. Only if each field is one value: otherwise
+  /// the places are not those of the fields.
   private func assignedParts(of index: Index, in collection: Collection) -> [Int: String] {
     let fields = index.parsedDefinition.fields
     let isPlain = { (form: KeyForm?) in

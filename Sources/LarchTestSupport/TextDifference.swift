@@ -1,7 +1,7 @@
 /// Compares two texts by line and shows where they differ.
 public enum TextDifference {
   /// The lines that differ, marked `-` (only in `expected`) and `+` (only in `actual`), with two
-  /// equal lines around each place; nil when the texts are equal.
+  /// equal lines around each place; nil if the texts are equal.
   ///
   /// ```text
   ///   … 4 equal lines
@@ -12,14 +12,14 @@ public enum TextDifference {
   ///     index age: 2 entries
   /// ```
   ///
-  /// Lines are equal when their bytes are. Of large texts that have little in common, more lines may
-  /// be shown than would be needed.
+  /// Lines are equal if their bytes are. For large texts with little in common, it may show more
+  /// lines than necessary.
   ///
   /// - Parameters:
-  ///   - expected: the one text.
-  ///   - actual: the other.
-  ///   - lineLimit: how many lines are shown at most; then a line tells how many more differ.
-  /// - Complexity: O(n log n) for n lines, mostly; memory O(n).
+  ///   - expected: the expected text.
+  ///   - actual: the actual text.
+  ///   - lineLimit: the maximum number of lines; a last line then has the number of further ones.
+  /// - Complexity: O(n log n) for n lines in most cases; memory O(n).
   public static func between(
     expected: String, actual: String, lineLimit: Int = .max
   ) -> String? {

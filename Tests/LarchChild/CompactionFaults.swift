@@ -45,7 +45,7 @@ final class CompactionFaults: FaultScenario {
       let found = try store.read { try $0.count(Entry.all) }
       guard found == expected else { throw Mismatch("\(found) records, not \(expected)") }
     } catch let error as LarchError {
-      // The file could not be opened anew; it can when the disk works again.
+      // The file could not be reopened; it can when the disk works again.
       _ = try check(error)
     }
   }

@@ -22,7 +22,7 @@ func buildIndexes(_ arguments: [String]) throws {
   try Store(at: arguments[0], for: IndexedBook.self, options: options).close()
 }
 
-/// `rebuild-indexes <store> <beacon> <batch>`: makes all indexes anew, again and again.
+/// `rebuild-indexes <store> <beacon> <batch>`: rebuilds all indexes, again and again.
 func rebuildIndexes(_ arguments: [String]) throws {
   guard arguments.count == 3, let batch = Int(arguments[2]) else { throw UsageError() }
   limitLifetime()

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Larch
 internal import LarchTestSupport
 
-/// What the stores of these runs hold; every record can be told from its id alone.
+/// What the stores of these runs hold; every record follows from its id alone.
 private struct Item: Record {
   var id = RecordID<Item>()
   var name: String

@@ -2,8 +2,8 @@ internal import Foundation
 internal import Larch
 internal import LarchCrashSupport
 
-/// `recorder-check <store>`: proves that the recorder sees every kind of call that a store makes, and
-/// that a call fails when it is told to.
+/// `recorder-check <store>`: proves that the recorder sees every kind of call that a store makes,
+/// and that a call fails when requested.
 func recorderCheck(_ arguments: [String]) throws {
   guard arguments.count == 1 else { throw UsageError() }
   limitLifetime()

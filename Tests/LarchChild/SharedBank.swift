@@ -23,7 +23,7 @@ func teller(_ arguments: [String]) throws {
   func die(_ place: Death) {
     if place == death, steps >= after { kill(getpid(), SIGKILL) }
   }
-  // What was done and not told before the last death is told now.
+  // Work that was done but not reported before the last kill is reported now.
   var done = try store.read { try bank.check($0) }
   beacon[.acknowledged(number)] = done[number]
   beacon[.started(number)] = Int(getpid())

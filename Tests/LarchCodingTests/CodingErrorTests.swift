@@ -218,7 +218,7 @@ struct CodingErrorTests {
     }
     let shapes = ShapeTable()
     for bits in 0..<200 {
-      // Each coder learns anew, as each process would.
+      // Each coder learns again, as each process would.
       let coder = RecordCoder(shapes: shapes)
       let bytes = try Array(coder.encode(Many(bits)))
       let again = try bytes.withUnsafeBytes { try coder.decode(Many.self, from: $0) }

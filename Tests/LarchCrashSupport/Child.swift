@@ -95,7 +95,7 @@ package final class Child {
     return true
   }
 
-  /// Waits until the child has told the beacon that it begins, or has ended.
+  /// Waits until the child has written to the beacon that it begins, or has ended.
   package func waitUntilStarted(_ beacon: Beacon, _ number: Int) throws {
     try wait("starts") { beacon[.started(number)] == Int(id) }
   }

@@ -29,7 +29,7 @@ package struct Item: Record {
     Unique(\.code)
     Index(\.group, \.rank)
     Index(\.labels)
-    Index(\.group, .caseInsensitive, name: "folded")
+    Index(\.group, options: .caseInsensitive, name: "folded")
     Index(\.title, name: "title")
     Index(\.rank, name: "even", where: { $0.rank % 2 == 0 })
   }

@@ -74,7 +74,7 @@ package struct Recorder: Sendable {
     dlsym(dlopen(nil, RTLD_NOW), name)
   }
 
-  /// Counts calls from 1 anew, of which number `call` fails; with 0 none does.
+  /// Counts calls from 1 again, of which number `call` fails; with 0 none does.
   package func fail(call: Int, mode: Mode = .once, code: Int32 = EIO) {
     failFunction(call, mode.rawValue, code)
   }

@@ -106,7 +106,7 @@ package struct WriterModel {
       return .deleteEntry(id)
     default:
       let id = "\(writer)-\(random.below(20))"
-      // The texts differ behind the length at which keys are cut.
+      // The texts differ after the length at which keys are cut.
       let text =
         String(repeating: "w\(writer) ", count: 45 + random.below(3)) + id
         + "-\(random.below(1000))"

@@ -12,7 +12,7 @@ struct KilledBuildTests {
   static let count = 1500
   static let batch = 10
 
-  @Test("A killed index build goes on where it was, and old programs read on meanwhile")
+  @Test("A killed index build continues where it was, and old programs can read meanwhile")
   func build() throws {
     let wanted = amount("LARCH_BUILD_KILLS", 120)
     var random = SeededGenerator(seed: runSeed)
@@ -83,7 +83,7 @@ struct KilledBuildTests {
     try expectComplete(directory.store, seed: runSeed)
   }
 
-  @Test("The progress of a build that goes on counts what was done before")
+  @Test("The progress of a continued build includes earlier work")
   func progressOfResumed() throws {
     let directory = try CrashDirectory()
     try Books.make(at: directory.store, count: Self.count, seed: runSeed)
@@ -163,7 +163,7 @@ struct KilledBuildTests {
     try expectComplete(directory.store, seed: runSeed, count: count)
   }
 
-  @Test("A store that is killed while it is made is whole or not there")
+  @Test("A store whose creation is killed is complete or does not exist")
   func create() throws {
     var random = SeededGenerator(seed: runSeed &+ 3)
     let directory = try CrashDirectory()

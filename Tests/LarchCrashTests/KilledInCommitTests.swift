@@ -7,12 +7,13 @@ import Testing
 
 /// A writer is killed in the one call that makes its commit true, while others have the store open.
 ///
-/// What was seen: a process was killed while the header of its commit was flushed. The header was in the
-/// file, but LMDB had not yet told readers. The next process of the program read the state before the
-/// commit, and wrote on top of the state after it: it met its own records in a unique index.
+/// What was seen: a process was killed while the header of its commit was flushed. The header was
+/// in the file, but LMDB had not yet published it to readers. The next process of the program read
+/// the state before the commit, and wrote on top of the state after it: it met its own records in a
+/// unique index.
 @Suite("Killed in a commit", .enabled(if: Recorder.isAvailable))
 struct KilledInCommitTests {
-  @Test("What is read first after an opening is what the first write goes on from")
+  @Test("The first read after an opening sees the state from which the first write continues")
   func opening() throws {
     let directory = try CrashDirectory()
     let beacon = try Beacon(path: directory.beacon)

@@ -116,7 +116,7 @@ struct ManyProcessTests {
     let directory = try CrashDirectory()
     try Bank.make(at: directory.store)
     let beacon = try Beacon(path: directory.beacon)
-    // Open all the time, so that the lock file is never made anew.
+    // Open all the time, so that the lock file is never created again.
     let store = try Bank.open(at: directory.store)
     defer { store.close() }
     let count = amount("LARCH_KILLED_READERS", 40)

@@ -72,7 +72,7 @@ struct FileGuideTests {
     let result = try store.verify()
     if !result.isClean {
       for fault in result.faults { report(fault) }
-      try store.rebuild()  // makes every index anew from the records
+      try store.rebuild()  // builds every index again from the records
     }
     // end snippet
     #expect(problems == [])

@@ -136,7 +136,7 @@ struct Member: Record {
   var initial: String { String(name.prefix(1)) }
 
   static let schema = Schema<Member> {
-    Unique(\.email, .caseInsensitive)
+    Unique(\.email, options: .caseInsensitive)
     Index(\.address.city, \.name)  // nested, and two fields
     Index(\.languages)  // an entry for each element
     Index(\.role)

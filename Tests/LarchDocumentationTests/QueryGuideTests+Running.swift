@@ -204,12 +204,12 @@ extension QueryGuide {
       #expect(
         try plan(Person.where { $0.tags.contains("t3") }) == #"index tags ["t3"]"#)
       #expect(
-        try plan(Person.where { $0.name.equals("PERSON 7", .caseInsensitive) })
+        try plan(Person.where { $0.name.equals("PERSON 7", options: .caseInsensitive) })
           == #"index name ["person 7"]"#)
       #expect(
         try plan(
           Person.where {
-            $0.email == "p7@larch.example" || $0.name.equals("person 8", .caseInsensitive)
+            $0.email == "p7@larch.example" || $0.name.equals("person 8", options: .caseInsensitive)
           })
           == "union\n  index email [\"p7@larch.example\"]\n  index name [\"person 8\"]")
       #expect(try plan(Person.where { $0.age > 9 && $0.age < 9 }) == "nothing")

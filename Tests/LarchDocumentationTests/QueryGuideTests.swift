@@ -28,7 +28,7 @@ enum QueryGuide {
       Unique(\.email)
       Index(\.city, \.age)
       Index(\.tags)
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
     }
   }
 
@@ -170,8 +170,8 @@ extension QueryGuide {
         Person.where { $0.name.hasSuffix("n") },
         Person.where { $0.name.contains("la") },
         Person.where { $0.name.like("_l%") },  // _ one character, % any text, \% a percent sign
-        Person.where { $0.name.equals("ALAN", .caseInsensitive) },
-        Person.where { $0.name.hasPrefix("a", .caseInsensitive) },
+        Person.where { $0.name.equals("ALAN", options: .caseInsensitive) },
+        Person.where { $0.name.hasPrefix("a", options: .caseInsensitive) },
         Person.where { $0.email.contains(/@acme\.example$/) },
         Person.where { $0.email.contains(pattern: "^[a-c]") },  // a pattern that is text itself
       ]
@@ -335,7 +335,7 @@ extension QueryGuide {
       // snippet: query-order
       let byCity = Person.all.sorted(by: \.city, \.age)  // by city, then by age
       let mixed = Person.all.sorted(by: \.city).then(by: \.age, .descending)
-      let byName = Person.all.sorted(by: \.name, .caseInsensitive)
+      let byName = Person.all.sorted(by: \.name, options: .caseInsensitive)
       let newest = Person.all.reversed()  // by id, the greatest first
       // end snippet
       #expect(try names(byCity) == ["Ada", "Eve", "alan", "Bo", "Zoë", "Émile"])
@@ -398,7 +398,7 @@ extension QueryGuide.Filters {
     let queries = [
       QueryGuide.Person.where { $0.address.zip == "SW1" },
       QueryGuide.Person.where { $0.height > 1.6 },
-      QueryGuide.Person.where { $0.name.equals("ada", .caseInsensitive) },
+      QueryGuide.Person.where { $0.name.equals("ada", options: .caseInsensitive) },
       QueryGuide.Person.where { !$0.tags.contains { !$0.hasPrefix("m") } },
       QueryGuide.Person.where { $0.age > limit - 1 },
     ]

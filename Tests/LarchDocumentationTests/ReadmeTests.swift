@@ -29,7 +29,7 @@ struct ReadmeTests {
       Unique(\.email)  // many nils are fine
       Index(\.city, \.age)  // by city, then by age
       Index(\.tags)  // an entry for each element
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
       Validate(\.name, .presence)
     }
   }

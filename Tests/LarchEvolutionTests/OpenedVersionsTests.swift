@@ -12,7 +12,7 @@ extension WriteTransaction {
 }
 
 /// A program opened a file with a type that had one field less, closed it, and the program before it
-/// could not open the file any more: "Stored records lack a field", although nothing had been
+/// could not open the file any more: "Stored records do not have a field", although nothing had been
 /// written. Opening had noted the new declaration as one of those under which records were written.
 @Suite struct OpenedVersionsTests {
   struct Whole: Record, Equatable {
@@ -243,7 +243,7 @@ extension WriteTransaction {
   }
 
   @Test func `An error names each field once`() throws {
-    // Two versions of a type had been written, and the error told of the field once for each.
+    // Two versions of a type had been written, and the error named the field once for each.
     struct Required: Record {
       static let collectionName = "Thing"
       var id: Int

@@ -257,6 +257,6 @@ import Testing
     try file.save(Stored.some)
     #expect(file.refusal(Retyped.self)?.message.contains("migration") == true)
     #expect(file.refusal(Required.self)?.message.contains("Default") == true)
-    #expect(file.refusal(New.self)?.message.contains("lack a field") == true)
+    #expect(file.refusal(New.self)?.message.contains("do not have a field") == true)
   }
 }

@@ -198,7 +198,7 @@ enum V4 {
   struct Person: PersonVersion {
     static let schema = Schema<Person> {
       Index(\.age)
-      Index(\.familyName, .caseInsensitive)
+      Index(\.familyName, options: .caseInsensitive)
       Index(\.nick)
       Index(\.rating)
       Renamed(\.familyName, from: "surname")

@@ -39,7 +39,7 @@ struct Sample: Record {
     Index(\.note, \.age)
     Index(\.age, \.note)
     Index(\.tags)
-    Index(\.name, .caseInsensitive)
+    Index(\.name, options: .caseInsensitive)
     Index(\.height)
     Index(\.day)
     Index(\.token)

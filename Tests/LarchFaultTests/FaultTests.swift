@@ -2,8 +2,8 @@ import Foundation
 import LarchCrashSupport
 import Testing
 
-/// Each write and each flush of a store's files fails in its turn, once and for ever: an error that
-/// says what happened, nothing half-done, and work goes on when the disk works again.
+/// Each write and each flush of a store's files fails in its turn, once and permanently: an error
+/// that says what happened, nothing half-done, and work goes on when the disk works again.
 @Suite("Failing disks", .serialized, .enabled(if: Recorder.isAvailable))
 struct FaultTests {
   struct Scenario: CustomTestStringConvertible {

@@ -37,7 +37,7 @@ struct CombinedTests {
     return options
   }
 
-  @Test("Rules look at what hooks made of a record, and what they refuse leaves nothing behind")
+  @Test("Rules check a record after its hooks, and a refused save leaves no changes")
   func all() throws {
     let store = try Store.temporary(for: Ticket.self, options: options())
     let time = Date(timeIntervalSinceReferenceDate: 5)

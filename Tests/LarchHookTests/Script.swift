@@ -1,6 +1,6 @@
 import Larch
 
-/// What the hooks of a test do, and what they were told, in order.
+/// What the hooks of a test do, and what they received, in order.
 ///
 /// Hooks have no other way to the test: a task-local value, which no other test sees.
 final class Script: @unchecked Sendable {

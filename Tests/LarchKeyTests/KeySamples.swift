@@ -48,7 +48,7 @@ enum KeySamples {
     var text = String.UnicodeScalarView()
     switch random.next() % 10 {
     case 0:
-      // Around the place where components are cut, and far behind it.
+      // Around the place where components are cut, and far after it.
       let repeats = random.next() % 4 == 0 ? 510 : 122 + random.next() % 8
       for _ in 0..<repeats { text.append("x") }
     case 1: for _ in 0..<(60 + random.next() % 8) { text.append("é") }

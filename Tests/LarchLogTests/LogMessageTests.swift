@@ -68,7 +68,7 @@ struct LogMessageTests {
     LogMessage.lines(to: -1, .debug)(LogMessage(.error, .opened, "The store was opened."))
   }
 
-  @Test("A duration is told in milliseconds")
+  @Test("A duration is printed in milliseconds")
   func durations() {
     #expect(Duration.zero.logText == "0.0 ms")
     #expect(Duration.microseconds(99).logText == "0.0 ms")

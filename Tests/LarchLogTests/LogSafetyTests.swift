@@ -128,7 +128,7 @@ struct LogSafetyTests {
     }
   }
 
-  @Test("What is slow inside of a write is told when the write has ended")
+  @Test("A slow operation inside a write is logged after the write")
   func insideWrite() throws {
     try watched {
       let meddler = Meddler()
@@ -167,7 +167,7 @@ struct LogSafetyTests {
     #expect(meddler.results.allSatisfy { $0 == "ok" }, "\(meddler.results)")
   }
 
-  @Test("Opening tells only when the store of the file may be opened again")
+  @Test("Opening logs only when the file may be opened again")
   func opening() throws {
     try watched {
       try withScratchPath { path in

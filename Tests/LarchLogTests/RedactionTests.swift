@@ -31,7 +31,7 @@ struct RedactionTests {
     }
   }
 
-  @Test("No value and no id that a query asks for is in the text, and its shape is")
+  @Test("The text has no value and no id of a query, but shows its form")
   func shapes() throws {
     let store = try Store.temporary(for: Note.self)
     try store.write { tx throws in
@@ -69,7 +69,7 @@ struct RedactionTests {
     }
   }
 
-  @Test("The text of a plan is complete again behind it")
+  @Test("After that, the text of a plan is complete again")
   func scope() throws {
     #expect(PlanText.value(.string("x")) == "\"x\"")
     #expect(PlanText.withoutValues { PlanText.value(.string("x")) } == "…")

@@ -30,7 +30,7 @@ struct SlowOperationTests {
     }
   }
 
-  @Test("A slow write tells where it was, how long its parts took, and what it did")
+  @Test("A slow write logs its place, the time of its parts, and its changes")
   func slowWrite() throws {
     let store = try store()
     let line: UInt = #line + 1
@@ -53,7 +53,7 @@ struct SlowOperationTests {
     #expect(!message.description.contains("Nowhere") && !message.description.contains("Secret"))
   }
 
-  @Test("A slow read tells where it was, with the plan of its slowest query and what that did")
+  @Test("A slow read logs its place, with the plan and the counts of its slowest query")
   func slowRead() throws {
     let store = try store()
     try save(40, into: store)
@@ -87,7 +87,7 @@ struct SlowOperationTests {
     #expect(messages.take().map(\.message) == ["A read took long."])
   }
 
-  @Test("A verification of a task tells how far it is, and ends when the task is cancelled")
+  @Test("A verification in a task reports progress, and ends when the task is cancelled")
   func verificationOfTask() async throws {
     let store = try store()
     try save(2500, into: store)
@@ -113,7 +113,7 @@ struct SlowOperationTests {
     func add(_ step: Store.VerificationProgress) { steps.withLock { $0.append(step) } }
   }
 
-  @Test("A read of several queries tells how many, a read of none has no plan")
+  @Test("A read of several queries logs their number, and a read without queries has no plan")
   func severalQueries() throws {
     let store = try store()
     try save(3, into: store)
@@ -131,7 +131,7 @@ struct SlowOperationTests {
     #expect(none.details.plan == nil && none.context.detail == nil && none.details.ran != nil)
   }
 
-  @Test("Single calls, streams, joins and snapshots are reads too, each told once")
+  @Test("Single calls, streams, joins and snapshots are reads too, each logged once")
   func kinds() throws {
     let store = try store()
     try save(5, into: store)
@@ -160,7 +160,7 @@ struct SlowOperationTests {
     #expect(messages.take().first?.details.plan?.hasPrefix("index city […]") == true)
   }
 
-  @Test("A closure that throws is told like one that returns")
+  @Test("A closure that throws is logged like one that returns")
   func throwing() throws {
     let store = try store()
     #expect(throws: CancellationError.self) {
@@ -175,7 +175,7 @@ struct SlowOperationTests {
     #expect(messages.take().map(\.event) == [.slowRead])
   }
 
-  @Test("What is not slow is not told, nor anything where no limit is set")
+  @Test("Operations that are not slow are not logged, and none without a limit")
   func fast() throws {
     for limit in [Duration.seconds(3600), .seconds(Int64.max), nil] {
       let store = try store {
@@ -188,7 +188,7 @@ struct SlowOperationTests {
     }
   }
 
-  @Test("Where nobody listens, nothing is timed")
+  @Test("Without a log, nothing is timed")
   func off() throws {
     let silent = try Store.temporary(for: Person.self, Club.self, options: .quick)
     #expect(silent.writeTimer("", 0) == nil && silent.readTimer("", 0) == nil)
@@ -199,7 +199,7 @@ struct SlowOperationTests {
     try store().read { tx throws in #expect(tx.context.timer != nil) }
   }
 
-  @Test("A write that waited tells who had the turn, and how many were before it")
+  @Test("A write that waited logs which write had the turn, and how many came before it")
   func waiting() throws {
     let store = try store { $0.slowRead = nil }
     let isInside = DispatchSemaphore(value: 0)
@@ -240,7 +240,7 @@ struct SlowOperationTests {
     }
   }
 
-  @Test("Asynchronous writes are told as others, and each with its own place")
+  @Test("Asynchronous writes are logged like others, each with its own place")
   func asynchronous() async throws {
     let store = try store()
     let line: UInt = #line + 4
@@ -258,7 +258,8 @@ struct SlowOperationTests {
     await #expect(throws: CancellationError.self) {
       try await store.write { _ throws in throw CancellationError() }
     }
-    // Messages come when the turn has ended, after the writes are told: the next turn is behind it.
+    // Messages come when the turn has ended, after the writes have resumed: the next turn comes
+    // after that.
     try await store.write { _ in }
     while messages.all(.slowWrite).count < 10 { await Task.yield() }
     let slow = messages.all(.slowWrite)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Statistics")
 struct StatisticsTests {
-  @Test("A store tells its collections, indexes and lists, with what each takes")
+  @Test("The statistics have all collections, indexes and lists, with their sizes")
   func content() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 3_000)
@@ -100,7 +100,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test("Space that an old read keeps is told as long as the read lasts")
+  @Test("Space that an old read keeps is reported as long as the read is open")
   func pinned() throws {
     let store = try Store.temporary(for: Person.self, Club.self)
     try fill(store, people: 200)

@@ -193,7 +193,7 @@ extension NamingSamples {
 
   @Suite("CodingKeys probe")
   struct CodingKeysProbeTests {
-    @Test("Property names and written names are told apart")
+    @Test("Property names and coding names are distinguished")
     func renamed() {
       #expect(
         TypeProbe.keys(of: Renamed.self)?.cases == [

@@ -187,7 +187,7 @@ struct MemberwiseTests {
     #expect(harness.memberwiseWrites == 3)
   }
 
-  @Test("The coder uses it by itself, and gives what Codable gives", arguments: types)
+  @Test("The coder uses it automatically, with the same results as Codable", arguments: types)
   func throughCoder(type: any RandomValue.Type) throws {
     func run<Value: RandomValue>(_ type: Value.Type) throws {
       var generator = SeededGenerator(seed: 77)
@@ -263,7 +263,7 @@ struct MemberwiseTests {
       Fallback(type: MemberEmpty.self, reason: "no stored properties"),
       Fallback(type: MemberHollow.self, reason: "kind is a Kind, which has no memberwise form"),
       Fallback(type: MemberHollowPart.self, reason: "empty is a nested type, and "),
-      Fallback(type: MemberTwoKeys.self, reason: "does more than ask for each key once"),
+      Fallback(type: MemberTwoKeys.self, reason: "does more than decode each key once"),
     ])
   func fallback(_ row: Fallback) {
     let reason = MemberwisePlan.plan(for: row.type).reasonForFallback

@@ -245,7 +245,7 @@ struct FieldKindTests {
     }
   }
 
-  @Test("Defaults stand for fields that are not there")
+  @Test("Defaults replace missing fields")
   func defaults() throws {
     try withScratchPath { path throws in
       try Store.using(path, Flat.self) { store throws in

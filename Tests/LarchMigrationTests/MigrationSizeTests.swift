@@ -69,7 +69,7 @@ struct MigrationSizeTests {
     }
   }
 
-  @Test("The map grows in the middle, and the closure begins anew")
+  @Test("The map grows in the middle, and the closure runs again")
   func growth() throws {
     try withScratchPath { path throws in
       try fill(path, 2000, length: 10)

@@ -18,7 +18,7 @@ extension Store {
   }
 }
 
-/// What closures of migrations leave behind for a test to look at.
+/// What closures of migrations record for a test to check.
 final class Notes: @unchecked Sendable {
   private let lock = NSLock()
   private var lines: [String] = []

@@ -312,7 +312,9 @@ struct RewriteTests {
     static let schema = Schema<Named> { Unique(\.name) }
   }
 
-  @Test("Records that a migration leaves in conflict are told, and another migration can help")
+  @Test(
+    "Conflicting records after a migration are reported, and another migration can resolve the conflict"
+  )
   func conflict() throws {
     try withScratchPath { path throws in
       try Split.makeFirst(path)

@@ -159,7 +159,7 @@ struct AggregateTests {
       $0.key = OracleValues.keys[$1]
     }
     let store = clause.store
-    // A composed é is two bytes from 0xC3, behind the q, whose accent stays apart.
+    // A composed é is two bytes from 0xC3, after the q, whose accent stays separate.
     #expect(try store.max(\.text, of: Thing.all) == "\u{E9}")
     #expect(try store.max(\.text, of: Thing.where { $0.text.hasPrefix("q\u{301}") }) == long + "b")
     #expect(try store.min(\.note, of: Thing.all) == long + "a")
@@ -301,7 +301,7 @@ private struct Figures<K: OracleIndexes> {
       var seen: Set<T> = []
       return values.filter { seen.insert($0).inserted }
     }
-    // A limit counts what is distinct, so what the array gives is told without one only.
+    // A limit counts distinct results, so the array gives the result only without one.
     guard query.details.limit == nil, query.details.offset == 0 else { return }
     let texts = try tx.fetch(query.select(\.text).distinct())
     #expect(texts == unique(expected.map(\.text)), "\(text)")

@@ -46,7 +46,7 @@ struct CoveredFigureTests {
     #expect(notes.count == 1 && notes[0].value == nil && notes[0].count == 90)
   }
 
-  @Test("Counting a range of an index looks at its keys alone")
+  @Test("Counting a range of an index reads only its keys")
   func counting() throws {
     let store = try store()
     let query = Sale.where { $0.city == "Oslo" && $0.amount >= 20_010 && $0.amount < 20_015 }
@@ -75,7 +75,7 @@ struct CoveredFigureTests {
     #expect(sum == 90 * 20_000 + 3 * (0..<30).reduce(0, +))
   }
 
-  @Test("What is not there is created once, whatever the closure looks like")
+  @Test("A missing record is created once, whatever form the closure has")
   func findOrCreate() throws {
     let store = try store()
     for _ in 0..<2 {

@@ -127,10 +127,10 @@ struct EqualValueTests {
     var mail: String?
     var name: String = ""
     static let schema = Schema<Account> {
-      Unique(\.login, .caseInsensitive)
-      Unique(\.mail, .caseInsensitive)
+      Unique(\.login, options: .caseInsensitive)
+      Unique(\.mail, options: .caseInsensitive)
       Index(\.login, name: "exact")
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
     }
   }
 

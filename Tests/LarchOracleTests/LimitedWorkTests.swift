@@ -3,11 +3,11 @@ import Testing
 
 @testable import Larch
 
-/// What queries with a limit look at. `Index(\.word, \.n3)` and `where { $0.word == "even" }` with
+/// What queries with a limit read. `Index(\.word, \.n3)` and `where { $0.word == "even" }` with
 /// a limit of one read all 10,000 entries of the word and sorted them by id, which took 78 ms where
 /// no index at all took 0.6: a limit was taken for a sign that a scan is short, also where it is not
 /// in the wanted order and so has no end before the last entry.
-@Suite("What queries with a limit look at")
+@Suite("What queries with a limit read")
 struct LimitedWorkTests {
   struct Word: Record {
     var id = RecordID<Word>()
@@ -51,7 +51,7 @@ struct LimitedWorkTests {
     }
   }
 
-  @Test("Where many match, a few are found by a look at the first records")
+  @Test("If many records match, a few are found among the first records")
   func few() throws {
     let store = try Self.words { $0 % 2 == 0 ? "even" : "odd" }
     let even = Word.where { $0.word == "even" }
@@ -107,7 +107,7 @@ struct LimitedWorkTests {
     }
   }
 
-  @Test("The plan tells both ways")
+  @Test("The text of a plan shows the alternative too")
   func text() throws {
     let store = try Self.words { $0 < 1800 ? "old" : "new" }
     #expect(

@@ -107,7 +107,7 @@ final class OracleClause<K: OracleIndexes> {
     ]
   }
 
-  /// The filter alone, and behind another field, each also negated.
+  /// The filter alone, and after another field, each also negated.
   func check(_ test: Test, _ order: Order = Order()) throws {
     try ask(test, order)
     try ask(!test, order)

@@ -166,17 +166,19 @@ struct OracleFilter<K: OracleIndexes> {
     case 10: Self("text contains \(name)", { $0.text.contains(a) }) { holds($0.text, a) }
     case 11: Self("text in \(list)", { list.contains($0.text) }) { list.contains($0.text) }
     case 12:
-      Self("text ~== \(name)", { $0.text.equals(a, .caseInsensitive) }) { fold($0.text) == folded }
+      Self("text ~== \(name)", { $0.text.equals(a, options: .caseInsensitive) }) {
+        fold($0.text) == folded
+      }
     case 13:
-      Self("text ~hasPrefix \(name)", { $0.text.hasPrefix(a, .caseInsensitive) }) {
+      Self("text ~hasPrefix \(name)", { $0.text.hasPrefix(a, options: .caseInsensitive) }) {
         fold($0.text).hasPrefix(folded)
       }
     case 14:
-      Self("text ~contains \(name)", { $0.text.contains(a, .caseInsensitive) }) {
+      Self("text ~contains \(name)", { $0.text.contains(a, options: .caseInsensitive) }) {
         holds(fold($0.text), folded)
       }
     case 15:
-      // Without wildcards a pattern is equality, with one behind it a beginning.
+      // Without wildcards a pattern is equality, with one at its end a prefix.
       Self("text like \(name)%", { $0.text.like(escaped(a) + "%") }) { $0.text.hasPrefix(a) }
     default:
       Self("text like %\(name)%", { $0.text.like("%" + escaped(a) + "%") }) {

@@ -54,8 +54,8 @@ struct OracleOrder<K: OracleIndexes> {
       let before = apply
       apply = {
         isFirst
-          ? before($0).sorted(by: \.text, .caseInsensitive, direction)
-          : before($0).then(by: \.text, .caseInsensitive, direction)
+          ? before($0).sorted(by: \.text, options: .caseInsensitive, direction)
+          : before($0).then(by: \.text, options: .caseInsensitive, direction)
       }
       add("~text", direction) { compareText(foldedText($0.text), foldedText($1.text)) }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-/// Whatever plan is chosen, the answer is that of the array: with a limit, an offset, behind a
+/// Whatever plan is chosen, the answer is that of the array: with a limit, an offset, after a
 /// token, in a read and in a write.
 @Suite("The Swift oracle: every plan")
 struct OraclePlanTests {

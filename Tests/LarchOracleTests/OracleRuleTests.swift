@@ -80,7 +80,7 @@ struct OracleRuleTests {
     #expect(try store.fetch(Member.all) == saved)
   }
 
-  @Test("Deleting what is not there is no error; saving a deleted one inserts it under its id")
+  @Test("Deleting a missing record is not an error; saving a deleted one inserts it under its id")
   func deletion() throws {
     let (store, saved) = try Self.store((0..<4).map { Member(email: "\($0)", name: "n\($0)") })
     try store.write { tx throws in
@@ -159,7 +159,8 @@ struct OracleRuleTests {
     for query in [
       Member.all, Member.all.reversed(), Member.all.sorted(by: \.name, .descending),
       Member.all.sorted(by: \.name).reversed(), Member.all.sorted(by: \.email),
-      Member.all.sorted(by: \.name, \.email), Member.all.sorted(by: \.name, .caseInsensitive),
+      Member.all.sorted(by: \.name, \.email),
+      Member.all.sorted(by: \.name, options: .caseInsensitive),
     ] {
       let text = try store.explain(query)
       #expect(

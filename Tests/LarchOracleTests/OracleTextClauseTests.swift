@@ -105,7 +105,8 @@ struct OracleTextClauseTests {
     try clause.check(Test("note like %", { $0.note.like("%") }, { $0.note != nil }))
     try clause.check(
       Test(
-        "note ~prefix ''", { $0.note.hasPrefix("", .caseInsensitive) }, { $0.note != nil }))
+        "note ~prefix ''", { $0.note.hasPrefix("", options: .caseInsensitive) }, { $0.note != nil })
+    )
     #expect(try clause.store.count(OracleThing<K>.where { $0.note.hasPrefix("") }) == 8)
   }
 

@@ -84,7 +84,7 @@ enum SingleIndexes: OracleIndexes {
       Index(\.grade, name: "grade")
       Index(\.version, name: "version")
       Index(\.length, name: "length")
-      Index(\.text, .caseInsensitive, name: "text.folded")
+      Index(\.text, options: .caseInsensitive, name: "text.folded")
       Index(\.number, name: "positive", where: { $0.number > 0 })
     }
   }

@@ -133,7 +133,7 @@ struct PagingTests {
         }
         let text = "seed \(seed), query \(number), behind \(taken): \(filter.text)\(order.text)"
         try clause.compare(query.after(token), Array(sorted.dropFirst(taken)), text)
-        // The first page left out what the offset says; behind a token nothing more is left out.
+        // The first page has skipped the offset; after a token nothing more is skipped.
         let part = Array(sorted.dropFirst(taken).prefix(3))
         try clause.compare(query.after(token).offset(2).limit(3), part, text + " limit 3 offset 2")
         try clause.compare(query.offset(2).limit(3).after(token), part, text + " offset 2 limit 3")
@@ -174,7 +174,7 @@ struct PagingTests {
     }
   }
 
-  @Test("A negative offset is refused behind a token too")
+  @Test("A negative offset is refused after a token too")
   func negativeOffset() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let clause = try OracleClause<SingleIndexes>.of([1, 2, 3]) { $0.number = $1 }

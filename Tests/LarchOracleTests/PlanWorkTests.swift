@@ -5,8 +5,8 @@ import Testing
 @testable import Larch
 
 /// Many ways to ask over many kinds of index: the plan of each, and how much it looks at, as text
-/// that is kept. `LARCH_WRITE_PLANS=1` writes the text anew; look at each line that changes.
-@Suite("What plans look at")
+/// that is kept. `LARCH_WRITE_PLANS=1` writes the text again; review each line that changes.
+@Suite("What plans read")
 struct PlanWorkTests {
   struct Worker: Record {
     var id = RecordID<Worker>()
@@ -27,7 +27,7 @@ struct PlanWorkTests {
       Index(\.city, \.age)
       Index(\.age)
       Index(\.tags)
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
       Index(\.height)
       Index(\.isActive)
       Index(\.team, \.name)
@@ -38,7 +38,7 @@ struct PlanWorkTests {
   private static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Golden/plans.txt")
 
-  @Test("Every plan and what it looks at is what was kept")
+  @Test("Every plan, and what it reads, equals the recorded one")
   func plans() throws {
     let store = try PlanWorkTests.store()
     var text = ""
@@ -126,9 +126,12 @@ extension PlanWorkTests {
       ("height > ", Worker.where { $0.height > 1.98 }),
       ("height == nil", Worker.where { $0.height == nil }),
       ("height nan", Worker.where { $0.height == Double.nan }),
-      ("name ignoring case", Worker.where { $0.name.equals("ADA 3", .caseInsensitive) }),
+      ("name ignoring case", Worker.where { $0.name.equals("ADA 3", options: .caseInsensitive) }),
       ("name exact on folded", Worker.where { $0.name == "Ada 3" }),
-      ("name prefix ignoring case", Worker.where { $0.name.hasPrefix("aDa 9", .caseInsensitive) }),
+      (
+        "name prefix ignoring case",
+        Worker.where { $0.name.hasPrefix("aDa 9", options: .caseInsensitive) }
+      ),
       ("active", Worker.where { $0.isActive }),
       ("not active", Worker.where { !$0.isActive }),
       ("day from", Worker.where { $0.day >= day }),
@@ -154,7 +157,7 @@ extension PlanWorkTests {
       ),
       ("city, by name", Worker.where { $0.city == "Oslo" }.sorted(by: \.name).limit(5)),
       ("city, by city", Worker.where { $0.city == "Oslo" }.sorted(by: \.city).limit(5)),
-      ("by name ignoring case", Worker.all.sorted(by: \.name, .caseInsensitive).limit(3)),
+      ("by name ignoring case", Worker.all.sorted(by: \.name, options: .caseInsensitive).limit(3)),
       ("by height, nil first", Worker.all.sorted(by: \.height).limit(3)),
       ("by height from the top", Worker.all.sorted(by: \.height, .descending).limit(3)),
       ("reversed", Worker.all.reversed().limit(3)),

@@ -26,7 +26,7 @@ struct QueryTextTests {
     return store
   }
 
-  @Test("A query is printed as what is asked for")
+  @Test("A query is printed as it was written")
   func printed() throws {
     #expect("\(Reader.all)" == "Reader")
     #expect("\(Reader.all.reversed())" == "Reader\n  sort by id descending")

@@ -59,7 +59,7 @@ struct QueryTransactionTests {
             func visit(_ thing: Thing) throws {
               seen.append("\(thing.number) \(thing.text)")
               if thing.number == 7 {
-                // Behind it, before it, out of the filter, gone, and new ones that match.
+                // After it, before it, out of the filter, deleted, and new ones that match.
                 try tx.delete(Thing.where { $0.number == 5 })
                 try tx.update(Thing.where { $0.number == 4 }) { $0.text = "changed" }
                 try tx.update(Thing.where { $0.number == 3 }) { $0.number = 100 }
@@ -104,7 +104,7 @@ struct QueryTransactionTests {
     }
   }
 
-  @Test("A cursor goes on after a savepoint began, ended or was undone while it was open")
+  @Test("A cursor continues after a savepoint began, ended or was undone while it was open")
   func cursorOverSavepoint() throws {
     typealias Thing = OracleThing<SingleIndexes>
     let store = try Store.temporary(for: Thing.self)
@@ -253,7 +253,7 @@ struct QueryTransactionTests {
     }
   }
 
-  @Test("A unique conflict half way through an update changes nothing, and the write goes on")
+  @Test("A unique conflict in the middle of an update changes nothing, and the write continues")
   func conflictHalfWay() throws {
     typealias Member = OracleRuleTests.Member
     let store = try Store.temporary(for: Member.self)

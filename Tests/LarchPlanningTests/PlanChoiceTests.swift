@@ -149,7 +149,7 @@ struct PlanChoiceTests {
       PlanPerson.all.sorted(by: \.score),
       PlanPerson.all.sorted(by: \.city, \.age),
       PlanPerson.all.sorted(by: \.version),
-      PlanPerson.all.sorted(by: \.name, .caseInsensitive),
+      PlanPerson.all.sorted(by: \.name, options: .caseInsensitive),
     ]
     let simulator = table.simulator
     for query in queries {

@@ -43,7 +43,7 @@ struct PlanPerson: Record {
     Unique(\.email)
     Index(\.city, \.age)
     Index(\.tags)
-    Index(\.name, .caseInsensitive)
+    Index(\.name, options: .caseInsensitive)
     Index(\.score)
     Index(\.height)
     Index(\.role, \.joined)

@@ -150,7 +150,7 @@ struct PlanSamples {
   }
 
   private mutating func textLeaf<R, V: TextValue & Equatable>(_ field: Field<R, V>) -> Filter<R> {
-    let option: TextIndexOption? = chance(50) ? .caseInsensitive : nil
+    let options: TextIndexOption? = chance(50) ? .caseInsensitive : nil
     var wanted = text()
     if chance(40) { wanted = String(wanted.prefix(1 + number(3))) }
     switch number(9) {
@@ -175,7 +175,7 @@ struct PlanSamples {
       }
     default: break
     }
-    return field.hasPrefix(wanted, option)
+    return field.hasPrefix(wanted, options: options)
   }
 
   // MARK: Queries
@@ -187,7 +187,7 @@ struct PlanSamples {
       switch number(12) {
       case 0: query = query.then(by: \.age, direction)
       case 1: query = query.then(by: \.city, direction)
-      case 2: query = query.then(by: \.name, .caseInsensitive, direction)
+      case 2: query = query.then(by: \.name, options: .caseInsensitive, direction)
       case 3: query = query.then(by: \.name, direction)
       case 4: query = query.then(by: \.score, direction)
       case 5: query = query.then(by: \.height, direction)

@@ -211,7 +211,7 @@ struct PlanScanTests {
         filter name == "Ada 41"
       """)
     try plans.expect(
-      PlanPerson.where { $0.name.equals("ADA 41", .caseInsensitive) },
+      PlanPerson.where { $0.name.equals("ADA 41", options: .caseInsensitive) },
       """
       index name ["ada 41"]
       """)
@@ -222,10 +222,10 @@ struct PlanScanTests {
         filter name.isIn(["ADA 41", "Ada 41"])
       """)
     try plans.expect(
-      PlanPerson.where { $0.name.hasPrefix("ada 4", .caseInsensitive) },
+      PlanPerson.where { $0.name.hasPrefix("ada 4", options: .caseInsensitive) },
       """
       index name ["ada 4"*]
-        key filter name.hasPrefix("ada 4", .caseInsensitive)
+        key filter name.hasPrefix("ada 4", options: .caseInsensitive)
         sort by id
       """)
     try plans.expect(
@@ -236,10 +236,10 @@ struct PlanScanTests {
         sort by id
       """)
     try plans.expect(
-      PlanPerson.where { $0.name.like("ada 4_", .caseInsensitive) }, for: .count,
+      PlanPerson.where { $0.name.like("ada 4_", options: .caseInsensitive) }, for: .count,
       """
       index name ["ada 4"*]
-        key filter name.like("ada 4_", .caseInsensitive)
+        key filter name.like("ada 4_", options: .caseInsensitive)
         answered from the index alone
       """)
     try plans.expect(
@@ -249,13 +249,13 @@ struct PlanScanTests {
         filter name > "Z"
       """)
     try plans.expect(
-      PlanPerson.where { $0.city.equals("LONDON", .caseInsensitive) },
+      PlanPerson.where { $0.city.equals("LONDON", options: .caseInsensitive) },
       """
       all records
-        filter city.equals("LONDON", .caseInsensitive)
+        filter city.equals("LONDON", options: .caseInsensitive)
       """)
     try plans.expect(
-      PlanPerson.all.sorted(by: \.name, .caseInsensitive, .ascending).limit(5),
+      PlanPerson.all.sorted(by: \.name, options: .caseInsensitive, .ascending).limit(5),
       """
       index name all entries
         order served by the index

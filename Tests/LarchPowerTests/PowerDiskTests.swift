@@ -43,7 +43,7 @@ struct PowerDiskTests {
     return disk.image(shape, &random).files
   }
 
-  @Test("A new file is there for sure when both it and its directory were flushed")
+  @Test("A new file is certain to exist only after it and its directory were flushed")
   func names() throws {
     var tape = Tape()
     tape.create("a", 1)
@@ -58,7 +58,7 @@ struct PowerDiskTests {
     #expect(files(try disk(tape, lies: .flushes), .nothing).isEmpty)
   }
 
-  @Test("A directory that was flushed alone has a name with nothing behind it")
+  @Test("A directory that was flushed alone may have a name for an empty file")
   func emptyFile() throws {
     var tape = Tape()
     tape.create("a", 1)
@@ -111,7 +111,7 @@ struct PowerDiskTests {
     #expect(mixed > 20)
   }
 
-  @Test("The length of a file follows what was kept of it, or is known before that is there")
+  @Test("The length of a file follows the data that was kept, or is known before it")
   func lengths() throws {
     var tape = Tape()
     tape.create("a", 1)

@@ -65,7 +65,7 @@ struct ReadOnlyUserTests {
       _ = try SharedBank.open(at: place.directory.store)
     }
     #expect(error?.code == .busy)
-    #expect(error?.message.contains("reads the file without its lock file") == true)
+    #expect(error?.message.contains("reads the file without the lock file") == true)
     #expect(error?.context.detail?.contains("process \(reader.id) ") == true, "\(error as Any)")
     try reader.killHard()
     try SharedBank.open(at: place.directory.store).close()

@@ -90,6 +90,40 @@ struct SecondNameTests {
     return (contents.done[0] + contents.done[1], refusals(0) + refusals(1))
   }
 
+  @Test("Whoever is refused leaves no old number of a commit in a new lock file")
+  func refusedWhileTheOtherReopens() throws {
+    let directory = try CrashDirectory()
+    try SharedBank(seed: runSeed).make(at: directory.store)
+    let beacon = try Beacon(path: directory.beacon)
+    let child = try Child(
+      ["named-teller", directory.store, directory.beacon, "0", "\(runSeed)", "1"],
+      in: directory.path)
+    try child.wait("writes") { beacon[.acknowledged(0)] > 0 }
+    try #require(unlink(directory.store + "-lock") == 0)
+    try #require(FileManager.default.createFile(atPath: directory.store + "-lock", contents: nil))
+    var options = LMDBEnvironment.Options()
+    options.mapped = {
+      // While LMDB has the file open here, the child commits, closes the store and opens it again.
+      let now = beacon[.acknowledged(0)]
+      let deadline = Date() + 10
+      while beacon[.acknowledged(0)] < now + 5000, Date() < deadline { usleep(500) }
+    }
+    while true {
+      do {
+        let environment = try LMDBEnvironment.open(path: directory.store, options: options)
+        environment.close()
+        break
+      } catch let error as LarchError where error.code == .busy {
+        // The child still has the lock file that was removed.
+        try child.wait("goes on") { true }
+        usleep(500)
+      }
+    }
+    let now = beacon[.acknowledged(0)]
+    try child.wait("goes on") { beacon[.acknowledged(0)] > now + 20 }
+    try child.killHard()
+  }
+
   @Test("The error says which process has the file, under which name, and what to do")
   func message() throws {
     let directory = try CrashDirectory()

@@ -74,8 +74,8 @@ struct FilterArithmeticTests {
     try store.write { tx in for var record in records { try tx.insert(&record) } }
   }
 
-  /// The same answer as the closure over an array: on bytes, on decoded records, behind an index,
-  /// counted, and negated.
+  /// The same answer as the closure over an array: on bytes, on decoded records, after an index
+  /// scan, counted, and negated.
   private func check(
     _ filter: Filter<Numbers>, _ matches: (Numbers) -> Bool,
     _ location: SourceLocation = #_sourceLocation

@@ -55,23 +55,25 @@ struct FilterTextTests {
     func fold(_ text: String) -> String { NFC.foldedForIndex(text) }
     for part in parts {
       let folded = fold(part)
-      dslCheck({ $0.text.equals(part, .caseInsensitive) }, { fold($0.text) == folded })
+      dslCheck({ $0.text.equals(part, options: .caseInsensitive) }, { fold($0.text) == folded })
       dslCheck(
-        { $0.maybeText.equals(part, .caseInsensitive) },
+        { $0.maybeText.equals(part, options: .caseInsensitive) },
         { row in
           row.maybeText.map { fold($0) == folded } ?? false
         })
-      dslCheck({ $0.text.hasPrefix(part, .caseInsensitive) }, { fold($0.text).hasPrefix(folded) })
-      dslCheck({ $0.text.hasSuffix(part, .caseInsensitive) }, { fold($0.text).hasSuffix(folded) })
       dslCheck(
-        { $0.text.contains(part, .caseInsensitive) },
+        { $0.text.hasPrefix(part, options: .caseInsensitive) }, { fold($0.text).hasPrefix(folded) })
+      dslCheck(
+        { $0.text.hasSuffix(part, options: .caseInsensitive) }, { fold($0.text).hasSuffix(folded) })
+      dslCheck(
+        { $0.text.contains(part, options: .caseInsensitive) },
         {
           Array(fold($0.text)).contains(Array(folded))
         })
       // For plain letters this is what everyone expects.
       if part.utf8.allSatisfy({ $0 < 0x80 }) {
         dslCheck(
-          { $0.text.equals(part, .caseInsensitive) },
+          { $0.text.equals(part, options: .caseInsensitive) },
           {
             $0.text.lowercased() == part.lowercased()
           })
@@ -95,7 +97,7 @@ struct FilterTextTests {
           row.maybeText.map { dslLike($0, pattern) } ?? false
         })
       dslCheck(
-        { $0.text.like(pattern, .caseInsensitive) },
+        { $0.text.like(pattern, options: .caseInsensitive) },
         {
           dslLike(NFC.foldedForIndex($0.text), NFC.foldedForIndex(pattern))
         })

@@ -76,7 +76,7 @@ struct QueryDescriptionTests {
     #expect(fields.surname.node.identity == .stored(["last_name"]))
     #expect(fields.home.place.zip.node.identity == .stored(["home", "place", "zip"]))
     #expect(fields.address.city.node.identity == .stored(["address", "town"]))
-    // Behind an optional a computed property is itself alone.
+    // Of an optional, a computed property is only itself.
     #expect(fields.home.shout.node.identity == fields.home.shout.node.identity)
     #expect(fields.home.shout.node.identity != fields.address.shout.node.identity)
     #expect(fields.home.shout.node.identity != fields.home.first.node.identity)
@@ -147,8 +147,8 @@ struct QueryDescriptionTests {
     expect("number in [[1], [2], [3]]") { [3, 1, 2, 1].contains($0.number) }
     expect("maybeReal in [[nil], [0.0]]") { [0, nil, .nan].contains($0.maybeReal) }
     expect("text hasPrefix a") { $0.text.hasPrefix("a") }
-    expect("maybeText ~like A%") { $0.maybeText.like("A%", .caseInsensitive) }
-    expect("text ~equal A") { $0.text.equals("A", .caseInsensitive) }
+    expect("maybeText ~like A%") { $0.maybeText.like("A%", options: .caseInsensitive) }
+    expect("text ~equal A") { $0.text.equals("A", options: .caseInsensitive) }
     expect("number equal other") { $0.number == $0.other }
     expect("!number equal maybeNumber") { $0.number != $0.maybeNumber }
     expect("other less number") { $0.number > $0.other }
@@ -224,13 +224,14 @@ struct QueryDescriptionTests {
     #expect(order(all.reversed()) == " id-")
     #expect(order(all.sorted(by: \.number)) == "number+ id+")
     #expect(order(all.sorted(by: \.number, .descending)) == "number- id+")
-    #expect(order(all.sorted(by: \.text, .caseInsensitive)) == "text~+ id+")
+    #expect(order(all.sorted(by: \.text, options: .caseInsensitive)) == "text~+ id+")
     #expect(
-      order(all.sorted(by: \.maybeText, .caseInsensitive, .descending)) == "maybeText~- id+")
+      order(all.sorted(by: \.maybeText, options: .caseInsensitive, .descending))
+        == "maybeText~- id+")
     #expect(
       order(all.sorted(by: \.text).then(by: \.number, .descending)) == "text+ number- id+")
     #expect(
-      order(all.sorted(by: \.text).then(by: \.maybeText, .caseInsensitive))
+      order(all.sorted(by: \.text).then(by: \.maybeText, options: .caseInsensitive))
         == "text+ maybeText~+ id+")
     #expect(
       order(all.sorted(by: \.text, \.number, \.maybeAddress?.zip))
@@ -327,7 +328,7 @@ private struct DslBook: Record {
   }
 }
 
-/// Key path literals of generic code are made anew each time they are met.
+/// Generic code creates key path literals again at each use.
 private func dslGenericField<R: Record>(_ type: R.Type) -> FieldReference {
   Fields<R>()[\R.id].node.indexKey().field
 }

@@ -100,7 +100,7 @@ struct OldReadTests {
     #expect(try store.openReads().isEmpty)
   }
 
-  @Test("Reads that are short, or keep nothing, are not told")
+  @Test("Reads that are short, or keep no space, are not reported")
   func silence() throws {
     let messages = Messages()
     var options = messages.options
@@ -121,7 +121,7 @@ struct OldReadTests {
     #expect(snapshot.isOpen)
   }
 
-  @Test("A read that keeps much is told before it is old")
+  @Test("A read that keeps much space is reported before it is old")
   func large() throws {
     let messages = Messages()
     var options = messages.options
@@ -160,7 +160,7 @@ struct OldReadTests {
   @Test("Another process sees reads of this one, with its number, and what they keep")
   func otherProcess() async throws {
     let directory = try ReaderDirectory()
-    // In the whole suite it may be long until the test goes on behind the other process.
+    // In the whole suite it may take long until the test continues after the other process.
     let options = Store.Options.quick.with { $0.maximumSnapshotAge = nil }
     let store = try Store(at: directory.store, for: Note.self, options: options)
     try store.add(0..<40, size: 500)
@@ -176,7 +176,7 @@ struct OldReadTests {
       try #require("\(reads[0].process) \(reads[0].version)" == expected)
       try #require((reads[0].pinnedBytes ?? 0) > 100_000)
       try #require(reads[0].place == nil && reads[0].process == getppid())
-      // The file grows, since the other process keeps everything: that is told here.
+      // The file grows, since the other process keeps everything: that is reported here.
       for _ in 0..<200 {
         try await other.write { tx throws in try tx.update(Note.all) { $0.text += "y" } }
       }

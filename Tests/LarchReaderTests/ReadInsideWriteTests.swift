@@ -70,7 +70,7 @@ struct ReadInsideWriteTests {
     }
   }
 
-  @Test("An error of the closure passes, and the write goes on")
+  @Test("An error of the closure is passed on, and the write continues")
   func errors() throws {
     let store = try Self.store()
     try store.write { tx throws in

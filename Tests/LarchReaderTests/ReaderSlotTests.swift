@@ -7,7 +7,8 @@ import Testing
 @Suite("Slots of readers")
 struct ReaderSlotTests {
   #if os(Linux)
-    // A sanitizer makes system calls of its own, and waits for ever for a thread that was killed in one.
+    // A sanitizer makes system calls of its own, and waits endlessly for a thread that was killed
+    // in one.
     @Test(
       "Reads after the first make no system call, and read no clock",
       .disabled(if: ProcessInfo.processInfo.environment["LARCH_SANITIZER"] != nil))
@@ -66,7 +67,7 @@ struct ReaderSlotTests {
     }
   #endif
 
-  @Test("When all slots are taken, reads wait, and the log is told who has them")
+  @Test("When all slots are in use, reads wait, and the log names the holders")
   func waiting() throws {
     let messages = Messages()
     var options = messages.options
@@ -171,7 +172,7 @@ struct ReaderSlotTests {
     let store = try Store(at: directory.store, for: Note.self, options: options)
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.store as String] in
       let other = try Store(at: path, for: Note.self, options: .quick)
-      while let reader = other.environment.beginReadAtOnce() {
+      while let reader = other.environment.beginReadWithoutWaiting() {
         try #require(reader.thread != 0)
       }
       kill(getpid(), SIGKILL)

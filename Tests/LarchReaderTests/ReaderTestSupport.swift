@@ -69,7 +69,7 @@ final class Messages: @unchecked Sendable {
 
   func of(_ event: LogMessage.Event) -> [LogMessage] { all.filter { $0.event == event } }
 
-  /// Nothing is flushed, and everything is told.
+  /// Nothing is flushed, and everything is logged.
   var options: Store.Options {
     var options = Store.Options.quick
     options.log = { [self] in add($0) }

@@ -89,7 +89,7 @@ struct SnapshotLimitTests {
     #expect(try snapshot.count(Note.all) == 0)
   }
 
-  @Test("The map grows: a snapshot that nobody uses is ended, and says why; the write goes on")
+  @Test("The map grows: an unused snapshot is ended with the reason, and the write continues")
   func growth() throws {
     let messages = Messages()
     var options = messages.options
@@ -143,7 +143,7 @@ struct SnapshotLimitTests {
   }
 
   #if os(Linux)
-    @Test("After a failure of the disk the store goes on, and a snapshot says why it ended")
+    @Test("After a disk failure the store continues, and a snapshot gives the reason for its end")
     func reopened() throws {
       let directory = try ReaderDirectory()
       let store = try Store(at: directory.store, for: Note.self)
@@ -153,7 +153,7 @@ struct SnapshotLimitTests {
       #expect(larchError { try store.add([2]) }?.code == .ioFailure)
       let error = larchError { try snapshot.count(Note.all) }
       #expect(error?.code == .snapshotEnded)
-      #expect(error?.message.contains("failure of the disk") == true)
+      #expect(error?.message.contains("disk failure") == true)
       try store.add([3])
       #expect(try store.snapshot().count(Note.all) == 2)
     }
@@ -172,7 +172,7 @@ struct SnapshotLimitTests {
       close(replacement)
     }
 
-    @Test("A forked child is told not to use the parent's snapshot, and does it no harm")
+    @Test("A forked child gets an error for the parent's snapshot, and does not damage it")
     func fork() async throws {
       await #expect(processExitsWith: .success) {
         let store = try Store.temporary(for: Note.self)
@@ -201,7 +201,7 @@ struct SnapshotLimitTests {
     }
   #endif
 
-  @Test("Threads take turns; one that waits inside a transaction is told when that lasts too long")
+  @Test("Threads take turns; one that waits too long inside a transaction gets an error")
   func turns() throws {
     let directory = try ReaderDirectory()
     var options = LMDBEnvironment.Options()
@@ -238,7 +238,7 @@ struct SnapshotLimitTests {
     #expect(environment.readers.all.count == environment.readers.parked.count)
   }
 
-  @Test("Two threads that want each other's snapshots inside their own do not wait for ever")
+  @Test("Two threads that use each other's snapshots inside their own do not deadlock")
   func embrace() throws {
     let store = try Store.temporary(for: Note.self)
     let first = try store.snapshot()

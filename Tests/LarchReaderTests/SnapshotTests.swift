@@ -187,7 +187,7 @@ struct SnapshotTests {
     #expect(try snapshot.count(Note.all) == 4)
   }
 
-  @Test("A snapshot of an older schema goes on with its own indexes")
+  @Test("A snapshot of an older schema continues with its own indexes")
   func schemaChange() throws {
     let directory = try ReaderDirectory()
     let store = try Store(at: directory.store, for: Note.self, options: .quick)
@@ -213,7 +213,7 @@ struct SnapshotTests {
     #expect(try snapshot.fetch(query).count == 9)
   }
 
-  @Test("Indexes that are built anew under a snapshot leave it as it is")
+  @Test("Rebuilding indexes does not change an open snapshot")
   func rebuilding() throws {
     let store = try Store.temporary(for: Note.self)
     try store.add(0..<200)

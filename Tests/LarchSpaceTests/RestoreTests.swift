@@ -101,7 +101,7 @@ struct RestoreTests {
       try Data(bytes).write(to: URL(fileURLWithPath: path))
       let result = code { try Store.restore(from: path, to: directory.store, replacing: true) }
       if result == nil {
-        // The fault changed nothing that is read, or an entry of an index, which `rebuild` makes anew.
+        // The fault changed nothing that is read, or an entry of an index, which `rebuild` repairs.
         #expect(try store.read { try $0.count(IndexedBook.all) } == 40)
         try Store.restore(from: backup, to: directory.store, replacing: true)
       } else {

@@ -56,7 +56,7 @@ final class Work<T: Sendable>: @unchecked Sendable {
   }
 }
 
-/// What is told of the progress of something.
+/// The reported progress of an operation.
 final class Steps: @unchecked Sendable {
   private let lock = NSLock()
   private var taken: [Store.SpaceProgress] = []

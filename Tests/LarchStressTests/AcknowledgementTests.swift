@@ -99,7 +99,7 @@ private final class AcknowledgedRun {
     guard report.isClean else { throw Mismatch("\(report)") }
   }
 
-  /// Lets a child write for a while; what it has told when it is dead.
+  /// Lets a child write for a while; returns what it reported before its end.
   private func killOnce(_ path: String) throws -> [UInt64] {
     let child = try WritingChild([
       "numbered-writers", path, "\(writers)", "\(seed)", isEarly ? "1" : "0",

@@ -72,7 +72,7 @@ struct FairnessTests {
     let store: Store
     private let state = Guarded((turns: 0, isStopped: false))
     private let running = DispatchGroup()
-    /// So many turns end a test in which somebody waits for ever.
+    /// This number of turns ends a test in which a thread waits endlessly.
     private static let patience = 200_000
 
     init() throws { store = try Store.temporary(for: Turn.self) }

@@ -1,7 +1,7 @@
 import Foundation
 import LarchCrashSupport
 
-/// A child process that writes and tells over a pipe what it was told.
+/// A child process that writes, and reports acknowledgements over a pipe.
 final class WritingChild {
   private let process = Process()
   private let pipe = Pipe()
@@ -49,7 +49,7 @@ final class WritingChild {
     return true
   }
 
-  /// Kills the child, and hands back what it has told up to its death.
+  /// Kills the child, and returns what it reported until then.
   func killHard() throws -> [UInt64] {
     kill(process.processIdentifier, SIGKILL)
     while !isAtEnd { readOnce(milliseconds: 1000) }

@@ -26,7 +26,7 @@ struct ArgumentTests {
     }
   }
 
-  @Test("Options stand anywhere, with their value behind them or after =")
+  @Test("Options may be anywhere, with their value after them or after =")
   func options() throws {
     let found = try Sample.parse("a", "-n", "5", "b", "--flag", "--text=x=y", "-5", "--", "--flag")
     #expect(found[Sample.first] == "a")
@@ -45,12 +45,12 @@ struct ArgumentTests {
       (["a", "--flg"], "there is no option “--flg”; did you mean --flag?"),
       (
         ["a", "--unheard-of"],
-        "there is no option “--unheard-of”; if it is no option, put -- before it"
+        "there is no option “--unheard-of”; if it is not an option, put -- before it"
       ),
       (["a", "-n", "0"], "the value of --number must be a whole number, not “0”"),
       (["a", "-n", "five"], "the value of --number must be a whole number, not “five”"),
       (["a", "--number"], "--number needs a value"),
-      (["a", "-n", "1", "-n", "2"], "--number is given twice"),
+      (["a", "-n", "1", "-n", "2"], "--number is repeated"),
       (["a", "--flag=1"], "--flag takes no value"),
       ([], "FIRST is missing: the first"),
     ])
@@ -59,7 +59,7 @@ struct ArgumentTests {
     #expect(error?.description == message)
   }
 
-  @Test("One argument too many is told by commands that take a fixed number")
+  @Test("Commands with a fixed number of arguments report an extra one")
   func tooMany() {
     let memory = MemoryConsole()
     #expect(memory.run("info", "a", "b\n") == .failed)
@@ -71,7 +71,7 @@ struct ArgumentTests {
     "A wrong call is told in one line, with what was meant",
     arguments: [
       (["dmup"], "larch: there is no command “dmup”; did you mean dump?; see `larch --help`"),
-      (["--dump"], "larch: there is no option “--dump” in front of a command; see `larch --help`"),
+      (["--dump"], "larch: there is no option “--dump” before a command; see `larch --help`"),
       ([], "larch: a command is missing; `larch --help` lists them"),
       (
         ["completion", "tcsh"],
@@ -148,7 +148,7 @@ struct ArgumentTests {
     return commands.filter { $0.first == "larch" }.map { Array($0.dropFirst()) }
   }
 
-  @Test("The version tells of the library, the format and LMDB")
+  @Test("The version shows the library, the format and LMDB")
   func version() {
     let memory = MemoryConsole()
     #expect(memory.run("--version") == .well)

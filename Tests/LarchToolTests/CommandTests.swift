@@ -19,7 +19,7 @@ struct CommandTests {
     try Program.run(arguments, environment: environment)
   }
 
-  @Test("info tells of the file and its collections")
+  @Test("info describes the file and its collections")
   func info() throws {
     let text = try run("info", fixture.path)
     #expect(text.code == 0 && text.errors.isEmpty)
@@ -180,7 +180,8 @@ struct CommandTests {
     for command in ["schema", "stats", "dump"] {
       #expect(try run(command, fixture.path).output.contains("being built"))
     }
-    #expect(try !run("rebuild", fixture.path).output.contains("Tower.tags"))
+    let rebuilt = try run("rebuild", fixture.path).output
+    #expect(rebuilt.contains("not rebuilt: Tower.tags, which is being built"), "\(rebuilt)")
   }
 
   @Test("verify exits with 1 for a file whose pages are damaged, and does not open it")
@@ -208,7 +209,7 @@ struct CommandTests {
       try run("dump", target, "--entries").output
         == run("dump", fixture.path, "--entries").output)
     let again = try run("backup", fixture.path, target)
-    #expect(again.code == 2 && again.errors.contains("take its place with --replace"))
+    #expect(again.code == 2 && again.errors.contains("replace the file with --replace"))
     let replaced = try run("backup", fixture.path, target, "--replace", "--json")
     #expect(replaced.code == 0)
     let size = try FileManager.default.attributesOfItem(atPath: target)[.size] as? Int
@@ -237,7 +238,7 @@ struct CommandTests {
     #expect(try run("verify", fixture.path).code == 0)
   }
 
-  @Test("rebuild makes what verify complains of anew", arguments: ["tags", "place.city_floors"])
+  @Test("rebuild repairs the faults that verify finds", arguments: ["tags", "place.city_floors"])
   func rebuild(name: String) throws {
     let before = try run("dump", fixture.path, "--entries").output
     let store = try Fixture.open(fixture.path)
@@ -249,7 +250,7 @@ struct CommandTests {
     #expect(damaged.output.contains("`larch rebuild`"))
     let text = try run("rebuild", fixture.path)
     #expect(text.code == 0 && text.errors.isEmpty)
-    #expect(text.output.contains("left as it is: Tower.nameLength"))
+    #expect(text.output.contains("not rebuilt: Tower.nameLength"))
     #expect(try run("verify", fixture.path).code == 0)
     #expect(try run("dump", fixture.path, "--entries").output == before)
     let typed = try Fixture.open(fixture.path)

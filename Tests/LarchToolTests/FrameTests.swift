@@ -70,7 +70,7 @@ struct FrameTests {
     arguments: [("abc", 3), ("日本", 4), ("e\u{301}", 1), ("👍🏽", 2), ("", 0)])
   func widths(text: String, columns: Int) { #expect(Printable.width(text) == columns) }
 
-  @Test("Colours are for terminals only, and not where nobody wants them")
+  @Test("Colours are only for terminals, and can be switched off")
   func colours() throws {
     func text(_ isTerminal: Bool, _ environment: [String: String]) throws -> String {
       let memory = MemoryConsole(isTerminal: isTerminal, environment: environment)

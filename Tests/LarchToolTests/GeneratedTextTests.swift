@@ -20,7 +20,7 @@ struct GeneratedTextTests {
     #expect(memory.output.text.utf8.allSatisfy { $0 < 0x80 }, "not every roff knows other signs")
   }
 
-  /// What bash offers behind these words.
+  /// What bash offers after these words.
   private func offered(_ words: [String]) throws -> Set<String> {
     let memory = MemoryConsole()
     #expect(memory.run("completion", "bash") == .well)

@@ -9,7 +9,7 @@ import Testing
 /// Files and arguments that nobody meant: one clear line, exit code 2, nothing changed.
 @Suite("What the tool refuses")
 struct HostileTests {
-  /// What a command needs behind the store.
+  /// What a command needs after the store.
   private static func rest(_ command: String, _ directory: String) -> [String] {
     switch command {
     case "backup": [directory + "/target.larch"]
@@ -40,7 +40,7 @@ struct HostileTests {
       case .empty: bytes = Data()
       case .truncated: bytes = bytes.prefix(bytes.count / 2)
       case .header: bytes = bytes.prefix(100)
-      // The version of LMDB's format, behind its mark in both header pages.
+      // The version of LMDB's format, after its mark in both header pages.
       case .otherFormat:
         for page in 0...1 { bytes[page * Int(sysconf(Int32(_SC_PAGESIZE))) + 20] = 9 }
       case .otherOrder:

@@ -140,7 +140,7 @@ struct LiveTests {
     }
   #endif
 
-  @Test("watch tells of each commit, and ends after as many as were asked for")
+  @Test("watch prints each commit, and ends after the given number")
   func watch() throws {
     let fixture = try Fixture()
     let store = try Fixture.open(fixture.path)
@@ -152,7 +152,7 @@ struct LiveTests {
     func lines() -> [Substring] {
       ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(separator: "\n")
     }
-    // It reads once it has begun; each commit waits until the one before was told of.
+    // It reads once it has begun; each commit waits until the previous one was reported.
     try waitUntil("watch reads") { try store.statistics(exact: false).readerSlots > 1 }
     var attempt = 0
     let work: [(String, (WriteTransaction) throws -> Void)] = [
@@ -173,7 +173,8 @@ struct LiveTests {
       ),
     ]
     for (number, step) in work.enumerated() {
-      // The first commit may come before the first look: then it is never told, and another one is.
+      // The first commit may come before the first look: then it is never reported, but another one
+      // is.
       repeat {
         attempt += 1
         try store.write { try step.1($0) }
@@ -207,7 +208,7 @@ struct LiveTests {
     let store = try Fixture.open(fixture.path)
     defer { store.close() }
     var number = 1000
-    // Until it was told of one, it may not have begun.
+    // Until it has reported one, it may not have begun.
     try waitUntil("a commit is told") {
       try store.write { tx throws in
         number += 1
@@ -280,7 +281,7 @@ struct LiveTests {
       #expect(try bytes(limit: 100) < 130_000_000)
     }
 
-    @Test("A full disk is told of")
+    @Test("A full disk is reported")
     func fullDisk() throws {
       let fixture = try Fixture()
       let errors = fixture.directory.path + "/errors"

@@ -39,7 +39,7 @@ enum Program {
   }
 
   private static func sink(_ path: String) throws -> FileHandle {
-    // Never made anew by another name: the path may be that of a device.
+    // Never created again under another name: the path may be that of a device.
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
     guard descriptor >= 0 else { throw Mismatch("no \(path)") }
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -109,7 +109,7 @@ struct Tower: Record {
     Unique(\.name)
     Index(\.place.city, \.floors)
     Index(\.tags)
-    Index(\.note, .caseInsensitive)
+    Index(\.note, options: .caseInsensitive)
     Index(\.nameLength, name: "nameLength")
   }
 

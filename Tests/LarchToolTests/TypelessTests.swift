@@ -38,7 +38,7 @@ struct TypelessTests {
     static let schema = Schema<Thing> {
       Unique(\.key)
       Unique(\.note, \.small)
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
       Index(\.number)
       Index(\.when, \.flag, \.uuid)
       Index(\.count, \.data)
@@ -79,7 +79,7 @@ struct TypelessTests {
     }
   }
 
-  @Test("Random records of all kinds: proved and made anew as with their types", arguments: 1...8)
+  @Test("Random records of all kinds: checked and rebuilt as with their types", arguments: 1...8)
   func random(seed: UInt64) throws {
     let store = try Store.temporary(for: Thing.self)
     var generator = SeededGenerator(seed: seed)

@@ -61,7 +61,7 @@ struct FieldChangeTests {
   private let uuid = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
   private let noUUID = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
-  /// A change of one field, with what is to be told of it.
+  /// A change of one field, with the expected report.
   private var cases: [(FieldChange, @Sendable (inout Everything) -> Void)] {
     func change(_ path: String, _ old: FieldValue, _ new: FieldValue) -> FieldChange {
       FieldChange(path: path.split(separator: ".").map(String.init), old: old, new: new)
@@ -140,7 +140,7 @@ struct FieldChangeTests {
     }
   }
 
-  @Test("All changes at once are told in the order of the fields")
+  @Test("All changes together come in the order of the fields")
   func allAtOnce() throws {
     let store = try Store.temporary(for: Everything.self)
     var record = Everything()

@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// Two forms show one record; one changes its name, the other its age. The second `persist()` wrote
-/// the whole record, and the name was the old one again: nobody was told.
+/// the whole record, and the name was the old one again, without an error.
 @Suite("What several holders change of one record is kept")
 struct LostUpdateTests {
   private func stored(_ store: Store, _ person: Person = Person(name: "Ada")) throws -> Person {
@@ -103,7 +103,7 @@ struct LostUpdateTests {
     #expect(try store.find(Person.self, by: \.email, equals: "a@x")?.id == other.id)
   }
 
-  @Test("The times of a record are no change: the newest save has told them")
+  @Test("The times of a record alone are not a change")
   func times() throws {
     let clock = Locked(Date(timeIntervalSinceReferenceDate: 0))
     let store = try Fixtures.store { $0.clock = { clock.withLock { $0 } } }

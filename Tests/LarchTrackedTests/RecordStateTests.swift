@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The state of a record")
 struct RecordStateTests {
-  @Test("An assigned id tells new from deleted")
+  @Test("An assigned id distinguishes new from deleted")
   func assignedIDs() throws {
     let store = try Fixtures.store()
     var ada = Person(name: "Ada")
@@ -36,7 +36,7 @@ struct RecordStateTests {
     #expect(try store.state(of: page) == .new)
   }
 
-  @Test("A transaction tells the state with its own changes, a snapshot without later ones")
+  @Test("A transaction sees the state with its own changes, a snapshot without later ones")
   func transactions() throws {
     let store = try Fixtures.store()
     var ada = Person(name: "Ada")
@@ -202,7 +202,7 @@ struct RecordStateTests {
     #expect(caught { _ = try store.state(of: long) }?.code == .idTooLong)
   }
 
-  @Test("A type whose coding asks for the state of its record gets an error, not a wrong answer")
+  @Test("A type whose coding reads the state of its record gets an error, not a wrong answer")
   func reentry() throws {
     struct Curious: Record {
       @TaskLocal static var tx: Box?

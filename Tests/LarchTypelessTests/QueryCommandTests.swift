@@ -5,7 +5,7 @@ import LarchTestSupport
 import LarchToolKit
 import Testing
 
-/// `larch query`, `count` and `get`: what they print, and what the shell is told.
+/// `larch query`, `count` and `get`: what they print, and their exit codes.
 @Suite struct QueryCommandTests {
   private struct Outcome: Equatable {
     var code: Int32
@@ -157,8 +157,8 @@ import Testing
     (["query", "PATH", "Resident", "age >"], "column 6"),
     (["query", "PATH", "Resident", "aeg = 3"], "did you mean \"age\"?"),
     (["query", "PATH", "Resident", "age =", "3"], "one argument too many"),
-    (["query", "PATH", "Resident", "--json", "--ids"], "exclude each other"),
-    (["count", "PATH", "Resident", "--json", "--explain"], "exclude each other"),
+    (["query", "PATH", "Resident", "--json", "--ids"], "cannot be used together"),
+    (["count", "PATH", "Resident", "--json", "--explain"], "cannot be used together"),
     (["count", "PATH", "Resident", "age = 'x'"], "expected a number"),
     (["get", "PATH", "Resident"], "ID is missing"),
     (["get", "PATH", "Nobody", "1"], "no collection"),

@@ -102,15 +102,17 @@ extension RandomFilter {
     case 6: Self("text contains \(q)", { $0.text.contains(a) }) { holds($0.text, a) }
     case 7: Self("text in (\(listed))", { list.contains($0.text) }) { list.contains($0.text) }
     case 8:
-      Self("text = \(q) ignoring case", { $0.text.equals(a, .caseInsensitive) }) {
+      Self("text = \(q) ignoring case", { $0.text.equals(a, options: .caseInsensitive) }) {
         fold($0.text) == fold(a)
       }
     case 9:
-      Self("text starts with \(q) ignoring case", { $0.text.hasPrefix(a, .caseInsensitive) }) {
+      Self(
+        "text starts with \(q) ignoring case", { $0.text.hasPrefix(a, options: .caseInsensitive) }
+      ) {
         fold($0.text).hasPrefix(fold(a))
       }
     case 10:
-      Self("text contains \(q) ignoring case", { $0.text.contains(a, .caseInsensitive) }) {
+      Self("text contains \(q) ignoring case", { $0.text.contains(a, options: .caseInsensitive) }) {
         holds(fold($0.text), fold(a))
       }
     case 11:

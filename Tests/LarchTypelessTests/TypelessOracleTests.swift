@@ -162,8 +162,8 @@ struct RandomOrder<K: ThingIndexes> {
       let direction: SortDirection = descends ? .descending : .ascending
       apply = {
         isFirst
-          ? before($0).sorted(by: \.text, .caseInsensitive, direction)
-          : before($0).then(by: \.text, .caseInsensitive, direction)
+          ? before($0).sorted(by: \.text, options: .caseInsensitive, direction)
+          : before($0).then(by: \.text, options: .caseInsensitive, direction)
       }
       write("text ignoring case", descends, isFirst)
       add(descends) { compareText(fold($0.text), fold($1.text)) }

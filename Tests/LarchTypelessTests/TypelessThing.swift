@@ -75,7 +75,7 @@ enum SingleIndexes: ThingIndexes {
       Index(\.blob)
       Index(\.key)
       Index(\.link)
-      Index(\.text, .caseInsensitive, name: "text.folded")
+      Index(\.text, options: .caseInsensitive, name: "text.folded")
       Index(\.number, name: "positive", where: { $0.number > 0 })
       Index(\.holes)
     }

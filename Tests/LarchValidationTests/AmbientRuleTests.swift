@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("Records can be asked before they are saved")
+@Suite("Records can be checked before they are saved")
 struct AmbientRuleTests {
   struct Simple: Record {
     var id = RecordID<Simple>()
@@ -62,7 +62,7 @@ struct AmbientRuleTests {
     }
   }
 
-  @Test("All rules are asked, also for a record that is stored")
+  @Test("All rules are checked, also for a stored record")
   func complete() throws {
     struct Before: Record {
       static let collectionName = "Simple"

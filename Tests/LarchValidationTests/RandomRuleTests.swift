@@ -8,7 +8,7 @@ import Testing
 struct RandomRuleTests {
   private struct Stop: Error {}
 
-  @Test("Saves are told exactly what plain Swift tells, or succeed")
+  @Test("Saves report exactly the failures of a plain Swift check, or succeed")
   func oracle() throws {
     var counts = (kept: 0, refused: 0)
     for seed in UInt64(7_300)..<7_340 { try run(seed, &counts) }

@@ -37,7 +37,7 @@ struct RandomRule: Sendable {
   /// The fields by whose change an update is asked; nil: always.
   var watched: Set<String>?
   var line: Validate<Item>
-  /// What is told, or nil.
+  /// The reported failure, or nil.
   var oracle: @Sendable (Item, _ others: [Item]) -> String?
 
   init(
@@ -57,7 +57,7 @@ struct RandomRule: Sendable {
     }
   }
 
-  /// What a save is told.
+  /// What a save reports.
   static func errors(
     _ rules: [RandomRule], of item: Item, in items: [Int: Item]
   ) -> [String] {
@@ -155,7 +155,8 @@ struct RandomRule: Sendable {
       RandomRule(["text"], Validate(\.text, .uniqueness)) { item, others in
         others.contains { $0.text == item.text } ? "text already_exists" : nil
       },
-      RandomRule(["maybe"], Validate(\.maybe, .uniqueness(.caseInsensitive))) { item, others in
+      RandomRule(["maybe"], Validate(\.maybe, .uniqueness(options: .caseInsensitive))) {
+        item, others in
         guard let text = item.maybe?.lowercased() else { return nil }
         return others.contains { $0.maybe?.lowercased() == text } ? "maybe already_exists" : nil
       },

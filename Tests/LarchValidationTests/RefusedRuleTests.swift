@@ -39,24 +39,24 @@ struct RefusedRuleTests {
 
   @Test("Lengths and ranges that nothing lies in")
   func ranges() {
-    expectRefusal("No length", Validate(\.text, .length(3..<3)))
-    expectRefusal("No length", Validate(\.text, .length(min: 4, max: 3)))
-    expectRefusal("No length", Validate(\.text, .length(-1)))
-    expectRefusal("No length", Validate(\.text, .length(..<0)))
-    expectRefusal("No value", field: "number", Validate(\.number, .range(3..<3)))
-    expectRefusal("no values", Validate(\.text, .inclusion([])))
+    expectRefusal("length range", Validate(\.text, .length(3..<3)))
+    expectRefusal("length range", Validate(\.text, .length(min: 4, max: 3)))
+    expectRefusal("length range", Validate(\.text, .length(-1)))
+    expectRefusal("length range", Validate(\.text, .length(..<0)))
+    expectRefusal("range of a rule is empty", field: "number", Validate(\.number, .range(3..<3)))
+    expectRefusal("has no values", Validate(\.text, .inclusion([])))
     expectRefusal("no rules", Validate(\.text))
   }
 
   @Test("Properties and keywords without a name")
   func names() {
     expectRefusal("needs a name", field: nil, Validate(\.shout, .presence))
-    expectRefusal("has 1 to 64", field: "a b", Validate(\.shout, .presence, name: "a b"))
+    expectRefusal("must have 1 to 64", field: "a b", Validate(\.shout, .presence, name: "a b"))
     expectRefusal("keyword of a rule", Validate(\.text, "") { _ in true })
     expectRefusal("keyword of a rule", field: nil, Validate("two words") { _ in true })
   }
 
-  @Test("Rules whose errors nobody can tell apart")
+  @Test("Rules with indistinguishable errors")
   func doubles() {
     expectRefusal("same field", Validate(\.text, .presence, .presence))
     expectRefusal("same field", Validate(\.text, .presence), Validate(\.text, .presence))

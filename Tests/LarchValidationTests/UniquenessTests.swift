@@ -17,7 +17,7 @@ struct UniquenessTests {
     var isActive = true
 
     static let schema = Schema<User> {
-      Validate(\.email, .uniqueness(.caseInsensitive))
+      Validate(\.email, .uniqueness(options: .caseInsensitive))
       Validate(\.name, .presence)
       Validate(\.number, .uniqueness(scope: \.team))
       Validate(\.nick, .uniqueness, .length(1...)).when { $0.isActive && !$0.nick.isEmpty }
@@ -25,7 +25,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("It is told together with all other failures, in the order of the declarations")
+  @Test("It is reported with all other failures, in the order of the declarations")
   func together() throws {
     try Store.scratch(User.self) { store in
       var first = User(email: "a@b", number: 1, aliases: ["p", "q"])
@@ -59,7 +59,7 @@ struct UniquenessTests {
     }
   }
 
-  @Test("Equal texts in other bytes are taken, and long ones are told apart")
+  @Test("Equal texts with other bytes are duplicates, and long texts are distinguished")
   func texts() throws {
     try Store.scratch(User.self) { store in
       var first = User(email: "r\u{E9}mi@x")
@@ -167,7 +167,7 @@ struct UniquenessTests {
     static let schema = Schema<Shared> {
       Unique(\.email)
       Index(\.zip, \.city)
-      Index(\.name, .caseInsensitive)
+      Index(\.name, options: .caseInsensitive)
       Unique(\.city)
       Validate(\.email, .uniqueness)
       Validate(\.city, .uniqueness(scope: \.zip))

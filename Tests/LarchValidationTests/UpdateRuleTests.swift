@@ -71,7 +71,7 @@ struct UpdateRuleTests {
     return refused { try store.update(person) }
   }
 
-  @Test("A new record is asked everything")
+  @Test("A new record is checked by every rule")
   func insert() throws {
     try Store.scratch(Person.self) { store in
       #expect(refused { try store.save(Person(id: 1)) } == Self.all)
@@ -81,7 +81,9 @@ struct UpdateRuleTests {
     }
   }
 
-  @Test("An old record can be changed elsewhere, and only what changes is asked")
+  @Test(
+    "Other fields of an old record can be changed, and only the rules of changed fields are checked"
+  )
   func update() throws {
     try withEarly { store throws in
       let first = try change(store) { $0.note = "n" }
@@ -109,7 +111,7 @@ struct UpdateRuleTests {
     }
   }
 
-  @Test("Rules of whole records, computed properties and conditions are always asked")
+  @Test("Rules of whole records, computed properties and conditions are always checked")
   func always() throws {
     struct Odd: Record {
       static let collectionName = "Person"
@@ -147,7 +149,7 @@ struct UpdateRuleTests {
       refused { try store.update(now) } == ["shout too_long 3", "note too_long 1", "- whole"])
   }
 
-  @Test("What does not change is not written, and not asked")
+  @Test("An unchanged record is neither written nor checked")
   func unchanged() throws {
     try Store.scratch(Person.self) { store in
       var person = Person(id: 1, name: "n", age: 1, address: Address(city: "c"))
@@ -187,7 +189,7 @@ struct UpdateRuleTests {
     static let schema = Schema<Own> { Validate(\.name, .presence) }
   }
 
-  @Test("Where bytes cannot tell whether a field changed, its rules are asked")
+  @Test("If bytes do not show whether a field changed, its rules are checked")
   func ownCoding() throws {
     try Store.scratch(Own.self) { store in
       try store.save(Own(id: 1, name: "n", other: 1))

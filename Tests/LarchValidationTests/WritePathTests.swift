@@ -49,7 +49,7 @@ struct WritePathTests {
       #expect(refused { try store.update(ada) } == ["name cant_be_blank"])
       #expect(refused { try store.update(&ada) } == ["name cant_be_blank"])
       #expect(try image(store) == before)
-      // A transaction that goes on behind it keeps the rest.
+      // A transaction that continues after it keeps the rest.
       try store.write { tx in
         var bo = Person(name: "Bo")
         try tx.save(&bo)
@@ -97,7 +97,7 @@ struct WritePathTests {
     }
   }
 
-  @Test("Records that lose a reference by a rule of an association are asked for it")
+  @Test("Records that lose a reference by a delete rule are checked for it")
   func cascades() throws {
     try withStore { store in
       var acme = Company(name: "Acme")

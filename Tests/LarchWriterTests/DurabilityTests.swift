@@ -18,7 +18,7 @@ struct DurabilityTests {
     try await body(store)
   }
 
-  @Test("a write can ask for less or more than the store was opened with")
+  @Test("a write can use less or more durability than the store")
   func single() async throws {
     try await withStore(.durable) { store in
       try await store.write(durability: .relaxed) { tx in
@@ -40,7 +40,7 @@ struct DurabilityTests {
     }
   }
 
-  @Test("a group is as durable as the one of its writes that asks for most")
+  @Test("a group is as durable as its most durable write")
   func group() async throws {
     try await withStore(.durable) { store in
       store.asyncWriter.group.maximumTime = .max

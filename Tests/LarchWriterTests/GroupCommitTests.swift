@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Asynchronous writes that wait share a commit")
 struct GroupCommitTests {
-  @Test("those that wait are one commit, in the order in which they asked")
+  @Test("waiting writes share one commit, in the order of their calls")
   func oneCommit() async throws {
     let store = try Store.temporary(for: Entry.self)
     store.asyncWriter.group.maximumTime = .max
@@ -95,7 +95,7 @@ struct GroupCommitTests {
     #expect(try store.read { tx throws in try tx.all(Entry.self).map(\.text) } == ["first"])
   }
 
-  @Test("no caller goes on before the data is committed")
+  @Test("no caller continues before the data is committed")
   func acknowledgement() async throws {
     let store = try Store.temporary(for: Entry.self)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -191,7 +191,7 @@ struct GroupCommitTests {
     let asked = store.turnsAsked()
     Thread.detachNewThread { try? store.write { _ in } }
     while store.turnsAsked() == asked { try await Task.sleep(for: .milliseconds(1)) }
-    // A batch of its own: it stands in the row when the first one is told.
+    // A separate batch: it is in the queue when the first one resumes.
     let last = Task { try await store.insert(2) }
     try await store.untilWaiting(2)
     held.end()

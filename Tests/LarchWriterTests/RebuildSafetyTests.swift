@@ -193,7 +193,7 @@ struct RebuildSafetyTests {
     }
   }
 
-  @Test("A rebuild that needs a larger map runs again in it, and tells its steps from the first on")
+  @Test("A rebuild that needs a larger map runs again, and reports its steps from the first on")
   func growth() throws {
     var grown = 0
     for count in stride(from: 1_000, to: 12_000, by: 500) where grown == 0 {

@@ -33,7 +33,7 @@ struct RebuildTests {
     return store
   }
 
-  @Test("It tells how far each index is, and leaves a sound store")
+  @Test("It reports the progress of each index, and leaves a valid store")
   func progress() async throws {
     let store = try await filled()
     let steps = Locked<[Store.IndexProgress]>([])

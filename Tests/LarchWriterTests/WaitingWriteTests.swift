@@ -12,7 +12,7 @@ private struct Extra: Record {
 struct WaitingWriteTests {
   private enum Caller { @TaskLocal static var name = "nobody" }
 
-  @Test("one that is cancelled goes on at once, while the turn is still taken, and writes nothing")
+  @Test("a cancelled one continues at once, while the turn is still taken, and writes nothing")
   func cancelled() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -20,7 +20,7 @@ struct WaitingWriteTests {
     try await store.untilWaiting(10)
     for task in tasks[..<5] { task.cancel() }
     for task in tasks[..<5] {
-      // The turn is held all the time: whoever waited for it would wait for ever.
+      // The turn is held all the time: a thread that waited for it would never end.
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     held.end()
@@ -67,7 +67,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store that is closed meanwhile tells each of them")
+  @Test("a store that is closed meanwhile throws an error for each of them")
   func closed() async throws {
     let store = try Store.temporary(for: Entry.self)
     let held = HeldWriter(store)
@@ -81,7 +81,7 @@ struct WaitingWriteTests {
     }
   }
 
-  @Test("a store that nobody else holds lives until they have ended")
+  @Test("a store without other references lives until they have ended")
   func lastReference() async throws {
     let path = ScratchFile.freshPath()
     defer { ScratchFile.remove(path) }
@@ -103,7 +103,7 @@ struct WaitingWriteTests {
     try await store.untilWaiting(4)
     let changed = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      // Behind them in the row; those after it find other handles.
+      // After them in the queue; later ones find other handles.
       try? store.environment.write { transaction in
         try CatalogLoader(store.environment, store.schema).raiseGeneration(in: transaction)
       }

@@ -58,7 +58,7 @@ func tenTerms(today: Date, limit: Int) {
     $0.address.city == "London" && $0.home.city == "Paris" && $0.home.zip == 5 && $0.home == nil
       && $0.name.count > 3 && $0.tags.isEmpty && $0.tags.contains("x")
       && $0.marks.containsAny(of: [1, 2]) && $0.tags.contains { $0.hasPrefix("y") && $0 != "yz" }
-      && $0.email.hasSuffix(".org", .caseInsensitive)
+      && $0.email.hasSuffix(".org", options: .caseInsensitive)
   }
   _ = Person.where {
     $0.age == $0.rank && $0.rank != $0.age && $0.height < $0.weight && $0.name == $0.email

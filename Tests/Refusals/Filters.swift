@@ -63,10 +63,10 @@ func noCondition() {
 func noOrder() {
   _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
   _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
-  _ = Person.all.sorted(by: \.age, .caseInsensitive)  // error: 'Int' conform to 'TextValue'
-  _ = Person.all.sorted(by: \.company)  // error: static member 'company' cannot be used
+  _ = Person.all.sorted(by: \.age, options: .caseInsensitive)  // error: 'Int' conform to 'TextValue
+  _ = Person.all.sorted(by: \.company)  // error: the order is by a field of the record itself
   _ = Person.all.sorted(by: \.company.nmae)  // error: has no dynamic member 'nmae'
-  _ = Person.all.sorted(by: \.company.address)  // error: that 'Address' conform to 'IndexKey'
+  _ = Person.all.sorted(by: \.company.address)  // error: the order is by a field of the record
   _ = Person.all.sorted(by: \.friends.name)  // error: has no member 'name'
   _ = Person.all.select(\.address).distinct()  // error: each field must be Hashable
 }

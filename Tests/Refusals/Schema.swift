@@ -60,9 +60,9 @@ struct Person: Record {
     Index(\.name, \.age)
     Index(\.rank)
     Versioned(\.version)
-    Index(\.tags, .caseInsensitive)
-    Index(\.address.city, .caseInsensitive)
-    Unique(\.name, .caseInsensitive, where: { $0.age > 3 })
+    Index(\.tags, options: .caseInsensitive)
+    Index(\.address.city, options: .caseInsensitive)
+    Unique(\.name, options: .caseInsensitive, where: { $0.age > 3 })
     Default(\.level, .low)
     Renamed(\.name, from: "title")
     Renamed(from: "Human")
@@ -89,7 +89,7 @@ func misspelt() {
     Index(\.address.town)  // error: value of type 'Address' has no member 'town'
   }
   _ = Schema<Person> {
-    Index(\.nmae, .caseInsensitive)  // error: value of type 'Person' has no member 'nmae'
+    Index(\.nmae, options: .caseInsensitive)  // error: value of type 'Person' has no member 'nmae'
   }
   _ = Schema<Person> {
     Index(\.name, where: { $0.nmae == "x" })  // error: value of type 'Person' has no member 'nmae'
@@ -98,7 +98,7 @@ func misspelt() {
     Unique(\.nmae)  // error: value of type 'Person' has no member 'nmae'
   }
   _ = Schema<Person> {
-    Unique(\.nmae, .caseInsensitive)  // error: value of type 'Person' has no member 'nmae'
+    Unique(\.nmae, options: .caseInsensitive)  // error: value of type 'Person' has no member 'nmae'
   }
   _ = Schema<Person> {
     Default(\.agee, 5)  // error: value of type 'Person' has no member 'agee'
@@ -154,6 +154,24 @@ func misspelt() {
   _ = Schema<Person> {
     Versioned(\.versoin)  // error: value of type 'Person' has no member 'versoin'
   }
+  _ = Schema<Person> {
+    Index(\.name, \.agee)  // error: value of type 'Person' has no member 'agee'
+  }
+  _ = Schema<Person> {
+    Index(\.name, \.agee, where: { $0.age > 3 })  // error: value of type 'Person' has no member 'a
+  }
+  _ = Schema<Person> {
+    Index(\.name, \.home.city)  // error: value of optional type 'Address?' must be unwrapped
+  }
+  _ = Schema<Person> {
+    Unique(\.name, \.agee)  // error: value of type 'Person' has no member 'agee'
+  }
+  _ = Schema<Person> {
+    Index(\.name, \.age, options: .caseInsensitive)  // error: only one text by itself
+  }
+  _ = Schema<Person> {
+    Index(\.name, .caseInsensitive)  // error: has no member 'caseInsensitive'
+  }
 }
 
 func keyless() {
@@ -200,10 +218,10 @@ func keyless() {
     Index(\.prices)  // error: Decimal cannot be an index key
   }
   _ = Schema<Person> {
-    Index(\.age, .caseInsensitive)  // error: only texts can be compared without case
+    Index(\.age, options: .caseInsensitive)  // error: only one text by itself
   }
   _ = Schema<Person> {
-    Index(\.level, .caseInsensitive)  // error: only texts can be compared without case
+    Index(\.level, options: .caseInsensitive)  // error: only one text by itself
   }
   _ = Schema<Person> {
     Unique(\.level)  // error: a field has a type that no index can order
@@ -218,7 +236,7 @@ func keyless() {
     Unique(\.price)  // error: Decimal cannot be an index key
   }
   _ = Schema<Person> {
-    Unique(\.age, .caseInsensitive)  // error: only texts can be compared without case
+    Unique(\.age, options: .caseInsensitive)  // error: only one text by itself
   }
   _ = Schema<Person> {
     Validate(\.level, .uniqueness)  // error: the field, or one of the scope, has a type that no ind
@@ -236,10 +254,10 @@ func keyless() {
     Validate(\.name, .uniqueness(scope: \.age, \.address))  // error: the field, or one of the scope
   }
   _ = Schema<Person> {
-    Validate(\.age, .uniqueness(.caseInsensitive))  // error: only texts can be compared without cas
+    Validate(\.age, .uniqueness(options: .caseInsensitive))  // error: only texts can be compared wi
   }
   _ = Schema<Person> {
-    Validate(\.name, .uniqueness(.caseInsensitive, scope: \.level))  // error: only texts can be com
+    Validate(\.name, .uniqueness(options: .caseInsensitive, scope: \.level))  // error: only texts c
   }
   _ = Schema<Person> {
     Validate(\.price, .uniqueness)  // error: Decimal cannot be an index key

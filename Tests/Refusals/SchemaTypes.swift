@@ -59,9 +59,9 @@ struct Person: Record {
     Index(\.name, \.age)
     Index(\.rank)
     Versioned(\.version)
-    Index(\.tags, .caseInsensitive)
-    Index(\.address.city, .caseInsensitive)
-    Unique(\.name, .caseInsensitive, where: { $0.age > 3 })
+    Index(\.tags, options: .caseInsensitive)
+    Index(\.address.city, options: .caseInsensitive)
+    Unique(\.name, options: .caseInsensitive, where: { $0.age > 3 })
     Default(\.level, .low)
     Renamed(\.name, from: "title")
     Renamed(from: "Human")
@@ -181,7 +181,7 @@ func wrongArgument() {
     Index(\.name, "name")  // error: cannot convert value of type 'String' to expected argument
   }
   _ = Schema<Person> {
-    Index(\.name, .caseSensitive)  // error: type 'TextIndexOption' has no member 'caseSensitive'
+    Index(\.name, options: .caseSensitive)  // error: type 'TextIndexOption' has no member 'caseSens
   }
   _ = Schema<Person> {
     Index(\.name, where: { $0.age })  // error: cannot convert value of type 'Int' to closure result

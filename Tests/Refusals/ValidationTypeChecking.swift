@@ -35,7 +35,7 @@ struct Person: Record {
 
   static let schema = Schema<Person> {
     Validate(\.name, .presence, .length(1...40))
-    Validate(\.email, .format(/.+@.+/), .uniqueness(.caseInsensitive), .length(max: 80))
+    Validate(\.email, .format(/.+@.+/), .uniqueness(options: .caseInsensitive), .length(max: 80))
     Validate(\.age, .range(0...150))
     Validate(\.rank, .range(1..<10), .exclusion([7]))
     Validate(\.height, .range(0...3))

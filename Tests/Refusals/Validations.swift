@@ -24,4 +24,4 @@ let rangeOfAnotherType = Validate<Person>(
 let listOfAnotherType = Validate<Person>(
   \.name, .inclusion([1, 2]))  // error: the values are not of the type of the field
 let caseOfANumber = Validate<Person>(
-  \.age, .uniqueness(.caseInsensitive))  // error: only texts can be compared without case
+  \.age, .uniqueness(options: .caseInsensitive))  // error: only texts can be compared without case

@@ -11,7 +11,7 @@ uint32_t larch_crc32c(uint32_t crc, const void *bytes, size_t count);
 uint32_t larch_crc32c_parts(
     uint32_t number, const void *bytes1, size_t count1, const void *bytes2, size_t count2);
 
-/// Makes a Swift object live for ever; what is counted is ignored from then on. 0 where the
+/// Makes a Swift object immortal; reference counts are ignored from then on. 0 where the
 /// runtime cannot.
 int larch_make_immortal(void *object);
 
@@ -20,10 +20,10 @@ extern _Thread_local void *larch_innermost_scope;
 /// A place of the calling thread for the innermost scope that it runs in; NULL at first.
 static inline void **larch_scope(void) { return &larch_innermost_scope; }
 
-/// The Swift task that the calling thread runs, not retained; NULL outside of every task.
+/// The Swift task that the calling thread runs, not retained; NULL outside every task.
 const void *larch_current_task(void);
 
-/// How many bytes of the calling thread's stack are left; SIZE_MAX where nobody knows.
+/// How many bytes of the calling thread's stack are left; SIZE_MAX if unknown.
 size_t larch_stack_left(void);
 
 #endif

@@ -1,5 +1,5 @@
-// What a record does by itself: the verbs of writers and readers for those who begin with the record.
-// Each takes a store or a transaction, or finds it by itself: see `AmbientStore`.
+// The verbs of writers and readers as methods of a record. Each takes a store or a transaction, or
+// finds it by itself: see `AmbientStore`.
 
 extension Record {
   /// Inserts the record, or updates the one that has its id. See ``RecordWriting/save(_:)``.
@@ -10,13 +10,13 @@ extension Record {
   /// try ada.save()             // in the running transaction, or the default store
   /// ```
   ///
-  /// Like everything that names no store, the second joins the running transaction
-  /// (`Store.transaction(_:)`), and is one of its own outside of any, with its own flush of the
-  /// disk. A constant is saved by `saved()`.
+  /// Without a store, as in the second call, it joins the running transaction
+  /// (`Store.transaction(_:)`). Outside a transaction it is one of its own, with its own flush of
+  /// the disk. Use `saved()` for a constant.
   ///
-  /// In an asynchronous function the asynchronous form is meant, `try await ada.save()`.
+  /// In an asynchronous function use the asynchronous form, `try await ada.save()`.
   ///
-  /// - Throws: `.noDefaultStore` when no store is set, `.readOnly` inside a read; as
+  /// - Throws: `.noDefaultStore` if no store is set, `.readOnly` inside a read; and the errors of
   ///   ``RecordWriting/save(_:)``. The record is as it was then, its id too.
   /// - Complexity: O(log n) for the record and each index entry that changes.
   @available(
@@ -29,11 +29,11 @@ extension Record {
     try writer.save(&self)
   }
 
-  /// Saves the record where what is stored under its id still equals `original`. See
+  /// Saves the record if the stored one with its id still equals `original`. See
   /// ``RecordWriting/save(_:ifUnchanged:)``.
   ///
-  /// - Throws: `.conflict` where something else is stored, or nothing; else as `save()`.
-  /// - Complexity: as ``RecordWriting/save(_:ifUnchanged:)``.
+  /// - Throws: `.conflict` where something else is stored, or nothing; and the errors of `save()`.
+  /// - Complexity: that of ``RecordWriting/save(_:ifUnchanged:)``.
   public mutating func save(
     ifUnchanged original: Self, in writer: some RecordWriting = AmbientStore()
   ) throws {
@@ -42,8 +42,8 @@ extension Record {
 
   /// Inserts the record. See ``RecordWriting/insert(_:)``.
   ///
-  /// - Throws: `.idExists` when a record has its id; else as `save()`.
-  /// - Complexity: as `save()`.
+  /// - Throws: `.idExists` when a record has its id; and the errors of `save()`.
+  /// - Complexity: that of `save()`.
   @available(
     *, noasync,
     message:
@@ -54,12 +54,12 @@ extension Record {
     try writer.insert(&self)
   }
 
-  /// Replaces the stored record that has the id of this one, and brings this one up to date with
-  /// what hooks and ``Timestamped`` made of it. See `RecordWriting.update(_:)`.
+  /// Replaces the stored record that has the id of this one, and gives this one the changes of
+  /// hooks and ``Timestamped``. See `RecordWriting.update(_:)`.
   ///
   /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
-  ///   saved; else as `save()`.
-  /// - Complexity: as `save()`.
+  ///   saved; and the errors of `save()`.
+  /// - Complexity: that of `save()`.
   @available(
     *, noasync,
     message:
@@ -73,11 +73,12 @@ extension Record {
   /// Deletes the record with the id of this one, by the rules of its associations. See
   /// ``RecordWriting/delete(_:_:)``.
   ///
-  /// The value in your hand stays as it is; saving it inserts it again, under its id.
+  /// Your copy does not change; saving it inserts it again, under its id.
   ///
-  /// - Returns: whether there was one.
-  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``RecordWriting/delete(_:_:)``.
-  /// - Complexity: as ``RecordWriting/delete(_:_:)``.
+  /// - Returns: whether there was such a record.
+  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; and the errors of
+  ///   ``RecordWriting/delete(_:_:)``.
+  /// - Complexity: that of ``RecordWriting/delete(_:_:)``.
   @available(
     *, noasync,
     message:
@@ -88,8 +89,7 @@ extension Record {
     try writer.delete(Self.self, id)
   }
 
-  /// Replaces the record in your hand by the one that is stored under its id: what was changed
-  /// and not saved is lost.
+  /// Replaces your copy by the record that is stored under its id: unsaved changes are lost.
   ///
   /// - Throws: `.recordNotFound` when there is none, `.idUnassigned` for a record that was never
   ///   saved; the record is as it was then. Else as ``RecordReading/find(_:_:)->R?``.
@@ -98,10 +98,10 @@ extension Record {
     self = try reloaded(in: reader)
   }
 
-  /// What ``DeletionPlan`` tells that deleting the record would do. Only reads.
+  /// The effects of deleting the record, as a ``DeletionPlan``. Only reads.
   ///
-  /// - Throws: `.noDefaultStore`; as ``RecordReading/deletionPlan(for:)-(R)``.
-  /// - Complexity: as ``RecordReading/deletionPlan(for:)-(R)``.
+  /// - Throws: `.noDefaultStore`; and the errors of ``RecordReading/deletionPlan(for:)-(R)``.
+  /// - Complexity: that of ``RecordReading/deletionPlan(for:)-(R)``.
   public func deletionPlan(in reader: some RecordReading = AmbientStore()) throws -> DeletionPlan {
     try reader.deletionPlan(for: Self.self, id)
   }
@@ -110,15 +110,15 @@ extension Record {
 // MARK: - Constants
 
 extension Record {
-  /// The record as it is stored after a `save()`: with its id, and what hooks and
-  /// ``Timestamped`` made of it.
+  /// Saves the record and returns it as it is stored: with its id, and the changes of hooks and
+  /// ``Timestamped``.
   ///
   /// ```swift
   /// let ada = try Person(name: "Ada").saved()
   /// ```
   ///
-  /// - Throws: as `save()`.
-  /// - Complexity: as `save()`.
+  /// - Throws: the errors of `save()`.
+  /// - Complexity: that of `save()`.
   @available(
     *, noasync,
     message:
@@ -130,10 +130,10 @@ extension Record {
     return record
   }
 
-  /// The record as it is stored after an `insert()`.
+  /// Inserts the record and returns it as it is stored.
   ///
-  /// - Throws: as `insert()`.
-  /// - Complexity: as `save()`.
+  /// - Throws: the errors of `insert()`.
+  /// - Complexity: that of `save()`.
   @available(
     *, noasync,
     message:
@@ -147,8 +147,8 @@ extension Record {
 
   /// The record that is stored under the id of this one.
   ///
-  /// - Throws: as ``reload(in:)``.
-  /// - Complexity: as ``reload(in:)``.
+  /// - Throws: the errors of ``reload(in:)``.
+  /// - Complexity: that of ``reload(in:)``.
   public func reloaded(in reader: some RecordReading = AmbientStore()) throws -> Self {
     if id.isUnassigned {
       throw LarchError(

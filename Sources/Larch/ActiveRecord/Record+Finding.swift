@@ -1,4 +1,4 @@
-// What a type finds and deletes of its single records. What all of them are asked is a query:
+// Static methods to find and delete single records of a type. For several records use a query:
 // `Person.all.count()`, `Person.where { … }.first()`.
 
 extension Record {
@@ -8,7 +8,8 @@ extension Record {
   /// let ada = try Person.find(id)
   /// ```
   ///
-  /// - Throws: `.noDefaultStore` when no store is set; as ``RecordReading/find(_:_:)->R?``.
+  /// - Throws: `.noDefaultStore` if no store is set; and the errors of
+  ///   ``RecordReading/find(_:_:)->R?``.
   /// - Complexity: one search in the tree of the collection, O(log n).
   @inlinable  // As the verbs of readers, see `RecordWriting+Records`.
   public static func find(
@@ -17,11 +18,12 @@ extension Record {
     try reader.find(Self.self, id)
   }
 
-  /// The records with these ids, in the order of the ids; those that are not there are left out. A
-  /// record comes once, at the first place of its id, however often the id is given.
+  /// The records with these ids, in the order of the ids; missing records are skipped. A record is
+  /// returned once, at the first position of its id.
   ///
-  /// - Throws: as `find(_:in:)`.
+  /// - Throws: the errors of `find(_:in:)`.
   /// - Complexity: one search for each id.
+  @_disfavoredOverload  // So that the compiler says of an id of another type that it is none.
   public static func find<IDs: Sequence>(
     _ ids: IDs, in reader: some RecordReading = AmbientStore()
   ) throws -> [Self] where IDs.Element == ID {
@@ -34,8 +36,9 @@ extension Record {
   /// let ada = try Person.find(by: \.email, equals: "ada@acme.example")
   /// ```
   ///
-  /// - Throws: as `find(_:in:)`.
-  /// - Complexity: as ``RecordReading/find(_:by:equals:)``: two searches with an index over the field.
+  /// - Throws: the errors of `find(_:in:)`.
+  /// - Complexity: that of ``RecordReading/find(_:by:equals:)``: two searches with an index over
+  ///   the field.
   public static func find<Value: IndexKey>(
     by keyPath: any KeyPath<Self, Value> & Sendable, equals value: Value,
     in reader: some RecordReading = AmbientStore()
@@ -50,9 +53,9 @@ extension Record {
   /// let tag = try Tag.findOrCreate(by: \.name, equals: "swift") { Tag(name: "swift") }
   /// ```
   ///
-  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as
+  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; and the errors of
   ///   ``RecordWriting/findOrCreate(_:by:equals:create:)``.
-  /// - Complexity: as ``find(by:equals:in:)``, and an insert.
+  /// - Complexity: that of ``find(by:equals:in:)``, and an insert.
   @available(
     *, noasync,
     message:
@@ -65,9 +68,9 @@ extension Record {
     try writer.findOrCreate(Self.self, by: keyPath, equals: value, create: create)
   }
 
-  /// Whether there is a record with this id. Reads no record.
+  /// Whether a record with this id exists. Reads no record.
   ///
-  /// - Throws: `.noDefaultStore`; as ``RecordReading/exists(_:_:)``.
+  /// - Throws: `.noDefaultStore`; and the errors of ``RecordReading/exists(_:_:)``.
   /// - Complexity: one search in the tree of the collection, O(log n).
   public static func exists(
     _ id: ID, in reader: some RecordReading = AmbientStore()
@@ -78,9 +81,10 @@ extension Record {
   /// Deletes the record with this id, by the rules of its associations. See
   /// ``RecordWriting/delete(_:_:)``.
   ///
-  /// - Returns: whether there was one.
-  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``RecordWriting/delete(_:_:)``.
-  /// - Complexity: as ``RecordWriting/delete(_:_:)``.
+  /// - Returns: whether there was such a record.
+  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; and the errors of
+  ///   ``RecordWriting/delete(_:_:)``.
+  /// - Complexity: that of ``RecordWriting/delete(_:_:)``.
   @available(
     *, noasync,
     message:
@@ -96,10 +100,11 @@ extension Record {
   /// Deletes all records of the type at once, without their hooks; `Person.all.delete()` runs them.
   /// See ``RecordWriting/erase(_:)``.
   ///
-  /// - Returns: how many there were.
-  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; as ``RecordWriting/erase(_:)``.
-  /// - Complexity: O(pages), far less than `Person.all.delete()`; where rules of associations act on
-  ///   other records, as that.
+  /// - Returns: the number of deleted records.
+  /// - Throws: `.noDefaultStore`, `.readOnly` inside a read; and the errors of
+  ///   ``RecordWriting/erase(_:)``.
+  /// - Complexity: O(pages), far less than `Person.all.delete()`; where rules of associations act
+  ///   on other records, as that.
   @available(
     *, noasync,
     message:

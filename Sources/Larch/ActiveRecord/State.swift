@@ -1,27 +1,27 @@
 extension Record {
-  /// How the record stands to what is stored under its id. See
+  /// Whether the record is new, changed, unchanged or deleted, compared with the stored one. See
   /// ``RecordReading/state(of:)``.
   ///
-  /// - Throws: `.noDefaultStore`; as ``RecordReading/state(of:)``.
-  /// - Complexity: as ``RecordReading/state(of:)``.
+  /// - Throws: `.noDefaultStore`; and the errors of ``RecordReading/state(of:)``.
+  /// - Complexity: that of ``RecordReading/state(of:)``.
   public func state(in reader: some RecordReading = AmbientStore()) throws -> RecordState {
     try reader.state(of: self)
   }
 
-  /// The fields that the record and what is stored under its id differ in. See
+  /// The fields in which the record differs from the stored one with its id. See
   /// ``RecordReading/changes(of:)``.
   ///
-  /// - Throws: `.noDefaultStore`; as ``RecordReading/changes(of:)``.
-  /// - Complexity: as ``RecordReading/changes(of:)``.
+  /// - Throws: `.noDefaultStore`; and the errors of ``RecordReading/changes(of:)``.
+  /// - Complexity: that of ``RecordReading/changes(of:)``.
   public func changes(in reader: some RecordReading = AmbientStore()) throws -> [FieldChange] {
     try reader.changes(of: self)
   }
 
-  /// The record, to be edited, reverted and persisted, compared with what is stored under
-  /// its id. See ``Tracked``.
+  /// A tracked copy of the record, which can be edited, reverted and persisted, compared with the
+  /// stored record. See ``Tracked``.
   ///
-  /// - Throws: `.noDefaultStore`; as ``RecordReading/find(_:_:)->R?``.
-  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
+  /// - Throws: `.noDefaultStore`; and the errors of ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: that of ``RecordReading/find(_:_:)->R?``.
   public func tracked(in reader: some RecordReading = AmbientStore()) throws -> Tracked<Self> {
     try Tracked(self, in: reader)
   }

@@ -1,28 +1,28 @@
-/// What a tracked record knows of the store, which may turn out to be undone.
+/// What a tracked record knows about the stored one, which may later be undone.
 extension Tracked {
-  /// What is stored, and what ``revert()`` goes back to.
+  /// The known state of the stored record, to which ``revert()`` returns.
   struct Known: Sendable {
     enum Standing {
-      /// It is not stored; the record is what it was at the beginning, or before it was deleted.
+      /// It is not stored; the record is that from the beginning, or from before its deletion.
       case absent
       case stored
-      /// It was read in a transaction that had changed something and was undone: nobody knows
-      /// whether this record was what had been changed.
+      /// It was read in a transaction that had changed something and was undone, so it may be one
+      /// of the undone changes.
       case uncertain
     }
 
     var record: R
     var standing: Standing
 
-    /// A copy that changes of the record do not reach.
+    /// A copy that is independent of changes of the record.
     static func snapshot(_ record: R) -> R {
       guard R.self is AnyObject.Type else { return record }
-      // What was read or saved can be encoded and decoded; else both are one object.
+      // A record that was read or saved can be encoded and decoded; if not, both are one object.
       return (try? RecordComparer.with { try $0.copy(of: record) }) ?? record
     }
   }
 
-  /// What was learned in a transaction, and how to take it back.
+  /// A fact from a transaction, and how to undo it.
   struct Step: Sendable {
     var known: Known
     let outcome: TransactionOutcome
@@ -32,10 +32,10 @@ extension Tracked {
     var edits: Int
   }
 
-  /// What is known, once it is settled.
+  /// The known state, once it is settled.
   var known: Known { pending.last?.known ?? base }
 
-  /// The same without what was undone meanwhile.
+  /// The same without facts that were undone meanwhile.
   var settled: Tracked {
     if pending.isEmpty { return self }
     var copy = self
@@ -43,7 +43,7 @@ extension Tracked {
     return copy
   }
 
-  /// Takes back what was undone, and forgets how to take back what was kept.
+  /// Undoes the facts that were undone, and makes the others final.
   mutating func settle() {
     if pending.isEmpty { return }
     while let last = pending.last, last.outcome.verdict == .undone {
@@ -58,7 +58,7 @@ extension Tracked {
     }
   }
 
-  /// A record without what an undone step made of it. What was changed in memory after it stays.
+  /// The record without the changes of an undone step. Later changes in memory stay.
   private static func takenBack(_ record: R, isEdited: Bool, _ step: Step) -> R {
     guard isEdited else { return step.before }
     var record = record.takingBackTimes(of: step.known.record, to: step.before)
@@ -66,7 +66,7 @@ extension Tracked {
     return record
   }
 
-  /// Takes note of what was done or read, and makes `record` the one in memory.
+  /// Notes what was done or read, and makes `record` the one in memory.
   mutating func learn(_ known: Known, _ record: R, before: R, _ outcome: TransactionOutcome?) {
     current = record
     guard let outcome else {
@@ -76,7 +76,7 @@ extension Tracked {
     }
     var step = Step(known: known, outcome: outcome, before: before, edits: edits)
     while let last = pending.last, last.outcome.root === outcome.root {
-      // They share their end, so one step takes back all; there may be many in a transaction.
+      // They end together, so one step undoes them all; a transaction may have many.
       step.before = Tracked.takenBack(step.before, isEdited: edits != last.edits, last)
       pending.removeLast()
     }

@@ -4,12 +4,12 @@ extension Tracked {
     self.init(record, base: Known(record: Known.snapshot(record), standing: .absent))
   }
 
-  /// A record in memory, compared with what is stored under its id.
+  /// Tracks a record in memory, compared with the stored one with its id.
   ///
-  /// For a record that comes from elsewhere: a form, a file, another program.
+  /// Use it for a record from elsewhere: a form, a file or another program.
   ///
-  /// - Throws: as ``RecordReading/find(_:_:)->R?``.
-  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
+  /// - Throws: the errors of ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: that of ``RecordReading/find(_:_:)->R?``.
   public init(_ record: R, in reader: some RecordReading) throws {
     guard !record.id.isUnassigned,
       let stored = try reader.tracked(R.self, record.id)
@@ -35,7 +35,7 @@ extension Tracked {
 }
 
 extension ReadTransaction {
-  /// What comes of what is read now: nothing can come of it where nothing was changed.
+  /// The outcome that a read depends on; nil if nothing was changed before it.
   final var outcomeOfReads: TransactionOutcome? {
     guard changeCount != 0, let writer = self as? WriteTransaction else { return nil }
     return writer.outcome
@@ -45,8 +45,8 @@ extension ReadTransaction {
 extension RecordReading {
   /// The record with this id, tracked, or nil. See ``Tracked``.
   ///
-  /// - Throws: as ``RecordReading/find(_:_:)->R?``.
-  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
+  /// - Throws: the errors of ``RecordReading/find(_:_:)->R?``.
+  /// - Complexity: that of ``RecordReading/find(_:_:)->R?``.
   public func tracked<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> Tracked<R>? {
     try _reading { tx in
       try tx.find(type, id).map { Tracked(read: $0, tx.outcomeOfReads) }
@@ -55,8 +55,8 @@ extension RecordReading {
 
   /// The records of a query, tracked, in its order. See ``Tracked``.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: that of ``fetch(_:)``.
   public func fetchTracked<R: Record>(_ query: Query<R>) throws -> [Tracked<R>] {
     try _reading { tx in
       let outcome = tx.outcomeOfReads
@@ -68,8 +68,8 @@ extension RecordReading {
 extension Query {
   /// The records, tracked, in the order of the query. See ``Tracked``.
   ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: as ``fetch(in:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
+  /// - Complexity: that of ``fetch(in:)``.
   public func fetchTracked(in reader: some RecordReading = AmbientStore()) throws -> [Tracked<R>] {
     try reader.fetchTracked(self)
   }

@@ -1,20 +1,20 @@
 extension Tracked {
-  /// Inserts, updates or deletes the record, or does nothing, as its ``state`` asks.
+  /// Inserts, updates or deletes the record, or does nothing, according to its ``state``.
   ///
-  /// An update writes the fields that were changed in memory, and leaves the others as they are
-  /// stored now: what others saved meanwhile is kept. The unit is a stored property of the record;
-  /// a nested value, a list and a dictionary are one each. Where the same field was changed on both
-  /// sides, this call wins. A type with ``Versioned`` gets `.conflict` where anybody else saved the
-  /// record meanwhile.
+  /// An update writes the fields that were changed in memory, and keeps the others as they are
+  /// stored now, with the changes of others. The unit is a stored property of the record; a nested
+  /// value, a list or a dictionary is one field. If both sides changed the same field, this call
+  /// wins. A type with ``Versioned`` gets `.conflict` if anyone else saved the record meanwhile.
   ///
-  /// The record is then what is stored, with the fields of others, and what hooks and
-  /// ``Timestamped`` made of it. On a store this is a transaction of its own; an unchanged record
-  /// begins none.
+  /// The record then equals the stored one, including the changes of others, of hooks and of
+  /// ``Timestamped``. On a store this is a transaction of its own; an unchanged record begins none.
   ///
-  /// - Returns: what was done; nil when there was nothing to do.
+  /// - Returns: what was done; nil if there was nothing to do.
   /// - Throws: `.recordNotFound` for a changed record that somebody else deleted, `.idExists` for a
   ///   new one whose id is taken, `.idChanged` for a stored one that got another id,
-  ///   `.decodingFailed` where the stored record cannot be read; as
+  ///   `.decodingFailed`, with the id, where the stored record cannot be decoded, so that an update
+  ///   has nothing to merge its fields into (save ``value`` to replace all of it; a type with
+  ///   ``Versioned`` does that, or gets its `.conflict`); as
   ///   ``RecordWriting/insert(_:)``, `RecordWriting.update(_:)` and
   ///   ``RecordWriting/delete(_:_:)``. The record is then as it was before.
   /// - Complexity: as ``state``; where something is done, as ``RecordWriting/save(_:)`` or
@@ -33,16 +33,16 @@ extension Tracked {
     return take(try writer._writing { try task.run(in: $0) })
   }
 
-  /// Inserts, updates or deletes the record, or does nothing, as its ``state`` asks, without
+  /// Inserts, updates or deletes the record, or does nothing, according to its ``state``, without
   /// blocking the task's thread.
   ///
   /// - Parameters:
-  ///   - store: the store; that of the task, else ``Store/default``, when it is nil.
-  ///   - isolation: the caller's; leave it out.
-  /// - Returns: as the synchronous form.
-  /// - Throws: as the synchronous form; `CancellationError` when the task was cancelled before its
-  ///   turn came.
-  /// - Complexity: as the synchronous form.
+  ///   - store: the store; if nil, that of the task, or else ``Store/default``.
+  ///   - isolation: that of the caller; do not pass it.
+  /// - Returns: the same as the synchronous form.
+  /// - Throws: the errors of the synchronous form; `CancellationError` if the task was cancelled
+  ///   before its turn.
+  /// - Complexity: that of the synchronous form.
   @discardableResult
   public mutating func persist(
     in store: Store? = nil, isolation: isolated (any Actor)? = #isolation
@@ -58,11 +58,12 @@ extension Tracked {
     return result.change
   }
 
-  /// Makes the record what is stored under its id now, and takes ``markDeleted()`` back.
+  /// Replaces the record by the stored one with its id, and undoes ``markDeleted()``.
   ///
   /// - Throws: `.recordNotFound` when nothing is stored; `.idUnassigned` for a record that never
-  ///   was; as ``RecordReading/find(_:_:)->R?``. The record is then as it was before.
-  /// - Complexity: as ``RecordReading/find(_:_:)->R?``.
+  ///   was; and the errors of ``RecordReading/find(_:_:)->R?``. The record is then as it was
+  ///   before.
+  /// - Complexity: that of ``RecordReading/find(_:_:)->R?``.
   public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
     settle()
     let id = known.standing == .stored ? known.record.id : current.id
@@ -81,15 +82,15 @@ extension Tracked {
       }
     }
     marker = false
-    // What was read stays when something else of the transaction is taken back.
+    // The result of the read stays if another part of the transaction is undone.
     edits &+= 1
     let known = Known(record: Known.snapshot(found), standing: .stored)
     learn(known, found, before: found, outcome)
   }
 }
 
-/// What is to be done, apart from the tracked record, so that it can be done on another thread and
-/// more than once.
+/// The work to do, separate from the tracked record, so that it can run on another thread and more
+/// than once.
 private struct PersistTask<R: Record>: Sendable {
   enum Action { case insert, update, delete, save }
 
@@ -97,10 +98,10 @@ private struct PersistTask<R: Record>: Sendable {
   let record: R
   /// The record before the changes.
   let base: R
-  /// The id of what is stored.
+  /// The id of the stored record.
   let id: R.ID
 
-  /// Nil when there is nothing to do.
+  /// Nil if there is nothing to do.
   init?(_ tracked: Tracked<R>) throws {
     let known = tracked.known
     record = tracked.current
@@ -135,19 +136,18 @@ private struct PersistTask<R: Record>: Sendable {
       try tx.insert(&record)
       change = .inserted
     case .update:
-      if let stored = try tx.find(R.self, id) { record = try merged(into: stored, in: tx) }
+      _ = try merge(into: &record, in: tx)
       try tx.update(&record)
       change = .updated
     case .save:
-      let stored = try tx.find(R.self, id)
-      if let stored { record = try merged(into: stored, in: tx) }
+      let isStored = try merge(into: &record, in: tx)
       try tx.save(&record)
-      change = stored == nil ? .inserted : .updated
+      change = isStored ? .updated : .inserted
     case .delete:
       try tx.delete(R.self, id)
       change = .deleted
     }
-    // A hook, or somebody else, may have made both the same.
+    // A hook, or another writer, may have made both equal.
     if tx.changeCount == changeCount { change = nil }
     let known = Tracked<R>.Known(
       record: Tracked<R>.Known.snapshot(record), standing: action == .delete ? .absent : .stored)
@@ -156,12 +156,15 @@ private struct PersistTask<R: Record>: Sendable {
 }
 
 extension PersistTask {
-  /// What is stored now, with what was changed in memory.
-  private func merged(into stored: R, in tx: WriteTransaction) throws -> R {
-    // A type with versions refuses what is not made of the stored record.
-    if try tx.isVersioned(R.self) { return record }
-    let changed = record.keepingTimes(of: base)
-    return try RecordComparer.with { try $0.merged(base, changed, into: stored) }
+  /// Makes the record what is stored now, with what was changed in memory; returns whether anything is
+  /// stored.
+  private func merge(into record: inout R, in tx: WriteTransaction) throws -> Bool {
+    // A type with versions refuses what is not made of the stored record, so that one is not needed.
+    if try tx.isVersioned(R.self) { return try tx.exists(R.self, id) }
+    guard let stored = try tx.find(R.self, id) else { return false }
+    let changed = self.record.keepingTimes(of: base)
+    record = try RecordComparer.with { try $0.merged(base, changed, into: stored) }
+    return true
   }
 }
 

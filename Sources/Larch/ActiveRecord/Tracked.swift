@@ -1,6 +1,6 @@
-/// A record that knows what is stored of it, and stores what differs.
+/// A record that knows its stored state, and saves only the differences.
 ///
-/// Its properties are read and set as those of the record itself.
+/// You read and set its properties like those of the record itself.
 ///
 /// ```swift
 /// var ada = try store.tracked(Person.self, id)!
@@ -11,24 +11,24 @@
 /// try ada.persist(in: store)            // deletes
 /// ```
 ///
-/// It compares with what was stored when it was read or persisted last, and asks no store for that.
-/// What others do to the record meanwhile it learns by ``reload(in:)``.
+/// It compares with the stored state of the last read or persist, and needs no store for that. Call
+/// ``reload(in:)`` to get the later changes of others.
 ///
-/// When a transaction or a savepoint is undone, whatever was persisted in it counts as never done:
-/// the state is that from before, a record that was inserted there has no assigned id any more, and
-/// what hooks and ``Timestamped`` made of it is taken back unless it was changed after that. A record
-/// that is an object has others who hold it, and stays as the save made it.
+/// When a transaction or a savepoint is undone, the tracked record returns to its state before it:
+/// a record that was inserted there loses its assigned id, and changes of hooks and ``Timestamped``
+/// are undone, unless the field was changed again. A record of a class may be shared, so it keeps
+/// its values.
 @dynamicMemberLookup
 public struct Tracked<R: Record>: Sendable {
-  /// The record in memory. Use ``value``, which takes back what was undone.
+  /// The record in memory. Use ``value``, which applies what was undone.
   var current: R
   /// Rises with each change in memory.
   var edits = 0
   /// Set by ``markDeleted()``.
   var marker = false
-  /// What is stored, as far as it is certain.
+  /// The stored state, as far as it is certain.
   var base: Known
-  /// What was done in transactions that may still be undone, oldest first.
+  /// What was done in transactions that may still be undone, the oldest first.
   var pending: [Step] = []
 
   init(_ record: R, base: Known) {
@@ -36,7 +36,7 @@ public struct Tracked<R: Record>: Sendable {
     self.base = base
   }
 
-  /// The record, to be changed in any way.
+  /// The record; you can change it in any way.
   public var value: R {
     get { settled.current }
     _modify {
@@ -51,7 +51,7 @@ public struct Tracked<R: Record>: Sendable {
     settled.current[keyPath: keyPath]
   }
 
-  /// A property of the record, to be changed.
+  /// A property of the record, which can be set.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<R, Value>) -> Value {
     get { settled.current[keyPath: keyPath] }
     _modify {
@@ -61,20 +61,20 @@ public struct Tracked<R: Record>: Sendable {
     }
   }
 
-  /// The record as it was stored when it was read or persisted last; nil when it is not stored.
+  /// The record as it was stored at the last read or persist; nil if it is not stored.
   public var stored: R? {
     let known = settled.known
     return known.standing == .stored ? known.record : nil
   }
 
-  /// What ``persist(in:)-(RecordWriting)`` would do: insert a new one, update a changed one, delete
-  /// a deleted one, and nothing for an unchanged one.
+  /// The action of ``persist(in:)-(RecordWriting)``: it inserts a new record, updates a changed
+  /// one, deletes a deleted one, and does nothing for an unchanged one.
   ///
-  /// A record is deleted from ``markDeleted()`` on, also when that was persisted. A value that
-  /// cannot be encoded is a change; ``changes()`` and ``persist(in:)-(RecordWriting)`` throw the
-  /// error.
+  /// A record is deleted from ``markDeleted()`` on, even after that was persisted. A value that
+  /// cannot be encoded counts as a change; ``changes()`` and ``persist(in:)-(RecordWriting)`` throw
+  /// the error.
   ///
-  /// - Complexity: the encoding of the record and of what is stored, where both are there.
+  /// - Complexity: the encoding of the record and of the stored one, if both exist.
   public var state: RecordState { settled.settledState }
 
   private var settledState: RecordState {
@@ -90,11 +90,11 @@ public struct Tracked<R: Record>: Sendable {
     }
   }
 
-  /// The fields that the record and what is stored differ in: see ``RecordReading/changes(of:)``.
-  /// For a record that is not stored, all fields that have a value.
+  /// The fields in which the record differs from the stored one: see
+  /// ``RecordReading/changes(of:)``. For a record that is not stored, all fields that have a value.
   ///
   /// - Throws: `.encodingFailed`.
-  /// - Complexity: as ``state``.
+  /// - Complexity: that of ``state``.
   public func changes() throws -> [FieldChange] {
     let settled = settled
     let known = settled.known
@@ -115,27 +115,27 @@ public struct Tracked<R: Record>: Sendable {
   /// Lets the next ``persist(in:)-(RecordWriting)`` delete the record.
   public mutating func markDeleted() { marker = true }
 
-  /// Takes ``markDeleted()`` back. A record that was deleted meanwhile is new: the next
+  /// Undoes ``markDeleted()``. A record that was deleted meanwhile is new: the next
   /// ``persist(in:)-(RecordWriting)`` inserts it again, under its id.
   public mutating func unmarkDeleted() { marker = false }
 
   // MARK: Reverting
 
-  /// Makes the record what is stored of it, and takes ``markDeleted()`` back.
+  /// Resets the record to its stored state, and undoes ``markDeleted()``.
   ///
-  /// A new record is what it was when it began to be tracked. What others stored meanwhile brings
-  /// ``reload(in:)``.
+  /// A new record becomes what it was when tracking began. Call ``reload(in:)`` to get the later
+  /// changes of others.
   public mutating func revert() {
     settle()
     edits &+= 1
     marker = false
     let id = current.id
     current = Known.snapshot(known.record)
-    // A deleted record keeps the id that it had.
+    // A deleted record keeps its id.
     if known.standing == .absent { current.id = id }
   }
 
-  /// Makes single properties what is stored of them.
+  /// Resets single properties to their stored values.
   ///
   /// ```swift
   /// ada.revert(\.name, \.address.city)
@@ -152,7 +152,7 @@ public struct Tracked<R: Record>: Sendable {
 }
 
 extension Tracked: Identifiable {
-  /// The id of the record. Once the record is stored, it is not changed any more.
+  /// The id of the record. It must not change once the record is stored.
   public var id: R.ID {
     get { settled.current.id }
     set { value.id = newValue }
@@ -160,7 +160,7 @@ extension Tracked: Identifiable {
 }
 
 extension Tracked: Equatable where R: Equatable {
-  /// Whether the records, what is stored of them and the marks are equal.
+  /// Whether the records, their stored states and the marks are equal.
   public static func == (a: Self, b: Self) -> Bool {
     let (a, b) = (a.settled, b.settled)
     return a.current == b.current && a.marker == b.marker && a.known.standing == b.known.standing

@@ -1,16 +1,15 @@
-/// One association of an open store: what the file says, what the program declares, and the
-/// handles.
+/// One association of an open store: its catalog entry, its declaration, and the handles.
 package final class AssociationHandle: Sendable {
   let stored: StoredAssociation
-  /// Nil where the open types do not declare it: lists that an earlier program made, or an
-  /// association with a type that the store was not opened with.
+  /// Nil if the open types do not declare it: lists of an earlier program, or an association with a
+  /// type that the store was not opened with.
   let schema: AssociationSchema?
-  /// Nil where the store was not opened with the type.
+  /// Nil if the store was not opened with the type.
   package let first: CollectionHandle?
   package let second: CollectionHandle?
-  /// Of a reference: where the holders of each id are listed. Nil where the holder is not open.
+  /// For a reference: the index that lists the holders of each id. Nil if the holder is not open.
   let index: IndexHandle?
-  /// Of lists: the ids of the second end by those of the first, and the other way round.
+  /// For lists: the ids of the second end by those of the first, and the reverse.
   let lists: LinkDatabases?
 
   init(
@@ -25,16 +24,16 @@ package final class AssociationHandle: Sendable {
     self.lists = lists
   }
 
-  /// What a reference is; nil for lists, and where it is not declared.
+  /// The reference; nil for lists, and if it is not declared.
   package var reference: ReferenceSchema? {
     if case .reference(let reference) = schema?.kind { return reference }
     return nil
   }
 
-  /// What happens to the other end when a record of one is deleted.
+  /// What happens to the other end when a record of one end is deleted.
   func rule(deletingFirst: Bool) -> DeleteRule {
     if let schema { return deletingFirst ? schema.firstRule : schema.secondRule }
-    // Nobody says any more what the lists are for, but they must not name deleted records.
+    // Nothing declares the lists any more, but they must not contain deleted records.
     if stored.kind == .links, first != nil, second != nil { return .nullify }
     return deletingFirst ? stored.firstRule : stored.secondRule
   }
@@ -46,34 +45,34 @@ package struct LinkDatabases: Sendable {
   let inverse: LMDBDatabase
 }
 
-/// One end of an association, from the side of its collection.
+/// One end of an association, seen from its collection.
 struct AssociationEnd: Sendable {
   let association: AssociationHandle
-  /// The collection is the first end: the holder of a reference.
+  /// Whether the collection is the first end: the holder of a reference.
   let isFirst: Bool
 
   /// What happens to the other end when a record of this one is deleted.
   var rule: DeleteRule { association.rule(deletingFirst: isFirst) }
-  /// The collection at the other end; nil where it is not open.
+  /// The collection at the other end; nil if it is not open.
   var other: CollectionHandle? { isFirst ? association.second : association.first }
-  /// The same association from the side of the other collection.
+  /// The same association, seen from the other collection.
   var opposite: AssociationEnd { AssociationEnd(association: association, isFirst: !isFirst) }
-  /// Whether something may have to happen when a record of the collection is deleted.
+  /// Whether deleting a record of the collection may have effects at the other end.
   var actsOnDelete: Bool {
-    // The members of lists name the record.
+    // Lists may contain the record.
     if association.stored.kind == .links { return true }
     if association.schema == nil, association.first != nil, association.second != nil {
-      // The program gave the association up, and only a file that it may not change has it still.
+      // The program does not declare it any more; only a read-only file still has it.
       return false
     }
     switch rule {
     case .none, .automatic: return false
-    // The property of a holder goes with it.
+    // The property is deleted with its record.
     case .nullify: return !isFirst
     case .destroy, .destroyLast, .deny: return true
     }
   }
-  /// Whether records at the other end that stay lose their references to a deleted one.
+  /// Whether remaining records at the other end lose their references to a deleted one.
   var removesReferences: Bool {
     guard !isFirst, let reference = association.reference else { return false }
     return rule == .nullify || (rule == .destroyLast && reference.declaration.isList)
@@ -87,9 +86,9 @@ final class SavedReference: Sendable {
   let number: Int
   let key: String
   let schema: ReferenceSchema
-  /// Whether it must lead to a record.
+  /// Whether it must not dangle.
   let isEnforced: Bool
-  /// The records it leads to.
+  /// The records to which it leads.
   let target: LMDBDatabase
   let targetStored: StoredCollection
 

@@ -1,7 +1,7 @@
-/// One index of an open store: what the file says, what the program declares, and the handle.
+/// One index of an open store: its catalog entry, its declaration, and the handle.
 ///
-/// A class, like all that a save passes through for each index: a struct of strings and arrays
-/// would count each of them.
+/// It is a class, like everything that a save uses for each index: copying a struct would count the
+/// references of its strings and arrays.
 package final class IndexHandle: Sendable {
   package let stored: StoredIndex
   package let schema: IndexSchema
@@ -27,21 +27,20 @@ package final class CollectionHandle: Sendable {
   package let schema: CollectionSchema
   package let records: LMDBDatabase
   package let indexes: [IndexHandle]
-  /// The indexes that can answer queries, by bit and by their place in the schema: those that are
-  /// complete, over all records. A schema has 64 at most.
+  /// The indexes that can answer queries, by bit and by their place in the schema: they are
+  /// complete and over all records. A schema has at most 64.
   let answering: UInt64
-  /// The indexes that could answer queries if they were complete, by bit as these.
+  /// The incomplete indexes that could otherwise answer queries, by the same bits.
   let unfinished: UInt64
-  /// The references that records of the collection hold.
+  /// The references of records of the collection.
   let references: [SavedReference]
   /// The indexes of these references, by bit and by their place in `indexes`.
   let referenceIndexes: UInt64
   /// The place among the collections of the catalog.
   let place: Int
-  /// The declarations that opened the file and have to be noted with the next record: see
-  /// `FieldHistory`.
+  /// The declarations that opened the file, to be noted with the next record: see `FieldHistory`.
   let unwrittenForms: [FieldForm]
-  /// How fields are read that stored records have in another way; nil where none is.
+  /// How to read fields whose stored form differs; nil if there are none.
   let reading: FieldReading?
 
   init(
@@ -71,23 +70,24 @@ package final class CollectionHandle: Sendable {
 
 /// The handles of everything that the program named when it opened the store.
 ///
-/// An immutable value that all transactions share: nothing is opened by name after the store is.
+/// It is an immutable value that all transactions share: after the store is open, nothing is opened
+/// by name.
 package final class Catalog: Sendable {
   package let storage: CatalogStorage
-  /// Older names of fields, which coders look for.
+  /// Older names of fields, for coders.
   let aliases: FieldAliases
-  /// The number of the schema in the file that these handles belong to.
+  /// The generation of the schema in the file to which these handles belong.
   let generation: UInt64
   package let collections: [CollectionHandle]
   let associations: [AssociationHandle]
-  /// The ends that each collection is, by its place.
+  /// The associations' ends of each collection, by its place.
   private let ends: [[AssociationEnd]]
-  /// Those of them that a deletion must look at.
+  /// The ends that a deletion must check.
   private let deletionEnds: [[AssociationEnd]]
-  /// Whether code that may write runs with saves or deletions of any of the types.
+  /// Whether code that may write runs when records of any of the types are saved or deleted.
   let hasHooks: Bool
   private let byType: [ObjectIdentifier: CollectionHandle]
-  /// Types that are declared, but that a file opened read-only has no collection for.
+  /// Declared types for which a read-only file has no collection.
   private let missing: Set<ObjectIdentifier>
 
   init(
@@ -121,22 +121,22 @@ package final class Catalog: Sendable {
 
   func collection(_ type: ObjectIdentifier) -> CollectionHandle? { byType[type] }
 
-  /// The ends of associations that a collection is.
+  /// The ends of associations at a collection.
   func ends(of collection: CollectionHandle) -> [AssociationEnd] { ends[collection.place] }
 
-  /// The ends at which something may have to happen when a record of the collection is deleted.
+  /// The ends at which deleting a record of the collection may have effects.
   func deletionEnds(of collection: CollectionHandle) -> [AssociationEnd] {
     deletionEnds[collection.place]
   }
 
-  /// The association that the catalog knows by this key; nil where no open type is an end of it.
+  /// The association with this key in the catalog; nil if no open type is an end of it.
   package func association(_ key: String) -> AssociationHandle? {
     associations.first { $0.stored.key == key }
   }
 
   func isMissing(_ type: ObjectIdentifier) -> Bool { missing.contains(type) }
 
-  /// Whether everything that is declared is in the file, complete.
+  /// Whether the file has everything that is declared, and all indexes are complete.
   var isComplete: Bool {
     collections.allSatisfy { $0.indexes.allSatisfy(\.isReady) }
   }

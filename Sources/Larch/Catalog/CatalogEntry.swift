@@ -1,8 +1,8 @@
-/// What the catalog keeps of one index.
+/// The catalog entry of one index.
 package struct StoredIndex: Equatable, Sendable {
   /// Whether the entries of an index are complete. The raw values are part of the file format.
   package enum State: UInt8, Sendable {
-    /// Entries are being made; writers keep it, no query uses it.
+    /// The index is being built; writers maintain it, and no query uses it.
     case building = 1
     /// Every record has its entries.
     case ready = 2
@@ -11,12 +11,12 @@ package struct StoredIndex: Equatable, Sendable {
   package var id: UInt32
   package var name: String
   package var isUnique: Bool
-  /// What the entries are made of, as text (`IndexSchema.definition`); another text, other keys.
+  /// How the entries are made, as text (`IndexSchema.definition`); another text means other keys.
   package var definition: String
   package var state: State
 }
 
-/// What the catalog keeps of one collection.
+/// The catalog entry of one collection.
 package struct StoredCollection: Equatable, Sendable {
   package var id: UInt32
   package var name: String
@@ -80,16 +80,16 @@ package struct StoredCollection: Equatable, Sendable {
   }
 }
 
-/// The first entry of the catalog: which format the file is in.
+/// The first entry of the catalog: the format of the file.
 struct StoredFormat: Equatable, Sendable {
   /// The format that this version of Larch writes.
   static let current: UInt16 = 1
 
   /// The format the file was written in.
   var version: UInt16 = StoredFormat.current
-  /// The oldest format a reader must understand to read the file right.
+  /// The oldest format whose readers can read the file correctly.
   var minimumReader: UInt16 = 1
-  /// The version of Unicode whose normal form the string keys are in.
+  /// The version of Unicode for the normal form of string keys.
   var unicodeVersion: String
 
   func encoded() -> [UInt8] {
@@ -113,6 +113,6 @@ struct StoredFormat: Equatable, Sendable {
       ) { [version] in $0.detail = "format \(version)" }
     }
     unicodeVersion = try reader.string()
-    // A newer writer that older readers understand may have added fields behind these.
+    // A newer writer that older readers understand may have added fields after these.
   }
 }

@@ -1,8 +1,8 @@
 extension CatalogLoader {
-  /// What `update` and the building of indexes would change, one sentence each; none where the file
-  /// is as declared.
+  /// The changes that `update` and the index builds would make, one sentence each; none if the file
+  /// matches the declarations.
   ///
-  /// - Throws: `.schemaMismatch` for what cannot be changed.
+  /// - Throws: `.schemaMismatch` for changes that are not possible.
   func pendingChanges() throws -> [String] {
     try environment.openDatabases { transaction in
       let storage = try openStorage(in: transaction)

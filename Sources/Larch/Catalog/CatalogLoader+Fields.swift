@@ -1,15 +1,15 @@
-/// The fields of one declared type against those of the stored records.
+/// The fields of one declared type compared with those of the stored records.
 struct FieldComparison {
-  /// What the file must know of the collection from now on; nil where it knows it.
+  /// The new field history of the collection; nil if the file has it already.
   var history: FieldHistory?
-  /// Whether that is a change of the file by itself; else it is noted with the next one.
+  /// Whether the change must be written now; if not, it is noted with the next change.
   var mustBeNoted = false
   var mismatches: [FieldMismatch] = []
 }
 
 extension CatalogLoader {
-  /// Refuses types that cannot read all records of their collections: to be called again when
-  /// migrations have run.
+  /// Refuses types that cannot read all records of their collections. Must be called again after
+  /// migrations.
   ///
   /// - Throws: `.schemaMismatch`.
   func checkFields() throws {
@@ -24,10 +24,9 @@ extension CatalogLoader {
     }
   }
 
-  /// What the fields of a type ask of the file.
+  /// Compares the fields of a type with the file.
   ///
-  /// - Throws: `.schemaMismatch` for records that the type cannot read, unless migrations are
-  ///   awaited.
+  /// - Throws: `.schemaMismatch` for records that the type cannot read, unless migrations will run.
   func fields(
     of schema: CollectionSchema, _ entry: StoredCollection, _ storage: CatalogStorage,
     in transaction: LMDBTransaction
@@ -55,7 +54,7 @@ extension CatalogLoader {
     let isKnown = known?.knows(declared) ?? false
     if isKnown, evolution.mismatches.isEmpty { return result }
     if try isEmpty(entry, in: transaction) {
-      // What earlier versions of the type wrote is gone.
+      // No record of an earlier version of the type remains.
       result.history = FieldHistory([declared])
       result.mustBeNoted = known != nil
       return result
@@ -65,7 +64,7 @@ extension CatalogLoader {
       var history = known ?? FieldHistory(versions)
       history.addUnwritten(declared)
       result.history = history
-      // A file of a Larch that did not keep declarations gets them when its type changes.
+      // A file of an older Larch without declarations gets them when its type changes.
       result.mustBeNoted =
         known != nil || !versions.allSatisfy { declared.isForm(of: $0) }
         || declared.hasFields(besides: versions)
@@ -73,10 +72,10 @@ extension CatalogLoader {
     return result
   }
 
-  /// The declarations that the first write through these handles has to take note of.
+  /// The declarations that the first write through these handles must note.
   ///
-  /// A program that compares no fields does not know its own: it may be any of those that opened the
-  /// file.
+  /// A program that does not compare fields does not know its own declaration: it may be any of
+  /// those that opened the file.
   func unwrittenForms(
     of schema: CollectionSchema, _ entry: StoredCollection, _ storage: CatalogStorage,
     in transaction: LMDBTransaction
@@ -88,8 +87,8 @@ extension CatalogLoader {
       ? history.unwritten.filter { $0 == schema.form } : history.unwritten
   }
 
-  /// The forms of some records, where the file does not say under which declarations its records
-  /// were written: the first and the last ones, which are the oldest and the newest as a rule.
+  /// The forms of some records, if the file does not say under which declarations its records were
+  /// written: the first and the last ones, usually the oldest and the newest.
   private func sample(
     _ entry: StoredCollection, _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws -> [FieldForm] {
@@ -100,7 +99,7 @@ extension CatalogLoader {
     shapes.loader = { try storage.shape($0, in: transaction) }
     var found: [FieldForm] = []
     func take(_ record: LMDBEntry) throws {
-      // Damage is not judged here: it is an error when the record is read.
+      // Damage is not reported here: it is an error when the record is read.
       guard
         let bytes = RecordEnvelope.open(record.value, id: record.key, collection: entry.id),
         let form = try? FieldForm(of: bytes, shapes), !found.contains(form)
@@ -127,7 +126,7 @@ extension CatalogLoader {
 }
 
 extension FieldForm {
-  /// Whether it has a field that none of the others has.
+  /// Whether it has a field that no other form has.
   fileprivate func hasFields(besides others: [FieldForm]) -> Bool {
     guard case .record(let record) = self else { return false }
     return record.fields.contains { field in

@@ -1,14 +1,14 @@
-/// What migrations need of the catalog, in the middle of their transactions.
+/// The parts of the catalog that migrations need inside their transactions.
 extension CatalogLoader {
-  /// The names of the migrations that the file has had.
+  /// The names of the migrations that have run on the file.
   func appliedMigrations() throws -> [AppliedMigration] {
     try environment.openDatabases { transaction in
       try openStorage(in: transaction).migrations(in: transaction)
     }
   }
 
-  /// The catalog with the indexes that are complete, and no others: nothing is kept up that will be
-  /// built anyway, so records may be there that the declared type cannot read yet.
+  /// The catalog with complete indexes only. Indexes that will be built later are not maintained,
+  /// so records may exist that the declared type cannot read yet.
   func completeCatalog(in transaction: LMDBTransaction) throws -> Catalog {
     let storage = try openStorage(in: transaction)
     return try catalog(
@@ -21,7 +21,7 @@ extension CatalogLoader {
     return try catalog(storage, try renames(storage, in: transaction), in: transaction)
   }
 
-  /// Has unfinished indexes begun again: what changes now is not noted in them.
+  /// Restarts the builds of incomplete indexes: changes from now on are not written to them.
   func restartBuilds(in transaction: LMDBTransaction) throws {
     for collection in try openStorage(in: transaction).collections(in: transaction)
     where collection.indexes.contains(where: { $0.state == .building }) {
@@ -40,7 +40,7 @@ extension CatalogLoader {
     return (stored, try existing(CatalogStorage.recordsName(stored.id), in: transaction))
   }
 
-  /// Empties the indexes of a collection and marks them as unfinished, so that they are rebuilt.
+  /// Empties the indexes of a collection and marks them as incomplete, so that they are rebuilt.
   func resetIndexes(
     of name: String, where isWanted: (StoredIndex) -> Bool = { _ in true },
     in transaction: LMDBTransaction
@@ -57,7 +57,7 @@ extension CatalogLoader {
     try storage.set(entry, in: transaction)
   }
 
-  /// Removes a collection with its records, its indexes and the associations that it is an end of.
+  /// Removes a collection with its records, its indexes and its associations.
   func drop(_ collection: StoredCollection, in transaction: LMDBTransaction) throws {
     let storage = try openStorage(in: transaction)
     try drop(CatalogStorage.recordsName(collection.id), in: transaction)
@@ -79,12 +79,12 @@ extension CatalogLoader {
   }
 
   private func drop(_ name: String, in transaction: LMDBTransaction) throws {
-    // Emptied, and left as a name without pages: another store of this process may hold the handle,
-    // and this transaction may be undone, which would not bring the handle back.
+    // Emptied, and kept as a name without pages: another store of this process may have the handle,
+    // and undoing this transaction would not restore the handle.
     try existing(name, in: transaction).empty(in: transaction)
   }
 
-  /// The lists that records of a collection are in, from their side.
+  /// The lists with records of a collection, seen from their side.
   func lists(
     of name: String, in transaction: LMDBTransaction
   ) throws -> [(from: LMDBDatabase, to: LMDBDatabase)] {

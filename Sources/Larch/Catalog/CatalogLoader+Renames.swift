@@ -1,6 +1,5 @@
 extension CatalogLoader {
-  /// What the collections and associations of the file are called once they have their present
-  /// names.
+  /// The collections and associations of the file under their present names.
   func renames(
     _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws -> CollectionRenames {
@@ -16,8 +15,8 @@ extension CatalogLoader {
     return try records.statistics(in: transaction).entries == 0
   }
 
-  /// Gives the collections of the file their present names. Records and lists stay where they are,
-  /// but for lists whose two directions change places.
+  /// Gives the collections of the file their present names. Records and lists do not move, except
+  /// lists whose two directions change places.
   func apply(
     _ renames: CollectionRenames, _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws {
@@ -42,7 +41,7 @@ extension CatalogLoader {
     }
   }
 
-  /// Takes a collection without records out of the file.
+  /// Removes a collection without records from the file.
   private func drop(
     _ entry: StoredCollection, _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws {
@@ -56,7 +55,7 @@ extension CatalogLoader {
     try storage.remove(.collection(entry.name), in: transaction)
   }
 
-  /// Copies lists into new databases, each direction in the place of the other.
+  /// Copies lists to new databases, with their directions exchanged.
   private func flip(
     _ association: StoredAssociation, _ renames: CollectionRenames, _ storage: CatalogStorage,
     in transaction: LMDBTransaction
@@ -94,8 +93,8 @@ extension CatalogLoader {
     try dropDatabase(CatalogStorage.inverseLinksName(number), in: transaction)
   }
 
-  /// Another store of this process may hold the handle: then the database is emptied, and stays as
-  /// a name without pages, rather than have the handle closed under a running read.
+  /// If another store of this process has the handle, the database is emptied and kept as a name
+  /// without pages, so that the handle is not closed under a running read.
   func dropDatabase(_ name: String, in transaction: LMDBTransaction) throws {
     guard let database = try LMDBDatabase.open(name, in: transaction) else { return }
     if environment.isShared {

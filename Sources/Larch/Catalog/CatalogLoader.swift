@@ -1,4 +1,4 @@
-/// Brings the file and the declarations of the program together when a store is opened.
+/// Reconciles the file with the declarations of the program when a store is opened.
 package struct CatalogLoader {
   let environment: LMDBEnvironment
   let schemas: [CollectionSchema]
@@ -6,8 +6,8 @@ package struct CatalogLoader {
   let aliases: FieldAliases
   /// Whether the fields of the types are compared with those of stored records.
   let comparesFields: Bool
-  /// Stored records that cannot be read are no reason to refuse yet: migrations will rewrite them,
-  /// and `checkFields` is called after that.
+  /// Whether unreadable records are accepted for now: migrations will rewrite them, and
+  /// `checkFields` is called after that.
   var awaitsMigrations = false
 
   package init(
@@ -31,7 +31,7 @@ package struct CatalogLoader {
     try storage.setGeneration(1, in: transaction)
   }
 
-  /// The catalog as the file has it, or nil when the file must change first.
+  /// The catalog of the file, or nil if the file must be changed first.
   func load() throws -> Catalog? {
     try environment.openDatabases { transaction in
       let storage = try openStorage(in: transaction)
@@ -58,8 +58,7 @@ package struct CatalogLoader {
       stored: stored, declared: associations, collections: Set(schemas.map(\.name)))
   }
 
-  /// The catalog of a file that must not be changed: collections and indexes that the file lacks
-  /// are left out.
+  /// The catalog of a file that must not be changed: missing collections and indexes are omitted.
   func loadReadOnly() throws -> Catalog {
     try environment.openDatabases { transaction in
       let storage = try openStorage(in: transaction)
@@ -74,7 +73,8 @@ package struct CatalogLoader {
     }
   }
 
-  /// Makes the file hold what is declared; indexes over existing records are begun, not built.
+  /// Brings the file up to date with the declarations; indexes over existing records are begun, not
+  /// built.
   func update() throws { try environment.write { try update(in: $0) } }
 
   func update(in transaction: LMDBTransaction) throws {
@@ -112,7 +112,7 @@ package struct CatalogLoader {
     }
   }
 
-  /// Lets everybody who has the store open look at it again.
+  /// Makes all programs that have the store open read the catalog again.
   func raiseGeneration(in transaction: LMDBTransaction) throws {
     let storage = try openStorage(in: transaction)
     try storage.setGeneration(try storage.generation(in: transaction) + 1, in: transaction)
@@ -169,7 +169,7 @@ package struct CatalogLoader {
     return stored
   }
 
-  /// Keeps an association, with databases for lists that are new.
+  /// Stores an association, with databases for new lists.
   private func set(
     _ association: StoredAssociation, _ storage: CatalogStorage, in transaction: LMDBTransaction
   ) throws {
@@ -199,14 +199,14 @@ package struct CatalogLoader {
     let storage = CatalogStorage(entries: entries, shapes: shapes)
     guard let format = try storage.value(.format, in: transaction) else {
       throw LarchError(
-        .corrupted, "The store does not say which format it is in; restore a backup, or salvage it."
+        .corrupted, "The store does not record its format version; restore a backup, or salvage it."
       ) { $0.path = environment.path }
     }
     _ = try format.withUnsafeBytes { try StoredFormat(decoding: $0) }
     return storage
   }
 
-  /// - Parameter isComplete: leaves indexes out that are not built yet.
+  /// - Parameter isComplete: whether to omit incomplete indexes.
   func catalog(
     _ storage: CatalogStorage, _ renamed: CollectionRenames, isComplete: Bool = false,
     in transaction: LMDBTransaction
@@ -247,7 +247,7 @@ package struct CatalogLoader {
       aliases: aliases)
   }
 
-  /// The references that records of a type hold, with the records that they lead to.
+  /// The references of records of a type, with the target records.
   private func references(
     of schema: CollectionSchema, _ indexes: [IndexHandle], _ stored: [StoredCollection],
     in transaction: LMDBTransaction
@@ -266,7 +266,7 @@ package struct CatalogLoader {
     }
   }
 
-  /// The associations that an open collection is an end of.
+  /// The associations of the open collections.
   private func handles(
     _ renamed: CollectionRenames, _ collections: [CollectionHandle],
     in transaction: LMDBTransaction
@@ -314,7 +314,9 @@ package struct CatalogLoader {
     guard
       let database = try LMDBDatabase.open(name, flags.union(.create), in: transaction)
     else {
-      throw LarchError(.storage, "LMDB could not make a database; this is a fault of Larch.") {
+      throw LarchError(
+        .storage, "LMDB could not create a database; please report this bug in Larch."
+      ) {
         $0.detail = name
       }
     }

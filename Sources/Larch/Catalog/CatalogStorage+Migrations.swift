@@ -1,9 +1,9 @@
-/// What the catalog keeps of a migration that was run.
+/// The catalog entry of a migration that has run.
 package struct AppliedMigration: Equatable, Sendable {
   package var name: String
-  /// 1 for the first one that was run in the file, 2 for the second.
+  /// 1 for the first one that ran on the file, 2 for the second.
   var number: UInt32
-  /// When it was run, in seconds since 2001.
+  /// When it ran, in seconds since 2001.
   package var date: Double
 
   func encoded() -> [UInt8] {
@@ -29,10 +29,10 @@ package struct AppliedMigration: Equatable, Sendable {
 }
 
 extension CatalogStorage {
-  /// The longest name of a migration in bytes: the key that holds it has an end.
+  /// The maximum length of a migration's name in bytes: it is a part of a key.
   package static let migrationNameLimit = 255
 
-  /// In the order in which they were run.
+  /// In the order in which they ran.
   package func migrations(in transaction: LMDBTransaction) throws -> [AppliedMigration] {
     var found: [AppliedMigration] = []
     let prefix = Key.migrationPrefix
@@ -46,7 +46,7 @@ extension CatalogStorage {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// The migration of an entry, by its key, which has the prefix of migrations, and its value.
+  /// The migration of an entry, from its key, which has the prefix of migrations, and its value.
   static func migration(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws -> AppliedMigration {

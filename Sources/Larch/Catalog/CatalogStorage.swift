@@ -9,14 +9,14 @@ package struct CatalogStorage: Sendable {
   static let shapesName = "larch.shapes"
 
   static func recordsName(_ collection: UInt32) -> String { "records.\(collection)" }
-  /// The number of the collection whose records are in the database of this name.
+  /// The number of the collection whose records are in the database with this name.
   static func collection(ofRecordsName name: String) -> UInt32? {
     name.hasPrefix("records.") ? UInt32(name.dropFirst(8)) : nil
   }
   static func indexName(_ index: UInt32) -> String { "index.\(index)" }
   /// Lists of the ids of the second end by those of the first.
   static func linksName(_ number: UInt32) -> String { "links.\(number)" }
-  /// The same lists the other way round.
+  /// The same lists in the other direction.
   static func inverseLinksName(_ number: UInt32) -> String { "links.\(number).inverse" }
 
   let entries: LMDBDatabase
@@ -25,21 +25,21 @@ package struct CatalogStorage: Sendable {
   /// The keys of the catalog.
   package enum Key {
     case format
-    /// Rises with every change of the schema, so that an open store notices another's change.
+    /// Rises with every change of the schema, so that an open store notices the changes of others.
     case generation
-    /// The next numbers of collections and indexes; a number is never used again.
+    /// The next numbers of collections and indexes; a number is never reused.
     case counters
     case collection(String)
-    /// The highest id that was given to a record that was deleted since.
+    /// The highest id of a record that was deleted since.
     case highestDeletedID(UInt32)
-    /// How far the building of an index came: the last id that is in it.
+    /// The progress of an index build: the last id in the index.
     case buildProgress(UInt32)
     case association(String)
-    /// A migration that was run.
+    /// A migration that has run.
     case migration(String)
     /// The declarations under which the records of a collection were written.
     case fields(UInt32)
-    /// The declarations under which the file was opened and no record was written yet.
+    /// The declarations that opened the file, but under which no record was written yet.
     case opened(UInt32)
 
     static let collectionPrefix: [UInt8] = Array("collection/".utf8)
@@ -77,7 +77,7 @@ package struct CatalogStorage: Sendable {
     _ = try key.bytes.withUnsafeBytes { try entries.delete($0, in: transaction) }
   }
 
-  /// The value without its checksum, after checking it.
+  /// Checks the value and returns it without its checksum.
   static func checked(
     _ stored: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
   ) throws -> UnsafeRawBufferPointer {
@@ -135,7 +135,7 @@ extension CatalogStorage {
     try setInteger(.highestDeletedID(collection), to: id, in: transaction)
   }
 
-  /// Takes the next number for a collection or an index.
+  /// Returns the next number for a collection or an index, and reserves it.
   func nextNumber(in transaction: LMDBTransaction) throws -> UInt32 {
     let next = (try integer(.counters, in: transaction, as: UInt32.self) ?? 0) + 1
     try setInteger(.counters, to: next, in: transaction)
@@ -203,7 +203,8 @@ extension CatalogStorage {
     return found
   }
 
-  /// The association of an entry, by its key, which has the prefix of associations, and its value.
+  /// The association of an entry, from its key, which has the prefix of associations, and its
+  /// value.
   static func association(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws -> StoredAssociation {
@@ -217,7 +218,7 @@ extension CatalogStorage {
     try set(.association(association.key), to: association.encoded(), in: transaction)
   }
 
-  /// Makes the two databases of lists of ids.
+  /// Creates the two databases of lists of ids.
   static func createLists(
     _ number: UInt32, first: RecordIDKind, second: RecordIDKind, in transaction: LMDBTransaction
   ) throws {
@@ -228,8 +229,8 @@ extension CatalogStorage {
 }
 
 extension LMDBDatabase.Flags {
-  /// For databases whose values are ids of a kind. Ids of one length lie packed, without a header
-  /// each.
+  /// For databases whose values are ids of a kind. Ids of one length are packed, without a header
+  /// for each.
   static func ids(of kind: RecordIDKind) -> Self {
     kind.width == nil ? .duplicates : [.duplicates, .fixedDuplicates]
   }
@@ -238,7 +239,7 @@ extension LMDBDatabase.Flags {
 // MARK: - Salvage
 
 extension CatalogStorage {
-  /// Collection and id, if the entry of a catalog is the note of a deleted id.
+  /// Collection and id, if the entry is the note of a deleted id.
   static func highestDeletedID(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) -> (collection: UInt32, id: Int64)? {
@@ -251,8 +252,8 @@ extension CatalogStorage {
     return (collection, id)
   }
 
-  /// Puts collections and shapes of another file into a new one, under the numbers they had there:
-  /// the checksums of records and the records themselves hold these numbers.
+  /// Adds collections and shapes of another file to a new one under their old numbers, which the
+  /// records and their checksums contain.
   func restore(
     _ collections: [StoredCollection], _ shapes: [UInt16: [UInt8]],
     highestDeletedIDs: [UInt32: Int64], in transaction: LMDBTransaction
@@ -265,10 +266,10 @@ extension CatalogStorage {
       _ = try LMDBDatabase.open(
         CatalogStorage.recordsName(collection.id), .create, in: transaction)
     }
-    // Numbers of indexes that are not copied may be higher than those of collections.
+    // Indexes that are not copied may have higher numbers than the collections.
     let highest = collections.map(\.id).max() ?? 0
     try setInteger(.counters, to: highest &+ 10_000, in: transaction)
-    // Numbers of shapes are dense; the place of a lost one is taken by one that nothing uses.
+    // Shape numbers are dense; an unused shape takes the place of a lost one.
     for id in 1..<((shapes.keys.max() ?? 0) + 1) {
       let shape = shapes[id] ?? Shape(id: id, typeName: "lost", fields: []).encoded()
       let key = withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) }
@@ -278,7 +279,7 @@ extension CatalogStorage {
 }
 
 extension CatalogStorage {
-  /// Makes a collection without records, under a number of its own. Its indexes are to be built.
+  /// Creates an empty collection with its own number. Its indexes are still to be built.
   package func create(
     _ name: String, typeName: String, idKind: RecordIDKind,
     indexes: [(name: String, isUnique: Bool, definition: String)], in transaction: LMDBTransaction
@@ -300,7 +301,7 @@ extension CatalogStorage {
     return stored
   }
 
-  /// Puts associations of another file into a new one, once their collections are in it. Lists are
+  /// Adds associations of another file to a new one, after their collections. Their lists are
   /// empty, and have numbers of the new file.
   package func restore(
     _ associations: [StoredAssociation], of collections: [StoredCollection],

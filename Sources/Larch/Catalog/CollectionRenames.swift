@@ -1,10 +1,10 @@
-/// The collections and associations of a file as they are called once every type that declares an
-/// older name has its present one.
+/// The collections and associations of a file, after every type with an older name has its present
+/// one.
 struct CollectionRenames {
   struct Move {
     let from: String
     let to: StoredCollection
-    /// An empty collection that has the present name already.
+    /// An empty collection that already has the present name.
     let replaced: StoredCollection?
   }
 
@@ -12,7 +12,7 @@ struct CollectionRenames {
   struct Relabel {
     let from: StoredAssociation
     var to: StoredAssociation
-    /// The ends of lists stand in the order of their names, which is another one now.
+    /// Whether the ends of lists, which are in the order of their names, are exchanged.
     let isFlipped: Bool
   }
 
@@ -20,11 +20,11 @@ struct CollectionRenames {
   private(set) var associations: [StoredAssociation]
   private(set) var moves: [Move] = []
   private(set) var relabels: [Relabel] = []
-  /// Associations of replaced collections, which hold nothing.
+  /// Associations of replaced collections, which are empty.
   private(set) var dropped: [StoredAssociation] = []
 
   /// - Parameter isEmpty: whether a collection has no records.
-  /// - Throws: `.schemaMismatch` where records stand under both names.
+  /// - Throws: `.schemaMismatch` if there are records under both names.
   init(
     _ collections: [StoredCollection], _ associations: [StoredAssociation],
     declared: [CollectionSchema], isEmpty: (StoredCollection) throws -> Bool
@@ -48,7 +48,7 @@ struct CollectionRenames {
     guard filled.count + (isFree ? 0 : 1) <= 1 else {
       throw LarchError(
         .schemaMismatch,
-        "The file has records under the name of a type and under an older name of it; move those of one to the other in a migration, or take the older name out."
+        "The file has records under the current name of a type and under an older name; move them all to one of the names in a migration, or remove the older name."
       ) {
         $0.collection = schema.name
         $0.detail = filled.map(\.name).joined(separator: ", ")
@@ -72,7 +72,7 @@ struct CollectionRenames {
     }
     var kept: [StoredAssociation] = []
     for association in associations where association.first != old && association.second != old {
-      // The replaced collection is an end of it, so it holds nothing that is not declared.
+      // The replaced collection is an end of it, so it is empty.
       let isTaken = moved.contains { $0.to.key == association.key }
       if isTaken || (replaces && (association.first == new || association.second == new)) {
         dropped.append(association)
@@ -95,14 +95,14 @@ struct CollectionRenames {
     }
   }
 
-  /// Whether the two databases of lists have changed their places.
+  /// Whether the two databases of lists have been exchanged.
   func isFlipped(_ key: String) -> Bool {
     relabels.contains { $0.to.key == key && $0.isFlipped }
   }
 }
 
 extension StoredAssociation {
-  /// The same with another name of a collection.
+  /// The same with a collection renamed.
   fileprivate func renamed(_ old: String, to new: String) -> CollectionRenames.Relabel {
     var result = self
     if first == old { result.first = new }

@@ -1,11 +1,11 @@
-/// A field that stored records have in a form in which their type cannot read it.
+/// A field whose stored form its type cannot read.
 struct FieldMismatch: Hashable, Sendable {
   enum Reason: Sendable {
-    /// The type of the values is another.
+    /// The values have another type.
     case kind
     /// Stored records may have nil.
     case required
-    /// Stored records lack the field.
+    /// Stored records do not have the field.
     case missing
   }
 
@@ -19,8 +19,8 @@ struct FieldMismatch: Hashable, Sendable {
 
 /// Whether records that were written under one declaration can be read under another.
 ///
-/// Only what is read exactly, without loss and with the same meaning, is taken for readable. What
-/// is not known of either side is not judged.
+/// A field counts as readable only if it is read exactly, without loss and with the same meaning.
+/// Fields that are unknown on either side are not compared.
 struct FieldEvolution {
   private let aliases: FieldAliases
   /// The fields of the record itself that have a declared default.
@@ -46,9 +46,9 @@ struct FieldEvolution {
       var inner = path
       inner.append((inner.popLast() ?? "") + "[]")
       compare(old, new, at: inner)
-    // Bytes and a list of numbers read each other.
+    // Data and a list of bytes can read each other.
     case (.scalar(.data), .list(.scalar(.uint8))), (.list(.scalar(.uint8)), .scalar(.data)): break
-    // Types whose fields vary are written as maps, and so are enums with payloads.
+    // Types whose fields vary are written as maps, like enums with payloads.
     case (.map(.unknown), .record), (.record, .map(.unknown)): break
     case (.map, .record(let new)) where !new.isComplete && new.fields.isEmpty: break
     case (.record(let old), .map) where !old.isComplete && old.fields.isEmpty: break
@@ -84,7 +84,7 @@ struct FieldEvolution {
 }
 
 extension FieldKind {
-  /// Whether each stored value of another kind is a value of this one, exactly and with the same
+  /// Whether each value of the stored kind is also a value of this kind, exactly and with the same
   /// meaning.
   func reads(_ stored: FieldKind) -> Bool {
     if self == stored { return true }
@@ -96,7 +96,7 @@ extension FieldKind {
         : !theirs.isSigned && theirs.bits <= mine.bits
     case .double, .float:
       if self == .double, stored == .float { return true }
-      // What the digits of the number hold.
+      // The range that the digits of the number can represent.
       guard let theirs = stored.integerRange else { return false }
       return theirs.bits <= (self == .double ? 32 : 16)
     case .decimal: return stored.integerRange.map { $0.bits <= 64 } ?? false
@@ -115,11 +115,11 @@ extension FieldKind {
 }
 
 extension LarchError {
-  /// The error of records that their type can no longer read: it names the first field, and all of
-  /// them in its detail.
+  /// The error for records that their type cannot read any more: it names the first field, and
+  /// lists all in its detail.
   init?(_ mismatches: [FieldMismatch], collection: String) {
     guard let first = mismatches.first else { return nil }
-    // Several versions may have a field in several forms: the oldest one stands for them.
+    // If several versions have a field in several forms, the oldest one is reported.
     var paths: Set<String> = []
     let fields = mismatches.filter { paths.insert($0.path).inserted }
     let fill: (inout Context) -> Void = { context in
@@ -133,17 +133,17 @@ extension LarchError {
     case .kind:
       self.init(
         .schemaMismatch,
-        "Stored records have a field of another type than the record type declares, which it would lose or misread; keep the type, give the property another coding key, or write a migration.",
+        "The type of a field differs from the stored one, so values would be lost or misread; keep the type, give the property another coding key, or write a migration.",
         fill)
     case .required:
       self.init(
         .schemaMismatch,
-        "Stored records may have nil in a field that the record type requires; declare a `Default` for it, make it optional, or write a migration.",
+        "Stored records may have nil in a field that must have a value; declare a `Default` for it, make it optional, or write a migration.",
         fill)
     case .missing:
       self.init(
         .schemaMismatch,
-        "Stored records lack a field that the record type requires; declare a `Default` for it, make it optional, or write a migration.",
+        "Stored records do not have a field that the type requires; declare a `Default` for it, make it optional, or write a migration.",
         fill)
     }
   }

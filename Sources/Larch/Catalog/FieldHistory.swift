@@ -2,15 +2,16 @@
 /// type since the collection was last empty.
 ///
 /// Any record that is stored has one of these forms, so a type reads them all if it reads each
-/// form. A version that only opened the file has left no record, so it is kept apart: no type has
+/// form. A version that only opened the file has no records, so it is kept separately: no type has
 /// to read it. The first write under it makes it one of the versions.
 package struct FieldHistory: Equatable, Sendable {
-  /// More versions than this are kept as fewer, which know less.
+  /// The maximum number of versions; further ones are merged, with less detail.
   static let versionLimit = 64
 
-  /// The oldest first.
+  /// The oldest version comes first.
   package private(set) var versions: [FieldForm]
-  /// Those under which the file was opened and no record was written yet; the oldest first.
+  /// The declarations that opened the file, but under which no record was written yet; the oldest
+  /// first.
   package private(set) var unwritten: [FieldForm] = []
 
   package init(_ versions: [FieldForm], unwritten: [FieldForm] = []) {
@@ -19,22 +20,22 @@ package struct FieldHistory: Equatable, Sendable {
     for version in unwritten { addUnwritten(version) }
   }
 
-  /// All declarations that the file was opened under; the last one is what its indexes belong to.
+  /// All declarations that opened the file; its indexes belong to the last one.
   package var declarations: [FieldForm] { versions + unwritten }
 
   func knows(_ version: FieldForm) -> Bool {
     versions.contains(version) || unwritten.contains(version)
   }
 
-  /// Takes note of a declaration under which no record was written yet.
+  /// Notes a declaration under which no record was written yet.
   mutating func addUnwritten(_ version: FieldForm) {
     guard !knows(version) else { return }
     unwritten.append(version)
-    // Who still writes under a version that is left out adds it again.
+    // A program that still writes under an omitted version adds it again.
     if unwritten.count > FieldHistory.versionLimit { unwritten.removeFirst() }
   }
 
-  /// Takes note of a declaration under which records are written.
+  /// Notes a declaration under which records are written.
   package mutating func add(_ version: FieldForm) {
     unwritten.removeAll { $0 == version }
     guard !versions.contains(version) else { return }
@@ -46,7 +47,7 @@ package struct FieldHistory: Equatable, Sendable {
     }
   }
 
-  /// The entry of the versions; those without records have another.
+  /// The entry of the versions; those without records have a separate entry.
   func encoded() -> [UInt8] { FieldHistory.encoded(versions) }
 
   fileprivate static func encoded(_ forms: [FieldForm]) -> [UInt8] {
@@ -76,7 +77,7 @@ package struct FieldHistory: Equatable, Sendable {
 }
 
 extension FieldForm {
-  /// A form that values of both have.
+  /// A form that includes the values of both.
   fileprivate func merged(with other: FieldForm) -> FieldForm {
     if self == other { return self }
     switch (self, other) {
@@ -100,8 +101,8 @@ extension FieldForm {
 }
 
 extension CatalogStorage {
-  /// Under which declarations the records of a collection were written; nil where an earlier
-  /// version of Larch made the file, which did not keep it.
+  /// The declarations under which the records of a collection were written; nil if an earlier
+  /// version of Larch, which did not keep them, made the file.
   package func fieldHistory(
     of collection: UInt32, in transaction: LMDBTransaction
   ) throws -> FieldHistory? {
@@ -110,7 +111,7 @@ extension CatalogStorage {
       decoding: versions, unwritten: try value(.opened(collection), in: transaction))
   }
 
-  /// Collection and declarations, if the entry of a catalog is that.
+  /// Collection and declarations, if the entry is of that kind.
   static func fieldHistory(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) -> (collection: UInt32, history: FieldHistory)? {
@@ -138,8 +139,8 @@ extension CatalogStorage {
     try remove(.opened(collection), in: transaction)
   }
 
-  /// Takes note that records were written under declarations that had only opened the file. Called
-  /// in the transaction that writes the first of them: programs of other declarations then look
+  /// Notes that records were written under declarations that had only opened the file. Called in
+  /// the transaction that writes the first of them: programs with other declarations then check
   /// whether they can read these records.
   func noteWritten(
     under forms: [FieldForm], of collection: UInt32, in transaction: LMDBTransaction
@@ -152,8 +153,8 @@ extension CatalogStorage {
     try setGeneration(try generation(in: transaction) + 1, in: transaction)
   }
 
-  /// Forgets earlier declarations: all records of the collection are as the type is now. Called in
-  /// the transaction that rewrote the last of them.
+  /// Removes earlier declarations, because all records of the collection have the present form.
+  /// Called in the transaction that rewrote the last of them.
   func resetFieldHistory(
     of collection: UInt32, to schema: CollectionSchema, in transaction: LMDBTransaction
   ) throws {

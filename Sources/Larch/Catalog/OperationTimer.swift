@@ -1,21 +1,21 @@
-/// Times one write or read, for a log that wants to know of slow ones. Made only where one does.
+/// Measures one write or read, for a log that reports slow ones. Created only for such a log.
 ///
-/// Unchecked, since an asynchronous write hands it over: first its caller has it, then the thread
-/// that writes.
+/// Unchecked, since an asynchronous write passes it on: first its caller has it, then the writing
+/// thread.
 final class OperationTimer: @unchecked Sendable {
   let place: CodePlace
-  /// What is slow, in nanoseconds.
+  /// The limit for slow operations, in nanoseconds.
   let limit: Int64
   private let asked = MonotonicTime.now.nanoseconds
   private var began: Int64?
   private var ended: Int64?
   private var committed: Int64?
-  /// Who had the write lock when this one began to wait, and how many were before it.
+  /// Who had the write lock when the wait began, and how many others waited.
   private var wait: WriteWait?
-  /// How often the closure changed something.
+  /// The number of changes by the closure.
   var changes: Int?
 
-  /// What takes long is a proof of the whole store, and no read of the program.
+  /// Whether the operation is a verification of the whole store, not a read of the program.
   var isVerification = false
 
   private var queryCount = 0
@@ -30,33 +30,34 @@ final class OperationTimer: @unchecked Sendable {
 
   // MARK: The life of the operation
 
-  /// The write lock is there, and the closure runs; also when it runs again.
+  /// Called when the write lock is held and the closure begins, also when it runs again.
   func begin(_ wait: WriteWait? = nil) {
     if began != nil { return }
     began = MonotonicTime.now.nanoseconds
     self.wait = wait
   }
 
-  /// The closure has run.
+  /// Called when the closure has ended.
   func end() { ended = MonotonicTime.now.nanoseconds }
 
-  /// The commit has ended now.
+  /// Called when the commit has ended.
   func commit() {
     if let ended { committed = MonotonicTime.now.nanoseconds &- ended }
   }
 
-  /// The commit of a group has ended, which took so long; a slow one is told once for the group.
+  /// Called when the commit of a group has ended, with its duration; a slow commit is reported once
+  /// per group.
   func commit(ofGroup time: Int64, isFirst: Bool) {
     committed = time > limit && !isFirst ? nil : time
   }
 
   // MARK: Queries
 
-  /// When a query begins, for `endQuery`.
+  /// Returns the start time of a query, for `endQuery`.
   func beginQuery() -> Int64 { MonotonicTime.now.nanoseconds }
 
-  /// A query has ended; its plan is kept when it is the slowest, and not a trifle. No values that the
-  /// query asks for may be in it.
+  /// Called when a query has ended. Its plan is kept if it is the slowest so far, and not trivial.
+  /// The plan must not contain values of the query.
   func endQuery(since began: Int64, in collection: String, plan: () -> String) {
     queryCount += 1
     let time = MonotonicTime.now.nanoseconds &- began
@@ -88,7 +89,7 @@ final class OperationTimer: @unchecked Sendable {
     }
   }
 
-  /// What is to be told of a read.
+  /// The message about a read.
   func messageOfRead(_ path: String) -> LogMessage? {
     let time = MonotonicTime.now.nanoseconds &- asked
     guard time > limit else { return nil }
@@ -98,9 +99,9 @@ final class OperationTimer: @unchecked Sendable {
     return LogMessage(.warning, .slowRead, text, details: details) { fill(&$0, path: path) }
   }
 
-  /// What is to be told of a write.
+  /// The messages about a write.
   func messagesOfWrite(_ path: String) -> [LogMessage] {
-    // It never got the write lock, or was given up before.
+    // It never got the write lock, or was cancelled before.
     guard let began else { return [] }
     var messages: [LogMessage] = []
     let waited = began &- asked
@@ -134,6 +135,6 @@ final class OperationTimer: @unchecked Sendable {
 }
 
 extension CodePlace {
-  /// Whether Larch itself called, on behalf of an operation that knows no place.
+  /// Whether Larch itself made the call, for an operation without a known place.
   var isOfLarch: Bool { file.hasPrefix("Larch/") }
 }

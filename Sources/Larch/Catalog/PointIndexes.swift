@@ -1,7 +1,7 @@
-/// Finds the index that answers `find(by:)`, once for each key path of the program.
+/// Finds the index for `find(by:)`, once per key path of the program.
 final class PointIndexes {
   private struct Entry {
-    /// Held, so that its address is not given to another one.
+    /// Retained, so that its address is not reused.
     let keyPath: AnyKeyPath
     let collection: ObjectIdentifier
     let index: IndexHandle?
@@ -16,7 +16,7 @@ final class PointIndexes {
   @exclusivity(unchecked) private var last: Entry?
   private var known: [ObjectIdentifier: Entry] = [:]
 
-  /// The index over this field alone whose keys are the values as they are; nil if there is none.
+  /// The index over this field alone with unchanged values as keys; nil if there is none.
   @inline(__always)
   func index<R: Record, Value: IndexKey>(
     of keyPath: KeyPath<R, Value>, in collection: CollectionHandle
@@ -39,6 +39,17 @@ final class PointIndexes {
     lookUp(keyPath, collection).isFolded
   }
 
+  /// Whether the field is declared unique by itself, but its index does not have all records yet.
+  func isUnfinished<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
+  ) -> Bool {
+    let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
+    return collection.indexes.contains {
+      !$0.isReady && $0.schema.isUnique
+        && $0.schema.isAlone(field, Value.keyCoding.form, isFolded: false)
+    }
+  }
+
   @inline(never)
   private func lookUp<R: Record, Value: IndexKey>(
     _ keyPath: KeyPath<R, Value>, _ collection: CollectionHandle
@@ -50,17 +61,13 @@ final class PointIndexes {
     }
     let coding = Value.keyCoding
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
-    func isAlone(_ schema: IndexSchema, isFolded: Bool) -> Bool {
-      guard !schema.isPartial, schema.fields.count == 1 else { return false }
-      let part = schema.fields[0]
-      return part.identity == field && part.form == coding.form && part.isFolded == isFolded
-        && !part.isMultiple
-    }
     let unique = collection.schema.indexes.filter(\.isUnique)
     let isFolded =
-      unique.contains { isAlone($0, isFolded: true) }
-      && !unique.contains { isAlone($0, isFolded: false) }
-    let fitting = collection.indexes.filter { $0.isReady && isAlone($0.schema, isFolded: false) }
+      unique.contains { $0.isAlone(field, coding.form, isFolded: true) }
+      && !unique.contains { $0.isAlone(field, coding.form, isFolded: false) }
+    let fitting = collection.indexes.filter {
+      $0.isReady && $0.schema.isAlone(field, coding.form, isFolded: false)
+    }
     let entry = Entry(
       keyPath: keyPath, collection: ObjectIdentifier(collection),
       index: isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
@@ -69,5 +76,15 @@ final class PointIndexes {
     known[identity] = entry
     last = entry
     return entry
+  }
+}
+
+extension IndexSchema {
+  /// Whether this is an index over one field alone, with a key for every record.
+  fileprivate func isAlone(_ field: FieldIdentity, _ form: KeyForm, isFolded: Bool) -> Bool {
+    guard !isPartial, fields.count == 1 else { return false }
+    let part = fields[0]
+    return part.identity == field && part.form == form && part.isFolded == isFolded
+      && !part.isMultiple
   }
 }

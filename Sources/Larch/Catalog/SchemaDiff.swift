@@ -1,9 +1,9 @@
-/// What has to change in the file so that it holds what the program declares.
+/// The changes that bring the file up to date with the declarations of the program.
 ///
-/// A pure comparison: it reads and writes nothing, so a schema that cannot be reconciled is
-/// refused before anything is touched.
+/// It is a pure comparison, without reading or writing, so an incompatible schema is refused before
+/// anything changes.
 struct SchemaDiff {
-  /// One collection of the program against the file.
+  /// The change of one collection.
   enum Change: Equatable {
     case create
     /// Positions in the stored list to drop, and in the declared list to add.
@@ -16,7 +16,7 @@ struct SchemaDiff {
     guard stored.idKind == declared.idKind else {
       throw LarchError(
         .schemaMismatch,
-        "The ids in the file are of another kind than the type declares; keep the type of `id`, or give the type another `collectionName`."
+        "The declared type of `id` differs from the kind of the stored ids; keep the type of `id`, or give the record type another `collectionName`."
       ) {
         $0.collection = declared.name
         $0.detail = "stored \(stored.idKind), declared \(declared.idKind)"
@@ -37,11 +37,11 @@ struct SchemaDiff {
 }
 
 extension SchemaDiff {
-  /// What has to change among the associations of the file.
+  /// The changes of associations in the file.
   struct AssociationChange: Equatable {
-    /// References that both open types stopped to declare. Lists are data: they stay.
+    /// References that neither open type declares any more. Lists are data, so they stay.
     var drop: [StoredAssociation] = []
-    /// Those that are new, or have other rules or traits.
+    /// Associations that are new, or have other rules or traits.
     var set: [StoredAssociation] = []
 
     var isNothing: Bool { drop.isEmpty && set.isEmpty }
@@ -58,7 +58,7 @@ extension SchemaDiff {
       if let old, old.kind != new.kind {
         throw LarchError(
           .schemaMismatch,
-          "The file has lists under the name of a declared reference, or the other way round; give the type another `collectionName`, or the property another coding key."
+          "The file has a many-to-many association under the name of a declared reference, or a reference under the name of a many-to-many; give the type another `collectionName`, or the property another coding key."
         ) {
           $0.collection = schema.first.collection
           $0.field = schema.key
@@ -78,7 +78,7 @@ extension SchemaDiff {
 }
 
 extension IndexSchema {
-  /// Whether the stored index holds exactly the entries that this declaration asks for.
+  /// Whether the stored index has exactly the entries of this declaration.
   func matches(_ stored: StoredIndex) -> Bool {
     stored.name == name && stored.isUnique == isUnique && stored.definition == definition
   }

@@ -1,5 +1,5 @@
-/// What the catalog keeps of one association, so that tools and programs that do not declare it
-/// know what the ids in the file mean.
+/// The catalog entry of one association, so that tools and programs that do not declare it know the
+/// meaning of the ids in the file.
 package struct StoredAssociation: Equatable, Sendable {
   /// The raw values are part of the file format.
   package enum Kind: UInt8, Sendable {
@@ -9,7 +9,7 @@ package struct StoredAssociation: Equatable, Sendable {
     case links = 2
   }
 
-  /// What is true of a reference. The raw values are part of the file format.
+  /// The properties of a reference. The raw values are part of the file format.
   package struct Traits: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -17,7 +17,7 @@ package struct StoredAssociation: Equatable, Sendable {
 
     package static let optional = Traits(rawValue: 1)
     package static let list = Traits(rawValue: 2)
-    /// Each record is referred to by one other at most.
+    /// At most one other record refers to each record.
     package static let one = Traits(rawValue: 4)
     static let known: Traits = [.optional, .list, .one]
   }
@@ -28,16 +28,16 @@ package struct StoredAssociation: Equatable, Sendable {
   /// The names of the two collections.
   package var first: String
   package var second: String
-  /// What happens to the second when a record of the first is deleted, and the other way round.
+  /// What happens to the second end when a record of the first is deleted, and the reverse.
   package var firstRule: DeleteRule
   package var secondRule: DeleteRule
-  /// Of a reference: the coding names of the property.
+  /// For a reference: the coding names of the property.
   package var path: [String] = []
   package var traits: Traits = []
-  /// Of lists: the number of their databases.
+  /// For lists: the number of their databases.
   var number: UInt32 = 0
 
-  /// As the program declares it; the number of lists comes from the file.
+  /// From a declaration; the number of lists comes from the file.
   init(_ schema: AssociationSchema, number: UInt32 = 0) {
     key = schema.key
     first = schema.first.collection
@@ -56,7 +56,7 @@ package struct StoredAssociation: Equatable, Sendable {
     }
   }
 
-  /// From its parts; nil where they do not belong together.
+  /// From its parts; nil if they contradict each other.
   package init?(
     key: String, kind: Kind, first: String, second: String, firstRule: DeleteRule,
     secondRule: DeleteRule, path: [String], traits: Traits, number: UInt32
@@ -94,7 +94,7 @@ package struct StoredAssociation: Equatable, Sendable {
     self.kind = kind
     first = try reader.string()
     second = try reader.string()
-    // What was left open in a declaration is decided before it is stored.
+    // An automatic rule is resolved before it is stored.
     guard let firstRule = DeleteRule(rawValue: try reader.integer()), firstRule != .automatic,
       let secondRule = DeleteRule(rawValue: try reader.integer()), secondRule != .automatic
     else { throw Self.unknownValue }
@@ -107,7 +107,7 @@ package struct StoredAssociation: Equatable, Sendable {
     guard traits.isSubset(of: .known), isConsistent else { throw Self.unknownValue }
   }
 
-  /// Whether the key is that of the ends, and there is what belongs to the kind and nothing else.
+  /// Whether the key matches the ends, and exactly the parts of its kind are present.
   private var isConsistent: Bool {
     switch kind {
     case .reference:
@@ -119,7 +119,7 @@ package struct StoredAssociation: Equatable, Sendable {
     }
   }
 
-  /// What a reference is known by.
+  /// The key of a reference.
   static func key(_ holder: String, path: [String]) -> String {
     "\(holder).\(path.joined(separator: "."))"
   }

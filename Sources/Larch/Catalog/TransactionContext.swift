@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// What travels with a transaction: the LMDB transaction, the catalog, the coder and its shapes.
+/// The working state of a transaction: the LMDB transaction, the catalog, the coder and its shapes.
 ///
-/// A context is kept and used again by later transactions, so that decode plans stay learned and
-/// buffers stay allocated. It belongs to one transaction at a time.
+/// A context is kept and reused by later transactions, with its decode plans and buffers. It
+/// belongs to one transaction at a time.
 package final class TransactionContext {
   let environment: LMDBEnvironment
   @exclusivity(unchecked) package private(set) var catalog: Catalog
@@ -11,44 +11,44 @@ package final class TransactionContext {
   let coder: RecordCoder
   /// The LMDB transaction that is running; nil between transactions.
   @exclusivity(unchecked) var current: LMDBTransaction?
-  /// The bytes of the id that is being worked on.
+  /// The bytes of the current id.
   @exclusivity(unchecked) var idWriter = KeyWriter()
-  /// The key of a list, which may be made from these bytes.
+  /// The key of a list, which may be made from the bytes of `idWriter`.
   @exclusivity(unchecked) var listWriter = KeyWriter()
 
-  /// The keys that rules of uniqueness ask for.
+  /// The keys of uniqueness rules.
   @exclusivity(unchecked) var ruleWriter = KeyWriter()
 
-  /// The indexes that look-ups by a field go through.
+  /// The indexes for look-ups by a field.
   let points = PointIndexes()
 
-  /// Set while a record is indexed: code of the record type may run then, and must not use the
-  /// transaction that is in the middle of it.
+  /// Set while a record is being indexed: code of the record type may run then, and must not use
+  /// the transaction.
   @exclusivity(unchecked) var isTakingIn = false
 
-  /// Set in a write in which a list got a member that is not saved yet: queries pass over it.
+  /// Set in a write in which a list got a member that is not saved yet: queries skip it.
   @exclusivity(unchecked) var hasUnsavedMembers = false
 
-  /// Where queries found the fields of records; a path is for one thread, as the context is.
+  /// The cached paths of fields in queries; a path belongs to one thread, like the context.
   @exclusivity(unchecked) private var fieldPaths: [[String]: FieldPath] = [:]
-  /// The same for fields that a collection reads in another way than they are stored.
+  /// The same for fields whose stored form differs.
   @exclusivity(unchecked) private var readPaths: [ObjectIdentifier: [[String]: FieldPath]] = [:]
   let idPath = FieldPath(["id"])
 
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastCollection: CollectionHandle?
 
-  /// The association that was asked for last, by the declaration that named it: most calls ask
-  /// for the same again. The declaration is held, so that its address is not given to another.
+  /// The last association, by the declaration that named it: most calls use the same one again. The
+  /// declaration is retained, so that its address is not reused.
   @exclusivity(unchecked) var lastAssociation: (declaration: AnyObject, end: AssociationEnd)?
 
-  /// Where the log wants to know of slow operations, what times the one that runs.
+  /// The timer of the running operation, if the log reports slow operations.
   @exclusivity(unchecked) var timer: OperationTimer?
 
-  /// Each query is compared with a full scan.
+  /// Whether each query is compared with a full scan.
   let checksQueries: Bool
 
-  /// The first storage error of the transaction: LMDB may have left it half-done.
+  /// The first storage error of the transaction, after which LMDB may have left it half-done.
   private(set) var failure: (any Error)?
 
   init(
@@ -73,7 +73,7 @@ package final class TransactionContext {
 
   func end() { current = nil }
 
-  /// Takes other handles of the same types into use, while the transaction runs.
+  /// Switches to other handles of the same types during the transaction.
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
     lastType = nil
@@ -81,7 +81,7 @@ package final class TransactionContext {
     lastAssociation = nil
   }
 
-  /// The way to a stored field, which is kept for later queries.
+  /// The path of a stored field, which is kept for later queries.
   package func path(_ names: [String], _ reading: FieldReading?) -> FieldPath {
     if let reading {
       let id = ObjectIdentifier(reading)
@@ -97,7 +97,7 @@ package final class TransactionContext {
     return path
   }
 
-  /// Keeps an error of LMDB, and gives it its public form.
+  /// Keeps an error of LMDB, and returns its public form.
   @inline(never)
   func note(_ error: LMDBError) -> any Error {
     let error = environment.translated(error)
@@ -105,7 +105,7 @@ package final class TransactionContext {
     return error
   }
 
-  /// Keeps an error after which the transaction cannot be committed.
+  /// Keeps an error that prevents the commit of the transaction.
   func fail(_ error: any Error) -> any Error {
     if failure == nil { failure = error }
     return error
@@ -121,7 +121,7 @@ package final class TransactionContext {
   static var reentered: LarchError {
     LarchError(
       .nestedWrite,
-      "The coding or a computed property of a record, or the closure of a filter, used the transaction that was calling it; it may only use the record itself."
+      "A filter closure, a computed property or the Codable code of a record used the transaction that called it; use only the record there."
     )
   }
 
@@ -132,7 +132,7 @@ package final class TransactionContext {
     )
   }
 
-  /// The handles of a record type. Most calls ask for the type that the last one asked for.
+  /// The handles of a record type. Most calls use the same type as the last one.
   @inline(__always)
   func collection(_ type: ObjectIdentifier, name: @autoclosure () -> String) throws
     -> CollectionHandle
@@ -156,87 +156,5 @@ package final class TransactionContext {
     lastType = type
     lastCollection = found
     return found
-  }
-}
-
-// MARK: - Records
-
-/// The bytes of one record in the file: the encoded record and its checksum.
-package enum RecordEnvelope {
-  static let checksumSize = 4
-
-  @inline(__always)
-  static func checksum(
-    collection: UInt32, id: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer
-  ) -> UInt32 {
-    Checksum.of(collection, id, record)
-  }
-
-  /// The record inside a stored value, once its checksum is found right.
-  @inline(__always)
-  package static func open(
-    _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle
-  ) throws -> UnsafeRawBufferPointer {
-    guard let record = open(stored, id: id, collection: collection.number) else {
-      throw damaged(id, collection.stored)
-    }
-    return record
-  }
-
-  /// The record inside a stored value, or nil when it is not what was written.
-  @inline(__always)
-  static func open(
-    _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32
-  ) -> UnsafeRawBufferPointer? {
-    let count = stored.count - checksumSize
-    guard count >= 0 else { return nil }
-    let record = UnsafeRawBufferPointer(rebasing: stored[0..<count])
-    let expected = UInt32(
-      littleEndian: stored.loadUnaligned(fromByteOffset: count, as: UInt32.self))
-    guard checksum(collection: collection, id: id, record: record) == expected else { return nil }
-    return record
-  }
-
-  /// The bytes of a record before its checksum is looked at; none where there is no room for one.
-  @inline(__always)
-  static func unverified(_ stored: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(
-      start: stored.baseAddress, count: max(0, stored.count - checksumSize))
-  }
-
-  /// An error that came up with a record, with the name of the record in it.
-  package static func naming(
-    _ error: LarchError, _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
-  ) -> LarchError {
-    var error = error
-    error.context.collection = collection.name
-    error.context.id = collection.idKind.text(of: id)
-    return error
-  }
-
-  /// An index names a record that is not there.
-  static func missing(
-    _ id: UnsafeRawBufferPointer, index: String, _ collection: StoredCollection
-  ) -> LarchError {
-    LarchError(
-      .corrupted,
-      "An index names a record that is not there; call `rebuild()` to make the indexes anew."
-    ) {
-      $0.collection = collection.name
-      $0.index = index
-      $0.id = collection.idKind.text(of: id)
-    }
-  }
-
-  static func damaged(
-    _ id: UnsafeRawBufferPointer, _ collection: StoredCollection
-  ) -> LarchError {
-    LarchError(
-      .checksumMismatch,
-      "A record is not what was written: the file is damaged. Restore a backup, or copy what still reads with `Store.salvage`."
-    ) {
-      $0.collection = collection.name
-      $0.id = collection.idKind.text(of: id)
-    }
   }
 }

@@ -1,12 +1,12 @@
 extension CatalogLoader {
-  /// Handles of every collection of the file and of the associations between them, for a program that
-  /// knows none of the types. Lists that are not in the file have no handle.
+  /// Handles of every collection of the file and of its associations, for a typeless program. Lists
+  /// that are not in the file have no handle.
   ///
-  /// Records can be read, imported and indexed through them as through typed ones, as long as no
-  /// index asks for the type: see `IndexNeedsType`.
+  /// Records can be read, imported and indexed with them as with typed ones, unless an index needs
+  /// the type: see `IndexNeedsType`.
   ///
   /// - Parameter isForBuilding: see `StoreSchema`.
-  /// - Throws: `.corrupted` where the catalog names what is not there.
+  /// - Throws: `.corrupted` if the catalog refers to missing databases.
   package static func typelessCatalog(
     of environment: LMDBEnvironment, isForBuilding: Bool = true
   ) throws -> Catalog {
@@ -28,7 +28,7 @@ extension CatalogLoader {
 extension Catalog {
   /// Runs the closure in a transaction with these handles.
   ///
-  /// - Throws: what `body` throws; `HandlesVoid` where another program changed the catalog since
+  /// - Throws: the errors of `body`; `HandlesVoid` if another program has changed the catalog since
   ///   they were opened.
   package func run<T>(
     in transaction: LMDBTransaction, of environment: LMDBEnvironment,

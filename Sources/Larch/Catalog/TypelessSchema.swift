@@ -4,9 +4,9 @@ struct RecordStandIn: Record {
   var id: Int64
 }
 
-/// Keys that only the Swift type of the records can tell were asked for.
+/// Thrown for index keys that only the Swift type of the records can make.
 package struct IndexNeedsType: Error {
-  /// The indexes they are of, by bit and by their place in the schema.
+  /// The indexes of these keys, by bit and by their place in the schema.
   package let positions: UInt64
 
   package init(positions: UInt64) { self.positions = positions }
@@ -15,12 +15,12 @@ package struct IndexNeedsType: Error {
 }
 
 extension StoreSchema {
-  /// What the catalog of a file tells of the declarations that it was last written with, so that
-  /// everything that works on declarations without types works on any file.
+  /// The declarations with which a file was last written, from its catalog, so that code that works
+  /// on declarations without types works on any file.
   ///
-  /// - Parameter isForBuilding: an index whose building has not begun is left out unless this is
-  ///   set: it need not be kept up, since whoever builds it looks at every record.
-  /// - Throws: `.corrupted` for a catalog that no program writes.
+  /// - Parameter isForBuilding: whether to include indexes whose build has not begun. They need no
+  ///   maintenance, since the build reads every record.
+  /// - Throws: `.corrupted` for an invalid catalog.
   init(
     typeless storage: CatalogStorage, isForBuilding: Bool = true, in transaction: LMDBTransaction
   ) throws {
@@ -57,8 +57,8 @@ extension StoreSchema {
 }
 
 extension CatalogStorage {
-  /// The names of fields that the text of a definition does not tell from something else: it joins
-  /// names by dots, fields by semicolons, and puts marks before them.
+  /// The field names that are ambiguous in the text of a definition, which joins names by dots and
+  /// fields by semicolons, and puts marks before them.
   fileprivate func oddNames(
     in histories: [FieldHistory], _ transaction: LMDBTransaction
   ) throws -> Set<String> {
@@ -76,11 +76,11 @@ extension CatalogStorage {
 }
 
 extension IndexSchema {
-  /// An index as the catalog tells of it: its keys are made from stored bytes alone.
+  /// An index from its catalog entry: its keys are made from stored bytes alone.
   ///
   /// - Parameters:
-  ///   - form: what is known of the records, if anything is.
-  ///   - isTold: whether stored bytes tell the keys; else only the type does.
+  ///   - form: the known form of the records, if any.
+  ///   - isTold: whether stored bytes are enough for the keys; if not, they need the type.
   fileprivate convenience init(
     typeless stored: StoredIndex, _ definition: IndexDefinition, form: FieldForm?, isTold: Bool
   ) {
@@ -101,7 +101,7 @@ extension IndexFieldSchema {
     guard let form = field.form else { return nil }
     let path = isTold ? field.path : nil
     let optional = path.flatMap { record?.optionalNames(on: $0) } ?? []
-    // With marks, a record that lacks a field may have a default or an older name for it.
+    // With marks, a default or an older name may exist for a field that a record does not have.
     let isMarked = definition.hasDefault || definition.hasRename
     self.init(
       storedPath: path, optionalNames: isMarked ? [] : optional,
@@ -112,7 +112,7 @@ extension IndexFieldSchema {
 }
 
 extension FieldForm {
-  /// For each name of a path whether a record without such a field has nil there.
+  /// For each name of a path, whether a record without the field has nil there.
   fileprivate func optionalNames(on path: [String]) -> [Bool] {
     var form = self
     return path.map { name in
@@ -139,7 +139,7 @@ extension FieldForm {
 }
 
 extension CollectionSchema {
-  /// A collection as the catalog tells of it.
+  /// A collection from its catalog entry.
   convenience init(typeless stored: StoredCollection, indexes: [IndexSchema]) {
     self.init(
       name: stored.name, typeName: stored.typeName, type: RecordStandIn.self,
@@ -150,11 +150,11 @@ extension CollectionSchema {
           isWanted(position) ? found | 1 << UInt64(position) : found
         }
         guard positions == 0 else { throw IndexNeedsType(positions: positions) }
-        // Where a type would decode the record, it is read whole.
+        // Where a typed store would decode the record, this reads it completely.
         _ = try RawRecord(record, shapes: coder.shapes).json()
       },
       referencedIDs: { record, coder, reference, writer, emit in
-        // Only references that this file makes are asked for.
+        // Called only for references that this file creates.
         guard let reference = reference as? TypelessReference else { return }
         try reference.forEachID(in: record, coder.shapes, &writer, emit)
       })
@@ -164,8 +164,8 @@ extension CollectionSchema {
 }
 
 extension AssociationSchema {
-  /// A reference as the catalog tells of it, by the index that lists who holds an id; nil for lists,
-  /// and for ids that the bytes of records do not tell.
+  /// A reference from its catalog entry, with the index of its holders; nil for lists, and for ids
+  /// that are not in the bytes of records.
   fileprivate convenience init?(
     typeless stored: StoredAssociation, of collections: [CollectionSchema]
   ) {
@@ -192,7 +192,7 @@ extension AssociationSchema {
   }
 }
 
-/// A reference that the catalog tells of.
+/// A reference from the catalog.
 final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
   private let path: [String]
 
@@ -204,14 +204,16 @@ final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
       target: AssociatedType(
         collection: stored.second, typeName: stored.second, standIn: RecordStandIn.self),
       keyPath: \RecordStandIn.id, isOptional: stored.traits.contains(.optional),
-      targetKind: targetKind, isList: stored.traits.contains(.list), isWritable: false, form: form,
+      targetKind: targetKind, isList: stored.traits.contains(.list), isWritable: false,
+      hasOffset: true,
+      form: form,
       isStandard: true,
       resolution: { [path = stored.path] in
         .stored(codingNames: path, propertyNames: path)
       })
   }
 
-  /// The bytes of each id that a record refers to.
+  /// The bytes of each id in the references of a record.
   func forEachID(
     in record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
     _ emit: (UnsafeRawBufferPointer) throws -> Void

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Makes records of the elements of a JSON text.
+/// Decodes the elements of a JSON text to records.
 final class ElementDecoder<R: Record> {
   private let decoder: JSONDecoder
   let filling: ElementFilling
@@ -14,17 +14,17 @@ final class ElementDecoder<R: Record> {
     refusesUnknownKeys = options.unknownKeys == .refuse
   }
 
-  /// The keys of the last record that its type did not ask for, as paths.
+  /// The unknown keys of the last record, as paths.
   var unknownKeys: [String] { findings.unknownKeys }
 
-  /// Tells the properties that hold lists of ids: for these, null is a list without any.
+  /// Notes the properties that are lists of ids: for these, null is an empty list.
   func take(listsOf collection: CollectionHandle) {
     for reference in collection.references where reference.schema.declaration.isList {
       findings.lists.insert(reference.schema.path)
     }
   }
 
-  /// A decoder that is as the given one and of nobody else: imports may share one.
+  /// A private copy of the given decoder: imports may share one.
   private static func own(_ given: JSONDecoder) -> JSONDecoder {
     guard type(of: given) == JSONDecoder.self else { return given }
     let own = JSONDecoder()
@@ -38,18 +38,20 @@ final class ElementDecoder<R: Record> {
     return own
   }
 
-  /// The record that an element holds.
+  /// The record of an element.
   ///
   /// - Parameters:
-  ///   - stored: the record that the element stands for, which has the id.
-  ///   - merges: whether it keeps the fields that the element does not have.
+  ///   - id: that of the stored record that the element stands for.
+  ///   - stored: this record, where it keeps the fields that the element does not have.
   func record(
-    _ bytes: UnsafeRawBufferPointer, over stored: R? = nil, merges: Bool = false
+    _ bytes: UnsafeRawBufferPointer, over id: R.ID? = nil, merging stored: R? = nil
   ) throws -> R {
     var filling = filling
     if let stored {
-      filling.stored = merges ? try FieldCapture.fields(of: stored) : [filling.idKey: stored.id]
-      filling.merges = merges
+      filling.stored = try FieldCapture.fields(of: stored)
+      filling.merges = true
+    } else if let id {
+      filling.stored = [filling.idKey: id]
     }
     findings.unknownKeys.removeAll(keepingCapacity: true)
     let record = try described(bytes) {
@@ -61,7 +63,7 @@ final class ElementDecoder<R: Record> {
     if refusesUnknownKeys, let first = findings.unknownKeys.first {
       throw LarchError(
         .unknownKey,
-        "An element has a key that the type does not know; take it out, or let the import report such keys."
+        "An element has a key that the type does not have; remove the key, or let the import report unknown keys."
       ) {
         $0.collection = R.collectionName
         $0.field = first
@@ -71,7 +73,7 @@ final class ElementDecoder<R: Record> {
     return record
   }
 
-  /// One value of an element; nil where it is absent or null.
+  /// One value of an element; nil if it is absent or null.
   func value<Value: Decodable>(
     _ type: Value.Type, at path: [String], of bytes: UnsafeRawBufferPointer
   ) throws -> Value? {
@@ -127,7 +129,7 @@ final class ElementDecoder<R: Record> {
   ) -> LarchError {
     LarchError(
       .elementMismatch,
-      "An element is not a record of the type: a field is missing, or holds what it cannot.",
+      "An element is not a valid record of the type: a field is missing, or its value has the wrong type.",
       underlying: error
     ) {
       $0.collection = R.collectionName
@@ -146,7 +148,7 @@ private struct FilledElement<R: Record>: DecodableWithConfiguration {
   }
 }
 
-/// Whatever is JSON.
+/// Any JSON.
 private struct AnyElement: Decodable {
   init(from decoder: any Decoder) {}
 }

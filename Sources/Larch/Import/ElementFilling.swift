@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// What stands in for keys that an element does not have.
+/// The values for keys that an element does not have.
 struct ElementFilling {
-  /// The key of the id, and a new one for elements without.
+  /// The key of the id, and a new id for elements without one.
   var idKey = "id"
   var newID: (() -> Any)?
   /// Declared defaults, by key.
   var defaults: [String: any Sendable] = [:]
-  /// The fields of the record that an element takes the place of or is merged into, by key; nil for
-  /// another element.
+  /// The fields of the record that the element replaces or is merged into, by key; nil for other
+  /// elements.
   var stored: [String: Any]?
-  /// Whether `stored` has all fields of the record: one that is not in it is nil.
+  /// Whether `stored` has all fields of the record: a field that is not in it is nil.
   var merges = false
 
   init<R: Record>(for type: R.Type) {
@@ -28,7 +28,7 @@ struct ElementFilling {
     }
   }
 
-  /// For a property that must be there.
+  /// For a property that must have a value.
   func value<T>(_ type: T.Type, for key: String) -> T? {
     if let stored, let value = stored[key] as? T { return value }
     if key == idKey, let value = newID?() as? T { return value }
@@ -41,7 +41,7 @@ struct ElementFilling {
     return merges ? nil : defaults[key] as? T
   }
 
-  /// Whether something stands in for the key.
+  /// Whether there is a value for the key.
   func has(_ key: String) -> Bool {
     stored?[key] != nil || !merges && defaults[key] != nil
   }

@@ -24,7 +24,7 @@ struct ElementList: UnkeyedDecodingContainer {
     init?(stringValue: String) { nil }
   }
 
-  /// The error of an element that was not taken.
+  /// The error of an element that was not decoded.
   private func located<T>(_ error: any Error, _ type: T.Type) -> any Error {
     DecodingError.located(error, type, codingPath + [Index(intValue: currentIndex)]) {
       var copy = base
@@ -169,7 +169,7 @@ struct ElementSingle: SingleValueDecodingContainer {
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     do {
       if ElementPart<T>.isPlain { return try base.decode(ElementPart<T>.self).value }
-      // The same object: who asked for its keys before and who does now ask together.
+      // The same object: both share one record of the keys that were used.
       return try T(from: reader)
     } catch {
       throw located(error, type)

@@ -34,16 +34,16 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Values
 
-  /// The value of the element; where it has none, what stands in for it.
+  /// The value of the element, or its replacement if it has none.
   private func value<T>(
     _ type: T.Type, _ key: Key, _ decode: (ElementKey) throws -> T
   ) throws -> T {
     let name = ElementKey(key)
     reader.ask(name.stringValue)
-    // Nearly every key is there, and then nothing more is asked.
+    // Nearly every key exists, and then nothing else is checked.
     do { return try decode(name) } catch {
       if let filling = reader.filling, let value = filling.value(type, for: name.stringValue),
-        // An id that is null is none.
+        // An id that is null counts as absent.
         !isThere(key) || name.stringValue == filling.idKey && isNull(key)
       {
         return value
@@ -70,7 +70,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
   }
 
-  /// Null for a list of ids is a list without any.
+  /// Null for a list of ids means an empty list.
   private func emptyList<T>(_ type: T.Type, _ key: Key) -> T? {
     guard !reader.findings.lists.isEmpty, isNull(key),
       let list = type as? any ExpressibleByArrayLiteral.Type,
@@ -186,7 +186,7 @@ struct ElementObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Containers
 
-  /// - Throws: for a key that is absent, which `superDecoder` takes for null.
+  /// - Throws: for an absent key, which `superDecoder` treats as null.
   private func child(_ key: Key) throws -> ElementReader {
     reader.ask(key.stringValue)
     guard isThere(key) else {

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// What is found while an element is decoded. One for each import, whose elements are decoded one
+/// The findings while an element is decoded. Each import has one, and decodes its elements one
 /// after the other.
 final class ElementFindings: @unchecked Sendable {
-  // Sendable because the decoder asks for it; only the thread that decodes uses it.
+  // Sendable because the decoder requires it; only the thread that decodes uses it.
 
-  /// Where it is found while a decoder runs.
+  /// The key under which a running decoder has it.
   static let key = CodingUserInfoKey(rawValue: "larch.import")
 
-  /// The keys that nothing asked for, as paths.
+  /// The keys that no type used, as paths.
   var unknownKeys: [String] = []
   /// The paths of lists of ids, for which null means none.
   var lists: Set<[String]> = []
 
-  /// - Returns: nil for a decoder that is not one of an import.
+  /// - Returns: nil for a decoder that is not that of an import.
   static func of(_ decoder: any Decoder) -> ElementFindings? {
     key.flatMap { decoder.userInfo[$0] as? ElementFindings }
   }
@@ -29,14 +29,14 @@ struct ElementKey: CodingKey {
   init(_ key: some CodingKey) { (stringValue, intValue) = (key.stringValue, key.intValue) }
 }
 
-/// Decodes a value of an element, and notes which keys of its objects are asked for: what remains,
-/// the type does not know.
+/// Decodes a value of an element, and notes which keys of its objects the type uses: the others are
+/// unknown.
 final class ElementReader: Decoder {
   let base: any Decoder
   let findings: ElementFindings
   /// For the element itself.
   let filling: ElementFilling?
-  /// The object, once it was asked for by key.
+  /// The object, once it was used by key.
   private(set) var object: KeyedDecodingContainer<ElementKey>?
   private var asked: Set<String> = []
   private var children: [ElementReader] = []
@@ -72,7 +72,7 @@ final class ElementReader: Decoder {
     return child
   }
 
-  /// A value of all of it. One that is not made has found nothing: another type may be tried next.
+  /// Decodes the whole value. If that fails, it has noted nothing: another type may be tried next.
   func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
     let before = findings.unknownKeys.count
     do {
@@ -85,7 +85,7 @@ final class ElementReader: Decoder {
     }
   }
 
-  /// Notes the keys that nobody asked for.
+  /// Notes the keys that were not used.
   private func finish() {
     for child in children { child.finish() }
     for key in object?.allKeys ?? [] where !asked.contains(key.stringValue) {
@@ -112,13 +112,13 @@ struct ElementPart<Value: Decodable>: Decodable {
   let value: Value
 
   init(from decoder: any Decoder) throws {
-    // What the decoder of Foundation makes of these by itself, it makes only when it is asked.
+    // The decoder of Foundation treats these specially only if they are decoded by it directly.
     if Value.self == URL.self {
       value = try ElementPart.url(decoder)
     } else if PlainTypes.all.contains(ObjectIdentifier(Value.self)) {
       do { value = try decoder.singleValueContainer().decode(Value.self) } catch {
         guard Value.self is any Sequence.Type, Value.self != Data.self else { throw error }
-        // The same again, for an error that says which element it is.
+        // Decoded again, for an error that identifies the element.
         value = try ElementPart.read(decoder)
       }
     } else if let type = Value.self as? any TextKeyed.Type,
@@ -130,7 +130,7 @@ struct ElementPart<Value: Decodable>: Decodable {
     }
   }
 
-  /// Whether the decoder of Foundation has a way of its own for the type.
+  /// Whether the decoder of Foundation treats the type specially.
   static var isPlain: Bool {
     Value.self == URL.self || PlainTypes.all.contains(ObjectIdentifier(Value.self))
       || Value.self is any TextKeyed.Type
@@ -141,7 +141,7 @@ struct ElementPart<Value: Decodable>: Decodable {
     return try ElementReader(decoder, findings).read(Value.self)
   }
 
-  /// A text; or with its base, as it is exported then.
+  /// A text, or an object with its base, as an export writes it.
   private static func url(_ decoder: any Decoder) throws -> Value {
     do { return try decoder.singleValueContainer().decode(Value.self) } catch {
       guard (try? decoder.container(keyedBy: ElementKey.self)) != nil else { throw error }
@@ -150,7 +150,7 @@ struct ElementPart<Value: Decodable>: Decodable {
   }
 }
 
-/// Types that Foundation codes in a way of its own, and others that hold no keys.
+/// Types that Foundation codes specially, and others without keys.
 enum PlainTypes {
   static let all: Set<ObjectIdentifier> = Set(
     ([
@@ -160,7 +160,7 @@ enum PlainTypes {
     ] as [any Any.Type]).map { ObjectIdentifier($0) })
 }
 
-/// Dictionaries whose keys are those of the text, without what a strategy makes of them.
+/// Dictionaries that keep the keys of the text, whatever the key strategy is.
 private protocol TextKeyed {
   static func read(_ decoder: any Decoder) throws -> Any
 }
@@ -175,12 +175,14 @@ extension Dictionary: TextKeyed where Key == String, Value: Decodable {
 // MARK: - Numbers
 
 extension DecodingError {
-  /// The error for a number that is none of `type`: Foundation says neither where it is nor what.
+  /// The error for a number that does not fit `type`: Foundation reports neither its place nor its
+  /// value.
   static func located<T>(
     _ error: any Error, _ type: T.Type, _ path: @autoclosure () -> [any CodingKey],
     _ number: () -> Decimal?
   ) -> any Error {
-    // A type of Foundation's own, which its decoder makes an error without a path of at the end.
+    // An internal type of Foundation, which its decoder turns into an error without a path at the
+    // end.
     guard "\(Swift.type(of: error))" == "JSONError" else { return error }
     let text = number().map { "The number \($0)" } ?? "The number"
     return DecodingError.dataCorrupted(

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Encodes a value of a record as an element, through the encoder that the export has: all as it is
-/// written there, but for a `URL` with a base, of which Foundation keeps one address and no base.
+/// Encodes a value of a record as an element, through the encoder of the export. It changes only a
+/// `URL` with a base, of which Foundation keeps one address and no base.
 struct ElementWriter: Encoder {
   let base: any Encoder
 
@@ -29,7 +29,7 @@ private struct Outgoing<Value: Encodable>: Encodable {
 
   func encode(to encoder: any Encoder) throws {
     if let url = value as? URL {
-      // With a base it writes both; its base may have one too.
+      // A URL with a base writes both; its base may have a base too.
       if url.baseURL != nil { return try url.encode(to: ElementWriter(base: encoder)) }
     } else if !PlainTypes.all.contains(ObjectIdentifier(Value.self)) {
       if let table = value as? any TextKeyedValue { return try table.write(to: encoder) }
@@ -40,7 +40,7 @@ private struct Outgoing<Value: Encodable>: Encodable {
   }
 }
 
-/// Dictionaries whose keys are written as they are, without what a strategy makes of them.
+/// Dictionaries that keep their keys, whatever the key strategy is.
 private protocol TextKeyedValue {
   func write(to encoder: any Encoder) throws
 }

@@ -1,24 +1,23 @@
 public import Foundation
 
-/// How an export writes its text.
+/// The options for the text of an export.
 public struct ExportOptions: Sendable {
-  /// How the elements follow each other.
+  /// The arrangement of the elements.
   public var format = JSONFormat.array
   /// Whether the elements of an array are spread over several lines.
   public var isPretty = false
-  /// Makes the encoder of the elements. What the one that is made unless set writes, an import
-  /// with its defaults reads back without a difference, but for a nil inside of a nil and the bits
-  /// inside of a NaN.
+  /// Creates the encoder of the elements. An import with default options reads the output of the
+  /// default encoder without a difference, except for a nil inside a nil and the bits of a NaN.
   ///
-  /// A `URL` is a text; one with a base is an object with `relative` and `base`. A nil of a property
-  /// whose `Default` is another value is null, any other nil has no key.
+  /// A `URL` is a text; with a base it is an object with `relative` and `base`. A nil is null if
+  /// the `Default` of the property is another value; otherwise its key is omitted.
   public var makeEncoder: @Sendable () -> JSONEncoder = { ExportOptions.defaultEncoder() }
 
-  /// The defaults.
+  /// The default options.
   public init() {}
 
-  /// Writes dates as their seconds since 2001, data as base 64, infinities and NaN as the texts
-  /// `Infinity`, `-Infinity` and `NaN`, and keys in their order.
+  /// Writes dates as seconds since 2001, data as base 64, infinities and NaN as the texts
+  /// `Infinity`, `-Infinity` and `NaN`, and keys in sorted order.
   public static func defaultEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -28,19 +27,19 @@ public struct ExportOptions: Sendable {
   }
 }
 
-/// How far an export came.
+/// The progress of an export.
 public struct ExportProgress: Sendable {
-  /// Records that were written.
+  /// The number of records written.
   public let records: Int
-  /// Bytes that were written.
+  /// The number of bytes written.
   public let bytes: Int
 }
 
-/// Where JSON is written to.
+/// The destination of JSON.
 public struct JSONDestination: Sendable {
   let path: String
 
-  /// The file at a path. It is written beside its place, and takes it when it is complete and on
+  /// The file at a path. It is written beside its place and moved there when it is complete and on
   /// disk: a reader sees the old file or the new one.
   public static func file(_ path: String) -> JSONDestination { JSONDestination(path: path) }
 

@@ -1,5 +1,5 @@
-/// Takes the fields of a record as they are, by key: what stands in for those that an element
-/// does not have when it is merged into the record.
+/// Captures the fields of a record by key. They are used for the fields that an element does not
+/// have when it is merged into the record.
 final class FieldCapture: Encoder {
   private(set) var fields: [String: Any] = [:]
   private var isUnclear = false
@@ -11,7 +11,7 @@ final class FieldCapture: Encoder {
     if capture.isUnclear {
       throw LarchError(
         .unsuitableMatch,
-        "The type writes its fields by itself in a way that elements cannot be merged into; replace records instead."
+        "The type encodes its fields with code of its own, so elements cannot be merged into its records; replace the records instead."
       ) { $0.collection = R.collectionName }
     }
     return capture.fields
@@ -26,7 +26,7 @@ final class FieldCapture: Encoder {
     KeyedEncodingContainer(Fields<Key>(capture: self))
   }
 
-  // Whatever is written there cannot be told apart by key.
+  // Values that are written there have no key.
   func unkeyedContainer() -> any UnkeyedEncodingContainer { Refusal(capture: self) }
   func singleValueContainer() -> any SingleValueEncodingContainer { Refusal(capture: self) }
 
@@ -40,7 +40,7 @@ final class FieldCapture: Encoder {
       capture.fields[key.stringValue] = value
     }
 
-    // The standard library refuses these where a container does not name them.
+    // The standard library refuses these if a container does not implement them.
     mutating func encode(_ value: Int128, forKey key: Key) {
       capture.fields[key.stringValue] = value
     }

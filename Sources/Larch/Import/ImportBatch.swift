@@ -1,19 +1,19 @@
-/// Elements that go in together: those that can.
+/// A batch of elements that are imported together, as far as they are valid.
 final class ImportBatch<R: Record> {
-  /// How often a batch is tried without those whose references lead nowhere. Each time others may
-  /// have lost what they refer to; a chain that is longer is untied element by element.
+  /// How many times a batch is tried without the elements whose references are dangling. Each time,
+  /// other elements may lose their targets; longer chains are resolved element by element.
   private static var roundLimit: Int { 16 }
 
   private let importer: RecordImporter<R>
   private let elements: [ReadElement<R>]
-  /// Whether each batch is a transaction of its own, at whose end references must lead somewhere.
+  /// Whether each batch is a transaction of its own, at whose end no reference may dangle.
   private let isWhole: Bool
-  /// Whether elements may wait for others that come later.
+  /// Whether elements may wait for later ones.
   private let defers: Bool
 
-  /// What became of the elements that did not wait.
+  /// The results of the elements that did not wait.
   private(set) var outcome = ImportReport()
-  /// Elements that refer to others of their type which were not there.
+  /// Elements whose references to their own type were dangling.
   private(set) var deferred: [ElementPlace] = []
 
   init(
@@ -58,9 +58,9 @@ final class ImportBatch<R: Record> {
     }
   }
 
-  /// Saves all of them; those that fail leave nothing behind.
+  /// Saves all of them; elements that fail leave no changes.
   ///
-  /// - Throws: `UnresolvedElements`, and errors that are not of one element.
+  /// - Throws: `UnresolvedElements`, and errors that do not concern a single element.
   private func attempt(
     _ elements: [ReadElement<R>], in tx: WriteTransaction
   ) throws -> ImportReport {
@@ -83,7 +83,7 @@ final class ImportBatch<R: Record> {
     return done
   }
 
-  /// Saves each by itself, as long as that makes others possible.
+  /// Saves each element alone, as long as that makes others possible.
   private func runEach(_ elements: [ReadElement<R>], in writer: some RecordWriting) throws {
     let (done, failures) = try writer._writing { tx in
       var done = ImportReport()
@@ -109,7 +109,7 @@ final class ImportBatch<R: Record> {
           }
         }
         if failed.count == rest.count || failed.isEmpty { break }
-        // The other way round: chains may lead in either direction.
+        // In the opposite order: chains may lead in either direction.
         rest = failed.reversed()
       }
       return (done, failures)
@@ -119,20 +119,20 @@ final class ImportBatch<R: Record> {
   }
 }
 
-/// An element whose record refers to one that is not there.
+/// An element whose record refers to one that does not exist.
 struct UnresolvedElement {
   let place: ElementPlace
   let error: LarchError
-  /// Whether another element of the same text could be what it refers to.
+  /// Whether a later element of the same text could be the missing record.
   let mayComeLater: Bool
 }
 
-/// Undoes a batch, which is tried again without these.
+/// Undoes a batch, which is tried again without these elements.
 private struct UnresolvedElements: Error {
   let elements: [UnresolvedElement]
 }
 
-/// Remembers which element it was whose references are looked up once more before the commit.
+/// Remembers the elements whose references are checked again before the commit.
 struct WaitingElements {
   private let tx: WriteTransaction
   private let start: Int
@@ -150,7 +150,7 @@ struct WaitingElements {
     if references.mark.records > before { places.append((references.mark.records, place)) }
   }
 
-  /// The elements whose records refer to ones that are still not there.
+  /// The elements whose records still have dangling references.
   func unresolved<R: Record>(_ type: R.Type) throws -> [UnresolvedElement] {
     if places.isEmpty { return [] }
     let collection = try tx.context.collection(of: type)
@@ -161,7 +161,7 @@ struct WaitingElements {
       guard next < places.endIndex else { break }
       let place = places[next].place
       if let last = found.last, last.place == place {
-        // All that it refers to must be able to come.
+        // Every missing record must be able to come later.
         guard last.mayComeLater, item.target != collection.stored.id else { continue }
         found.removeLast()
       }

@@ -1,54 +1,55 @@
 public import Foundation
 
-/// What an import does when an element cannot go in.
+/// What an import does if an element cannot be imported.
 public enum ImportErrorPolicy: Sendable, Hashable {
-  /// Nothing goes in: the whole import is one change, and the error says which element it was.
+  /// Nothing is imported: the whole import is one change, and the error names the element.
   case stop
-  /// The others go in, batch by batch, and the report says why this one did not.
+  /// The other elements are imported, batch by batch, and the report has the reason for this one.
   case skip
 }
 
-/// What an import does with a record that is there already.
+/// What an import does with an existing record.
 public enum ImportExisting: Sendable, Hashable {
-  /// The element takes its place.
+  /// The element replaces the record.
   case replace
-  /// The fields that the element has take the place of those of the record, the others stay.
+  /// The fields of the element replace those of the record; the other fields stay.
   case merge
 }
 
-/// What an import does with the keys of an element that the type does not know.
+/// What an import does with unknown keys of an element.
 ///
-/// A key is known when the type asks for it while the element is decoded. A property that is a
+/// A key is known if the type reads it while the element is decoded. A property that is a
 /// dictionary has no unknown keys.
 public enum ImportUnknownKeys: Sendable, Hashable {
-  /// They are passed over, and ``ImportReport/unknownKeys`` counts them.
+  /// They are ignored, and ``ImportReport/unknownKeys`` counts them.
   case report
-  /// The element cannot go in: `.unknownKey`.
+  /// The element is refused: `.unknownKey`.
   case refuse
 }
 
-/// How an import reads its text.
+/// The options for reading the text of an import.
 public struct ImportOptions: Sendable {
-  /// How the elements follow each other; nil finds it out: what begins with `[` is an array.
+  /// The arrangement of the elements; if nil, a text that begins with `[` is an array.
   public var format: JSONFormat?
-  /// How many bytes an element may take; 64 MiB unless set.
+  /// The maximum size of an element in bytes; 64 MiB by default.
   public var elementSizeLimit = 64 << 20
-  /// What becomes of keys that the type does not know, in the element or anywhere inside of it.
+  /// What to do with unknown keys, in the element or anywhere inside it.
   public var unknownKeys = ImportUnknownKeys.report
-  /// How many failures the report keeps, and how many names of unknown keys; 10,000 unless set.
+  /// The maximum number of failures, and of names of unknown keys, in the report; 10,000 by
+  /// default.
   public var failureLimit = 10_000
-  /// Makes the decoder of the elements. The one that is made unless set reads what an export
-  /// writes, and dates as ISO 8601 texts too.
+  /// Creates the decoder of the elements. The default decoder reads the output of an export, and
+  /// also dates as ISO 8601 texts.
   public var makeDecoder: @Sendable () -> JSONDecoder = { ImportOptions.defaultDecoder() }
 
-  /// The defaults.
+  /// The default options.
   public init() {}
 }
 
 extension ImportOptions {
-  /// Reads what ``ExportOptions/defaultEncoder()`` wrote, and dates as ISO 8601 texts too.
+  /// Reads the output of ``ExportOptions/defaultEncoder()``, and also dates as ISO 8601 texts.
   ///
-  /// Begin with it for a decoder of your own:
+  /// Start with it for your own decoder:
   ///
   /// ```swift
   /// options.makeDecoder = {
@@ -69,7 +70,7 @@ extension ImportOptions {
         guard let text = try? container.decode(String.self) else { throw error }
         if let date = date(iso8601: text) { return date }
         throw DecodingError.dataCorruptedError(
-          in: container, debugDescription: "The text is no date of ISO 8601.")
+          in: container, debugDescription: "The text is not an ISO 8601 date.")
       }
     }
     return decoder

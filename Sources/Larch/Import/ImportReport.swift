@@ -1,36 +1,35 @@
-/// What an import did.
+/// The result of an import.
 public struct ImportReport: Sendable {
-  /// Records that were not there before.
+  /// The number of new records.
   public internal(set) var inserted = 0
-  /// Records that were there, and are another now.
+  /// The number of existing records that were changed.
   public internal(set) var updated = 0
-  /// Records that were there already as the elements have them; nothing was written for these.
+  /// The number of records that already equalled their elements; nothing was written for these.
   public internal(set) var unchanged = 0
-  /// Elements that did not go in.
+  /// The number of elements that were not imported.
   public internal(set) var skipped = 0
-  /// Why elements did not go in, in their order: all of them up to
-  /// ``ImportOptions/failureLimit``, then the first of them.
+  /// The reasons why elements were not imported, in their order; at most
+  /// ``ImportOptions/failureLimit``, the first ones.
   public internal(set) var failures: [ImportFailure] = []
-  /// The keys that the type does not know, in the elements that went in, and how often each came.
-  /// Their values are not in the store.
+  /// The unknown keys in the imported elements, with the number of their occurrences. Their values
+  /// are not in the store.
   ///
-  /// A key inside another value is named with its path, as `address.zip`, or `places[].zip` for any
-  /// element of a list. These are the keys that the type would ask for: where a strategy of the
-  /// decoder makes other names of those in the text, they are the other names. At most
+  /// A nested key has its path, such as `address.zip`, or `places[].zip` for any element of a list.
+  /// If the decoder has a key strategy, these are the converted names. At most
   /// ``ImportOptions/failureLimit`` names are kept; ``unknownKeyCount`` counts all.
   public internal(set) var unknownKeys: [String: Int] = [:]
-  /// How many values were passed over because the type does not know their key.
+  /// The number of values that were ignored because their key is unknown.
   public internal(set) var unknownKeyCount = 0
-  /// Whether the text was read to its end. What stands behind a place where it is no JSON cannot
-  /// be told apart; the last failure says where that is.
+  /// Whether the text was read to its end. After a place that is not valid JSON, elements cannot be
+  /// recognized; the last failure has that place.
   public internal(set) var isComplete = true
 
-  /// Elements that were read: those that went in, and those that did not.
+  /// The number of elements that were read, imported or not.
   public var elements: Int { inserted + updated + unchanged + skipped }
 }
 
 extension ImportReport: CustomStringConvertible {
-  /// The figures on one line, with the first of the unknown keys.
+  /// The counts on one line, with the first of the unknown keys.
   public var description: String {
     var text =
       "\(inserted) inserted, \(updated) updated, \(unchanged) unchanged, \(skipped) skipped"
@@ -44,15 +43,15 @@ extension ImportReport: CustomStringConvertible {
   }
 }
 
-/// An element of an import that did not go in: where it stands, and why.
+/// An element that was not imported: its place and the reason.
 public struct ImportFailure: Error, Sendable {
   /// The number of the element, from 0.
   public let index: Int
-  /// The line that it begins on, from 1.
+  /// The line on which it begins, from 1.
   public let line: Int
-  /// How many bytes stand before it.
+  /// The number of bytes before it.
   public let byteOffset: Int
-  /// Why it did not go in: a ``LarchError``, or what a hook of the type threw.
+  /// The reason: a ``LarchError``, or an error that a hook of the type threw.
   public let reason: any Error
 
   init(_ place: ElementPlace, _ reason: any Error) {
@@ -63,14 +62,14 @@ public struct ImportFailure: Error, Sendable {
   }
 
   /// A stable text for the reason: the keyword of the first broken rule, such as `cant_be_blank`,
-  /// else the code of the error, such as `unique_conflict`; `hook_failed` for an error that is
-  /// not of Larch.
+  /// or the code of the error, such as `unique_conflict`; `hook_failed` for an error that does not
+  /// come from Larch.
   public var keyword: String {
     guard let error = reason as? LarchError else { return "hook_failed" }
     return error.validationErrors.first?.keyword.rawValue ?? error.code.rawValue
   }
 
-  /// The field that the reason is about, where there is one.
+  /// The field of the error, if there is one.
   public var field: String? {
     guard let error = reason as? LarchError else { return nil }
     return error.validationErrors.first?.field ?? error.context.field
@@ -84,20 +83,20 @@ extension ImportFailure: CustomStringConvertible {
   }
 }
 
-/// How far an import came.
+/// The progress of an import.
 public struct ImportProgress: Sendable {
-  /// Elements that went in, or were found not to fit.
+  /// The number of elements that were imported or refused.
   public let elements: Int
-  /// Bytes that were read.
+  /// The number of bytes read.
   public let bytes: Int
-  /// Bytes in all.
+  /// The size of the text in bytes.
   public let totalBytes: Int
 
-  /// From 0 to 1.
+  /// The fraction, from 0 to 1.
   public var fraction: Double { totalBytes == 0 ? 1 : Double(bytes) / Double(totalBytes) }
 }
 
-/// Where an element stands in its text.
+/// The place of an element in its text.
 package struct ElementPlace: Sendable, Hashable {
   var index: Int
   package var line: Int
@@ -106,15 +105,15 @@ package struct ElementPlace: Sendable, Hashable {
 }
 
 extension LarchError.Code {
-  /// A text is not JSON, or not in UTF-8.
+  /// A text is not valid JSON, or not UTF-8.
   public static let invalidJSON = Self(rawValue: "invalid_json")
-  /// An element of a JSON text is not a record of the type: a field is missing, or is of another kind.
+  /// An element of a JSON text is not a record of the type: a field is missing or has another kind.
   public static let elementMismatch = Self(rawValue: "element_mismatch")
-  /// An element of a JSON text has a key that the type does not know, and the import refuses these.
+  /// An element of a JSON text has an unknown key, and the import refuses these.
   public static let unknownKey = Self(rawValue: "unknown_key")
   /// An element of a JSON text is larger than the import allows.
   public static let elementTooLarge = Self(rawValue: "element_too_large")
-  /// An element could not go in, so nothing of the import did; the cause is an ``ImportFailure``.
+  /// An element could not be imported, so nothing was; the cause is an ``ImportFailure``.
   public static let importStopped = Self(rawValue: "import_stopped")
   /// Records cannot be matched by the field.
   public static let unsuitableMatch = Self(rawValue: "unsuitable_match")

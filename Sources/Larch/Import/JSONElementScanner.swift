@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// One element of a JSON text, or what stands in the place of one.
+/// One element of a JSON text, or an error at its place.
 package struct ScannedElement {
   package let place: ElementPlace
-  /// Valid until the next one is asked for.
+  /// Valid until the next element is scanned.
   package let bytes: UnsafeRawBufferPointer
-  /// Why these bytes are no element; nil for one.
+  /// Why these bytes are not an element; nil for an element.
   package let problem: LarchError?
 }
 
-/// Cuts a JSON text of any size into its elements, without looking into them further than strings
-/// and brackets ask for.
+/// Splits a JSON text of any size into its elements. Inside an element it only parses strings and
+/// brackets.
 package final class JSONElementScanner {
-  /// That of the decoder of Foundation.
+  /// The limit of Foundation's decoder.
   private static let depthLimit = 512
   private static let chunkSize = 256 << 10
 
@@ -24,13 +24,13 @@ package final class JSONElementScanner {
   private var state = State.start
 
   private var buffer: UnsafeMutableRawBufferPointer
-  /// How many bytes of the buffer are filled.
+  /// The number of bytes in the buffer.
   private var filled = 0
   /// The offset in the text of the first byte of the buffer.
   private var bufferOffset = 0
-  /// The next byte, in the buffer.
+  /// The offset of the next byte in the buffer.
   @exclusivity(unchecked) private var place = 0
-  /// The first byte that is still needed, in the buffer.
+  /// The offset of the first byte in the buffer that is still needed.
   private var kept = 0
   @exclusivity(unchecked) private var line = 1
   private var index = 0
@@ -48,7 +48,7 @@ package final class JSONElementScanner {
 
   deinit { buffer.deallocate() }
 
-  /// How many bytes were read.
+  /// The number of bytes read.
   package var offset: Int { bufferOffset + place }
 
   /// The next element, or nil at the end.
@@ -70,24 +70,24 @@ package final class JSONElementScanner {
           place += 1
           state = .tail
         case nil: return truncated()
-        case _: return broken("A comma or the end of the array was expected here.")
+        case _: return broken("Expected a comma or the end of the array.")
         }
       case .tail:
         guard try skipSpace() != nil else {
           state = .ended
           return nil
         }
-        return broken("Something stands behind the end of the array; one array is a text.")
+        return broken("There is text after the end of the array; a file has one array.")
       case .ended: return nil
       }
     }
   }
 
-  /// Skips what may stand before the first element, and finds out the format.
+  /// Skips everything before the first element, and detects the format.
   private func begin() throws -> ScannedElement? {
     while filled < 3, try fill() {}
     if filled >= 3, buffer[0] == 0xEF, buffer[1] == 0xBB, buffer[2] == 0xBF { place = 3 }
-    // Other marks of byte order, and the zeros of ASCII in two or four bytes.
+    // Byte order marks of other encodings, and the zeros of ASCII in two or four bytes.
     if filled >= 2, buffer[0] >= 0xFE || buffer[0] == 0 || buffer[1] == 0 {
       return broken("The text is not in UTF-8; convert it first.")
     }
@@ -98,7 +98,7 @@ package final class JSONElementScanner {
     }
     guard let first else { return truncated() }
     guard first == UInt8(ascii: "[") else {
-      return broken("The text is no array; give the format if it is one element a line.")
+      return broken("The text is not an array; give the format if each line is one element.")
     }
     place += 1
     state = .afterOpen
@@ -148,12 +148,12 @@ package final class JSONElementScanner {
         place += 1
         return nil
       }
-      let problem = missing("A comma stands before the end of the array; remove it.")
+      let problem = missing("There is a comma before the end of the array; remove it.")
       place += 1
       return problem
     case UInt8(ascii: ","):
       state = .afterComma
-      let problem = missing("A comma stands where an element was expected; remove it.")
+      let problem = missing("There is a comma instead of an element; remove it.")
       place += 1
       return problem
     default: break
@@ -168,14 +168,14 @@ package final class JSONElementScanner {
       state = .afterElement
     case .cut: return truncated(found)
     case .crossed:
-      return broken("A bracket closes another one than the last that was opened.", found)
+      return broken("A closing bracket does not match the opening bracket.", found)
     }
     if value == .tooLarge || found.count > sizeLimit { return tooLarge(found) }
     if value == .tooDeep {
       return ScannedElement(
         place: found, bytes: UnsafeRawBufferPointer(start: nil, count: 0),
         problem: LarchError(
-          .invalidJSON, "The brackets of an element lie more than 512 deep; make it flatter."))
+          .invalidJSON, "An element is nested more than 512 levels deep; make it flatter."))
     }
     return ScannedElement(
       place: found, bytes: UnsafeRawBufferPointer(rebasing: buffer[kept..<place]), problem: nil)
@@ -183,7 +183,7 @@ package final class JSONElementScanner {
 
   private enum Value { case whole, cut, crossed, tooDeep, tooLarge }
 
-  /// Steps over a value. It need not be JSON, but its strings and brackets end.
+  /// Skips a value. It need not be valid JSON, but its strings and brackets must end.
   private func scanValue(_ first: UInt8) throws -> Value {
     var depth = 0
     var isInString = false
@@ -203,7 +203,7 @@ package final class JSONElementScanner {
             if depth == 0 { return isTooLarge ? .tooLarge : .whole }
             continue
           case UInt8(ascii: "\\"):
-            // What is escaped may lie in the next piece.
+            // The escaped character may be in the next piece.
             if place + 1 >= filled { break scan }
             if buffer[place + 1] == 0x0A { line += 1 }
             place += 2
@@ -252,7 +252,7 @@ package final class JSONElementScanner {
     if isBrace { braces[depth >> 6] |= bit } else { braces[depth >> 6] &= ~bit }
   }
 
-  /// Deeper than the limit only their number is known.
+  /// Beyond the limit, only the depth is known.
   private func closes(_ isBrace: Bool, _ depth: Int) -> Bool {
     guard depth < JSONElementScanner.depthLimit else { return true }
     return (braces[depth >> 6] >> UInt64(depth & 63) & 1 == 1) == isBrace
@@ -264,7 +264,7 @@ package final class JSONElementScanner {
     byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
   }
 
-  /// The next byte that is no space, which stays the next one; nil at the end.
+  /// The next byte that is not white space, without consuming it; nil at the end.
   private func skipSpace() throws -> UInt8? {
     while true {
       while place < filled {
@@ -278,7 +278,7 @@ package final class JSONElementScanner {
     }
   }
 
-  /// Reads more behind what is kept; false at the end of the text.
+  /// Reads more after the bytes that are kept; false at the end of the text.
   private func fill() throws -> Bool {
     if kept > 0 {
       let rest = filled - kept
@@ -306,7 +306,7 @@ package final class JSONElementScanner {
 
   // MARK: Problems
 
-  /// Ends the scan: behind this place elements cannot be told apart.
+  /// Ends the scan: after this place elements cannot be recognized.
   private func broken(_ message: StaticString, _ found: ElementPlace? = nil) -> ScannedElement {
     isComplete = false
     state = .ended
@@ -314,7 +314,7 @@ package final class JSONElementScanner {
   }
 
   private func truncated(_ found: ElementPlace? = nil) -> ScannedElement {
-    broken("The text ends in the middle; a part of it is missing.", found)
+    broken("The text is cut off; its last part is missing.", found)
   }
 
   private func missing(_ message: StaticString, _ found: ElementPlace? = nil) -> ScannedElement {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where JSON is read from.
+/// The source of JSON.
 ///
 /// A file is read piece by piece, so its size does not matter.
 public struct JSONSource: Sendable {
@@ -14,14 +14,14 @@ public struct JSONSource: Sendable {
   /// The file of a URL.
   public static func file(_ url: URL) -> JSONSource { file(url.path) }
 
-  /// Bytes of UTF-8.
+  /// Bytes in UTF-8.
   public static func data(_ data: Data) -> JSONSource { JSONSource { DataBytes(data: data) } }
 
-  /// Text in memory.
+  /// A text in memory.
   public static func text(_ text: String) -> JSONSource { data(Data(text.utf8)) }
 }
 
-/// How the elements of a JSON text follow each other.
+/// The arrangement of the elements of a JSON text.
 public enum JSONFormat: Sendable, Hashable {
   /// One array: `[{…}, {…}]`.
   case array
@@ -29,11 +29,11 @@ public enum JSONFormat: Sendable, Hashable {
   case lines
 }
 
-/// Bytes that can be read at any place.
+/// Bytes that can be read at any offset.
 package protocol ByteSource {
   var count: Int { get }
 
-  /// Reads as many bytes as there are from an offset.
+  /// Reads bytes from an offset; fewer at the end.
   func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
@@ -55,7 +55,7 @@ struct DataBytes: ByteSource {
 final class ByteFile: ByteSource {
   private let descriptor: Int32
   private let path: String
-  /// When it was opened.
+  /// Its length when it was opened.
   let count: Int
 
   init(path: String) throws {
@@ -63,7 +63,7 @@ final class ByteFile: ByteSource {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw ByteFile.error(EINVAL, path)
     }
-    // Non-blocking, so that a pipe in place of the file cannot hang the caller.
+    // Non-blocking, so that a pipe at the path cannot hang the caller.
     var opened: Int32
     repeat {
       opened = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -95,7 +95,7 @@ final class ByteFile: ByteSource {
     return done
   }
 
-  /// What the system said of a file that is imported from or exported to.
+  /// The error of the system for a file that is imported or exported.
   static func error(_ code: Int32, _ path: String) -> LarchError {
     let fill: (inout LarchError.Context) -> Void = {
       $0.path = path
@@ -108,10 +108,10 @@ final class ByteFile: ByteSource {
       return LarchError(
         .accessDenied, "The process may not use the file; change its permissions.", fill)
     case ENOSPC, EDQUOT:
-      return LarchError(.diskFull, "There is no room left on the disk; free some and retry.", fill)
+      return LarchError(.diskFull, "The disk is full; free some space, then retry.", fill)
     case EINVAL, EISDIR, ELOOP, ENXIO, ENAMETOOLONG:
       return LarchError(
-        .unsuitableFile, "The path is not that of a plain file; name one.", fill)
+        .unsuitableFile, "The path is not a plain file; choose another one.", fill)
     default:
       return LarchError(.ioFailure, "The file cannot be read or written; see the detail.", fill)
     }

@@ -1,9 +1,9 @@
 public import Foundation
 
-// The same as the methods of a store or a transaction, for those who begin with the type.
+// The methods of a store or a transaction as static methods of the type.
 
 extension Record {
-  /// Takes the elements of a JSON text in as records of this type. See
+  /// Imports the elements of a JSON text as records of this type. See
   /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
   ///
   /// ```swift
@@ -29,7 +29,7 @@ extension Record {
       options: options, progress: progress)
   }
 
-  /// Takes the elements of a JSON text in as records of this type, by a unique field. See
+  /// Imports the elements of a JSON text as records of this type, matched by a unique field. See
   /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
   ///
   /// - Throws: the same errors.
@@ -52,10 +52,10 @@ extension Record {
       batchSize: batchSize, options: options, progress: progress)
   }
 
-  /// Writes all records of this type to a file of JSON. See
+  /// Exports all records of this type to a JSON file. See
   /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   ///
-  /// - Returns: how many records were written.
+  /// - Returns: the number of records written.
   /// - Throws: the same errors.
   /// - Complexity: the same.
   @discardableResult
@@ -68,10 +68,10 @@ extension Record {
 }
 
 extension Query {
-  /// Writes the records to a file of JSON. See
+  /// Exports the records to a JSON file. See
   /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   ///
-  /// - Returns: how many records were written.
+  /// - Returns: the number of records written.
   /// - Throws: the same errors.
   /// - Complexity: the same.
   @discardableResult
@@ -82,7 +82,7 @@ extension Query {
     try reader.exportJSON(self, to: destination, options: options, progress: progress)
   }
 
-  /// The records as a text of JSON. See ``RecordReading/json(of:options:)``.
+  /// The records as a JSON text. See ``RecordReading/json(of:options:)``.
   ///
   /// - Throws: the same errors.
   /// - Complexity: the same.

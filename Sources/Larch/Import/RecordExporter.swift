@@ -8,7 +8,7 @@ struct RecordExporter<R: Record> {
   private let options: ExportOptions
   private let write: (Data) throws -> Void
   private let progress: ((ExportProgress) -> Void)?
-  /// The keys of properties that may be nil and have another default.
+  /// The keys of optional properties that have a default other than nil.
   private let nullable: [(key: String, isNil: @Sendable (R) -> Bool)]
   private var piece = Data()
   private(set) var count = 0
@@ -31,7 +31,7 @@ struct RecordExporter<R: Record> {
     if options.isPretty, options.format == .array {
       encoder.outputFormatting.insert(.prettyPrinted)
     } else {
-      // An element that takes several lines is no element of lines.
+      // In the format of lines, an element must be on one line.
       encoder.outputFormatting.remove(.prettyPrinted)
     }
   }
@@ -58,7 +58,7 @@ struct RecordExporter<R: Record> {
     if piece.count >= RecordExporter.pieceSize { try flush() }
   }
 
-  /// Writes what is left.
+  /// Writes the remaining bytes.
   mutating func finish() throws {
     if options.format == .array {
       piece.append(contentsOf: count == 0 ? "[]\n".utf8 : "\n]\n".utf8)
@@ -74,8 +74,7 @@ struct RecordExporter<R: Record> {
   }
 }
 
-/// A record as an import reads it back: with null for a nil that is not what stands in for an absent
-/// key.
+/// A record for an import to read back: a nil is null if an absent key would mean another value.
 private struct ExportedElement<R: Record>: Encodable {
   let record: R
   let nullable: [(key: String, isNil: @Sendable (R) -> Bool)]

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What an import is asked to do, beside the type and the source.
+/// The parameters of an import, without the type and the source.
 struct ImportRequest<R: Record> {
   var matcher: RecordMatcher<R>?
   var existing: ImportExisting
@@ -11,25 +11,25 @@ struct ImportRequest<R: Record> {
   var progress: ((ImportProgress) -> Void)?
 }
 
-/// An element that was read, and made a record where that needs nothing of the store.
+/// An element that was read; also a record, if decoding it does not need the store.
 struct ReadElement<R> {
   enum Content {
     case record(R)
-    /// Made a record when the stored one is known that it stands for.
+    /// It becomes a record when its stored record is known.
     case bytes([UInt8])
-    /// To be read again.
+    /// It must be read again.
     case unread
   }
 
   let place: ElementPlace
   let content: Content
-  /// The keys that the type did not ask for, of one that is a record.
+  /// The unknown keys, if it is a record.
   var unknownKeys: [String] = []
 }
 
-/// Takes the elements of one JSON text into one collection.
+/// Imports the elements of one JSON text into one collection.
 final class RecordImporter<R: Record> {
-  /// Elements of a batch are held in memory, so a batch ends early when they are large.
+  /// The elements of a batch are held in memory, so a batch of large elements ends early.
   private static var batchBytes: Int { 16 << 20 }
 
   let request: ImportRequest<R>
@@ -47,9 +47,9 @@ final class RecordImporter<R: Record> {
 
   // MARK: All or nothing
 
-  /// Imports everything, as a part of a transaction.
+  /// Imports everything as a part of a transaction.
   ///
-  /// - Throws: `.importStopped` for the first element that cannot go in.
+  /// - Throws: `.importStopped` for the first element that cannot be imported.
   func importAll(in tx: WriteTransaction, isWhole: Bool) throws -> ImportReport {
     try begin(tx)
     // The closure of a transaction may run again.
@@ -73,12 +73,12 @@ final class RecordImporter<R: Record> {
           throw stopped(ImportFailure(element.place, error))
         }
       }
-      // After those before it, one of which may have been the first.
+      // After the elements before it, which may have failed first.
       if let failure { throw stopped(failure) }
       tellProgress()
       if request.isCancelled() { throw CancellationError() }
     }
-    // In a longer transaction, what is missing may still come.
+    // In a longer transaction, missing records may still be saved.
     if isWhole, let first = try waiting.unresolved(R.self).first {
       throw stopped(ImportFailure(first.place, first.error))
     }
@@ -88,7 +88,7 @@ final class RecordImporter<R: Record> {
   private func stopped(_ failure: ImportFailure) -> LarchError {
     LarchError(
       .importStopped,
-      "An element cannot go in, so nothing of the import did; the cause says which one and why.",
+      "An element cannot be imported, so nothing was; the cause says which element and why.",
       underlying: failure
     ) {
       $0.collection = R.collectionName
@@ -98,7 +98,7 @@ final class RecordImporter<R: Record> {
 
   // MARK: One batch after the other
 
-  /// Imports all valid elements, each batch by itself.
+  /// Imports all valid elements, one batch at a time.
   func importBatches(in writer: some RecordWriting, isWhole: Bool) throws -> ImportReport {
     try writer._reading { tx in try begin(tx) }
     var later: [ElementPlace] = []
@@ -117,7 +117,7 @@ final class RecordImporter<R: Record> {
     }
     if !later.isEmpty {
       if request.isCancelled() { throw CancellationError() }
-      // They may wait for each other, so they go in together.
+      // They may wait for each other, so they are imported together.
       let rest = later.map { ReadElement<R>(place: $0, content: .unread) }
       let batch = ImportBatch(self, rest, isWhole: isWhole, defers: false)
       try batch.run(in: writer)
@@ -128,7 +128,7 @@ final class RecordImporter<R: Record> {
     return report
   }
 
-  /// Learns what the store knows of the type.
+  /// Reads what the store knows about the type.
   private func begin(_ tx: ReadTransaction) throws {
     try request.matcher?.check(tx)
     decoder.take(listsOf: try tx.context.collection(of: R.self))
@@ -138,7 +138,7 @@ final class RecordImporter<R: Record> {
 
   /// Reads the elements of the next batch; false at the end.
   ///
-  /// - Parameter fail: is told what is no element; whether to read on.
+  /// - Parameter fail: is called for a text that is not an element; returns whether to continue.
   private func read(
     into elements: inout [ReadElement<R>], _ fail: (ImportFailure) -> Bool
   ) throws -> Bool {
@@ -170,7 +170,7 @@ final class RecordImporter<R: Record> {
     do {
       return .record(try decoder.record(bytes))
     } catch let error as LarchError {
-      // A record that is matched has an id already.
+      // A matched record already has an id.
       guard request.matcher != nil, error.context.field == decoder.filling.idKey else {
         throw error
       }
@@ -188,7 +188,7 @@ final class RecordImporter<R: Record> {
 
   // MARK: Saving
 
-  /// Whether an error is the fault of an element, and not of the storage or the program.
+  /// Whether an error is the fault of an element, not of the storage or the program.
   func isOfElement(_ error: any Error, _ tx: WriteTransaction) -> Bool {
     if tx.context.failure != nil || error is CancellationError { return false }
     guard let error = error as? LarchError else { return true }
@@ -197,18 +197,18 @@ final class RecordImporter<R: Record> {
 
   enum Change { case inserted, updated, unchanged }
 
-  /// What became of an element.
+  /// The result of an element.
   struct Saved {
     let change: Change
     let unknownKeys: [String]
   }
 
-  /// Saves one element; an error has changed nothing.
+  /// Saves one element; on an error nothing has changed.
   func save(_ element: ReadElement<R>, in tx: WriteTransaction) throws -> Saved {
     if case .record(let record) = element.content {
       return Saved(change: try save(record, in: tx), unknownKeys: element.unknownKeys)
     }
-    // Made a record now, from which the decoder has the keys.
+    // Decoded only now, because the decoder learns the keys from it.
     let change = try saveBytes(of: element, in: tx)
     return Saved(change: change, unknownKeys: decoder.unknownKeys)
   }
@@ -237,22 +237,24 @@ final class RecordImporter<R: Record> {
   private func save(_ record: R, in tx: WriteTransaction) throws -> Change {
     var record = record
     if let matcher = request.matcher {
-      let stored = try matcher.find(record, tx)
-      if let stored { record.id = stored.id }
-      return try save(&record, isStored: stored != nil, in: tx)
+      let id = try matcher.find(record, tx)
+      if let id { record.id = id }
+      return try save(&record, isStored: id != nil, in: tx)
     }
     let isStored = try !record.id.isUnassigned && tx.exists(R.self, record.id)
     return try save(&record, isStored: isStored, in: tx)
   }
 
   private func save(_ bytes: UnsafeRawBufferPointer, in tx: WriteTransaction) throws -> Change {
-    let stored = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
-    guard let stored else {
+    let id = try (request.matcher ?? .byID).findElement(decoder, bytes, tx)
+    guard let id else {
       var record = try decoder.record(bytes)
       return try save(&record, isStored: false, in: tx)
     }
-    var record = try decoder.record(bytes, over: stored, merges: request.existing == .merge)
-    record.id = stored.id
+    // Only a merge needs the fields of the stored record.
+    let stored = request.existing == .merge ? try tx.find(R.self, id) : nil
+    var record = try decoder.record(bytes, over: id, merging: stored)
+    record.id = id
     return try save(&record, isStored: true, in: tx)
   }
 
@@ -261,7 +263,7 @@ final class RecordImporter<R: Record> {
   ) throws -> Change {
     let before = tx.changeCount
     guard isStored else {
-      // Not `save`: the id may be that of a record that does not match.
+      // Not `save`: a record with this id may exist that does not match.
       try tx.insert(&record)
       return .inserted
     }
@@ -307,7 +309,7 @@ extension ImportReport {
 }
 
 extension LarchError.Code {
-  /// What may be wrong with one record while the store is well.
+  /// Errors of a single record, while the store is fine.
   fileprivate static let ofElements: Set<Self> = [
     .invalidJSON, .elementMismatch, .elementTooLarge, .unknownKey, .uniqueConflict, .idExists,
     .recordNotFound, .idTooLong, .idUnassigned, .encodingFailed, .decodingFailed,

@@ -1,38 +1,41 @@
 internal import Foundation
 
-/// Finds the stored record that an element stands for.
+/// Finds the stored record of an element.
 struct RecordMatcher<R: Record> {
-  /// Refuses a field that records cannot be matched by.
+  /// Throws for a field by which records cannot be matched.
   let check: (ReadTransaction) throws -> Void
+  // Both give the id alone: the stored record may be one that its type cannot decode any more, and an
+  // element takes the place of that one too.
+
   /// By the record that the element holds.
-  let find: (R, ReadTransaction) throws -> R?
+  let find: (R, ReadTransaction) throws -> R.ID?
   /// By the element, before it is made a record.
-  let findElement: (ElementDecoder<R>, UnsafeRawBufferPointer, ReadTransaction) throws -> R?
+  let findElement: (ElementDecoder<R>, UnsafeRawBufferPointer, ReadTransaction) throws -> R.ID?
 
   /// By the id.
   static var byID: RecordMatcher {
     RecordMatcher(
       check: { _ in },
-      find: { record, tx in try tx.find(R.self, record.id) },
+      find: { record, tx in try tx.exists(R.self, record.id) ? record.id : nil },
       findElement: { decoder, bytes, tx in
         let key = decoder.filling.idKey
         guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id.isUnassigned else {
           return nil
         }
-        return try tx.find(R.self, id)
+        return try tx.exists(R.self, id) ? id : nil
       })
   }
 
-  /// By a field that no two records have the same value of.
+  /// By a unique field.
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
-    func find(_ value: Value, _ tx: ReadTransaction) throws -> R? {
+    func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
       tx.context.idWriter.clear()
       Value.keyCoding.write(value, to: &tx.context.idWriter, isLast: true)
       // Nothing is equal to nil or NaN, of which there may be many.
       if tx.context.idWriter.hasNil { return nil }
-      return try tx.find(R.self, by: field, equals: value)
+      return try tx.findID(R.self, value, through: field)
     }
     var path: [String]?
     if case .stored(let names, _) = FieldNaming.storedPath(of: field) { path = names }
@@ -42,9 +45,18 @@ struct RecordMatcher<R: Record> {
         let found = tx.context.points.index(of: field, in: collection)
         if let found, found.index.schema.isUnique { return }
         if tx.context.points.isFolded(field, in: collection) { return }
+        if tx.context.points.isUnfinished(field, in: collection) {
+          throw LarchError(
+            .unsuitableMatch,
+            "The unique index over the field is unfinished, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
+          ) {
+            $0.collection = collection.stored.name
+            $0.field = path?.joined(separator: ".")
+          }
+        }
         throw LarchError(
           .unsuitableMatch,
-          "Records are matched by a field that no two have the same value of; declare `Unique` for it alone, or match by another."
+          "Records can be matched only by a unique field; declare `Unique` for this field alone, or match by another one."
         ) {
           $0.collection = collection.stored.name
           $0.field = path?.joined(separator: ".")
@@ -55,11 +67,33 @@ struct RecordMatcher<R: Record> {
         guard let path else {
           throw LarchError(
             .unsuitableMatch,
-            "An element is matched by a stored property before it is merged; name one."
+            "Elements can be matched only by a stored property; name one."
           ) { $0.collection = R.collectionName }
         }
         guard let value = try decoder.value(Value.self, at: path, of: bytes) else { return nil }
         return try find(value, tx)
       })
+  }
+}
+
+extension ReadTransaction {
+  /// The id of the record that ``find(_:by:equals:)`` finds, which is not decoded: its type may not
+  /// know it any more.
+  fileprivate final func findID<R: Record, Value: IndexKey>(
+    _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
+  ) throws -> R.ID? {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      context.idWriter.clear()
+      guard let (index, coding) = context.points.index(of: keyPath, in: collection) else {
+        return try ids(query(keyPath, is: value, in: collection).limit(1)).first
+      }
+      coding.write(value, to: &context.idWriter, isLast: true)
+      guard !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
+      else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
+      try writeGathered(for: index.database)
+      return try index.database.get(context.idWriter.bytes, in: transaction)
+        .map { try context.id(of: type, $0, in: collection) }
+    }
   }
 }

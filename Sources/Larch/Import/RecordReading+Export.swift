@@ -1,26 +1,26 @@
 public import Foundation
 
 extension RecordReading {
-  /// Writes the records of a query to a file of JSON, in the order of the query.
+  /// Exports the records of a query to a JSON file, in the order of the query.
   ///
   /// ```swift
   /// try store.exportJSON(Person.where { $0.age >= 18 }, to: .file("adults.json"))
   /// ```
   ///
-  /// They are those of one snapshot. What the default encoder writes, an import reads back
-  /// without a difference, but for what JSON cannot tell: a nil inside of a nil, the bits inside
-  /// of a NaN.
+  /// They come from one snapshot. An import reads the output of the default encoder without a
+  /// difference, except for what JSON cannot represent: a nil inside a nil, and the bits of a NaN.
   ///
   /// - Parameters:
-  ///   - query: which records, and in which order.
-  ///   - destination: the file, which takes the place of one that is there, but never of a store. A
-  ///     new one is for its owner alone, as a store is.
+  ///   - query: the records and their order.
+  ///   - destination: the file. It replaces an existing file, but never a store. Only the owner can
+  ///     read a new file, like a store.
   ///   - options: how values are written.
   ///   - progress: called for about every 256 KiB.
-  /// - Returns: how many records were written.
-  /// - Throws: `.encodingFailed`, `.accessDenied`, `.unsuitableFile`, `.fileNotFound` for a directory that is not
-  ///   there, `.diskFull`; as ``fetch(_:)``. The file is as it was then.
-  /// - Complexity: as ``forEach(_:_:)``.
+  /// - Returns: the number of records written.
+  /// - Throws: `.encodingFailed`, `.accessDenied`, `.unsuitableFile`, `.fileNotFound` if the
+  ///   directory does not exist, `.diskFull`; and the errors of ``fetch(_:)``. The file is as it
+  ///   was then.
+  /// - Complexity: that of ``forEach(_:_:)``.
   @discardableResult
   public func exportJSON<R: Record>(
     _ query: Query<R>, to destination: JSONDestination, options: ExportOptions = ExportOptions(),
@@ -32,10 +32,10 @@ extension RecordReading {
     return count
   }
 
-  /// Writes all records of a type to a file of JSON, in the order of their ids.
+  /// Exports all records of a type to a JSON file, in the order of their ids.
   ///
-  /// - Returns: how many records were written.
-  /// - Throws: as ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
+  /// - Returns: the number of records written.
+  /// - Throws: the errors of ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   /// - Complexity: the same.
   @discardableResult
   public func exportJSON<R: Record>(
@@ -45,16 +45,15 @@ extension RecordReading {
     try exportJSON(R.all, to: destination, options: options, progress: progress)
   }
 
-  /// Gives the records of a query as a text of JSON, piece by piece: for a file that is open, or a
-  /// connection.
+  /// Exports the records of a query as a JSON text in pieces, for an open file or a connection.
   ///
   /// - Parameters:
-  ///   - query: which records, and in which order.
+  ///   - query: the records and their order.
   ///   - options: how values are written.
   ///   - progress: called for each piece.
-  ///   - write: gets the pieces, in their order.
-  /// - Returns: how many records were written.
-  /// - Throws: what `write` throws, and as
+  ///   - write: receives the pieces in order.
+  /// - Returns: the number of records written.
+  /// - Throws: what `write` throws, and the errors of
   ///   ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   /// - Complexity: the same.
   @discardableResult
@@ -70,9 +69,9 @@ extension RecordReading {
     }
   }
 
-  /// The records of a query as a text of JSON.
+  /// The records of a query as a JSON text.
   ///
-  /// - Throws: as ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
+  /// - Throws: the errors of ``exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   /// - Complexity: the same, and memory for the whole text.
   public func json<R: Record>(
     of query: Query<R>, options: ExportOptions = ExportOptions()

@@ -1,37 +1,37 @@
 extension RecordWriting {
-  /// Takes the elements of a JSON text in as records: those that are not there are inserted, the
-  /// others updated.
+  /// Imports the elements of a JSON text as records: new records are inserted, existing ones
+  /// updated.
   ///
   /// ```swift
   /// let report = try store.importJSON(Person.self, from: .file("people.json"), onError: .skip)
   /// ```
   ///
-  /// An element is the record that has its id. Without an id it is a new record, where the store
-  /// assigns ids or they are `UUID`s. A key that is absent has the `Default` of its property, also
-  /// of an optional one; null is nil there, and an empty list for ids that an association keeps.
-  /// Keys that the type does not know are passed over, and ``ImportReport/unknownKeys`` names them;
+  /// An element matches the record that has its id. An element without an id is a new record, if
+  /// the store assigns the ids or they are `UUID`s. An absent key has the `Default` of its
+  /// property, even an optional one. Null is nil, or an empty list for the ids of an association.
+  /// Unknown keys are ignored, and ``ImportReport/unknownKeys`` names them;
   /// ``ImportOptions/unknownKeys`` can refuse them.
   ///
-  /// On a store, `.skip` makes each batch a transaction of its own, and `.stop` all of them one.
-  /// Elements may refer to others that come later in the text. In a transaction the import is a
-  /// part of it; where a reference leads is checked at its end, as for every save.
+  /// On a store, `.skip` makes each batch a transaction of its own, and `.stop` makes one of all
+  /// batches. Elements may refer to later elements of the text. In a transaction the import is a
+  /// part of it; references are checked at its end, as for every save.
   ///
   /// - Parameters:
-  ///   - type: what the elements are.
-  ///   - source: a file, bytes or text, an array or an element a line.
-  ///   - existing: what happens to a record that is there: it is replaced, or keeps the fields
-  ///     that the element does not have.
-  ///   - policy: whether an element that cannot go in stops the import, so that nothing goes in,
-  ///     or is skipped.
-  ///   - batchSize: how many elements go in together.
-  ///   - options: how elements are read, and how large one may be.
-  ///   - progress: called after each batch; with `.stop`, before the commit, and from the
-  ///     beginning again where the transaction had to be repeated.
-  /// - Returns: what was done, and which elements did not go in.
+  ///   - type: the type of the elements.
+  ///   - source: a file, bytes or text, with an array or one element per line.
+  ///   - existing: what happens to an existing record: it is replaced, or keeps the fields that the
+  ///     element does not have.
+  ///   - policy: whether an element that cannot be imported stops the import, so that nothing is
+  ///     imported, or is skipped.
+  ///   - batchSize: the number of elements per batch.
+  ///   - options: the format and the limits of elements.
+  ///   - progress: called after each batch; with `.stop` before the commit, and again from the
+  ///     beginning if the transaction must be repeated.
+  /// - Returns: the counts, and the elements that were not imported.
   /// - Throws: `.importStopped` with an ``ImportFailure`` as its cause; `.fileNotFound`,
-  ///   `.accessDenied`; what a transaction throws. Batches that went in before stay.
-  /// - Complexity: as ``save(_:)`` for each element. Memory for a batch, and about 40 bytes for
-  ///   each element that refers to a later one; with `.stop`, what a transaction holds.
+  ///   `.accessDenied`; the errors of a transaction. Earlier batches stay.
+  /// - Complexity: that of ``save(_:)`` for each element. It needs memory for a batch, and about 40
+  ///   bytes for each element that refers to a later one; with `.stop`, that of a transaction.
   @available(
     *, noasync,
     message:
@@ -50,28 +50,28 @@ extension RecordWriting {
       from: source)
   }
 
-  /// Takes the elements of a JSON text in as records: an element is the record that has the same
-  /// value in a unique field.
+  /// Imports the elements of a JSON text as records: an element matches the record that has the
+  /// same value in a unique field.
   ///
   /// ```swift
   /// try store.importJSON(Person.self, from: .file("people.json"), matching: \.email)
   /// ```
   ///
-  /// A record that is matched keeps its id, whatever the element says. An element that matches
-  /// none, or has nil there, is inserted; if it brings an id that is taken, it cannot go in.
+  /// A matched record keeps its id, whatever the element has. An element that matches no record, or
+  /// has nil in the field, is inserted; it is refused if its id exists.
   ///
   /// - Parameters:
-  ///   - type: what the elements are.
-  ///   - source: a file, bytes or text, an array or an element a line.
-  ///   - field: declared `Unique` by itself.
-  ///   - existing: what happens to a record that is there.
-  ///   - policy: whether an element that cannot go in stops the import or is skipped.
-  ///   - batchSize: how many elements go in together.
-  ///   - options: how elements are read, and how large one may be.
+  ///   - type: the type of the elements.
+  ///   - source: a file, bytes or text, with an array or one element per line.
+  ///   - field: a field with its own `Unique`.
+  ///   - existing: what happens to an existing record.
+  ///   - policy: whether an element that cannot be imported stops the import or is skipped.
+  ///   - batchSize: the number of elements per batch.
+  ///   - options: the format and the limits of elements.
   ///   - progress: called after each batch.
-  /// - Throws: `.unsuitableMatch` for another field, and as
-  ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, where more is said of
-  ///   the other parameters.
+  /// - Throws: `.unsuitableMatch` for another field, and the errors of
+  ///   ``importJSON(_:from:existing:onError:batchSize:options:progress:)``, which describes the
+  ///   other parameters.
   /// - Complexity: the same, and a search for each element.
   @available(
     *, noasync,
@@ -107,7 +107,7 @@ extension RecordWriting {
     }
   }
 
-  /// Whether what is written is a part of a transaction that goes on.
+  /// Whether the import is a part of a longer transaction.
   private var isInTransaction: Bool {
     get throws {
       if let ambient = self as? AmbientStore {

@@ -1,21 +1,21 @@
 package import Foundation
 
-/// A file that is written beside its place, and takes it when it is complete. As a store, nobody but
-/// its owner may read it: it holds the same records.
+/// A file that is written beside its place and moved there when it is complete. Like a store, it
+/// can be read only by its owner: it has the same records.
 package struct ReplacementFile: ~Copyable {
   private let path: String
   private let directory: String
   private let temporary: TemporaryFile
   private var descriptor: Int32 { temporary.descriptor }
 
-  /// - Parameter replacing: whether a file may be there. A store, or a file that belongs to one, is
-  ///   never replaced by one of another kind.
+  /// - Parameter replacing: whether a file may exist there. A store, or a file that belongs to one,
+  ///   is never replaced by another kind of file.
   /// - Throws: `.fileExists`, `.unsuitableFile`, `.accessDenied`, `.fileNotFound`, `.ioFailure`.
   package init(_ path: String, replacing: Bool = true) throws {
     guard !path.isEmpty, !path.utf8.contains(0), path.last != "/" else {
       throw ByteFile.error(EINVAL, path)
     }
-    // The file behind a link is replaced, not the link.
+    // The target of a link is replaced, not the link.
     var place = path
     if let target = realpath(path, nil) {
       place = String(cString: target)
@@ -27,12 +27,12 @@ package struct ReplacementFile: ~Copyable {
     try StoreLocation.refuseSideFile(place)
     if isThere, !replacing {
       throw LarchError(
-        .fileExists, "There is a file at the path already; choose another path, or replace it."
+        .fileExists, "A file exists at the path; choose another path, or replace the file."
       ) { $0.path = path }
     }
     if isThere, FileCheck.looksLikeStore(path: place) {
       throw LarchError(
-        .unsuitableFile, "There is a store at the path; choose another path, or remove the store."
+        .unsuitableFile, "A store exists at the path; choose another path, or remove the store."
       ) { $0.path = path }
     }
     let slash = place.lastIndex(of: "/")
@@ -46,7 +46,7 @@ package struct ReplacementFile: ~Copyable {
   }
 
   deinit {
-    // Gone from its name, when it has taken its place.
+    // Without effect if the file was moved to its place.
     temporary.discard()
   }
 
@@ -64,7 +64,7 @@ package struct ReplacementFile: ~Copyable {
     }
   }
 
-  /// Makes the disk keep the file, then gives it its place.
+  /// Flushes the file to the disk, then moves it to its place.
   package func takePlace() throws {
     #if canImport(Darwin)
       if fcntl(descriptor, F_FULLFSYNC) != 0, fsync(descriptor) != 0 {

@@ -1,16 +1,16 @@
 internal import Foundation
 
 extension Record {
-  /// Takes the elements of a JSON text in as records of this type, without blocking the task's thread.
-  /// See ``Store/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
+  /// Imports the elements of a JSON text as records of this type, without blocking the task's
+  /// thread. See ``Store/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
   ///
   /// ```swift
   /// let report = try await Person.importJSON(from: .file("people.json"), onError: .skip)
   /// ```
   ///
-  /// Without `store` it is that of the task, else ``Store/default``.
+  /// Without `store` it uses that of the task, or else ``Store/default``.
   ///
-  /// - Throws: `.noDefaultStore` when no store is set, and the same errors.
+  /// - Throws: `.noDefaultStore` if no store is set, and the same errors.
   /// - Complexity: the same.
   @discardableResult
   public static func importJSON(
@@ -24,13 +24,13 @@ extension Record {
       options: options, progress: progress)
   }
 
-  /// Takes the elements of a JSON text in as records of this type, by a unique field, without blocking
-  /// the task's thread. See
+  /// Imports the elements of a JSON text as records of this type, matched by a unique field,
+  /// without blocking the task's thread. See
   /// ``Store/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
   ///
-  /// Without `store` it is that of the task, else ``Store/default``.
+  /// Without `store` it uses that of the task, or else ``Store/default``.
   ///
-  /// - Throws: `.noDefaultStore` when no store is set, and the same errors.
+  /// - Throws: `.noDefaultStore` if no store is set, and the same errors.
   /// - Complexity: the same.
   @discardableResult
   public static func importJSON<Value: IndexKey & Decodable>(
@@ -46,11 +46,11 @@ extension Record {
 }
 
 extension Store {
-  /// Takes the elements of a JSON text in as records, without blocking the task's thread. See
+  /// Imports the elements of a JSON text as records, without blocking the task's thread. See
   /// ``RecordWriting/importJSON(_:from:existing:onError:batchSize:options:progress:)``.
   ///
-  /// When the task is cancelled, it ends before the next batch: with `.skip` the batches before
-  /// stay, with `.stop` nothing goes in.
+  /// If the task is cancelled, the import ends before the next batch: with `.skip` earlier batches
+  /// stay, with `.stop` nothing is imported.
   ///
   /// - Throws: the same errors, and `CancellationError`.
   /// - Complexity: the same, on a separate thread.
@@ -70,8 +70,8 @@ extension Store {
     }
   }
 
-  /// Takes the elements of a JSON text in as records, by a unique field, without blocking the
-  /// task's thread. See
+  /// Imports the elements of a JSON text as records, matched by a unique field, without blocking
+  /// the task's thread. See
   /// ``RecordWriting/importJSON(_:from:matching:existing:onError:batchSize:options:progress:)``.
   ///
   /// - Throws: the same errors, and `CancellationError`.
@@ -93,10 +93,10 @@ extension Store {
     }
   }
 
-  /// Writes the records of a query to a file of JSON, without blocking the task's thread. See
+  /// Exports the records of a query to a JSON file, without blocking the task's thread. See
   /// ``RecordReading/exportJSON(_:to:options:progress:)-(Query<R>,_,_,_)``.
   ///
-  /// - Returns: how many records were written.
+  /// - Returns: the number of records written.
   /// - Throws: the same errors, and `CancellationError`: the file is as it was then.
   /// - Complexity: the same, on a separate thread.
   @discardableResult
@@ -115,9 +115,9 @@ extension Store {
     }
   }
 
-  /// Runs `body` on a thread that may block, and tells it when the task is cancelled.
+  /// Runs `body` on a thread that may block, and lets it know if the task is cancelled.
   ///
-  /// Not on the queue of writes: these go on between the batches.
+  /// It is not the queue of writes: other writes continue between the batches.
   private func offThread<T: Sendable>(
     _ body: @escaping @Sendable (@escaping @Sendable () -> Bool) throws -> T
   ) async throws -> T {

@@ -1,17 +1,17 @@
-/// The ids that one association lists for one record: those that refer to it, or those that it is
-/// linked with. What is gathered for `database` must be written before it is read.
+/// The list of related ids of one association for one record: those that refer to it, or those it
+/// is linked with. Pending changes of `database` must be written before it is read.
 struct AssociationList {
   let database: LMDBDatabase
-  /// Under which the ids stand in the database.
+  /// The key of the list in the database.
   let key: [UInt8]
-  /// Of a reference whose key in the index is cut: other ids may have the same key.
+  /// For a reference whose key in the index is cut: other ids may have the same key.
   private let cutReference: ReferenceSchema?
   private let holder: CollectionHandle?
-  /// Of the record that they are listed for, where its key is cut.
+  /// The id of the record, if its key is cut.
   private let id: [UInt8]
 
-  /// Nil where nothing is listed: the end holds the reference itself, the other end is not open, or
-  /// no reference can hold such an id.
+  /// Nil if there is no list: this end holds the reference itself, the other end is not open, or no
+  /// reference can hold this id.
   init?(_ end: AssociationEnd, of id: UnsafeRawBufferPointer, _ writer: inout KeyWriter) {
     let association = end.association
     if let lists = association.lists {
@@ -22,7 +22,7 @@ struct AssociationList {
       holder = nil
       return
     }
-    // A file opened read-only may have an index that was never completed.
+    // A read-only file may have an index that was never completed.
     guard !end.isFirst, let reference = association.reference, let index = association.index,
       index.isReady, reference.form.writeKey(of: id, to: &writer)
     else { return nil }
@@ -33,9 +33,9 @@ struct AssociationList {
     holder = association.first
   }
 
-  /// How many ids are listed.
+  /// The number of ids in the list.
   ///
-  /// - Complexity: one search; where a text id is longer than keys are, that of `forEach`.
+  /// - Complexity: one search; for a text id that is longer than keys, that of `forEach`.
   func count(_ context: TransactionContext) throws -> Int {
     if cutReference != nil {
       var count = 0
@@ -50,7 +50,7 @@ struct AssociationList {
     return try cursor.duplicateCount()
   }
 
-  /// Whether an id is listed. One search.
+  /// Whether an id is in the list. One search.
   func contains(_ member: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
     var cursor = try LMDBCursor(database, in: try context.transaction())
     guard try key.withUnsafeBytes({ try cursor.seek($0, value: member) }) != nil else {
@@ -72,8 +72,8 @@ struct AssociationList {
     }
   }
 
-  /// Whether the record with an id that stands under the key refers to this very one: where the
-  /// key is cut, others may stand there.
+  /// Whether the record of an entry really refers to this one: if the key is cut, it may refer to
+  /// another.
   @inline(__always)
   func isListed(_ member: UnsafeRawBufferPointer, _ context: TransactionContext) throws -> Bool {
     try cutReference == nil || refers(member, context)

@@ -1,6 +1,6 @@
-/// How far the building of an index came, as the file keeps it.
+/// The progress of an index build, which the file keeps.
 struct BuildPosition {
-  /// How many records were read.
+  /// The number of records read.
   var done = 0
   /// The id of the last one; nil before the first.
   var lastID: [UInt8]?
@@ -8,7 +8,7 @@ struct BuildPosition {
   /// Before the first record.
   init() {}
 
-  /// Where the build of an index is to go on.
+  /// The position where the build of an index continues.
   init(
     of index: IndexHandle, _ storage: CatalogStorage, _ transaction: LMDBTransaction
   ) throws {
@@ -18,12 +18,14 @@ struct BuildPosition {
     try bytes.withUnsafeBytes {
       var reader = StoredReader($0)
       done = Int(clamping: try reader.varint())
-      lastID = try reader.data()
+      // No id is empty: the first record was passed over.
+      let id = try reader.data()
+      lastID = id.isEmpty ? nil : id
       try reader.expectEnd()
     }
   }
 
-  /// The first record that the build has not come to.
+  /// The first record after this position.
   func next(of cursor: inout LMDBCursor) throws -> LMDBEntry? {
     guard let lastID else { return try cursor.first() }
     return try lastID.withUnsafeBytes { id in

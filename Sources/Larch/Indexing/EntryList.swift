@@ -1,42 +1,33 @@
-internal import Foundation
-
 /// The index entries of one record: keys in the order of indexes, and of bytes within an index.
 ///
-/// Two of these, old and new, tell what a save has to change. They are kept and reused by the
-/// transaction, so that a save allocates nothing.
+/// The difference of two lists, old and new, is what a save has to change. The transaction keeps
+/// and reuses them, so that a save allocates nothing.
 package struct EntryList: ~Copyable {
   struct Item {
     var index: Int
     var offset: Int
     var length: Int
-    /// The key holds only the beginning of a long value.
+    /// Whether the key has only the beginning of a long value.
     var isCut: Bool
-    /// A component is nil or NaN: such a key is never in conflict with another.
+    /// Whether a component is nil or NaN: such a key never conflicts with another.
     var hasNil: Bool
   }
 
-  private var arena: UnsafeMutableRawPointer
-  private var arenaCapacity = 1024
-  private var arenaCount = 0
+  private var keys = ByteBuffer(capacity: 1024)
   private(set) var items: [Item] = []
 
-  init() {
-    arena = .allocate(byteCount: arenaCapacity, alignment: 8)
-    items.reserveCapacity(16)
-  }
-
-  deinit { arena.deallocate() }
+  init() { items.reserveCapacity(16) }
 
   mutating func removeAll() {
-    arenaCount = 0
+    keys.removeAll()
     items.removeAll(keepingCapacity: true)
   }
 
   func key(_ item: Item) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: arena + item.offset, count: item.length)
+    keys.bytes(at: item.offset, count: item.length)
   }
 
-  /// Adds a key, keeping the keys of the index in order and each only once.
+  /// Adds a key, and keeps the keys of the index sorted and without duplicates.
   mutating func insert(
     index: Int, key: UnsafeRawBufferPointer, isCut: Bool, hasNil: Bool
   ) {
@@ -51,25 +42,14 @@ package struct EntryList: ~Copyable {
       }
       position -= 1
     }
-    if arenaCount + key.count > arenaCapacity { grow(by: key.count) }
-    // Keys are never empty: LMDB forbids it.
-    memcpy(arena + arenaCount, key.baseAddress!, key.count)
     let item = Item(
-      index: index, offset: arenaCount, length: key.count, isCut: isCut, hasNil: hasNil)
-    arenaCount += key.count
+      index: index, offset: keys.count, length: key.count, isCut: isCut, hasNil: hasNil)
+    keys.append(key)
     if position == items.count { items.append(item) } else { items.insert(item, at: position) }
   }
 
   func contains(index: Int, key: UnsafeRawBufferPointer) -> Bool {
     items.contains { $0.index == index && self.key($0).equals(key) }
-  }
-
-  private mutating func grow(by size: Int) {
-    arenaCapacity = max(arenaCapacity * 2, arenaCount + size)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: arenaCapacity, alignment: 8)
-    memcpy(larger, arena, arenaCount)
-    arena.deallocate()
-    arena = larger
   }
 
   /// Visits the entries of `old` missing in `new`, and those of `new` missing in `old`.

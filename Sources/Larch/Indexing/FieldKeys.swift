@@ -1,6 +1,6 @@
 extension KeyWriter {
-  /// Writes a stored field as a key of the declared form; false when only the decoded record can
-  /// tell the key, and then what was written means nothing.
+  /// Writes a stored field as a key of the declared form; false if only the decoded record has the
+  /// key, and then the written bytes have no meaning.
   @inline(__always)
   mutating func append(
     _ value: RawField, _ step: UnsafeMutablePointer<KeyPlan.Step>, isLast: Bool
@@ -8,7 +8,8 @@ extension KeyWriter {
     switch value {
     case .missing: return false
     case .absent:
-      // A property that is not optional and yet has no value: the type's own decoding supplies it.
+      // A property without a value that is not optional: the type's own decoding supplies the
+      // value.
       guard step.pointee.isOptional else { return false }
       appendNil()
       return true

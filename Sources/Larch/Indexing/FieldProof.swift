@@ -1,17 +1,17 @@
-/// Compares the keys that stored bytes give with the keys that the properties of the record give.
+/// Compares the keys from stored bytes with the keys from the properties of the record.
 ///
-/// They differ only when the type encodes a property as something else than it holds, which
-/// cannot be seen before a value is encoded.
+/// They differ only if the type encodes another value than the property has, which is not known
+/// before a value is encoded.
 struct FieldProof: ~Copyable {
   private var writer = KeyWriter()
   private var expected = EntryList()
 
-  /// - Parameter stored: the keys that the bytes give, in the order of the indexes.
+  /// - Parameter stored: the keys from the bytes, in the order of the indexes.
   mutating func check<R: Record>(
     _ record: R, _ declarations: TypedDeclarations<R>, _ stored: borrowing EntryList,
     in collection: CollectionHandle
   ) throws {
-    // Coded memberwise, the bytes are copied from the properties themselves.
+    // Memberwise coding copies the bytes from the properties themselves.
     if declarations.isMemberwise { return }
     try withUnsafePointer(to: record) {
       try check(UnsafeRawPointer($0), declarations.keys, stored, in: collection)
@@ -55,7 +55,7 @@ struct FieldProof: ~Copyable {
   private func mismatch(_ number: Int, _ collection: CollectionHandle) -> LarchError {
     LarchError(
       .fieldMismatch,
-      "The type encodes an indexed property as something else than the property holds; give the index a `name:`, so that it is taken from the decoded record."
+      "The encoded value of an indexed property differs from the property; give the index a `name:`, so that its keys come from the decoded record."
     ) {
       $0.collection = collection.stored.name
       $0.index = collection.indexes[number].stored.name

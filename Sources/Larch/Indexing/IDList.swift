@@ -1,17 +1,13 @@
-internal import Foundation
-
 /// Ids of records in the order of their bytes, each once, once it is `finish`ed.
 ///
-/// Ids of eight bytes are kept as numbers, all others one behind the other in one piece of memory.
+/// Ids of eight bytes are kept as numbers, all others in one buffer.
 struct IDList: ~Copyable {
   private let isNarrow: Bool
   private var numbers: [UInt64] = []
   private var slots: [Slot] = []
-  private var arena: UnsafeMutableRawPointer?
-  private var arenaCount = 0
-  private var arenaCapacity = 0
+  private var wideIDs = ByteBuffer(capacity: 0)
   private var isSorted = true
-  /// The bytes of the number that was asked for last.
+  /// The bytes of the last requested number.
   private let scratch: UnsafeMutableRawPointer
 
   private struct Slot {
@@ -24,14 +20,11 @@ struct IDList: ~Copyable {
     scratch = .allocate(byteCount: 8, alignment: 8)
   }
 
-  deinit {
-    arena?.deallocate()
-    scratch.deallocate()
-  }
+  deinit { scratch.deallocate() }
 
   var count: Int { isNarrow ? numbers.count : slots.count }
 
-  /// The id at a place, valid until the next one is asked for or added.
+  /// The id at a place, valid until the next one is requested or added.
   @inline(__always)
   subscript(place: Int) -> UnsafeRawBufferPointer {
     if isNarrow {
@@ -42,8 +35,7 @@ struct IDList: ~Copyable {
   }
 
   private func bytes(_ slot: Slot) -> UnsafeRawBufferPointer {
-    guard let arena else { return UnsafeRawBufferPointer(start: nil, count: 0) }
-    return UnsafeRawBufferPointer(start: arena + slot.offset, count: slot.count)
+    wideIDs.bytes(at: slot.offset, count: slot.count)
   }
 
   @inline(__always)
@@ -58,24 +50,12 @@ struct IDList: ~Copyable {
   }
 
   private mutating func appendWide(_ id: UnsafeRawBufferPointer) {
-    if arenaCount + id.count > arenaCapacity {
-      arenaCapacity = max(4096, arenaCapacity * 2, arenaCount + id.count)
-      let larger = UnsafeMutableRawPointer.allocate(byteCount: arenaCapacity, alignment: 8)
-      if let arena {
-        larger.copyMemory(from: arena, byteCount: arenaCount)
-        arena.deallocate()
-      }
-      arena = larger
-    }
     if isSorted, let last = slots.last, compareBytes(bytes(last), id) >= 0 { isSorted = false }
-    if let arena, let start = id.baseAddress {
-      (arena + arenaCount).copyMemory(from: start, byteCount: id.count)
-    }
-    slots.append(Slot(offset: arenaCount, count: id.count))
-    arenaCount += id.count
+    slots.append(Slot(offset: wideIDs.count, count: id.count))
+    wideIDs.append(id)
   }
 
-  /// Keeps the number of ids, but not the order they were added in.
+  /// Keeps the set of ids, but not the order in which they were added.
   mutating func finish() {
     if isSorted { return }
     isSorted = true
@@ -83,9 +63,9 @@ struct IDList: ~Copyable {
       RadixSort.sort(&numbers)
       removeRepeatedNumbers()
     } else {
-      let base = UnsafeRawPointer(arena)
+      let base = wideIDs.base
       func bytes(_ slot: Slot) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: base.map { $0 + slot.offset }, count: slot.count)
+        UnsafeRawBufferPointer(start: base + slot.offset, count: slot.count)
       }
       slots.sort { compareBytes(bytes($0), bytes($1)) < 0 }
       var kept = 0
@@ -110,11 +90,11 @@ struct IDList: ~Copyable {
   mutating func removeAll() {
     numbers.removeAll(keepingCapacity: true)
     slots.removeAll(keepingCapacity: true)
-    arenaCount = 0
+    wideIDs.removeAll()
     isSorted = true
   }
 
-  /// The first place from `start` on whose id is the given one or comes after it.
+  /// The first place from `start` on whose id is equal to or greater than the given one.
   func place(atOrAfter id: UnsafeRawBufferPointer, from start: Int) -> Int {
     var low = start
     var high = count
@@ -146,7 +126,7 @@ struct IDList: ~Copyable {
   }
 }
 
-/// Sorts many numbers by their bytes, leaving out those that are the same in all.
+/// Sorts many numbers by their bytes, skipping bytes that are equal in all.
 enum RadixSort {
   static func sort(_ numbers: inout [UInt64]) {
     guard numbers.count > 512 else { return numbers.sort() }

@@ -1,4 +1,4 @@
-/// Ids of records of one collection: those that a scan has given already, or that are to go.
+/// A set of record ids of one collection: those that a scan has returned, or those to delete.
 struct IDSet: ~Copyable {
   private let isNarrow: Bool
   private var numbers: Set<UInt64> = []
@@ -6,7 +6,7 @@ struct IDSet: ~Copyable {
 
   init(width: Int?) { isNarrow = width == 8 }
 
-  /// False when the id was there.
+  /// False if the id was already in the set.
   mutating func insert(_ id: UnsafeRawBufferPointer) -> Bool {
     if isNarrow, id.count == 8 {
       return numbers.insert(id.loadUnaligned(as: UInt64.self)).inserted

@@ -1,29 +1,29 @@
-/// Builds the indexes that were declared over records which are there already.
+/// Builds indexes that were declared over existing records.
 ///
-/// Each batch is a transaction of its own that also keeps how far it came, so a build that is
-/// killed goes on where it was. Meanwhile writers keep the index too, for every record, and neither
-/// queries nor rules trust it; an entry that both make is made once.
+/// Each batch is a transaction of its own that also stores the progress, so a build that is killed
+/// continues there. Meanwhile writers maintain the index for every record, and neither queries nor
+/// rules use it. An entry that both write exists once.
 ///
-/// Indexes that are there already are rebuilt in one transaction.
+/// Existing indexes are rebuilt in one transaction.
 package struct IndexBuilder {
   let environment: LMDBEnvironment
   let catalog: Catalog
   let batchSize: Int
-  /// That of the environment when the handles of the catalog were opened; nil inside of a
-  /// transaction that is running.
+  /// The generation of the environment when the handles of the catalog were opened; nil inside a
+  /// running transaction.
   var generation: Int?
-  /// Told of each record that its type cannot decode, though the index needs that. The index stays
-  /// unfinished then: the records that can be read are in it, no query uses it, and the next build
-  /// goes on at the first that could not. Where it is nil, such a record is an error.
+  /// Called for each record that its type cannot decode, although the index needs that. The index
+  /// is then incomplete: it has the readable records, no query uses it, and the next build
+  /// continues at the first unreadable record. If it is nil, such a record is an error.
   var passOver: ((_ error: LarchError, _ index: StoredIndex) -> Void)?
   let progress: (_ collection: String, _ index: String, _ done: Int, _ total: Int) throws -> Void
 
-  /// What one transaction of a build did.
+  /// The result of one transaction of a build.
   private struct Batch {
     var count = 0
-    /// Where the next one begins.
+    /// The start of the next batch.
     var next: BuildPosition
-    /// The place before the first record that was passed over, where one was.
+    /// The position before the first skipped record, if there is one.
     var unread: BuildPosition?
     var passedOver: [LarchError] = []
   }
@@ -40,7 +40,7 @@ package struct IndexBuilder {
     self.progress = progress
   }
 
-  /// Builds what is unfinished; returns whether there was anything.
+  /// Builds the incomplete indexes; returns whether there were any.
   func buildAll() throws -> Bool {
     var isChanged = false
     for collection in catalog.collections {
@@ -56,7 +56,7 @@ package struct IndexBuilder {
   package func build(_ number: Int, in collection: CollectionHandle) throws {
     let index = collection.indexes[number]
     var isFinished = false
-    // Known here alone, once a record was passed over: the file keeps the place before that.
+    // Known only here, once a record was skipped: the file keeps the position before that.
     var resumed: BuildPosition?
     var passedOver = 0
     while !isFinished {
@@ -69,7 +69,7 @@ package struct IndexBuilder {
         let context = try TransactionContext(catalog, of: environment)
         context.begin(transaction)
         defer { context.end() }
-        // Another program may build the same index, and have finished.
+        // Another program may build the same index, and may have finished it.
         if try storedState(of: index, in: collection, transaction) == .ready {
           done = total
           ended = nil
@@ -99,8 +99,8 @@ package struct IndexBuilder {
     }
   }
 
-  /// Empties every index and builds it again, in a transaction that is running: nobody sees an index
-  /// that is not complete, and when the transaction is undone, nothing has changed.
+  /// Empties every index and builds it again, in a running transaction: nobody sees an incomplete
+  /// index, and undoing the transaction changes nothing.
   func rebuildAll(in transaction: LMDBTransaction) throws {
     let context = try TransactionContext(catalog, of: environment)
     context.begin(transaction)
@@ -139,8 +139,7 @@ package struct IndexBuilder {
     }
   }
 
-  /// Ends the build of an index over all records, which has the entries of all, or of those that can
-  /// be read.
+  /// Ends the build of an index, which has the entries of all records, or of all readable ones.
   private func end(
     _ index: IndexHandle, in collection: CollectionHandle, unread: BuildPosition?,
     _ context: TransactionContext, _ transaction: LMDBTransaction
@@ -155,7 +154,7 @@ package struct IndexBuilder {
     try note(.building, of: index, in: collection, transaction)
   }
 
-  /// Builds what is unfinished of one collection, in a transaction that is running.
+  /// Builds the incomplete indexes of one collection, in a running transaction.
   func build(_ collection: CollectionHandle, in transaction: LMDBTransaction) throws {
     let total = try collection.records.statistics(in: transaction).entries
     for (number, index) in collection.indexes.enumerated() where !index.isReady {
@@ -164,7 +163,7 @@ package struct IndexBuilder {
     }
   }
 
-  /// Builds one index, which is empty or unfinished, in a transaction that is running.
+  /// Builds one index, which is empty or incomplete, in a running transaction.
   package func build(
     _ number: Int, in collection: CollectionHandle, in transaction: LMDBTransaction
   ) throws {
@@ -172,19 +171,23 @@ package struct IndexBuilder {
     context.begin(transaction)
     defer { context.end() }
     let index = collection.indexes[number]
-    var batch = batchSize
-    while batch == batchSize {
-      let position = try BuildPosition(of: index, catalog.storage, transaction)
-      batch = try addBatch(
-        number, in: collection, after: position, isNoted: true, context, transaction
-      ).count
+    var position = try BuildPosition(of: index, catalog.storage, transaction)
+    var unread: BuildPosition?
+    var isFinished = false
+    while !isFinished {
+      let batch = try addBatch(
+        number, in: collection, after: position, isNoted: false, context, transaction)
+      position = batch.next
+      if unread == nil { unread = batch.unread }
+      for error in batch.passedOver { passOver?(error, index.stored) }
+      isFinished = batch.count < batchSize
     }
-    try finish(index, in: collection, context, transaction)
+    try end(index, in: collection, unread: unread, context, transaction)
   }
 
   /// Adds the entries of the records after the position.
   ///
-  /// - Parameter isNoted: whether the file keeps how far it came.
+  /// - Parameter isNoted: whether the file keeps the progress.
   private func addBatch(
     _ number: Int, in collection: CollectionHandle, after position: BuildPosition, isNoted: Bool,
     _ context: TransactionContext, _ transaction: LMDBTransaction
@@ -226,7 +229,7 @@ package struct IndexBuilder {
     return batch
   }
 
-  /// Marks the index as complete, once it is proved unique if it has to be.
+  /// Marks the index as complete; a unique index is checked first.
   private func finish(
     _ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext,
     _ transaction: LMDBTransaction
@@ -238,8 +241,8 @@ package struct IndexBuilder {
     try note(.ready, of: index, in: collection, transaction)
   }
 
-  /// Notes a new state of an index. Whoever has the store open must look at it again: what they trust
-  /// depends on it.
+  /// Stores a new state of an index. Programs that have the store open must read the catalog again,
+  /// since they may only use complete indexes.
   private func note(
     _ state: StoredIndex.State, of index: IndexHandle, in collection: CollectionHandle,
     _ transaction: LMDBTransaction
@@ -269,7 +272,7 @@ package struct IndexBuilder {
     else {
       throw LarchError(
         .schemaChanged,
-        "Another program removed the index while it was built; open the store again."
+        "Another program removed the index while it was being built; open the store again."
       ) { $0.index = index.stored.name }
     }
     return (entry, place)

@@ -1,22 +1,22 @@
 /// Makes the index keys of a stored record from its bytes.
 ///
-/// A stored field is read where it stands and never decoded. Only where the bytes cannot tell
-/// (an index that needs the decoded record, a record of an older shape that lacks a field) is
-/// the record decoded, once for all its indexes.
+/// A stored field is read in place and not decoded. Only if the bytes are not enough (an index that
+/// needs the decoded record, a record of an older shape without a field), the record is decoded,
+/// once for all its indexes.
 struct IndexKeys: ~Copyable {
   private var writer: KeyWriter
   private let isWhole: Bool
-  /// The plan of the collection that was worked on last.
+  /// The plan of the last collection.
   private var plan: KeyPlan?
   private var planOwner: ObjectIdentifier?
   private var plans: [ObjectIdentifier: KeyPlan] = [:]
-  /// The indexes whose keys the bytes of the last record did not tell, by number: where decoding it
-  /// failed, those of which nothing is known.
+  /// The indexes, by number, for which the bytes of the last record were not enough; if decoding it
+  /// failed, those without any keys.
   private(set) var undecided: UInt64 = 0
-  /// Whether the type could not decode the last record, where it had to.
+  /// Whether the type could not decode the last record, although that was needed.
   private(set) var isUndecodable = false
 
-  /// With `whole`, not keys but everything that goes into them, of any length.
+  /// With `whole`, it writes the whole values of the keys, of any length.
   init(whole: Bool = false) {
     writer = KeyWriter(keepsWhole: whole)
     isWhole = whole
@@ -71,8 +71,8 @@ struct IndexKeys: ~Copyable {
     return chosen
   }
 
-  /// Writes fields of an index; false when the bytes cannot tell. Keys that were added before that
-  /// are right: the decoded record gives them again, and a list holds each only once.
+  /// Writes fields of an index; false if the bytes are not enough. Keys that were added before that
+  /// are correct: the decoded record gives them again, and a list has no duplicates.
   private mutating func append(
     _ steps: UnsafeMutablePointer<KeyPlan.Step>, _ count: Int,
     of record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ number: Int,
@@ -131,7 +131,7 @@ struct IndexKeys: ~Copyable {
     }
   }
 
-  /// The keys of a reference are ids, which the bytes tell where their type has a raw value.
+  /// The keys of a reference are ids, for which the bytes are enough if their type has a raw value.
   private mutating func collectReference(
     _ reference: SavedReference, of record: UnsafeRawBufferPointer,
     in collection: CollectionHandle, _ shapes: ShapeTable, into list: inout EntryList
@@ -159,8 +159,8 @@ struct IndexKeys: ~Copyable {
     _ wanted: UInt64, of record: UnsafeRawBufferPointer, in collection: CollectionHandle,
     with coder: RecordCoder, into list: inout EntryList
   ) throws {
-    // Declarations are numbered by schema, entries by handle; they differ in a read-only file
-    // that lacks an index.
+    // Declarations are numbered by schema, entries by handle; they differ in a read-only file that
+    // does not have an index.
     func number(_ position: Int) -> Int? {
       collection.indexes.firstIndex { $0.position == position }
     }
@@ -175,7 +175,7 @@ struct IndexKeys: ~Copyable {
   }
 }
 
-/// The whole values behind the keys of records, to compare long values whose cut keys are equal.
+/// The whole values of the keys of records, for comparing long values whose cut keys are equal.
 struct WholeValues: ~Copyable {
   private let context: TransactionContext
   private var keys = IndexKeys(whole: true)
@@ -183,7 +183,7 @@ struct WholeValues: ~Copyable {
 
   init(_ context: TransactionContext) { self.context = context }
 
-  /// The whole values of a record in one index that can be in conflict with others.
+  /// The whole values of a record in one index that can conflict with others.
   mutating func keys(
     of record: UnsafeRawBufferPointer, in index: IndexHandle, _ collection: CollectionHandle
   ) throws -> [[UInt8]] {

@@ -1,26 +1,26 @@
-/// Keeps the indexes of one write transaction: the one path for insert, update and delete.
+/// Maintains the indexes in one write transaction: the only path for insert, update and delete.
 ///
-/// A change gives the record before and after, either may be missing. Only entries that differ
-/// are touched, uniqueness is checked before anything is written, and what is to be written is
-/// gathered and goes into the trees in key order.
+/// A change has the record before and after; either may be missing. Only entries that differ
+/// change, and uniqueness is checked before anything is written. Changes are collected and written
+/// to the trees in key order.
 package final class IndexMaintainer {
-  /// Bytes of entries that are gathered over all indexes before they are written: bounds the
-  /// memory of a bulk write.
+  /// The size of collected entries of all indexes at which they are written; it limits the memory
+  /// of a bulk write.
   static let gatherLimit = 48 << 20
 
   private let context: TransactionContext
-  // One thread at a time writes, and a record's own code cannot come back here: the context says
-  // that a record is being indexed.
+  // One thread at a time writes, and the code of a record cannot re-enter: the context notes that a
+  // record is being indexed.
   @exclusivity(unchecked) private var keys = IndexKeys()
   @exclusivity(unchecked) private var old = EntryList()
   @exclusivity(unchecked) private var new = EntryList()
-  /// By index number, filled at the first change of an index and kept for later transactions.
+  /// By index number; created at the first change of an index and kept for later transactions.
   @exclusivity(unchecked) private var pending: [PendingIndex?] = []
   @exclusivity(unchecked) private var gathered = 0
-  /// How often something was written.
+  /// The number of times that entries were written.
   @exclusivity(unchecked) private var writes = 0
 
-  /// Proves that references lead to records.
+  /// Checks that references do not dangle.
   package let references: ReferenceCheck
 
   package init(_ context: TransactionContext) {
@@ -33,8 +33,8 @@ package final class IndexMaintainer {
   /// - Parameters:
   ///   - before: the record that is stored now; its bytes are read before this returns.
   ///   - after: the record after the change.
-  ///   - prove: looks at the new entries before anything is done with them.
-  ///   - write: stores the record; called after every check, before entries are gathered.
+  ///   - prove: checks the new entries before they are used.
+  ///   - write: stores the record; called after all checks, before entries are collected.
   package func update(
     id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer?, after: UnsafeRawBufferPointer?,
     in collection: CollectionHandle, prove: (borrowing EntryList) throws -> Void = { _ in },
@@ -66,14 +66,14 @@ package final class IndexMaintainer {
     if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
-  /// Applies a change of some fields of a record that its type cannot decode, or throws and takes
-  /// in nothing. The new values are in conflict with nobody's.
+  /// Applies a change of some fields of a record that its type cannot decode, or throws and applies
+  /// nothing. The new values do not conflict with others.
   ///
-  /// Entries that only the decoded record tells stay as they are: those of the time when it could be
-  /// read.
+  /// Entries that need the decoded record do not change: they are from the time when it was
+  /// readable.
   ///
   /// - Parameter changed: the fields.
-  /// - Throws: `.decodingFailed` where such entries have a changed field in them.
+  /// - Throws: `.decodingFailed` if such entries contain a changed field.
   func updateUndecodable(
     id: UnsafeRawBufferPointer, before: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer,
     changed: [FieldIdentity], in collection: CollectionHandle, write: () throws -> Void
@@ -97,7 +97,7 @@ package final class IndexMaintainer {
       guard index.schema.fields.contains(where: { changed.contains($0.identity) }) else { continue }
       throw LarchError(
         .decodingFailed,
-        "The record cannot be decoded, and an index whose entries only the decoded record tells has the reference in it that has to be removed; delete the record by its id first, or save another in its place."
+        "The record cannot be decoded, so a reference in it cannot be removed: an index needs the decoded record for its keys. Delete the record by its id first, or save another one under its id."
       ) {
         $0.collection = collection.stored.name
         $0.index = index.stored.name
@@ -111,8 +111,8 @@ package final class IndexMaintainer {
 
   /// The entries of the stored record.
   ///
-  /// What its type cannot decode any more must still be replaced and deleted: entries that only the
-  /// decoded record tells are then looked for in their indexes.
+  /// A record that its type cannot decode any more must still be replaceable and deletable: entries
+  /// that need the decoded record are then searched in their indexes.
   private func collectOld(
     of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws {
@@ -144,7 +144,7 @@ package final class IndexMaintainer {
     }
   }
 
-  /// - Parameter besides: indexes that are left as they are, by number.
+  /// - Parameter besides: indexes that do not change, by number.
   private func addDifference(
     id: UnsafeRawBufferPointer, in collection: CollectionHandle, besides: UInt64 = 0
   ) {
@@ -162,7 +162,7 @@ package final class IndexMaintainer {
       })
   }
 
-  /// Writes everything that was gathered.
+  /// Writes all pending entries.
   package func flush() throws {
     if gathered == 0 { return }
     let transaction = try context.transaction()
@@ -171,21 +171,21 @@ package final class IndexMaintainer {
     writes += 1
   }
 
-  /// Writes what was gathered for one index or list, which is about to be read.
+  /// Writes the pending entries of one index or list, which is about to be read.
   func flush(_ database: LMDBDatabase) throws {
     guard let pending = existingPendingIndex(database), !pending.isEmpty else { return }
     try pending.flush(in: try context.transaction())
     writes += 1
   }
 
-  /// Writes what was gathered for one index or list, where it may matter to the entries of a key
-  /// that are about to be read.
+  /// Writes the pending entries of one index or list, if they may affect the entries of a key that
+  /// are about to be read.
   func flush(_ database: LMDBDatabase, before key: UnsafeRawBufferPointer) throws {
     guard let pending = existingPendingIndex(database), pending.mayChange(key) else { return }
     try flush(database)
   }
 
-  /// What is gathered now, to go back to.
+  /// The current pending entries, for `rewind`.
   struct Mark {
     fileprivate let entries: [PendingEntries.Mark?]
     fileprivate let gathered: Int
@@ -193,12 +193,12 @@ package final class IndexMaintainer {
   }
 
   func mark() throws -> Mark {
-    // What comes after it must not reach the limit.
+    // Later entries must not reach the limit.
     if gathered > IndexMaintainer.gatherLimit / 2 { try flush() }
     return Mark(entries: pending.map { $0?.mark }, gathered: gathered, writes: writes)
   }
 
-  /// Forgets what was gathered since then; false when some of it was written, and stays.
+  /// Discards the entries since the mark; false if some of them were written, and stay.
   func rewind(to mark: Mark) -> Bool {
     guard writes == mark.writes else { return false }
     for (place, index) in pending.enumerated() {
@@ -208,7 +208,7 @@ package final class IndexMaintainer {
     return true
   }
 
-  /// Gathers a member of a list of ids. What is there already stays once.
+  /// Adds a pending member of a list of ids. An existing one is not duplicated.
   func add(
     _ id: UnsafeRawBufferPointer, toList key: UnsafeRawBufferPointer, in database: LMDBDatabase
   ) throws {
@@ -216,7 +216,7 @@ package final class IndexMaintainer {
     try noteGathered(key.count + id.count)
   }
 
-  /// Gathers the removal of a member of a list of ids.
+  /// Adds a pending removal of a member of a list of ids.
   func remove(
     _ id: UnsafeRawBufferPointer, fromList key: UnsafeRawBufferPointer,
     in database: LMDBDatabase
@@ -230,16 +230,16 @@ package final class IndexMaintainer {
     if gathered > IndexMaintainer.gatherLimit { try flush() }
   }
 
-  /// Forgets what was gathered: the transaction, or a savepoint, was undone.
+  /// Discards the pending entries: the transaction, or a savepoint, was undone.
   func discard() {
     for index in pending { index?.discard() }
     gathered = 0
   }
 
-  /// Forgets what was gathered for a list that is being emptied.
+  /// Discards the pending entries of a list that is being emptied.
   func discard(_ database: LMDBDatabase) { existingPendingIndex(database)?.discard() }
 
-  /// Forgets what was gathered for the indexes of a collection that is being emptied.
+  /// Discards the pending entries of the indexes of a collection that is being emptied.
   func discard(_ collection: CollectionHandle) {
     for index in collection.indexes { existingPendingIndex(index)?.discard() }
   }
@@ -294,7 +294,7 @@ extension IndexMaintainer {
     }
   }
 
-  /// The id of another record that holds the key, as text.
+  /// The id of another record with the key, as text.
   private func holder(
     of key: UnsafeRawBufferPointer, isCut: Bool, _ index: IndexHandle,
     _ id: UnsafeRawBufferPointer, _ after: UnsafeRawBufferPointer,
@@ -308,8 +308,8 @@ extension IndexMaintainer {
       .map { collection.stored.idKind.text(of: $0) }
   }
 
-  /// Writes what was gathered for a unique index where it may be in conflict with the key, or may
-  /// free it, so that one look into the tree tells.
+  /// Writes the pending entries of a unique index if they may conflict with the key or free it, so
+  /// that one search in the tree is enough.
   func flush(_ index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {
     guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
     let transaction = try context.transaction()

@@ -1,9 +1,9 @@
-/// How the keys of a collection are made from stored bytes, laid out flat: a save goes through it
-/// for every index, and counting references there would cost more than the keys.
+/// The steps that make the keys of a collection from stored bytes, in a flat array: a save executes
+/// them for every index, and counting references would cost more than the keys.
 final class KeyPlan {
   /// One field of one index.
   struct Step {
-    /// Kept alive by the plan. It remembers where the field lies, so each context has its own.
+    /// Kept alive by the plan. It caches the place of the field, so each context has its own.
     private let path: Unmanaged<FieldPath>
     let primitive: KeyForm.Primitive
     let isOptional: Bool
@@ -21,14 +21,14 @@ final class KeyPlan {
       self.isFolded = isFolded
     }
 
-    /// What the record holds in the field.
+    /// The value of the field in the record.
     @inline(__always)
     func read(in record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> RawField {
       try path._withUnsafeGuaranteedRef { try $0.read(in: record, shapes: shapes) }
     }
   }
 
-  /// One index: its steps, or none when only the decoded record tells its keys.
+  /// One index: its steps, or none if its keys need the decoded record.
   struct Entry {
     var steps: UnsafeMutablePointer<Step>
     var count: Int
@@ -66,7 +66,7 @@ final class KeyPlan {
 
   private typealias Draft = (path: FieldPath, primitive: KeyForm.Primitive, field: IndexFieldSchema)
 
-  /// Empty when a field is of a form that stored bytes cannot tell.
+  /// Empty if stored bytes are not enough for a field.
   private static func steps(of schema: IndexSchema, _ reading: FieldReading?) -> [Draft] {
     if schema.isDecoded { return [] }
     var drafts: [Draft] = []

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Index entries that a transaction has still to write: gathered, sorted, written in key order.
+/// The pending index entries of a transaction: collected, sorted, and written in key order.
 ///
-/// Entries that go into a B-tree in order are about twice as fast as entries that go in as they
-/// come, and an empty index is filled by appending. The last change of an entry wins, so the
-/// order of changes needs no look-up while they are gathered.
+/// Inserting entries into a B-tree in order is about twice as fast as in any other order, and an
+/// empty index is filled by appending. The last change of an entry wins, so collecting changes
+/// needs no look-up.
 struct PendingEntries: ~Copyable {
   /// One change. 16 bytes, so that sorting moves little.
   struct Change {
-    /// The 8 bytes of the key that are being compared, big-endian, zero past the end.
+    /// The 8 bytes of the key that are being compared, big-endian, padded with zeros.
     var word: UInt64
-    /// Where key and id stand in the arena; ascending, so it also tells the order of changes.
+    /// Where key and id stand in the bytes; ascending, so it also tells the order of changes.
     var offset: UInt32
     var keyLength: UInt16
-    /// The length of the id, and whether the entry goes away.
+    /// The length of the id, and whether the entry is removed.
     var idLengthAndRemoval: UInt16
 
     static let removal: UInt16 = 0x8000
@@ -22,9 +22,7 @@ struct PendingEntries: ~Copyable {
     var isRemoval: Bool { idLengthAndRemoval & Change.removal != 0 }
   }
 
-  private var arena: UnsafeMutableRawPointer
-  private var arenaCapacity: Int
-  private(set) var arenaCount = 0
+  private var bytes = ByteBuffer(capacity: 1024)
   private var changes: UnsafeMutablePointer<Change>
   private var spare: UnsafeMutablePointer<Change>
   private var capacity: Int
@@ -32,62 +30,54 @@ struct PendingEntries: ~Copyable {
   private(set) var removals = 0
 
   init() {
-    arenaCapacity = 1024
     capacity = 32
-    arena = .allocate(byteCount: arenaCapacity, alignment: 8)
     changes = .allocate(capacity: capacity)
     spare = .allocate(capacity: capacity)
   }
 
   deinit {
-    arena.deallocate()
     changes.deallocate()
     spare.deallocate()
   }
+
+  var byteCount: Int { bytes.count }
+  private var arena: UnsafeMutableRawPointer { bytes.base }
 
   var isEmpty: Bool { count == 0 }
 
   mutating func append(
     key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, isRemoval: Bool
   ) {
-    let size = key.count + id.count
-    if arenaCount + size > arenaCapacity { growArena(by: size) }
     if count == capacity { growChanges() }
-    let place = arena + arenaCount
-    // Keys are never empty (LMDB forbids it), and neither are ids.
-    memcpy(place, key.baseAddress!, key.count)
-    memcpy(place + key.count, id.baseAddress!, id.count)
+    let offset = bytes.count
+    bytes.append(key)
+    bytes.append(id)
     changes[count] = Change(
-      word: PendingEntries.word(of: place, length: key.count, at: 0),
-      offset: UInt32(arenaCount), keyLength: UInt16(key.count),
+      word: PendingEntries.word(of: arena + offset, length: key.count, at: 0),
+      offset: UInt32(offset), keyLength: UInt16(key.count),
       idLengthAndRemoval: UInt16(id.count) | (isRemoval ? Change.removal : 0))
-    arenaCount += size
     count += 1
     if isRemoval { removals += 1 }
   }
 
-  /// How far it is filled, to go back to while nothing was sorted or written.
+  /// Its size, for returning to it while nothing was sorted or written.
   struct Mark {
-    fileprivate let arenaCount: Int
+    fileprivate let byteCount: Int
     fileprivate let count: Int
     fileprivate let removals: Int
   }
 
-  var mark: Mark { Mark(arenaCount: arenaCount, count: count, removals: removals) }
+  var mark: Mark { Mark(byteCount: byteCount, count: count, removals: removals) }
 
   mutating func rewind(to mark: Mark) {
-    arenaCount = mark.arenaCount
+    bytes.removeLast(to: mark.byteCount)
     count = mark.count
     removals = mark.removals
   }
 
   mutating func removeAll() {
     // A bulk write may have grown these far beyond what the next transaction needs.
-    if arenaCapacity > 1 << 20 {
-      arena.deallocate()
-      arenaCapacity = 1 << 16
-      arena = .allocate(byteCount: arenaCapacity, alignment: 8)
-    }
+    if bytes.capacity > 1 << 20 { bytes = ByteBuffer(capacity: 1 << 16) }
     if capacity > 1 << 16 {
       changes.deallocate()
       spare.deallocate()
@@ -95,7 +85,7 @@ struct PendingEntries: ~Copyable {
       changes = .allocate(capacity: capacity)
       spare = .allocate(capacity: capacity)
     }
-    arenaCount = 0
+    bytes.removeAll()
     count = 0
     removals = 0
   }
@@ -130,14 +120,6 @@ struct PendingEntries: ~Copyable {
     a.keyLength == b.keyLength && a.idLength == b.idLength
       && memcmp(
         arena + Int(a.offset), arena + Int(b.offset), Int(a.keyLength) + a.idLength) == 0
-  }
-
-  private mutating func growArena(by size: Int) {
-    arenaCapacity = max(arenaCapacity * 2, arenaCount + size)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: arenaCapacity, alignment: 8)
-    memcpy(larger, arena, arenaCount)
-    arena.deallocate()
-    arena = larger
   }
 
   private mutating func growChanges() {
@@ -212,7 +194,7 @@ extension PendingEntries {
     }
   }
 
-  /// Sorts a run whose keys differ in their lengths at most.
+  /// Sorts a run whose keys differ only in their lengths, if at all.
   private mutating func sortIDs(from start: Int, to end: Int, _ depth: Int) {
     if end - start < PendingEntries.radixThreshold {
       return compareSort(from: start, to: end, depth)
@@ -249,7 +231,7 @@ extension PendingEntries {
     let keyA = arena + Int(a.offset)
     let keyB = arena + Int(b.offset)
     let common = Int(min(a.keyLength, b.keyLength))
-    // Where the words hold all that is left of the keys, only their lengths may still differ.
+    // If the words contain the rest of the keys, only their lengths may still differ.
     let compared = (depth + 1) * 8
     if common > compared {
       let byKey = memcmp(keyA + compared, keyB + compared, common - compared)
@@ -269,7 +251,7 @@ extension PendingEntries {
     return a.offset < b.offset
   }
 
-  /// A stable counting sort by `word`, least byte first, passing over bytes that are all equal.
+  /// A stable counting sort by `word`, least byte first, skipping bytes that are all equal.
   private mutating func radixSort(from start: Int, to end: Int) {
     let length = end - start
     var differing: UInt64 = 0

@@ -1,13 +1,13 @@
-/// The gathered changes of one index, or of the lists of an association, in one write transaction.
+/// The pending changes of one index, or of the lists of an association, in one write transaction.
 final class PendingIndex {
   private let database: LMDBDatabase
   private let isUnique: Bool
   @exclusivity(unchecked) private var entries = PendingEntries()
-  /// Hashes of the keys that were added since the last flush, for unique indexes: a key that is
-  /// not here cannot be in conflict with what is gathered.
+  /// Hashes of the keys that were added since the last flush, for unique indexes: another key
+  /// cannot conflict with the pending entries.
   @exclusivity(unchecked) private var addedKeys = HashSet()
-  /// The same of the keys that something was removed from, as long as they are not too many: the
-  /// lists of all others can be read as they are.
+  /// The same for keys with removals, unless there are too many: the lists of all other keys can be
+  /// read directly.
   @exclusivity(unchecked) private var removedKeys = HashSet()
   private static let removedKeyLimit = 1 << 16
 
@@ -17,14 +17,14 @@ final class PendingIndex {
   }
 
   var isEmpty: Bool { entries.isEmpty }
-  var byteCount: Int { entries.arenaCount }
+  var byteCount: Int { entries.byteCount }
   var hasRemovals: Bool { entries.removals > 0 }
 
   func mayHaveAdded(_ key: UnsafeRawBufferPointer) -> Bool {
     !entries.isEmpty && addedKeys.contains(HashSet.hash(key))
   }
 
-  /// Whether the entries of a key in the tree may not be what they will be.
+  /// Whether the pending entries may change the entries of a key.
   func mayChange(_ key: UnsafeRawBufferPointer) -> Bool {
     if entries.isEmpty { return false }
     if entries.count > entries.removals || removedKeys.count >= PendingIndex.removedKeyLimit {
@@ -36,7 +36,7 @@ final class PendingIndex {
   var mark: PendingEntries.Mark { entries.mark }
 
   func rewind(to mark: PendingEntries.Mark?) {
-    // The sets of keys may hold more than what is gathered.
+    // The sets of keys may have more than the pending entries.
     if let mark { entries.rewind(to: mark) } else { discard() }
   }
 
@@ -56,9 +56,9 @@ final class PendingIndex {
     removedKeys.removeAll()
   }
 
-  /// Writes everything that was gathered, in key order.
+  /// Writes all pending entries, in key order.
   ///
-  /// Removals go first and by pair: deleting through a cursor destroys entries of a
+  /// Removals come first, and pair by pair: deleting through a cursor destroys entries of a
   /// duplicate-sorted database.
   func flush(in transaction: LMDBTransaction) throws {
     if entries.isEmpty { return }
@@ -97,6 +97,7 @@ struct HashSet: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask: Int
   private(set) var count = 0
+  var capacity: Int { mask + 1 }
 
   init() {
     mask = 63
@@ -149,7 +150,8 @@ struct HashSet: ~Copyable {
 
   mutating func removeAll() {
     if count == 0 { return }
-    if mask > 0xFFFF {
+    // To clear what a bulk write needed would cost small writes more than all else that they do.
+    if mask > 0xFFFF || mask > 63 && count < mask / 16 {
       slots.deallocate()
       mask = 63
       slots = .allocate(capacity: 64)

@@ -1,16 +1,16 @@
-/// Proves that what records refer to is there.
+/// Checks that references do not dangle.
 ///
-/// A save looks up its new references. What is not there yet may still come in the same
-/// transaction, so it is looked up once more before the commit.
+/// A save looks up its new references. A missing record may still be saved in the same transaction,
+/// so it is looked up again before the commit.
 package final class ReferenceCheck {
-  /// A record that referred to something that was not there.
+  /// A record with a reference whose target did not exist.
   private struct Waiting {
     let collection: CollectionHandle
     let reference: SavedReference
     let id: [UInt8]
   }
 
-  /// A member of a list that was not there.
+  /// A member of a list that did not exist.
   private struct WaitingLink {
     let collection: CollectionHandle
     let association: String
@@ -26,8 +26,8 @@ package final class ReferenceCheck {
 
   /// Looks up each reference that a record did not have before.
   ///
-  /// - Throws: `.unsavedReference` for an id that was never assigned, `.fieldMismatch` for one that
-  ///   is indexed as another.
+  /// - Throws: `.unsavedReference` for an id that was never assigned, `.fieldMismatch` for an id
+  ///   with another index value.
   func check(
     id: UnsafeRawBufferPointer, after: UnsafeRawBufferPointer, old: borrowing EntryList,
     new: borrowing EntryList, in collection: CollectionHandle
@@ -54,8 +54,7 @@ package final class ReferenceCheck {
     }
   }
 
-  /// Makes sure that ids of a type of the user's are indexed by their own bytes: lists are found by
-  /// them.
+  /// Checks that ids of a custom type are indexed by their own bytes: lists are found by these.
   private func proveKeys(
     of reference: SavedReference, _ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer,
     _ new: borrowing EntryList, _ collection: CollectionHandle
@@ -72,7 +71,7 @@ package final class ReferenceCheck {
     where !key.withUnsafeBytes({ new.contains(index: reference.number, key: $0) }) {
       throw LarchError(
         .fieldMismatch,
-        "The type of an id has an `indexValue` that is not the value it is stored under; leave `indexValue` to the raw value."
+        "The `indexValue` of an id type differs from the stored value of the id; use the default `indexValue`, which is that of the raw value."
       ) {
         $0.collection = collection.stored.name
         $0.field = reference.key
@@ -88,7 +87,7 @@ package final class ReferenceCheck {
     if reference.targetStored.idKind == .assigned, ReferenceCheck.isUnassigned(target) {
       throw LarchError(
         .unsavedReference,
-        "The record refers to one that was never saved, so it has no id yet; save that one first."
+        "The record refers to a record that was never saved and has no id yet; save that one first."
       ) {
         $0.collection = collection.stored.name
         $0.field = reference.key
@@ -99,12 +98,12 @@ package final class ReferenceCheck {
     return try reference.target.get(target, in: try context.transaction()) != nil
   }
 
-  /// The number 0, with its sign bit turned.
+  /// Whether the id is the number 0, with its sign bit flipped.
   private static func isUnassigned(_ id: UnsafeRawBufferPointer) -> Bool {
     id.count == 8 && id.loadUnaligned(as: UInt64.self) == UInt64(0x80)
   }
 
-  /// The first id of a reference that leads to no record, by the decoded record.
+  /// The first dangling id of a reference, from the decoded record.
   private func missing(
     _ record: UnsafeRawBufferPointer, _ reference: SavedReference, _ collection: CollectionHandle
   ) throws -> [UInt8]? {
@@ -134,10 +133,10 @@ package final class ReferenceCheck {
 
   // MARK: The end of a transaction
 
-  /// How many wait, so that a savepoint can go back to it.
+  /// The number of waiting checks, for returning to it with a savepoint.
   var mark: (records: Int, links: Int) { (waiting.count, waitingLinks.count) }
 
-  /// The references that still lead nowhere, with their places among those that wait.
+  /// The references that still dangle, with their places among the waiting ones.
   func unresolved(
     from start: Int
   ) throws -> [(place: Int, target: UInt32, error: LarchError)] {
@@ -168,7 +167,7 @@ package final class ReferenceCheck {
     waitingLinks = []
   }
 
-  /// Proves that everything that was missing has come.
+  /// Checks that every missing record has been saved.
   ///
   /// - Throws: `.danglingReference` for the first that has not.
   package func finish(isLinked: (CollectionHandle, String, UnsafeRawBufferPointer) throws -> Bool)
@@ -177,7 +176,7 @@ package final class ReferenceCheck {
     let transaction = try context.transaction()
     for item in waiting {
       try item.id.withUnsafeBytes { id in
-        // Deleted again, or saved with another reference, it says nothing any more.
+        // If the record was deleted, or saved with another reference, this check is obsolete.
         guard let stored = try item.collection.records.get(id, in: transaction) else { return }
         let record = try RecordEnvelope.open(stored, id: id, in: item.collection)
         if let target = try missing(record, item.reference, item.collection) {
@@ -192,7 +191,7 @@ package final class ReferenceCheck {
         else { return }
         throw LarchError(
           .danglingReference,
-          "A record was added to a list, but was not there at the end of the transaction; save it too."
+          "A record was added to a list, but does not exist at the end of the transaction; save it too."
         ) {
           $0.collection = item.collection.stored.name
           $0.field = item.association
@@ -209,7 +208,7 @@ package final class ReferenceCheck {
   ) -> LarchError {
     LarchError(
       .danglingReference,
-      "A record refers to one that was not there at the end of the transaction; save that one too, or set the property to nil."
+      "A record refers to a record that does not exist at the end of the transaction; save that one too, or set the property to nil."
     ) {
       $0.collection = collection.stored.name
       $0.field = reference.key

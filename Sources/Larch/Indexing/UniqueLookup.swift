@@ -1,15 +1,14 @@
-/// Finds who holds a key of a unique index, in the trees as they are; records that the build of the
-/// index has not come to are read.
+/// Finds the record with a key of a unique index, in the trees alone; records that an index build
+/// has not reached are read.
 struct UniqueLookup {
   let context: TransactionContext
   let index: IndexHandle
   let collection: CollectionHandle
 
-  /// The id of a record other than `id` that holds the key; its bytes are valid until the next
-  /// change.
+  /// The id of a record other than `id` with the key; its bytes are valid until the next change.
   ///
-  /// - Parameter whole: the full values of the keys. They are needed for a key that is cut, since
-  ///   different long values may share it, and for an index that is not complete.
+  /// - Parameter whole: the whole values of the keys. They are needed for a cut key, which
+  ///   different long values may share, and for an incomplete index.
   func holder(
     of key: UnsafeRawBufferPointer, isCut: Bool, besides id: UnsafeRawBufferPointer,
     whole: (inout WholeValues) throws -> Set<[UInt8]>
@@ -21,7 +20,7 @@ struct UniqueLookup {
       }
       if index.isReady { return nil }
     }
-    // Made here and not before: it allocates, which each save would feel.
+    // Created only here: it allocates, which would slow down each save.
     var long = WholeValues(context)
     let wanted = try whole(&long)
     if isCut {
@@ -39,9 +38,9 @@ struct UniqueLookup {
     return index.isReady ? nil : try unlisted(wanted, besides: id, &long, transaction)
   }
 
-  /// The holder among the records that the index does not have yet.
+  /// The record with the key among those that the index does not have yet.
   ///
-  /// - Throws: `.decodingFailed` for a record of which nobody can tell.
+  /// - Throws: `.decodingFailed` for a record that cannot be compared.
   private func unlisted(
     _ wanted: Set<[UInt8]>, besides id: UnsafeRawBufferPointer, _ values: inout WholeValues,
     _ transaction: LMDBTransaction
@@ -69,7 +68,7 @@ struct UniqueLookup {
   private func untold(_ error: LarchError, _ id: UnsafeRawBufferPointer) -> LarchError {
     LarchError(
       .decodingFailed,
-      "A record that cannot be decoded may have this value in a unique index, which is not complete for that reason; delete that record by its id, or save another in its place."
+      "A unique index is incomplete, because a record cannot be decoded; that record may have this value. Delete it by its id, or save another one under its id."
     ) {
       $0 = error.context
       $0.collection = collection.stored.name

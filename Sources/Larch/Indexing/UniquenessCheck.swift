@@ -1,12 +1,12 @@
-/// Proves that no two records share a key of a unique index.
+/// Checks that no two records have the same key in a unique index.
 struct UniquenessCheck {
   private let index: IndexHandle
   private let collection: CollectionHandle
   private let context: TransactionContext
   private let passesOverUnreadable: Bool
 
-  /// - Parameter passesOverUnreadable: whether keys and records that cannot be read are left to
-  ///   others to report.
+  /// - Parameter passesOverUnreadable: whether unreadable keys and records are skipped, since
+  ///   others report them.
   init(
     _ index: IndexHandle, in collection: CollectionHandle, _ context: TransactionContext,
     passesOverUnreadable: Bool = false
@@ -38,7 +38,7 @@ struct UniquenessCheck {
     guard try index.schema.mayBeCut(key) else {
       throw conflict(key, first, try cursor.nextDuplicate())
     }
-    // Cut keys: the records tell whether the long values differ.
+    // For cut keys the records decide whether the long values differ.
     var seen: [[UInt8]: [UInt8]] = [:]
     var entry: LMDBEntry? = try cursor.current()
     while let here = entry {
@@ -53,7 +53,7 @@ struct UniquenessCheck {
     }
   }
 
-  /// Nil for what cannot be read, where that is passed over.
+  /// Nil for unreadable values, if these are skipped.
   private func readable<T>(_ body: () throws -> T) throws -> T? {
     do {
       return try body()
@@ -70,7 +70,7 @@ struct UniquenessCheck {
   ) -> LarchError {
     LarchError(
       .uniqueConflict,
-      "Two stored records have the same value in an index that is declared unique; open the store without the declaration and change one of them."
+      "Two stored records have the same value in a unique index; open the store without `Unique`, and change one of them."
     ) {
       $0.collection = collection.stored.name
       $0.index = index.stored.name

@@ -1,5 +1,5 @@
-/// Several values as one key, ordered by the first, then by the second, and so on: what a type of
-/// several parts gives as its `indexValue`.
+/// Several values as one key, ordered by the first, then by the second, and so on: the `indexValue`
+/// of a type with several parts.
 ///
 /// ```swift
 /// extension Version: IndexKey {

@@ -284,8 +284,7 @@ extension Optional: IndexKey, _StandardKey where Wrapped: IndexKey {
 
 @available(
   *, unavailable,
-  message:
-    "Decimal cannot be an index key: index a number that stands for it, such as an Int64 of cents."
+  message: "Decimal cannot be an index key; index an integer instead, such as the cents as Int64."
 )
 extension Decimal: IndexKey {
   /// Not available.

@@ -1,9 +1,9 @@
 /// A type whose values can be keys of an index.
 ///
-/// Standard types are: `Bool`, all integers, `Float`, `Double`, `String`, `Character`, `Data`,
-/// `Date`, `UUID`, `URL`, optionals of them (nil comes first), and enums with a raw value. For a
-/// type of your own, say which value stands for it; values must be equal, and in order, when the
-/// values standing for them are.
+/// The standard types are `Bool`, all integers, `Float`, `Double`, `String`, `Character`, `Data`,
+/// `Date`, `UUID`, `URL`, optionals of them (nil comes first), and enums with a raw value. For your
+/// own type, return a value that represents it: two values must be equal, and ordered, exactly as
+/// the values that represent them.
 ///
 /// ```swift
 /// extension Money: IndexKey {
@@ -15,14 +15,14 @@
 /// }
 /// ```
 ///
-/// `RawRepresentable` types get `indexValue` from their raw value and need only
-/// `extension Rank: IndexKey {}`. The requirements with an underscore are met by Larch; neither
-/// write nor call them.
+/// `RawRepresentable` types get `indexValue` from their raw value and need only `extension Rank:
+/// IndexKey {}`. Larch implements the requirements with an underscore; do not implement or call
+/// them.
 public protocol IndexKey: IndexableField {
-  /// The type that stands for this one in an index.
+  /// The type that represents this one in an index.
   associatedtype IndexValue: IndexKey
 
-  /// The value that stands for this one in an index.
+  /// The value that represents this one in an index.
   var indexValue: IndexValue { get }
 
   /// How the type is written as a key. Met by Larch; never called by you.
@@ -48,10 +48,10 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
   public static var _key: _Witness { RawValueKey<Self>() }
 }
 
-/// What an index can be declared over: a type that is an ``IndexKey``, or an array or set of such.
+/// A type over which an index can be declared: an ``IndexKey``, or an array or set of one.
 ///
-/// An array or a set has an entry for each distinct element; an empty one, or nil in its place,
-/// has none. Together with other fields in one index, it has an entry for each combination.
+/// An array or a set has an entry for each distinct element; an empty one, or nil in its place, has
+/// none. Together with other fields in one index, it has an entry for each combination.
 @_documentation(visibility: private)
 public protocol IndexableField: SendableMetatype {
   /// The type of one entry: of an element where there are several, of the value in an optional.

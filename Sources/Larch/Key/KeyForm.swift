@@ -1,7 +1,7 @@
-/// What the bytes of an index key stand for, in terms of standard types.
+/// The form of the bytes of an index key, in terms of standard types.
 ///
-/// Kept in the catalog of a store as text such as `string,int64?`, so that keys can be read
-/// without the Swift types they were made from. You never need one.
+/// The catalog of a store has it as text such as `string,int64?`, so that keys can be read without
+/// their Swift types. You never need one.
 public struct KeyForm: Hashable, Sendable {
   /// A standard type. The raw values are part of the file format.
   package enum Primitive: String, CaseIterable, Sendable {
@@ -12,7 +12,7 @@ public struct KeyForm: Hashable, Sendable {
   package indirect enum Node: Hashable, Sendable {
     case primitive(Primitive)
     case optional(KeyForm)
-    /// Two or more parts, none of them a composite itself: those are the same bytes.
+    /// Two or more parts, none of them a composite itself: nesting would not change the bytes.
     case composite([KeyForm])
   }
 
@@ -60,7 +60,7 @@ public struct KeyForm: Hashable, Sendable {
 }
 
 extension KeyForm: CustomStringConvertible {
-  /// The form as the catalog keeps it.
+  /// The text in the catalog.
   public var description: String { parts.map(\.partText).joined(separator: ",") }
 
   private var partText: String {
@@ -71,14 +71,14 @@ extension KeyForm: CustomStringConvertible {
     }
   }
 
-  /// Reads what `description` wrote; nil if the text is no form.
+  /// Reads the output of `description`; nil if the text is not a form.
   init?(_ text: String) {
     var rest = Substring(text)
     guard let form = KeyForm.parseParts(&rest, depth: 0), rest.isEmpty else { return nil }
     self = form
   }
 
-  /// Deeper forms are never made by a program; the limit keeps damaged text from using up the stack.
+  /// No program makes deeper forms; the limit prevents damaged text from using up the stack.
   private static let depthLimit = 16
 
   private static func parseParts(_ text: inout Substring, depth: Int) -> KeyForm? {

@@ -1,4 +1,5 @@
-/// Bytes that keys begin with, and whether they are cut, so that more than asked for is found.
+/// The bytes with which keys begin, and whether they are cut, so that a scan finds more than
+/// requested.
 struct KeyPrefix: Equatable, Sendable {
   var bytes: [UInt8] = []
   var isCut = false
@@ -12,13 +13,14 @@ struct KeyPrefix: Equatable, Sendable {
   }
 }
 
-/// An interval of key bytes, for a scan of an index: from `lower` on, up to but without `upper`.
+/// An interval of key bytes for an index scan: from `lower`, which is included, to `upper`, which
+/// is not.
 ///
-/// A range over cut bounds holds more than was asked for, never less: `needsCheck` tells that the
-/// records found have to be checked.
+/// A range with cut bounds contains more than requested, never less: with `needsCheck` the records
+/// must be tested.
 struct KeyRange: Equatable, Sendable {
   var lower: [UInt8]
-  /// nil: up to the last key.
+  /// Nil for no upper bound.
   var upper: [UInt8]?
   var needsCheck: Bool
 
@@ -33,7 +35,7 @@ struct KeyRange: Equatable, Sendable {
       && (upper?.withUnsafeBytes { compareBytes(key, $0) < 0 } ?? true)
   }
 
-  /// The least bytes behind everything that begins with `prefix`; nil if there are none.
+  /// The least bytes after everything that begins with `prefix`; nil if there are none.
   static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
     var bytes = prefix
     while let last = bytes.popLast() {
@@ -45,7 +47,7 @@ struct KeyRange: Equatable, Sendable {
     return nil
   }
 
-  /// The key with exactly these bytes: all components are given, or the key is cut.
+  /// The key with exactly these bytes: it has all components, or it is cut.
   static func exactly(_ key: KeyPrefix) -> KeyRange {
     KeyRange(lower: key.bytes, upper: key.bytes + [0], needsCheck: key.isCut)
   }
@@ -56,13 +58,13 @@ struct KeyRange: Equatable, Sendable {
       lower: prefix.bytes, upper: successor(ofPrefix: prefix.bytes), needsCheck: prefix.isCut)
   }
 
-  /// Equality of the first components: of all of them if `isComplete`. A NaN among them finds the
-  /// records that hold NaN; Swift's `==` finds none, and to ask so is up to the caller.
+  /// Equality of the first components, or of all if `isComplete`. A NaN among them finds the
+  /// records with NaN, but with Swift's `==` it would find none; the caller must handle that.
   static func equal(to prefix: KeyPrefix, isComplete: Bool) -> KeyRange {
     isComplete || prefix.isCut ? exactly(prefix) : beginning(with: prefix)
   }
 
-  /// Keys whose component behind `prefix`, of an optional type, is nil.
+  /// Keys whose component after `prefix`, of an optional type, is nil.
   static func isNil(behind prefix: KeyPrefix, isLast: Bool) -> KeyRange {
     if prefix.isCut { return exactly(prefix) }
     var key = prefix
@@ -70,7 +72,7 @@ struct KeyRange: Equatable, Sendable {
     return equal(to: key, isComplete: isLast)
   }
 
-  /// Keys whose component behind `prefix`, of an optional type, is not nil.
+  /// Keys whose component after `prefix`, of an optional type, is not nil.
   static func isNotNil(behind prefix: KeyPrefix) -> KeyRange {
     if prefix.isCut { return exactly(prefix) }
     var key = prefix
@@ -78,7 +80,7 @@ struct KeyRange: Equatable, Sendable {
     return beginning(with: key)
   }
 
-  /// A bound: the bytes of the components before and of the bound itself.
+  /// A bound: the bytes of the previous components and of the bound itself.
   enum Bound {
     case unbounded
     case including(KeyPrefix)
@@ -95,7 +97,7 @@ struct KeyRange: Equatable, Sendable {
   /// Keys that begin with `prefix` and whose next component, of the given form, lies between two
   /// bounds. Neither nil nor NaN is in any such range, as in Swift.
   ///
-  /// Bounds were written behind the bytes of `prefix`, with the marks of optionals.
+  /// Bounds begin with the bytes of `prefix`, and have the marks of optionals.
   static func between(
     _ from: Bound, _ to: Bound, behind prefix: KeyPrefix, form: KeyForm, isLast: Bool
   ) -> KeyRange {
@@ -123,7 +125,7 @@ struct KeyRange: Equatable, Sendable {
       } else if isLast {
         lower = key.bytes + [0]
       } else {
-        // A bound of FF bytes alone (NaN, or the greatest integer) has nothing behind it.
+        // No key comes after a bound of only FF bytes (NaN, or the greatest integer).
         guard let next = successor(ofPrefix: key.bytes) else { return .none }
         lower = next
       }

@@ -1,8 +1,8 @@
 /// The values of a key, read back from its bytes.
 package struct DecodedKey: Sendable {
-  /// The values that are there. The last is only a beginning if the key is cut in it.
+  /// The values in the key. The last one is incomplete if the key is cut in it.
   package var values: [KeyValue] = []
-  /// The key was cut: the last value may be only a beginning, and others may be missing.
+  /// Whether the key is cut: the last value may be incomplete, and others may be missing.
   package var isCut = false
 }
 
@@ -13,12 +13,13 @@ extension DecodedKey: CustomStringConvertible {
   }
 }
 
-/// Reads keys by their form. Bytes that no `KeyWriter` writes for the form give an error.
+/// Reads keys by their form. Bytes that no `KeyWriter` writes for the form are an error.
 package struct KeyReader {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
   private var result = DecodedKey()
-  /// The key ends where `KeyWriter` cuts all keys, so any component may be a piece.
+  /// Whether the key has the length at which `KeyWriter` cuts all keys, so that any component may
+  /// be incomplete.
   private let isFull: Bool
 
   private init(_ bytes: UnsafeRawBufferPointer) {
@@ -31,7 +32,7 @@ package struct KeyReader {
     var reader = KeyReader(bytes)
     try reader.read(form, isLast: true)
     guard reader.offset == bytes.count else { throw damaged }
-    // At its limit a key is taken for cut, as the writer takes it, even when it holds all values.
+    // Like the writer, the reader treats a key at the limit as cut, even if it has all values.
     if reader.isFull { reader.result.isCut = true }
     return reader.result
   }
@@ -119,7 +120,7 @@ package struct KeyReader {
     if value.isNaN != isAllOnes || isNegativeZero { throw Self.damaged }
   }
 
-  /// The next big-endian integer, or nil where the key is cut in it.
+  /// The next big-endian integer; nil if the key is cut in it.
   private mutating func take<T: FixedWidthInteger>(_: T.Type) throws -> T? {
     let size = MemoryLayout<T>.size
     guard bytes.count - offset >= size else {
@@ -130,14 +131,14 @@ package struct KeyReader {
     return T(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// The bytes end inside a value: right only where the writer cuts all keys.
+  /// The bytes end inside a value: valid only if the writer cuts all keys.
   private mutating func endCut() throws {
     guard isFull else { throw Self.damaged }
     result.isCut = true
     offset = bytes.count
   }
 
-  /// The bytes of a String or Data without escapes, or nil where the key ends in front of them.
+  /// The bytes of a String or Data without escapes; nil if the key ends before them.
   private mutating func readPayload(_ isLast: Bool) throws -> [UInt8]? {
     guard let lead = try take(UInt8.self) else { return nil }
     guard lead == 1 else { throw Self.damaged }
@@ -166,7 +167,7 @@ package struct KeyReader {
         payload.append(byte)
         continue
       }
-      // A key that is full may end between the halves of a pair.
+      // A full key may end between the halves of an escape.
       guard offset < bytes.count else {
         try endCut()
         return payload
@@ -182,14 +183,15 @@ package struct KeyReader {
     return payload
   }
 
-  /// Text of a whole component, which must be as the writer left it; of a cut one, as far as its
-  /// scalars are whole.
+  /// The text of a whole component, which must be exactly as written; for a cut one, its complete
+  /// scalars.
   private func text(_ payload: [UInt8]) throws -> String {
     let isPiece = result.isCut
     for dropped in 0...(isPiece ? min(3, payload.count) : 0) {
       let part = payload.dropLast(dropped)
       guard let text = String(validating: part, as: UTF8.self) else { continue }
-      // The last scalar of a piece may have lost what it would not compose with: no matter here.
+      // The last scalar of a cut text may be denormalized, since its next one is missing; that does
+      // not matter.
       guard isPiece || part.withUnsafeBytes({ NFC.isNormalized($0) }) else { break }
       return text
     }

@@ -1,9 +1,9 @@
-// The one comparison of values: indexes keep it in the bytes of their keys, filters and orders use
-// it on what was read back or decoded.
+// The only comparison of values: the bytes of index keys have this order, and filters and orders
+// use it on decoded values.
 
 extension KeyValue {
-  /// Negative, zero or positive. Total: nil is the least; NaN is the greatest number, and every
-  /// NaN is the same.
+  /// Negative, zero or positive. The order is total: nil is the least, NaN is the greatest number,
+  /// and all NaN are equal.
   static func compare(_ a: KeyValue, _ b: KeyValue) -> Int {
     switch (a, b) {
     case (.null, .null): 0
@@ -16,12 +16,12 @@ extension KeyValue {
     case (.url(let a), .url(let b)): compareUTF8(a, b)
     case (.data(let a), .data(let b)), (.uuid(let a), .uuid(let b)):
       a.withUnsafeBytes { a in b.withUnsafeBytes { b in compareBytes(a, b) } }
-    // Values of one field are of one kind, or nil.
+    // Values of one field have one kind, or are nil.
     default: a.rank - b.rank
     }
   }
 
-  /// The order of keys: by the first value that differs.
+  /// The order of keys, by the first values that differ.
   static func compare(_ a: [KeyValue], _ b: [KeyValue]) -> Int {
     let common = min(a.count, b.count)
     for place in 0..<common {
@@ -31,7 +31,7 @@ extension KeyValue {
     return a.count - b.count
   }
 
-  /// Equality as filters have it: nil equals nil, NaN equals nothing.
+  /// Equality in filters: nil equals nil, NaN equals nothing.
   static func areEqual(_ a: [KeyValue], _ b: [KeyValue]) -> Bool {
     guard a.count == b.count else { return false }
     for place in a.indices {
@@ -40,8 +40,8 @@ extension KeyValue {
     return true
   }
 
-  /// The order as filters have it: nil, which no comparison is true for, where one of the keys is
-  /// nil itself or a NaN comes before anything that differs.
+  /// The order in filters; nil, for which no comparison is true, if one of the keys is nil itself,
+  /// or if a NaN comes before the first difference.
   static func compareInFilter(_ a: [KeyValue], _ b: [KeyValue]) -> Int? {
     if isNil(a) || isNil(b) { return nil }
     let common = min(a.count, b.count)
@@ -59,7 +59,7 @@ extension KeyValue {
     return false
   }
 
-  /// A number that equals nothing and is in no range.
+  /// Whether it is a number that equals nothing and is in no range.
   var isNaN: Bool {
     switch self {
     case .float(let value): value.isNaN
@@ -91,7 +91,7 @@ private func compareNumbers<T: BinaryFloatingPoint>(_ a: T, _ b: T) -> Int {
   return (a.isNaN ? 1 : 0) - (b.isNaN ? 1 : 0)
 }
 
-/// The keys of URLs are their bytes as they are, since URLs are equal only then.
+/// The keys of URLs are their unchanged bytes, since URLs are equal only then.
 private func compareUTF8(_ a: String, _ b: String) -> Int {
   var a = a
   var b = b

@@ -15,7 +15,7 @@ package enum KeyValue: Sendable {
 }
 
 extension KeyValue: CustomStringConvertible {
-  /// The value on one line, with everything that could break it escaped.
+  /// The value on one line; characters that could break the line are escaped.
   package var description: String {
     switch self {
     case .null: "nil"
@@ -31,8 +31,8 @@ extension KeyValue: CustomStringConvertible {
     }
   }
 
-  /// Printable ASCII and letters beyond it as they are; marks, controls and what has no picture
-  /// of its own as `\u{…}`, so that equal text means equal bytes.
+  /// Printable ASCII and letters beyond ASCII are unchanged; marks, controls and invisible
+  /// characters become `\u{…}`, so that equal text means equal bytes.
   package static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -79,7 +79,7 @@ extension KeyValue: CustomStringConvertible {
 }
 
 extension KeyWriter {
-  /// Writes values that were read by `form`. False if they are not of that form.
+  /// Writes values of this form; false if they do not have it.
   ///
   /// - Parameter isLast: whether the key ends with them.
   mutating func append(_ values: [KeyValue], as form: KeyForm, isLast: Bool = true) -> Bool {

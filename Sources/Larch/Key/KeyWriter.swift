@@ -26,26 +26,27 @@ internal import Foundation
 /// cut key is not equal to any that is not cut. With cut keys, values in order have keys in order
 /// or equal keys: what is found by a cut key has to be checked on the record.
 public struct KeyWriter: ~Copyable {
-  /// Bytes that a String or Data may not reach without being cut.
+  /// A String or Data of this many bytes is cut.
   static let componentLimit = 128
-  /// Bytes that a key may not reach without being cut.
+  /// A key of this many bytes is cut.
   static let keyLimit = 500
 
   private let base: UnsafeMutableRawPointer
   private(set) var count = 0
-  /// Where a key must not reach; zero once it is cut, so that one comparison guards each append.
+  /// The limit of the key; zero once it is cut, so that one comparison guards each append.
   private var end = KeyWriter.keyLimit
-  /// A component was nil, or NaN, since the last `clear`: such a key is in conflict with no other.
+  /// Whether a component was nil, or NaN, since the last `clear`: such a key never conflicts with
+  /// another.
   private(set) var hasNil = false
-  /// Strings are written in lower case, for indexes that ignore case.
+  /// Whether strings are written in lower case, for indexes that ignore case.
   var foldsCase = false
   private var buffer = NFCBuffer()
-  /// Everything that was appended, whole and each value with its length, where it is asked for: it
-  /// tells apart values whose cut keys are equal.
+  /// All appended values in full, each with its length, if requested: they distinguish values whose
+  /// cut keys are equal.
   private var whole: [UInt8] = []
   private let keepsWhole: Bool
 
-  // A whole id, or a key at its limit and the longest component behind it.
+  // A whole id, or a key at its limit followed by the longest component.
   private static let capacity = 768
 
   package init(keepsWhole: Bool = false) {
@@ -63,7 +64,7 @@ public struct KeyWriter: ~Copyable {
     if keepsWhole { whole.removeAll(keepingCapacity: true) }
   }
 
-  /// All that was appended, where the writer keeps it.
+  /// All appended values, if the writer keeps them.
   func withWhole<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     try whole.withUnsafeBytes(body)
   }
@@ -76,7 +77,7 @@ public struct KeyWriter: ~Copyable {
     whole.append(contentsOf: bytes)
   }
 
-  /// Values are missing from the end of the key: it stands for all that begin like it.
+  /// Whether values are missing at the end of the key: it stands for all keys with this beginning.
   var isCut: Bool { end == 0 }
 
   /// The key so far, valid until the next change of the writer.
@@ -86,7 +87,7 @@ public struct KeyWriter: ~Copyable {
     try body(bytes)
   }
 
-  /// A place to come back to, for indexes with several entries that begin the same.
+  /// A position for `rewind`, for indexes with several entries that begin with the same bytes.
   struct Mark {
     fileprivate let count: Int
     fileprivate let end: Int
@@ -96,7 +97,7 @@ public struct KeyWriter: ~Copyable {
 
   var mark: Mark { Mark(count: count, end: end, hasNil: hasNil, wholeCount: whole.count) }
 
-  /// Takes back what was appended since the mark was made.
+  /// Removes everything appended since the mark.
   mutating func rewind(to mark: Mark) {
     count = mark.count
     end = mark.end
@@ -113,7 +114,7 @@ public struct KeyWriter: ~Copyable {
     advance(MemoryLayout<T>.size)
   }
 
-  /// Accepts bytes that were stored behind the key: all, or those up to the limit, or none.
+  /// Accepts bytes that were stored after the key: all of them, those up to the limit, or none.
   @inline(__always)
   private mutating func advance(_ size: Int) {
     if count &+ size < end { count &+= size } else { cut(behind: size) }
@@ -173,7 +174,7 @@ public struct KeyWriter: ~Copyable {
     append(bits: UInt8(0))
   }
 
-  /// What stands in front of an optional that has a value.
+  /// Writes the mark before an optional that has a value.
   mutating func appendPresent() { append(bits: UInt8(1)) }
 
   // MARK: Strings and data
@@ -184,7 +185,7 @@ public struct KeyWriter: ~Copyable {
     append(unfolded: utf8, isLast: isLast, isEnded: true)
   }
 
-  /// Text, as `foldedForIndex` has it.
+  /// Text in the form of `foldedForIndex`.
   mutating func append(foldedStringUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
     var folded = NFC.foldedForIndex(String(decoding: utf8, as: UTF8.self))
     folded.withUTF8 {
@@ -192,7 +193,7 @@ public struct KeyWriter: ~Copyable {
     }
   }
 
-  /// What the keys of all strings begin with that begin with this text.
+  /// Writes the beginning of the keys of all strings with this prefix.
   mutating func append(stringPrefixUTF8 utf8: UnsafeRawBufferPointer, isLast: Bool) {
     guard foldsCase else { return append(unfolded: utf8, isLast: isLast, isEnded: false) }
     var folded = NFC.foldedForIndex(String(decoding: utf8, as: UTF8.self))
@@ -206,7 +207,7 @@ public struct KeyWriter: ~Copyable {
     append(payload: data, isLast: isLast, isEnded: true)
   }
 
-  /// What the keys of all data begin with that begin with these bytes.
+  /// Writes the beginning of the keys of all data with this prefix.
   mutating func append(dataPrefix data: UnsafeRawBufferPointer, isLast: Bool) {
     append(payload: data, isLast: isLast, isEnded: false)
   }
@@ -230,8 +231,8 @@ public struct KeyWriter: ~Copyable {
         keep($0, isVariable: true)
       }
     }
-    // A plain scalar may still compose with what follows, but nothing before it may: so with
-    // eight more plain bytes than are kept, all that is kept is certain.
+    // A plain scalar may still compose with the next one, but not with earlier ones: so with eight
+    // more plain bytes than are kept, all kept bytes are final.
     let looked = min(utf8.count, Self.componentLimit + 8)
     guard let start = utf8.baseAddress, !NFC.isPlain(start, count: looked) else {
       return append(payload: utf8, isLast: isLast, isEnded: isEnded)
@@ -250,7 +251,7 @@ public struct KeyWriter: ~Copyable {
 
   private mutating func append(payload: UnsafeRawBufferPointer, isLast: Bool, isEnded: Bool) {
     if end == 0 { return }
-    // Nothing below the key limit plus a whole component is out of bounds: see `capacity`.
+    // Everything below the key limit plus one whole component is within bounds: see `capacity`.
     (base + count).storeBytes(of: 1, as: UInt8.self)
     let target = base + count + 1
     let limit = Self.componentLimit
@@ -267,7 +268,7 @@ public struct KeyWriter: ~Copyable {
     cut(behind: size + 1)
   }
 
-  /// The number of bytes, which is `componentLimit` or one more if the component is to be cut.
+  /// The number of bytes, which is `componentLimit` or one more if the component must be cut.
   private func escape(_ payload: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Int
   {
     var size = 0
@@ -285,13 +286,13 @@ public struct KeyWriter: ~Copyable {
 
   // MARK: Ids
 
-  /// Writes a string id: never cut, in normal form. False when it is too long for a key.
+  /// Writes a string id: never cut, in normal form. False if it is too long for a key.
   package mutating func append(idString: String) -> Bool {
     var text = idString
     return text.withUTF8 { append(idStringUTF8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes a string id from UTF-8. False when it is too long for a key.
+  /// Writes a string id from UTF-8. False if it is too long for a key.
   mutating func append(idStringUTF8 utf8: UnsafeRawBufferPointer) -> Bool {
     var source = utf8
     if let start = utf8.baseAddress, !NFC.isPlain(start, count: utf8.count) {

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// Normalization form C of UTF-8, by tables of our own: the bytes of string keys must not depend
+/// Normalization form C of UTF-8, with Larch's own tables: the bytes of string keys must not depend
 /// on the operating system, and equality of these bytes is Swift's equality of strings.
 enum NFC {
   /// The version of Unicode that the tables are from. It is part of the file format.
   static let unicodeVersion = NFCTables.unicodeVersion
 
-  /// One bit for each lead byte whose scalars are all in normal form wherever they stand: below
-  /// CC (ASCII, Latin), CF to D1 and D3 to D5 (Greek symbols, Cyrillic, Armenian), DA, DE, most
-  /// of CJK, and the planes beyond the first three. The test proves it over all scalars.
+  /// One bit for each lead byte whose scalars are in normal form in any context: below CC (ASCII,
+  /// Latin), CF to D1 and D3 to D5 (Greek symbols, Cyrillic, Armenian), DA, DE, most of CJK, and
+  /// the planes beyond the first three. The test proves it over all scalars.
   @inline(__always)
   static func isPlain(_ byte: UInt8) -> Bool {
     if byte < 0xCC { return true }
@@ -18,7 +18,7 @@ enum NFC {
 
   private static let plainLeads: UInt64 = 0x001E_7BF0_443B_8000
 
-  /// Whether the first `count` bytes hold only scalars that are in normal form wherever they stand.
+  /// Whether the first `count` bytes contain only scalars that are in normal form in any context.
   @inline(__always)
   static func isPlain(_ start: UnsafeRawPointer, count: Int) -> Bool {
     var offset = 0
@@ -61,8 +61,8 @@ enum NFC {
     }
   }
 
-  /// The text whose key stands for `text` in an index that ignores case: the normal form of the
-  /// lower-case form of the normal form. Filters that ignore case compare the same.
+  /// The text whose key represents `text` in an index that ignores case: the normal form of the
+  /// lower-case form of the normal form. Filters that ignore case compare it too.
   static func foldedForIndex(_ text: String) -> String {
     var text = text
     let isASCII = text.withUTF8 { $0.allSatisfy { $0 < 0x80 } }
@@ -72,10 +72,10 @@ enum NFC {
   }
 }
 
-/// The one order of strings in Larch: that of their NFC bytes. Negative, zero or positive.
+/// The only order of strings in Larch: that of their NFC bytes. Negative, zero or positive.
 ///
-/// Index, filter, sort, minimum and maximum all use it. It is Swift's order but for the few pairs
-/// where Swift's contradicts itself.
+/// Index, filter, sort, minimum and maximum all use it. It is Swift's order, except for the few
+/// pairs in which Swift's order contradicts itself.
 func compareNFC(_ first: String, _ second: String) -> Int {
   var first = first
   var second = second

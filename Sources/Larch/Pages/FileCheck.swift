@@ -1,23 +1,23 @@
-/// Looks at a store file before LMDB maps it.
+/// Checks a store file before LMDB maps it.
 ///
-/// LMDB trusts its file: a damaged one ends the process by a signal. These checks read the file
-/// themselves, so that any bytes at all give an error instead.
+/// LMDB trusts its file: a damaged one ends the process with a signal. These checks read the file
+/// themselves, so that arbitrary bytes give an error instead.
 package enum FileCheck {
-  /// Checks what can be checked without walking the file: both meta pages and the length.
+  /// Checks both meta pages and the length, without reading the other pages.
   ///
-  /// LMDB itself looks only at the flag, the magic and the version of both meta pages and takes
-  /// the one with the higher transaction number.
+  /// LMDB itself checks only the flag, the magic and the version of both meta pages, and uses the
+  /// one with the higher transaction number.
   package static func checkHeader(path: String) throws {
     _ = try header(PageFile(path: path))
   }
 
-  /// The number of the last commit, from the header alone.
+  /// The number of the last commit, from the header.
   package static func lastTransaction(path: String) throws -> UInt64 {
     try header(PageFile(path: path)).transaction
   }
 
-  /// How many named databases the header says that there are; at most so many as a program can
-  /// have handles for, since nothing has proved the number.
+  /// The number of named databases in the header, limited to the number of handles that a program
+  /// can have, since the header may be damaged.
   static func databaseCount(path: String) throws -> Int {
     let count = try header(PageFile(path: path)).main.entries
     return Int(min(count, 1 << 14))
@@ -30,7 +30,7 @@ package enum FileCheck {
     return tree.databases(in: state) { _, _ in }.contains { $0.name == name }
   }
 
-  /// Walks the whole file and refuses whatever LMDB could stumble over, in reads and in writes.
+  /// Reads the whole file and refuses anything that could crash LMDB in reads or writes.
   package static func verify(path: String) throws -> PageReport {
     let file = try PageFile(path: path)
     for _ in 0..<8 {
@@ -39,17 +39,17 @@ package enum FileCheck {
       do throws(PageFault) {
         return try walk.run()
       } catch {
-        // A page may have been overwritten since the walk began, if another process commits.
+        // If another process commits, a page may have been overwritten since the check began.
         try file.refreshLength()
         guard try newest(file) != meta else { throw corrupted(path, error) }
       }
     }
     throw LarchError(
-      .storage, "The file changes faster than it can be checked; verify a copy of it."
+      .storage, "The file changes too fast to be checked; verify a copy of it."
     ) { $0.path = path }
   }
 
-  /// Whether the file is a store, sound or damaged, or of another program that uses LMDB.
+  /// Whether the file is a store, valid or damaged, or a file of another program with LMDB.
   static func looksLikeStore(path: String) -> Bool {
     guard let file = try? PageFile(path: path), let pair = try? MetaPage.readPair(file) else {
       return false
@@ -57,7 +57,7 @@ package enum FileCheck {
     return pair.first.isMeta || pair.second?.isMeta == true
   }
 
-  /// Whether the file is a store of Larch, sound or damaged, as far as that can be read.
+  /// Whether the file is a store of Larch, valid or damaged, as far as it is readable.
   static func isLarchStore(path: String) -> Bool {
     guard looksLikeStore(path: path), let tree = try? PageTree(path: path) else { return false }
     return tree.states.contains { state in
@@ -70,9 +70,9 @@ package enum FileCheck {
     return pair.first.transaction < second.transaction ? second : pair.first
   }
 
-  /// The meta page that LMDB will use, after all checks that need no walk.
+  /// The meta page that LMDB will use, after all checks of the header.
   static func header(_ file: PageFile) throws -> MetaPage {
-    // Another process may be writing a meta page at this moment; a torn view does not stay.
+    // Another process may be writing a meta page; a torn page does not persist.
     for _ in 0..<3 {
       if let meta = try? headerOnce(file) { return meta }
       try file.refreshLength()
@@ -84,7 +84,7 @@ package enum FileCheck {
     let path = file.path
     if file.length == 0 {
       throw LarchError(
-        .notAStore, "The file is empty; delete it to make a new store, or restore a backup."
+        .notAStore, "The file is empty; delete it to create a new store, or restore a backup."
       ) { $0.path = path }
     }
     guard let (first, second) = try MetaPage.readPair(file) else { throw notAStore(path) }
@@ -95,7 +95,7 @@ package enum FileCheck {
       if first.magic == PageLayout.magic.byteSwapped {
         throw LarchError(
           .notAStore,
-          "The file was written on a machine of the other byte order; export it there and import it."
+          "The file was written on a machine with the other byte order; export it there, then import it here."
         ) { $0.path = path }
       }
       throw notAStore(path)
@@ -117,15 +117,14 @@ package enum FileCheck {
     }
     let newest = first.transaction < second.transaction ? second : first
     let other = newest.slot == 0 ? second : first
-    // Each commit writes the other page, so the numbers follow each other: this notices most
-    // changes of a number, which would bring back an older state of the store.
+    // Each commit writes the other page, so the numbers are consecutive: this detects most changes
+    // of a number, which would restore an older state of the store.
     let isFresh = newest.transaction == 0 && other.transaction == 0
     if !isFresh, newest.transaction != other.transaction &+ 1 {
-      throw corrupted(path, PageFault(1, "the transaction numbers do not follow each other"))
+      throw corrupted(path, PageFault(1, "the transaction numbers are not consecutive"))
     }
-    // Nobody follows the roots of the other page, and they may lead behind its last page: when the
-    // write of a header fails, LMDB puts the number and the last page back that were there before,
-    // but not the roots.
+    // Nothing uses the roots of the other page, and they may be beyond its last page: if writing a
+    // header fails, LMDB restores the old number and the old last page, but not the roots.
     for tree in [newest.freeList, newest.main]
     where tree.root != PageLayout.noPage && tree.root > newest.lastPage {
       throw corrupted(
@@ -139,7 +138,7 @@ package enum FileCheck {
     let pages = file.length / UInt64(meta.pageSize)
     if pages >= meta.lastPage + 1 { return }
     // LMDB does not write a page that a transaction took from the end and gave back: the file may
-    // be shorter than the header says where the free list has all of the missing pages.
+    // be shorter than the header says if the free list has all missing pages.
     if let walk = try? PageWalk(file: file, meta: meta), walk.freeListCoversMissingPages() {
       return
     }
@@ -167,7 +166,9 @@ package enum FileCheck {
   }
 
   private static func corrupted(_ path: String, _ fault: PageFault) -> LarchError {
-    LarchError(.corrupted, "The file is damaged; restore a backup, or salvage what still reads.") {
+    LarchError(
+      .corrupted, "The file is damaged; restore a backup, or salvage the readable records."
+    ) {
       $0.path = path
       $0.page = fault.page
       $0.detail = fault.reason.description
@@ -175,23 +176,23 @@ package enum FileCheck {
   }
 }
 
-/// What a whole walk of a file found.
+/// The result of a check of the whole file.
 package struct PageReport: Sendable, Equatable {
   /// The size of a page in bytes.
   package var pageSize = 0
-  /// The number of the transaction whose state was walked.
+  /// The transaction whose state was checked.
   package var transaction: UInt64 = 0
-  /// All pages, with both meta pages.
+  /// The number of pages, including both meta pages.
   package var pages: UInt64 = 0
-  /// Pages that a tree or an overflow run uses.
+  /// The number of pages in trees and overflow runs.
   package var usedPages: UInt64 = 0
-  /// Pages in the free list.
+  /// The number of pages in the free list.
   package var freePages: UInt64 = 0
-  /// Named databases.
+  /// The number of named databases.
   package var databases: UInt64 = 0
-  /// Entries of all named databases and of the main tree.
+  /// The number of entries of all named databases and of the main tree.
   package var entries: UInt64 = 0
 
-  /// Pages that nothing uses and the free list does not have: space lost, not a danger.
+  /// The number of pages that are neither used nor free: lost space, but no danger.
   package var lostPages: UInt64 { pages &- 2 &- usedPages &- freePages }
 }

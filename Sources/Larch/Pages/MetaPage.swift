@@ -1,4 +1,4 @@
-/// One of the two meta pages at the head of the file.
+/// One of the two meta pages at the beginning of the file.
 struct MetaPage: Equatable {
   let slot: Int
   let pageNumber: UInt64
@@ -11,7 +11,7 @@ struct MetaPage: Equatable {
   let lastPage: UInt64
   let transaction: UInt64
 
-  /// The caller gives at least `PageLayout.metaEnd` bytes.
+  /// The caller must pass at least `PageLayout.metaEnd` bytes.
   init(slot: Int, _ bytes: UnsafeRawPointer) {
     self.slot = slot
     let header = PageHeader(base: bytes)
@@ -27,23 +27,23 @@ struct MetaPage: Equatable {
     transaction = body.uint64(32 + 2 * PageLayout.databaseRecordSize)
   }
 
-  /// The page size is kept in the pad of the free list's record.
+  /// The page size is in the padding of the free list's header.
   var pageSize: Int { Int(freeList.pad) }
 
-  /// The marks that LMDB looks at when it opens the file.
+  /// Whether it has the marks that LMDB checks when it opens the file.
   var isMeta: Bool { pageFlags & PageLayout.meta != 0 && magic == PageLayout.magic }
 
   var hasUsablePageSize: Bool {
     PageLayout.pageSizes.contains(pageSize) && pageSize & (pageSize - 1) == 0
   }
 
-  /// What is wrong with the fields that do not depend on the other meta page, if anything.
+  /// The first wrong field among those that do not depend on the other meta page.
   var fault: StaticString? {
     if pageFlags != PageLayout.meta { return "a header page has wrong flags" }
     if pageNumber != UInt64(slot) { return "a header page has a wrong number" }
     if !hasUsablePageSize { return "the page size is impossible" }
     // Integer keys, with or without LMDB's mark for a file without a directory of its own. Any
-    // other flag would make LMDB treat its free list as something that it is not.
+    // other flag would make LMDB misread its free list.
     if freeList.flags & ~0x4000 != 0x08 { return "the free list has wrong flags" }
     if main.flags != 0 { return "the main tree has wrong flags" }
     if mapSize == 0 || mapSize > PageLayout.maximumMapSize { return "the map size is impossible" }
@@ -51,24 +51,24 @@ struct MetaPage: Equatable {
       return "the last page number is impossible"
     }
     if transaction > UInt64(Int64.max) { return "the transaction number is impossible" }
-    // LMDB finds the meta page of a transaction by the lowest bit of its number; only in a file
-    // that was just made do both pages have number 0.
+    // LMDB finds the meta page of a transaction by the lowest bit of its number; only in a new file
+    // do both pages have number 0.
     if transaction & 1 != UInt64(slot), transaction != 0 {
       return "a transaction number is in the wrong header page"
     }
     for tree in [freeList, main] {
       if tree.depth > PageLayout.maximumDepth { return "a tree is too deep" }
       if (tree.root == PageLayout.noPage) != (tree.depth == 0) {
-        return "a tree's root and depth disagree"
+        return "the root and depth of a tree contradict each other"
       }
       if tree.root < 2 { return "the root of a tree is not in the file" }
     }
     return nil
   }
 
-  /// Reads both meta pages with one small read where the page size is the usual one.
+  /// Reads both meta pages, with one small read if the page size is the usual one.
   ///
-  /// The second one is nil when the file is too short for it.
+  /// The second one is nil if the file is too short for it.
   static func readPair(_ file: PageFile) throws -> (first: MetaPage, second: MetaPage?)? {
     let usual = PageLayout.pageSizes.lowerBound
     return try withUnsafeTemporaryAllocation(
@@ -77,7 +77,7 @@ struct MetaPage: Equatable {
       guard let got = file.read(at: 0, into: buffer) else { throw file.ioError(5) }
       guard got >= PageLayout.metaEnd, let base = buffer.baseAddress else { return nil }
       let first = MetaPage(slot: 0, UnsafeRawPointer(base))
-      // Where the first one is destroyed, the second is looked for at the usual page size.
+      // If the first one is damaged, the second is expected at the usual page size.
       let size = first.isMeta && first.hasUsablePageSize ? first.pageSize : usual
       if size == usual {
         guard got == buffer.count else { return (first, nil) }

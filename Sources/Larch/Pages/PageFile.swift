@@ -6,7 +6,7 @@
   internal import Glibc
 #endif
 
-/// A store file opened for reading by itself, without LMDB and without a map.
+/// A store file that is opened for reading without LMDB and without a map.
 ///
 /// LMDB keeps its locks on the lock file only, so closing this descriptor releases none of them.
 final class PageFile {
@@ -17,7 +17,7 @@ final class PageFile {
   init(path: String) throws {
     self.path = path
     guard !path.isEmpty, !path.utf8.contains(0) else { throw Self.openError(EINVAL, path) }
-    // Non-blocking, so that a pipe in place of the file cannot hang the caller.
+    // Non-blocking, so that a pipe at the path cannot hang the caller.
     var opened: Int32
     repeat {
       opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -37,14 +37,14 @@ final class PageFile {
 
   deinit { close(descriptor) }
 
-  /// Asks for the length again; another process may have written meanwhile.
+  /// Reads the length again; another process may have written meanwhile.
   func refreshLength() throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw ioError(errno) }
     length = UInt64(max(0, status.st_size))
   }
 
-  /// Reads as many bytes as there are from an offset; nil is an input error.
+  /// Reads bytes from an offset, fewer at the end; nil is an input error.
   func read(at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     guard let base = buffer.baseAddress, offset <= UInt64(Int64.max) else { return 0 }
     var done = 0

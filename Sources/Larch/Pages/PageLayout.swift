@@ -1,4 +1,4 @@
-/// LMDB 0.9's data file format, as far as reading it needs.
+/// The data file format of LMDB 0.9, as far as needed for reading.
 ///
 /// All numbers are native-endian and 64-bit page numbers are assumed: LMDB files do not move
 /// between byte orders or word sizes.
@@ -8,18 +8,18 @@ enum PageLayout {
   static let headerSize = 16
   static let nodeHeaderSize = 8
   static let databaseRecordSize = 48
-  /// Page header, and magic to transaction id of the meta behind it.
+  /// The page header, and the fields of the meta page from the magic to the transaction id.
   static let metaEnd = headerSize + 136
-  /// Where a meta page has the number of its transaction.
+  /// The offset of the transaction number in a meta page.
   static let transactionOffset = headerSize + 32 + 2 * databaseRecordSize
   static let maximumKeySize = 511
-  /// LMDB takes the page size of the operating system, at most 32 KiB, since the upper bound of
-  /// a page's free space must fit 16 bits; below 4 KiB its longest keys would not fit a page.
+  /// LMDB uses the page size of the operating system, at most 32 KiB, since the upper bound of a
+  /// page's free space must fit 16 bits; below 4 KiB its longest keys would not fit a page.
   static let pageSizes = 4_096...32_768
-  /// LMDB's cursors hold 32 pages and do not check that when a split adds a level in a write.
+  /// LMDB's cursors have room for 32 pages, and a split in a write adds a level without a check.
   static let maximumDepth = 30
   static let noPage = UInt64.max
-  /// More than any 64-bit processor of today lets a process map.
+  /// More than any current 64-bit processor lets a process map.
   static let maximumMapSize: UInt64 = 1 << 48
 
   static let branch: UInt16 = 0x01
@@ -28,7 +28,7 @@ enum PageLayout {
   static let meta: UInt16 = 0x08
   static let dirty: UInt16 = 0x10
   static let fixedLeaf: UInt16 = 0x22
-  /// LMDB writes inner pages with the dirty bit set, and would copy one without it as a page.
+  /// LMDB writes inner pages with the dirty bit set, and would copy a page without it.
   static let innerLeaf: UInt16 = 0x52
   static let innerFixedLeaf: UInt16 = 0x72
 
@@ -36,12 +36,12 @@ enum PageLayout {
   static let subData: UInt16 = 0x02
   static let duplicateData: UInt16 = 0x04
 
-  /// The largest node that LMDB keeps inside a page; a larger value goes to an overflow run.
+  /// The largest node that LMDB stores in a page; a larger value goes to an overflow run.
   static func maximumNodeSize(pageSize: Int) -> Int {
     (((pageSize &- headerSize) / 2) & ~1) &- 2
   }
 
-  /// How many pages an overflow run needs for a value.
+  /// The number of pages of an overflow run for a value.
   static func overflowPages(valueSize: Int, pageSize: Int) -> UInt64 {
     UInt64((headerSize &- 1 &+ valueSize) / pageSize &+ 1)
   }
@@ -58,7 +58,7 @@ enum PageLayout {
   }
 }
 
-/// What is wrong with which page.
+/// A fault in a page.
 struct PageFault: Error {
   let page: UInt64
   let reason: StaticString
@@ -95,7 +95,7 @@ struct PageHeader {
   }
 }
 
-/// The header of a node, whose place inside its page the caller has checked.
+/// The header of a node; the caller has checked its place in the page.
 struct PageNode {
   let base: UnsafeRawPointer
 
@@ -116,7 +116,7 @@ struct PageNode {
   @inline(__always) var value: UnsafeRawPointer { base + (PageLayout.nodeHeaderSize &+ keySize) }
 }
 
-/// The record of a tree: in a meta page, in the main tree, or at a key with many duplicates.
+/// The header of a tree: in a meta page, in the main tree, or at a key with many duplicates.
 struct DatabaseRecord: Equatable {
   let pad: UInt32
   let flags: UInt16

@@ -1,18 +1,18 @@
-/// What a tree of duplicates has that its record does not tell.
+/// The counts of a tree of duplicates that its header does not have.
 struct DuplicateCounts: Equatable {
-  /// The different keys.
+  /// The number of distinct keys.
   var keys: UInt64 = 0
-  /// The pages of keys with so many values that they have a tree of their own.
+  /// The pages of keys with so many values that these have their own tree.
   var pages: UInt64 = 0
 }
 
 extension PageTree {
   /// Counts keys, and the pages of long lists of values, in the tree of a database with duplicates.
   ///
-  /// LMDB counts the pages of such a list in the record of the list, which is in the leaf of its
-  /// key. So each leaf is read, but none of a list.
+  /// LMDB keeps the page count of such a list in the header of the list, which is in the leaf of
+  /// its key. So each leaf is read, but no page of a list.
   ///
-  /// The tree must belong to a snapshot that is held: nothing else keeps its pages as they are.
+  /// The tree must belong to a held snapshot, since nothing else keeps its pages from changing.
   func counts(of tree: DatabaseRecord) throws(PageFault) -> DuplicateCounts {
     var counts = DuplicateCounts()
     guard tree.root != PageLayout.noPage else { return counts }
@@ -39,7 +39,7 @@ extension PageTree {
         try count(node.child, level: level &+ 1, into: &counts)
       } else if node.flags == PageLayout.duplicateData | PageLayout.subData {
         guard node.valueSize == PageLayout.databaseRecordSize else {
-          throw PageFault(number, "the record of a tree of duplicates has a wrong size")
+          throw PageFault(number, "the header of a tree of duplicates has a wrong size")
         }
         counts.pages &+= DatabaseRecord(node.value).pages
       }
@@ -48,6 +48,6 @@ extension PageTree {
 }
 
 extension DatabaseRecord {
-  /// The pages that it counts; for a database with duplicates without those of long lists.
+  /// The pages in its header; for a database with duplicates without those of long lists.
   var pages: UInt64 { branchPages &+ leafPages &+ overflowPages }
 }

@@ -1,6 +1,6 @@
 /// Databases whose keys have several values: lists of ids.
 extension PageTree {
-  /// Gives every pair of a database of duplicates that can be read. The bytes are valid during the
+  /// Calls with every readable pair of a database of duplicates. The bytes are valid during the
   /// call.
   func forEachPair(of database: Named, onDamage: Damage, _ body: Entry) throws {
     guard !database.isPlain, database.record.root != PageLayout.noPage else { return }
@@ -8,7 +8,7 @@ extension PageTree {
     try descendPairs(database.record.root, level: 0, key: nil, onDamage, body)
   }
 
-  /// - Parameter key: the key that the tree has the values of, as its keys; nil in the outer tree.
+  /// - Parameter key: the key whose values are the keys of this tree; nil in the outer tree.
   private func descendPairs(
     _ number: UInt64, level: Int, key: [UInt8]?, _ onDamage: Damage, _ body: Entry
   ) throws {
@@ -56,12 +56,12 @@ extension PageTree {
       try giveInner(node, number, onDamage, body)
     case PageLayout.duplicateData | PageLayout.subData:
       guard size == PageLayout.databaseRecordSize else {
-        return onDamage(number, "the record of a tree of duplicates has a wrong size")
+        return onDamage(number, "the header of a tree of duplicates has a wrong size")
       }
       let record = DatabaseRecord(node.value)
       try descendPairs(
         record.root, level: level + 1, key: [UInt8](node.key), onDamage, body)
-    default: onDamage(number, "a node is of a wrong kind")
+    default: onDamage(number, "a node has a wrong kind")
     }
   }
 
@@ -81,7 +81,7 @@ extension PageTree {
       return try giveFixed(page, size: size, node.key, number, onDamage, body)
     }
     guard page.flags == PageLayout.innerLeaf else {
-      return onDamage(number, "a page of duplicates is of a wrong kind")
+      return onDamage(number, "a page of duplicates has a wrong kind")
     }
     for index in 0..<page.count {
       let offset = page.offset(index)
@@ -100,7 +100,7 @@ extension PageTree {
     }
   }
 
-  /// Values of one length, side by side behind the header of a page.
+  /// Values of one length, one after the other after the header of a page.
   private func giveFixed(
     _ page: PageHeader, size: Int, _ key: UnsafeRawBufferPointer, _ number: UInt64,
     _ onDamage: Damage, _ body: Entry

@@ -6,10 +6,10 @@
   internal import Glibc
 #endif
 
-/// Reads what still reads of a damaged file, straight from its pages, for salvage.
+/// Reads the readable parts of a damaged file directly from its pages, for salvage.
 ///
-/// Nothing in the file is trusted: damaged pages, subtrees and nodes are skipped and reported.
-/// Each page is visited once for a tree, so no bytes make it endless. Not thread-safe.
+/// Nothing in the file is trusted: damaged pages, subtrees and nodes are skipped and reported. Each
+/// page is visited once per tree, so it always ends. It is not thread-safe.
 final class PageTree {
   /// A named database as the main tree has it.
   struct Named {
@@ -25,12 +25,13 @@ final class PageTree {
   let file: PageFile
   let pageSize: Int
   let pageCount: UInt64
-  /// The states that the file holds, the newest first: none, one, or the last two.
+  /// The states in the file, the newest first: none, one, or the last two.
   let states: [MetaPage]
   private var visited: UnsafeMutablePointer<UInt64>
   private let visitedWords: Int
   private var frames: [UnsafeMutableRawPointer] = []
-  /// Bytes of large values that may still be read: many damaged entries may name one long run.
+  /// The bytes of large values that may still be read: many damaged entries may refer to one long
+  /// run.
   private var budget: UInt64 = 0
 
   init(path: String) throws {
@@ -45,7 +46,7 @@ final class PageTree {
         "Nothing in the file looks like a Larch store; check the path, or restore a backup."
       ) { $0.path = path }
     }
-    // Where the first meta page is destroyed, the second one is behind a page of any size.
+    // If the first meta page is damaged, the second one may be at any page size.
     if metas.isEmpty || pair?.first.isMeta == false, let second = Self.meta(file, 1, size) {
       metas = [second]
     }
@@ -83,7 +84,7 @@ final class PageTree {
     }
   }
 
-  /// The page size at which the most of the first pages carry their own number and known flags.
+  /// The page size at which most of the first pages have their own number and known flags.
   private static func guessPageSize(_ file: PageFile) -> Int? {
     var best: (size: Int, hits: Int)?
     var size = PageLayout.pageSizes.lowerBound
@@ -111,14 +112,14 @@ final class PageTree {
 
   // MARK: Trees
 
-  /// The named databases of a state, as far as the main tree can be read.
+  /// The named databases of a state, as far as the main tree is readable.
   func databases(in state: MetaPage, onDamage: Damage) -> [Named] {
     var found: [Named] = []
-    // The closure throws nothing, so neither does the walk.
+    // The closure throws nothing, so this does not throw either.
     try? forEachNode(from: state.main.root, onDamage: onDamage) { node, page in
       guard node.flags == PageLayout.subData else { return }
       guard node.valueSize == PageLayout.databaseRecordSize else {
-        return onDamage(page, "the record of a database has a wrong size")
+        return onDamage(page, "the header of a database has a wrong size")
       }
       found.append(
         Named(
@@ -137,8 +138,8 @@ final class PageTree {
     return nil
   }
 
-  /// Gives every entry of a plain database that can be read, in the order of its pages, which is
-  /// the order of the keys where nothing is damaged. The bytes are valid during the call.
+  /// Calls with every readable entry of a plain database, in the order of its pages, which is that
+  /// of the keys in an undamaged file. The bytes are valid during the call.
   func forEachEntry(of database: Named, onDamage: Damage, _ body: Entry) throws {
     guard database.isPlain, database.record.root != PageLayout.noPage else { return }
     budget = 2 * min(file.length, 1 << 60)
@@ -147,12 +148,12 @@ final class PageTree {
     }
   }
 
-  /// Gives every entry of every page that looks like a leaf page, also of pages that no tree
-  /// reaches and of older states: the last resort where the root of a tree is destroyed.
+  /// Calls with every entry of every page that looks like a leaf page, including unreachable pages
+  /// and older states: the last resort if the root of a tree is damaged.
   ///
-  /// The caller tells by key and checksum what an entry is and whether it is whole.
+  /// The caller recognizes and checks entries by key and checksum.
   func forEachLeafEntry(onDamage: Damage, _ body: Entry) throws {
-    // Several states of an entry, in pages that are free by now, share its run.
+    // Several states of an entry, in pages that are free now, share its run.
     budget = 16 * min(file.length, 1 << 58)
     var tiles = NodeTiles(size: pageSize)
     defer { tiles.deallocate() }
@@ -180,7 +181,7 @@ final class PageTree {
     }
   }
 
-  /// Whether every node is in its place and the keys are in order.
+  /// Whether every node is within its page and the keys are sorted.
   private func looksRight(_ page: PageHeader, _ tiles: inout NodeTiles) -> Bool {
     guard boundsAreRight(page) else { return false }
     tiles.begin(size: pageSize)
@@ -226,11 +227,11 @@ final class PageTree {
     try descend(root, level: 0, onDamage, body)
   }
 
-  /// A walk of another tree begins.
+  /// Called before another tree is read.
   func forgetVisits() { visited.update(repeating: 0, count: visitedWords) }
 
-  /// A page of a tree, in the frame of its level, once its header is found right; nil when it is
-  /// damaged or was given before.
+  /// A page of a tree, in the buffer of its level, after a check of its header; nil if it is
+  /// damaged or was visited before.
   func page(
     _ number: UInt64, level: Int, orFixed allowsFixed: Bool = false, _ onDamage: Damage
   ) -> PageHeader? {
@@ -299,7 +300,7 @@ final class PageTree {
     guard UInt64(size) <= file.length - start else {
       return onDamage(first, "an overflow run goes beyond the end of the file")
     }
-    // A wrong page is refused by its header before a buffer for the whole value is made.
+    // The header reveals a wrong page before a buffer for the whole value is allocated.
     var header: (UInt64, UInt64) = (0, 0)
     let isRun = withUnsafeMutableBytes(of: &header) { bytes in
       guard file.read(at: start, into: bytes) == bytes.count, let base = bytes.baseAddress else {

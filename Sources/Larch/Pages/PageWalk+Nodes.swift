@@ -14,14 +14,14 @@ extension PageWalk {
     return count
   }
 
-  /// Checks a branch page without what is below it and returns the number of its children.
+  /// Checks a branch page without the pages below it, and returns the number of its children.
   func checkBranch(
     _ page: PageHeader, _ number: UInt64, _ kind: Kind
   ) throws(PageFault) -> Int {
     let count = try checkBounds(page, size: pageSize, number)
-    // LMDB stops the process over a branch page with one child, except in the free list.
+    // LMDB aborts the process on a branch page with one child, except in the free list.
     guard count >= 2 || kind == .freeList else {
-      throw PageFault(number, "a branch page has one child")
+      throw PageFault(number, "a branch page has only one child")
     }
     let upper = page.upper
     var previous = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -34,10 +34,10 @@ extension PageWalk {
       let keySize = node.keySize
       let end = offset &+ ((PageLayout.nodeHeaderSize &+ keySize &+ 1) & ~1)
       guard keySize <= PageLayout.maximumKeySize, end <= pageSize else {
-        throw PageFault(number, "a node is larger than its page lets it be")
+        throw PageFault(number, "a node is too large for its page")
       }
       guard pageTiles.add(offset, end) else { throw PageFault(number, "nodes overlap") }
-      // The first child has no lower bound of its own; LMDB never looks at a key there.
+      // The first child has no lower bound of its own; LMDB never reads its key.
       if index == 0 { continue }
       try checkKeySize(keySize, kind, number)
       if index > 1, !isOrdered(previous, node.key, kind) {
@@ -51,7 +51,7 @@ extension PageWalk {
     return count
   }
 
-  /// Checks the nodes of a leaf page; true if something hangs on them that must be walked.
+  /// Checks the nodes of a leaf page; true if some of them lead to further pages.
   func checkLeaf(
     _ page: PageHeader, _ number: UInt64, above: UnsafeRawBufferPointer?,
     below: UnsafeRawBufferPointer?, _ kind: Kind, _ totals: inout Totals
@@ -73,7 +73,7 @@ extension PageWalk {
       let nodeSize = PageLayout.nodeHeaderSize &+ keySize &+ valueSize
       let end = offset &+ ((nodeSize &+ 1) & ~1)
       guard nodeSize <= maximumNodeSize, end <= pageSize else {
-        throw PageFault(number, "a node is larger than its page lets it be")
+        throw PageFault(number, "a node is too large for its page")
       }
       guard pageTiles.add(offset, end) else { throw PageFault(number, "nodes overlap") }
       try checkKeySize(keySize, kind, number)
@@ -83,7 +83,7 @@ extension PageWalk {
           throw PageFault(number, "the keys of a page are not in order")
         }
       } else if let above, isOrdered(key, above, kind) {
-        throw PageFault(number, "a key is below the bound of its page")
+        throw PageFault(number, "a key is less than the lower bound of its page")
       }
       previous = key
       if flags == 0, kind == .plain {
@@ -94,7 +94,7 @@ extension PageWalk {
       }
     }
     if let below, !isOrdered(previous, below, kind) {
-      throw PageFault(number, "a key is above the bound of its page")
+      throw PageFault(number, "a key is greater than the upper bound of its page")
     }
     guard pageTiles.isFilled(from: upper, to: pageSize) else {
       throw PageFault(number, "nodes overlap or leave gaps")
@@ -122,8 +122,8 @@ extension PageWalk {
     return a.uint64(0) < b.uint64(0)
   }
 
-  /// Checks the flags and the value of a node; returns the entries that it is for, without those
-  /// of a tree that hangs on it.
+  /// Checks the flags and the value of a node; returns its number of entries, without those of a
+  /// tree below it.
   private func checkNode(
     _ node: PageNode, _ kind: Kind, _ number: UInt64
   ) throws(PageFault) -> UInt64 {
@@ -131,7 +131,7 @@ extension PageWalk {
     switch kind {
     case .freeList:
       guard flags & ~PageLayout.bigData == 0 else { break }
-      // LMDB reuses the pages of record 0 without deleting it, and of later ones not at all.
+      // LMDB reuses the pages of record 0 without deleting it, but not those of later records.
       let transaction = node.key.baseAddress?.uint64(0) ?? 0
       guard transaction >= 1, transaction <= meta.transaction else {
         throw PageFault(number, "the free list names an impossible transaction")
@@ -141,7 +141,7 @@ extension PageWalk {
       if flags & ~PageLayout.bigData == 0 { return 1 }
       guard flags == PageLayout.subData else { break }
       guard node.valueSize == PageLayout.databaseRecordSize else {
-        throw PageFault(number, "the record of a database has a wrong size")
+        throw PageFault(number, "the header of a database has a wrong size")
       }
       return 1
     case .plain:
@@ -158,7 +158,7 @@ extension PageWalk {
         return try checkInner(node, isFixed: isFixed, number)
       case PageLayout.duplicateData | PageLayout.subData:
         guard node.valueSize == PageLayout.databaseRecordSize else {
-          throw PageFault(number, "the record of a tree of duplicates has a wrong size")
+          throw PageFault(number, "the header of a tree of duplicates has a wrong size")
         }
         return 0
       default: break
@@ -182,7 +182,7 @@ extension PageWalk {
     guard page.flags == (isFixed ? PageLayout.innerFixedLeaf : PageLayout.innerLeaf) else {
       throw PageFault(number, "the page of a key's values has wrong flags")
     }
-    // LMDB takes the number as the root of a tree and stops the process if it is a meta page's.
+    // LMDB uses the number as the root of a tree, and aborts if it is that of a meta page.
     guard page.number > 1 else {
       throw PageFault(number, "the page of a key's values has a wrong number")
     }
@@ -223,9 +223,9 @@ extension PageWalk {
     return UInt64(count)
   }
 
-  /// Checks a page of equally long values, which has no nodes.
+  /// Checks a page of values of equal length, which has no nodes.
   ///
-  /// LMDB keeps two bytes in the lower bound for each value although it stores none there.
+  /// LMDB counts two bytes per value in the lower bound, although it stores none there.
   func checkFixed(
     _ page: PageHeader, size: Int, valueSize: Int, above: UnsafeRawBufferPointer?,
     below: UnsafeRawBufferPointer?, _ number: UInt64
@@ -246,18 +246,18 @@ extension PageWalk {
       }
     }
     if let above, PageLayout.order(value(0), above) < 0 {
-      throw PageFault(number, "a value is below the bound of its page")
+      throw PageFault(number, "a value is less than the lower bound of its page")
     }
     if let below, PageLayout.order(value(count &- 1), below) >= 0 {
-      throw PageFault(number, "a value is above the bound of its page")
+      throw PageFault(number, "a value is greater than the upper bound of its page")
     }
   }
 }
 
 /// Whether the nodes of a page fill it from the upper bound to the end without overlap.
 ///
-/// Every node starts at an even offset. If all starts differ and the ends are exactly the starts
-/// without the first, and the end of the page, then the nodes follow each other.
+/// Every node starts at an even offset. The nodes are contiguous if all starts differ, and if the
+/// ends are exactly the starts except the first, plus the end of the page.
 struct NodeTiles {
   private let starts: UnsafeMutablePointer<UInt64>
   private let ends: UnsafeMutablePointer<UInt64>
@@ -281,7 +281,7 @@ struct NodeTiles {
     ends.update(repeating: 0, count: words)
   }
 
-  /// Both are even and within the size; false if a node starts there already.
+  /// Both are even and within the page; false if another node starts there.
   @inline(__always)
   func add(_ start: Int, _ end: Int) -> Bool {
     let bit: UInt64 = 1 << UInt64((start >> 1) & 63)

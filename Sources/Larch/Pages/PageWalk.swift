@@ -6,19 +6,20 @@
   internal import Glibc
 #endif
 
-/// One walk over all that a meta page reaches: the free list, the main tree, every named
-/// database, every tree of duplicates and every overflow run.
+/// Visits everything that a meta page reaches: the free list, the main tree, every named database,
+/// every tree of duplicates and every overflow run.
 ///
-/// Each page is claimed in a bitmap before it is read, so the work is linear in the file whatever
-/// its bytes say. Memory is the bitmap and one page for each level. Not thread-safe.
+/// Each page is marked in a bitmap before it is read, so the time is linear in the size of the
+/// file, whatever its bytes are. The memory is the bitmap and one page per level. It is not
+/// thread-safe.
 final class PageWalk {
-  /// What the entries of a tree may look like.
+  /// The kind of entries of a tree.
   enum Kind: Equatable {
     case freeList
     case main
     case plain
     case duplicates(isFixed: Bool)
-    /// The values of one key; the size is 0 unless they are all equally long.
+    /// The values of one key; the size is 0 unless all have the same length.
     case values(size: Int)
   }
 
@@ -37,7 +38,7 @@ final class PageWalk {
   let maximumNodeSize: Int
   var report = PageReport()
   var claimedBeyondEnd: UInt64 = 0
-  /// How long every value of the database of equally long values is that is being walked.
+  /// The length of every value of the current database, if all have the same length.
   private var fixedSize: Int?
   var pageTiles: NodeTiles
   var innerTiles: NodeTiles
@@ -52,8 +53,8 @@ final class PageWalk {
     pageCount = meta.lastPage + 1
     readablePages = file.length / UInt64(pageSize)
     maximumNodeSize = PageLayout.maximumNodeSize(pageSize: pageSize)
-    // A page that is missing at the end needs eight bytes in the free list, so a file cannot make
-    // the bitmap larger than its own length allows.
+    // A page that is missing at the end needs eight bytes in the free list, so the bitmap cannot
+    // become larger than the file allows.
     if pageCount > readablePages, pageCount - readablePages > file.length / 8 {
       throw LarchError(
         .truncated, "The file is shorter than its header says; restore a backup, or salvage it."
@@ -87,7 +88,7 @@ final class PageWalk {
     return report
   }
 
-  /// Whether the free list has every page that the file is too short for.
+  /// Whether the free list has every page that is missing at the end of the file.
   func freeListCoversMissingPages() -> Bool {
     guard (try? walkTree(meta.freeList, at: UInt64(meta.slot), .freeList)) != nil else {
       return false
@@ -97,7 +98,7 @@ final class PageWalk {
 
   // MARK: Pages
 
-  /// Notes that a page is used or free, which it may be once.
+  /// Notes that a page is used or free; it may be noted only once.
   @inline(__always)
   func claim(_ number: UInt64, isFree: Bool = false) throws(PageFault) {
     guard number >= 2, number < pageCount else {
@@ -129,7 +130,7 @@ final class PageWalk {
     guard got == buffer.count else { throw PageFault(page, "a page is cut off") }
   }
 
-  /// Walks a tree and compares its record with what is there; returns the number of entries.
+  /// Visits a tree and compares its header with it; returns the number of entries.
   func walkTree(_ tree: DatabaseRecord, at page: UInt64, _ kind: Kind) throws(PageFault) -> UInt64 {
     guard tree.root != PageLayout.noPage else {
       guard tree.depth == 0, tree.branchPages == 0, tree.leafPages == 0, tree.overflowPages == 0,
@@ -144,13 +145,13 @@ final class PageWalk {
     try walkPage(tree.root, levels: tree.depth, above: nil, below: nil, kind, &totals)
     guard totals.branch == tree.branchPages, totals.leaf == tree.leafPages,
       totals.overflow == tree.overflowPages, totals.entries == tree.entries
-    else { throw PageFault(page, "the counters of a tree are not what the tree holds") }
+    else { throw PageFault(page, "the counters of a tree do not match its pages") }
     return totals.entries
   }
 
-  /// Walks a page and all below it. Keys must be at least `above` and less than `below`.
+  /// Visits a page and all pages below it. Keys must be at least `above` and less than `below`.
   ///
-  /// The recursion is at most the levels of three trees: main, named, duplicates.
+  /// The recursion depth is at most the levels of three trees: main, named, duplicates.
   func walkPage(
     _ number: UInt64, levels: Int, above: UnsafeRawBufferPointer?, below: UnsafeRawBufferPointer?,
     _ kind: Kind, _ totals: inout Totals
@@ -169,7 +170,7 @@ final class PageWalk {
     guard page.number == number else { throw PageFault(number, "a page has a wrong number") }
     if levels > 1 {
       guard page.flags == PageLayout.branch else {
-        throw PageFault(number, "a branch page was expected")
+        throw PageFault(number, "expected a branch page")
       }
       totals.branch &+= 1
       let count = try checkBranch(page, number, kind)
@@ -186,21 +187,21 @@ final class PageWalk {
     totals.leaf &+= 1
     if case .values(let size) = kind, size > 0 {
       guard page.flags == PageLayout.fixedLeaf else {
-        throw PageFault(number, "a leaf page of equally long values was expected")
+        throw PageFault(number, "expected a leaf page of values of equal length")
       }
       try checkFixed(page, size: pageSize, valueSize: size, above: above, below: below, number)
       totals.entries &+= UInt64(page.count)
       return
     }
     guard page.flags == PageLayout.leaf else {
-      throw PageFault(number, "a leaf page was expected")
+      throw PageFault(number, "expected a leaf page")
     }
     let needsSecondPass = try checkLeaf(
       page, number, above: above, below: below, kind, &totals)
     if needsSecondPass { try walkNodes(page, number, kind, &totals) }
   }
 
-  /// Walks what hangs on the nodes of a leaf page whose nodes were checked.
+  /// Visits the pages below a leaf page whose nodes were checked.
   private func walkNodes(
     _ page: PageHeader, _ number: UInt64, _ kind: Kind, _ totals: inout Totals
   ) throws(PageFault) {
@@ -233,7 +234,7 @@ final class PageWalk {
       fixedSize = nil
       return .duplicates(isFixed: true)
     default:
-      // Larch makes none of these; LMDB would compare their keys in another order.
+      // Larch does not use these; LMDB would compare their keys in another order.
       throw PageFault(page, "a database has flags that Larch never uses")
     }
   }
@@ -252,18 +253,18 @@ final class PageWalk {
     return .values(size: Int(tree.pad))
   }
 
-  /// LMDB copies the length of a new value from the old value beside it, past the end of the file
-  /// if that is shorter.
+  /// For a new value, LMDB uses the length of an existing value beside it, and would copy past the
+  /// end of the file if that is wrong.
   func checkFixedSize(_ size: Int, _ page: UInt64) throws(PageFault) {
     guard size == fixedSize ?? size else {
-      throw PageFault(page, "values that must be equally long are not")
+      throw PageFault(page, "values differ in length where they must not")
     }
     fixedSize = size
   }
 
   // MARK: Overflow runs
 
-  /// Claims the run of a large value and returns its first page.
+  /// Marks the run of a large value and returns its first page.
   func walkOverflow(_ node: PageNode, _ totals: inout Totals) throws(PageFault) -> UInt64 {
     let first = node.value.uint64(0)
     try claim(first)
@@ -280,7 +281,7 @@ final class PageWalk {
     }
     guard header.0 == first else { throw PageFault(first, "a page has a wrong number") }
     guard flags == PageLayout.overflow else {
-      throw PageFault(first, "an overflow page was expected")
+      throw PageFault(first, "expected an overflow page")
     }
     // A value that was replaced by a shorter one keeps its run.
     let needed = PageLayout.overflowPages(valueSize: node.valueSize, pageSize: pageSize)
@@ -297,7 +298,7 @@ final class PageWalk {
 
   // MARK: The free list
 
-  /// Claims the pages of a record of the free list: a count and page numbers, highest first.
+  /// Marks the pages of a record of the free list: a count and page numbers, highest first.
   private func walkFreeRecord(
     _ node: PageNode, _ number: UInt64, _ totals: inout Totals
   ) throws(PageFault) {
@@ -325,7 +326,7 @@ final class PageWalk {
   }
 }
 
-/// The page numbers of one record of the free list, as they come in pieces.
+/// Reads the page numbers of one record of the free list in pieces.
 private struct FreeRecordReader {
   let capacity: Int
   var left: UInt64?
@@ -341,7 +342,7 @@ private struct FreeRecordReader {
     guard let base = bytes.baseAddress else { return }
     var offset = 0
     if left == nil {
-      // LMDB copies this many numbers without a look at the size of the record.
+      // LMDB copies this number of entries without a check of the record's size.
       let count = base.uint64(0)
       guard count <= UInt64(capacity) else {
         throw PageFault(page, "a record of the free list counts more pages than it holds")

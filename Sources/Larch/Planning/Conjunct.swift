@@ -1,27 +1,27 @@
 /// One of the filters that must all be true, and how it can bound the scan of an index.
 struct Conjunct {
   let node: FilterNode
-  /// The field that it is about; nil if that is none, or several.
+  /// The field of the filter; nil if there is none, or several.
   let field: FieldReference?
   let shape: Shape
-  /// Of the identity of the field.
+  /// The hash of the field's identity.
   let identityHash: Int
 
   enum Shape {
     /// No bound of any index.
     case none
-    /// The constants that the field equals one of: how many.
+    /// The field equals one of this number of constants.
     case points(Int)
-    /// As one constant, if upper and lower case are the same.
+    /// The field equals one constant, ignoring case.
     case foldedPoint
-    /// Between constants.
+    /// The field is between constants.
     case range
-    /// Not nil, and nothing else.
+    /// The field is not nil.
     case present
-    /// Texts that begin with a constant, and perhaps others.
+    /// The field begins with a constant; other texts may be in the range too.
     case prefix
     case foldedPrefix
-    /// One of several of these.
+    /// A disjunction of these.
     case several
   }
 
@@ -65,7 +65,7 @@ struct Conjunct {
     }
   }
 
-  /// The field that each of the filters is about and can be a bound of, of one value and as it is.
+  /// The field of all the filters, if it has one value and can be a bound as it is.
   private static func commonField(of nodes: [FilterNode]) -> FieldReference? {
     var common: FieldReference?
     for node in nodes {
@@ -93,14 +93,14 @@ struct Conjunct {
     case .none: return .none
     case .points(let count): return .points(count)
     case .foldedPoint: return component.isFolded ? .points(1) : .none
-    // The order of folded texts is not that of the texts.
+    // Folded texts have another order than the texts.
     case .range, .several: return component.isFolded ? .none : .range
     case .present, .prefix: return .range
     case .foldedPrefix: return component.isFolded ? .range : .none
     }
   }
 
-  /// Whether whatever lies in the bounds passes, as long as no constant is cut.
+  /// Whether everything within the bounds passes, if no constant is cut.
   func isExact(for component: IndexFieldSchema) -> Bool {
     Conjunct.isExact(node, for: component)
   }
@@ -112,7 +112,7 @@ struct Conjunct {
       case .equal(let values): !component.isFolded || KeyValue.isNil(values)
       case .oneOf: !component.isFolded
       case .within(let lower, let upper):
-        // Of several values one may be NaN, which no bound tells.
+        // One of several values may be NaN, which no bound can show.
         component.form.isSingle && (!component.isFolded || (lower == nil && upper == nil))
       case .text(let text): text.kind == .equal && text.ignoresCase && component.isFolded
       }
@@ -124,7 +124,7 @@ struct Conjunct {
 }
 
 extension IndexFieldSchema {
-  /// Whether the keys hold the values of the field.
+  /// Whether the keys have the values of the field.
   func holds(_ field: FieldReference) -> Bool {
     identityHash == field.identityHash && identity == field.identity
       && isMultiple == field.isMultiple && form == field.form
@@ -144,8 +144,8 @@ extension KeyForm {
 }
 
 extension IndexSchema {
-  /// The place of the field whose values in a key decide a filter, exactly unless the key is cut;
-  /// nil if there is none.
+  /// The component of the key whose values decide a filter, exactly unless the key is cut; nil if
+  /// there is none.
   func component(for filter: FieldFilter) -> Int? {
     fields.firstIndex { component in
       component.form.isSingle && !component.isMultiple && component.holds(filter.field)
@@ -165,7 +165,7 @@ extension IndexSchema {
 }
 
 extension FieldTest {
-  /// Whether a text passes if it does in lower case.
+  /// Whether a text and its lower-case form give the same result.
   fileprivate var ignoresCase: Bool {
     switch self {
     case .equal(let values): KeyValue.isNil(values)

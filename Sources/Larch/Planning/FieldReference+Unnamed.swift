@@ -1,13 +1,14 @@
-// Of the key path of a protocol's property, and of a computed one, Swift tells no stored property.
+// For the key path of a protocol's property, or of a computed one, Swift does not give the stored
+// property.
 
 extension FieldReference {
-  /// Whether it may be a stored property that was named in a way that does not tell which.
+  /// Whether it may be a stored property whose name is not known.
   var isUnnamed: Bool {
     guard case .computed = identity, calculation == nil, related == nil else { return false }
     return name.hasPrefix("<")
   }
 
-  /// Why no index is used for it, in words.
+  /// The reason why no index is used for it, in words.
   var reasonWithoutIndex: String {
     "no index is used for \(name): it was named through a protocol's requirement, or is a computed"
       + " property, so its stored name is not known; see docs/limits.md"
@@ -15,7 +16,7 @@ extension FieldReference {
 }
 
 extension FieldReference {
-  /// The same of a query, which knows no indexes: a computed property may have one.
+  /// The same for a query without knowledge of indexes: a computed property may have one.
   var reasonUnlessIndexed: String {
     "\(name) was named through a protocol's requirement, or is a computed property: its stored name"
       + " is not known, so only an index over the same key path is used; see docs/limits.md"
@@ -23,7 +24,7 @@ extension FieldReference {
 }
 
 extension FilterNode {
-  /// The fields in it whose stored names are not known.
+  /// Adds its fields whose stored names are not known.
   func collectUnnamed(into fields: inout [FieldReference]) {
     switch self {
     case .all(let nodes), .any(let nodes):
@@ -54,11 +55,11 @@ extension [FieldReference] {
 }
 
 extension Plan {
-  /// The fields that rows are checked or sorted by, while an index over a stored property of their
-  /// type is there that may have been meant.
+  /// The fields by which rows are tested or sorted, if there is an index over a stored property of
+  /// the same type that may have been intended.
   ///
-  /// - Parameter unfinished: the indexes that are not complete, by bit: where one of them is over the
-  ///   field, that is the reason.
+  /// - Parameter unfinished: the incomplete indexes, by bit: if one of them is over the field, that
+  ///   is the reason.
   func unnamedFields(in schema: CollectionSchema, unfinished: UInt64) -> [FieldReference] {
     var order: [OrderTerm] = []
     if case .sorted(let terms, _) = self.order { order = terms }

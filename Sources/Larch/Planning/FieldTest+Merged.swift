@@ -1,9 +1,9 @@
 extension FieldTest {
-  /// Two tests of one value, as one.
+  /// The result of combining two tests of one value.
   enum Merged {
     case never, first, second
     case one(FieldTest)
-    /// No single test says both.
+    /// No single test is equivalent.
     case two
   }
 
@@ -15,7 +15,7 @@ extension FieldTest {
     case (_, .oneOf(let list)): .one(.oneOf(list.filter { a.matches($0) }))
     case (.within(let lower, let upper), .within(let otherLower, let otherUpper)):
       if case .composite = form.unwrapped.node {
-        // A part of theirs may be NaN, and then no bound implies another.
+        // Several values may contain NaN, and then no bound implies another.
         .two
       } else {
         .one(
@@ -30,13 +30,13 @@ extension FieldTest {
     }
   }
 
-  /// A test and the negation of another one; nil if they stay two.
+  /// The combination of a test and the negation of another one; nil if they stay separate.
   static func merged(_ test: FieldTest, without other: FieldTest) -> FieldTest? {
     switch test {
     case .equal(let values): other.matches(values) ? .oneOf([]) : test
     case .oneOf(let list): .oneOf(list.filter { !other.matches($0) })
     case .within, .text:
-      // Whatever passes is not nil.
+      // Values that pass are not nil.
       if case .equal(let values) = other, KeyValue.isNil(values) { test } else { nil }
     }
   }
@@ -45,13 +45,13 @@ extension FieldTest {
     guard first.kind == .hasPrefix, second.kind == .hasPrefix,
       first.ignoresCase == second.ignoresCase
     else { return .two }
-    // What begins with a text begins with the bytes of its normal form.
+    // A text with a prefix also begins with the bytes of its normal form.
     let a = first.prefixBytes
     let b = second.prefixBytes
     return a.starts(with: b) || b.starts(with: a) ? .two : .never
   }
 
-  /// The one that lets less through; nil is no bound.
+  /// The stricter of two bounds; nil is no bound.
   private static func tighter(
     _ a: ValueBound?, _ b: ValueBound?, isGreater: Bool
   ) -> ValueBound? {
@@ -62,7 +62,7 @@ extension FieldTest {
     return (order > 0) == isGreater ? a : b
   }
 
-  /// The values that are equal to what is asked for, of a test of equality.
+  /// The constants of a test of equality.
   var constants: [[KeyValue]]? {
     switch self {
     case .equal(let values): [values]

@@ -1,9 +1,9 @@
 extension FilterNode {
-  /// The same filter, true for the same records, as planning wants it: `and` and `or` are flat,
-  /// `not` stands at single tests only, the tests of one field are one where they can be, and
-  /// what can never be true is `never`.
+  /// An equivalent filter in the form that planning needs: `and` and `or` are flat, `not` applies
+  /// only to single tests, the tests of one field are combined if possible, and an impossible
+  /// filter is `never`.
   ///
-  /// - Throws: the error of a part that cannot be asked.
+  /// - Throws: the error of a part that cannot be used.
   func normalized() throws -> FilterNode { try normalized(isNegated: false) }
 
   private func normalized(isNegated: Bool) throws -> FilterNode {
@@ -25,13 +25,13 @@ extension FilterNode {
       if let error = filter.error { throw error }
       return isNegated ? .not(self) : self
     case .related(let filter):
-      // Made again where it is asked, but what is wrong in it must be told.
+      // It is normalized again where it is tested, but its errors must be thrown here.
       if try filter.filter.normalized().isNever { return isNegated ? .always : .never }
       return isNegated ? .not(self) : self
     }
   }
 
-  /// Whether it is a few usual tests of different fields: not worth being made again.
+  /// Whether it is a few usual tests of different fields, so that normalizing changes nothing.
   private var isPlainlyNormal: Bool {
     guard case .all(let nodes) = self, (2...4).contains(nodes.count) else { return false }
     for (place, node) in nodes.enumerated() {
@@ -50,7 +50,7 @@ extension FilterNode {
     list.reserveCapacity(nodes.count)
     var isNever = false
     for node in nodes {
-      // Even where the answer is known already: an error in the rest must be told.
+      // Even if the answer is already known: errors in the rest must be thrown.
       switch try node.normalized(isNegated: isNegated) {
       case .all(let parts): for part in parts { isNever = !add(part, to: &list) || isNever }
       case let part: isNever = !add(part, to: &list) || isNever
@@ -60,7 +60,7 @@ extension FilterNode {
     return list.count == 1 ? list[0] : .all(list)
   }
 
-  /// False where both together are never true.
+  /// False if both together are never true.
   private static func add(_ node: FilterNode, to list: inout [FilterNode]) -> Bool {
     if node.isNever { return false }
     guard let field = node.testedField, !field.isMultiple else {
@@ -74,7 +74,7 @@ extension FilterNode {
         let both = FilterNode.merged(list[place], node)
       {
         if both.isNever { return false }
-        // It may now merge with one that it did not merge with before.
+        // It may now combine with a test that it did not combine with before.
         list.remove(at: place)
         node = both
         place = 0
@@ -95,7 +95,7 @@ extension FilterNode {
     }
   }
 
-  /// Two tests of one field with one value, as one test; nil if they stay two.
+  /// Two tests of one field with one value, as one test; nil if they stay separate.
   private static func merged(_ first: FilterNode, _ second: FilterNode) -> FilterNode? {
     switch (first, second) {
     case (.field(let a), .field(let b)):
@@ -134,8 +134,8 @@ extension FilterNode {
     return list.count == 1 ? list[0] : .any(list)
   }
 
-  /// Equalities of one field become one test; right for several values too, since some element
-  /// must be one of the constants either way.
+  /// Combines equalities of one field into one test. This is also correct for several values, since
+  /// some element must equal one of the constants in either form.
   private static func joinEqualities(_ list: inout [FilterNode]) {
     var place = 0
     while place < list.count {
@@ -185,7 +185,7 @@ extension FieldFilter {
     }
   }
 
-  /// - Parameter node: the filter as a node, so that what is normal already is not made again.
+  /// - Parameter node: the filter as a node, so that a normal one is not created again.
   fileprivate func normalized(_ node: FilterNode?) -> FilterNode {
     var same: FilterNode { node ?? .field(self) }
     switch test {
@@ -201,7 +201,7 @@ extension FieldFilter {
       if lower == nil, upper == nil {
         return field.isAlwaysInSomeRange ? .always : same
       }
-      // Several values have an order of their own; what is said here is about one.
+      // Several values have their own order; this applies to single values.
       guard lower.map({ $0.values.count == 1 }) ?? true, upper.map({ $0.values.count == 1 }) ?? true
       else { return same }
       if let lower, lower.values[0].isInNoRange { return .never }
@@ -224,8 +224,8 @@ extension FieldFilter {
     }
   }
 
-  /// Its negation. Most tests are false for nil and NaN, and so their negations are true for
-  /// them: no test of the other kind.
+  /// Its negation. Most tests are false for nil and NaN, so their negations are true for them and
+  /// cannot become a test of the opposite kind.
   fileprivate func normalizedNegation(_ node: FilterNode) -> FilterNode {
     let plain = normalized(node)
     if plain.isNever { return .always }
@@ -250,12 +250,13 @@ extension FieldFilter {
 }
 
 extension ValueBound {
-  /// The same place as the end of what lies at its other side.
+  /// The same bound as the end of the range on its other side.
   fileprivate var turned: ValueBound { ValueBound(values: values, isIncluded: !isIncluded) }
 }
 
 extension FieldReference {
-  /// One value, never nil and never NaN: each is less than, equal to or greater than a constant.
+  /// Whether it is one value, never nil and never NaN: then it is less than, equal to or greater
+  /// than a constant.
   fileprivate var isAlwaysInSomeRange: Bool {
     guard !isMultiple, case .primitive(let primitive) = form.node else { return false }
     switch primitive {

@@ -1,8 +1,8 @@
 extension FilterNode {
-  /// The filter as it would be written in Swift, on one line: `age != 20 && name.hasPrefix("A")`.
+  /// The filter as Swift code on one line: `age != 20 && name.hasPrefix("A")`.
   var text: String { text(isInside: false) }
 
-  /// - Parameter isInside: whether it stands beside an operator, and so needs brackets.
+  /// - Parameter isInside: whether it is an operand, and so needs brackets.
   private func text(isInside: Bool) -> String {
     switch self {
     case .all(let nodes): FilterNode.text(nodes, " && ", ifEmpty: "true", isInside)
@@ -45,7 +45,7 @@ extension PairFilter {
 }
 
 extension FieldReference {
-  /// Its name, or what is calculated.
+  /// Its name, or the calculation.
   fileprivate var text: String { calculation?.text { PlanText.value($0) } ?? name }
 }
 
@@ -83,7 +83,7 @@ extension FieldFilter {
     }
   }
 
-  /// For an array or a set: some element is so.
+  /// The test of some element of an array or a set.
   private var elementText: String {
     let name = field.name
     switch test {
@@ -111,25 +111,25 @@ extension TextTest {
       case .contains: "contains"
       case .like: "like"
       }
-    let option = ignoresCase ? ", .caseInsensitive" : ""
-    return "\(name).\(call)(\(PlanText.value(.string(text)))\(option))"
+    let options = ignoresCase ? ", options: .caseInsensitive" : ""
+    return "\(name).\(call)(\(PlanText.value(.string(text)))\(options))"
   }
 }
 
-/// Constants as plans show them.
+/// Constants in the text of plans.
 enum PlanText {
   /// Longer texts and data are shortened.
   private static let lengthLimit = 40
-  /// Of longer lists only the first values are shown.
+  /// The number of values that are shown of a longer list.
   private static let listLimit = 8
 
-  /// Set while a text is made for a log, which must not show what a query asks for.
+  /// Set while a text is made for a log, which must not show the values of a query.
   static var hidesValues: Bool { hiding.get() }
   private static let hiding = TaskLocal<Bool>(wrappedValue: false)
-  /// What stands in the place of a value then.
+  /// The text in place of a value.
   static let hidden = "…"
 
-  /// Runs a body in which a mark stands in the place of each value and id.
+  /// Runs a body in which a mark replaces each value and id.
   static func withoutValues<T>(_ body: () throws -> T) rethrows -> T {
     try hiding.withValue(true, operation: body)
   }
@@ -158,7 +158,7 @@ enum PlanText {
     "[" + shortened(list.map { value($0) }) + "]"
   }
 
-  /// Some of many, and how many there are.
+  /// Some of many texts, and their number.
   static func shortened(_ texts: [String]) -> String {
     guard texts.count > listLimit else { return texts.joined(separator: ", ") }
     return texts.prefix(listLimit).joined(separator: ", ") + ", … \(texts.count) in all"

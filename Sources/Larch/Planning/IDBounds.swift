@@ -1,6 +1,6 @@
 /// The ranges of ids that filters of the id allow.
 enum IDBounds {
-  /// Ranges in order, exact but for the beginning of a text; nil if the filter is no bound.
+  /// Ranges in order, exact except for the prefix of a text; nil if the filter is not a bound.
   static func ranges(of node: FilterNode, _ kind: RecordIDKind) -> [KeyRange]? {
     switch node {
     case .field(let filter):
@@ -17,7 +17,7 @@ enum IDBounds {
     }
   }
 
-  /// Whether whatever lies in the ranges passes.
+  /// Whether everything in the ranges passes.
   static func isExact(_ node: FilterNode) -> Bool {
     switch node {
     case .field(let filter):
@@ -77,8 +77,8 @@ enum IDBounds {
       ]
   }
 
-  /// The bytes that a record with this id is stored under; of a text that is longer than ids may
-  /// be, as many as ids have, and so all ids are before it that are not greater than these.
+  /// The stored bytes of an id. For a text that is too long for an id, they are cut to the maximum
+  /// length of ids, so that they still separate smaller ids from greater ones.
   private struct ID {
     var bytes: [UInt8]
     var isLong = false

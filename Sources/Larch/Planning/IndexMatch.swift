@@ -1,32 +1,31 @@
-/// How well an index fits a query: the conjuncts that bound a scan of it, found without writing a
-/// key.
+/// How well an index fits a query: the conjuncts that bound its scan, found without writing a key.
 ///
-/// The first components have constants, one more may have bounds: other scans cannot be said.
+/// The first components have constants, and one more may have bounds; other scans are not possible.
 struct IndexMatch {
   let index: Int
-  /// Components with constants.
+  /// The number of components with constants.
   private(set) var pointCount = 0
-  /// Components, of those, with one constant and nothing but such before them.
+  /// The number of these with one constant, counted up to the first that has more.
   private(set) var singleCount = 0
-  /// Whether the component behind them has bounds.
+  /// Whether the next component has bounds.
   private(set) var hasRange = false
   /// The conjuncts that became bounds, by bit.
   private(set) var used: UInt64 = 0
-  /// How many keys, or beginnings of keys, are looked for.
+  /// The number of keys, or prefixes of keys, to search.
   private(set) var rangeCount = 1
-  /// Rows come in the order that the query wants.
+  /// Whether rows come in the order of the query.
   private(set) var servesOrder = false
-  /// At most one record has the key.
+  /// Whether at most one record has the key.
   private(set) var isUnique = false
-  /// A record may be found several times.
+  /// Whether a record may be found several times.
   private(set) var mayRepeat = false
 
-  /// More ranges than these are not made of several components.
+  /// The maximum number of ranges from several components.
   private static let rangeLimit = 1000
-  /// Conjuncts behind these are no bounds.
+  /// The maximum number of conjuncts that can be bounds.
   static let conjunctLimit = 64
 
-  /// nil where the index cannot answer: some records have no entry in it.
+  /// nil if the index cannot answer, because some records have no entry in it.
   ///
   /// - Parameter unused: conjuncts that must not be bounds, by bit.
   init?(
@@ -45,7 +44,7 @@ struct IndexMatch {
         switch conjuncts[place].bound(of: component) {
         case .none: continue
         case .points(let count): if best.map({ count < $0.count }) ?? true { best = (place, count) }
-        // Of several values each may be in another range.
+        // Each of several values may be in another range.
         case .range: if ranges == 0 || !component.isMultiple { ranges.setBit(place) }
         }
       }
@@ -95,7 +94,7 @@ struct IndexMatch {
   func uses(_ place: Int) -> Bool { used.hasBit(place) }
 }
 
-/// The order that rows are wanted in.
+/// The required order of rows.
 enum WantedOrder {
   case any
   case byID(descends: Bool)
@@ -104,7 +103,7 @@ enum WantedOrder {
 }
 
 extension Conjunct {
-  /// Whether it says that the field is nil.
+  /// Whether it tests that the field is nil.
   var isNil: Bool {
     if case .field(let filter) = node, case .equal(let values) = filter.test {
       return KeyValue.isNil(values)

@@ -1,5 +1,5 @@
 extension Plan {
-  /// The plan on a few lines: where rows come from, then what is done with them, in this order.
+  /// The plan on a few lines: the source of the rows, then the steps in order.
   ///
   /// ```text
   /// index city_age ["London", 18] ... ["London"] descending
@@ -27,7 +27,7 @@ extension Plan {
     return lines.text
   }
 
-  /// Where rows come from, and what is done with them until they are in order.
+  /// The source of the rows, and the steps until they are in order.
   private func addSteps(to lines: inout PlanLines) {
     lines.add(source, direction: isDescending ? " descending" : "")
     lines.indent += 1
@@ -63,7 +63,7 @@ extension Plan {
     }
   }
 
-  /// Whether ids come in order by themselves.
+  /// Whether ids already come in order.
   private func isInOrderOfIDs(_ source: Source) -> Bool {
     switch source {
     case .nothing, .records: true
@@ -91,7 +91,7 @@ extension Plan {
 }
 
 extension OrderTerm {
-  /// As it is written in plans.
+  /// Its text in plans.
   var text: String {
     field.name + (ignoresCase ? " ignoring case" : "") + (descends ? " descending" : "")
   }
@@ -143,7 +143,8 @@ private struct PlanLines {
     return "records " + PlanText.shortened(ranges.map { text(ofIDs: $0, kind) })
   }
 
-  /// Bounds of ids are whole ids, or such with a zero behind: the place behind an id.
+  /// Bounds of ids are whole ids, or ids followed by a zero, which stands for the position after an
+  /// id.
   private static func text(ofIDs range: KeyRange, _ kind: RecordIDKind) -> String {
     let lower = range.lower.isEmpty ? nil : end(range.lower, kind)
     guard let bytes = range.upper else {
@@ -176,12 +177,12 @@ private struct PlanLines {
 private struct BoundsText {
   private let scan: Plan.IndexScan
   private let index: IndexSchema
-  /// The constants of the first components, each way that they go together.
+  /// All combinations of the constants of the first components.
   private var prefixes: [[String]] = [[]]
-  /// The filters of the component behind them.
+  /// The filters of the next component.
   private var rest: [FilterNode] = []
 
-  /// More are not printed.
+  /// The maximum number that is printed.
   private static let limit = 32
 
   init(_ scan: Plan.IndexScan, _ index: IndexSchema) {
@@ -256,7 +257,7 @@ private struct BoundsText {
 }
 
 extension KeyValue {
-  /// As an index that ignores case has it.
+  /// In the form of an index that ignores case.
   fileprivate var folded: KeyValue {
     if case .string(let text) = self { return .string(NFC.foldedForIndex(text)) }
     return self

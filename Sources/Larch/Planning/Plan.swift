@@ -1,89 +1,90 @@
-/// The way that was chosen to answer a query. A value that can be printed; `PlanRun` follows it
-/// and makes no choice of its own.
+/// The plan of a query. It is a value that can be printed; `PlanRun` executes it and makes no
+/// choices.
 struct Plan: Sendable {
-  /// Where rows come from.
+  /// The source of rows.
   var source: Source
-  /// What is still to be checked on each record: all must be true.
+  /// The filters to test on each record: all must be true.
   var residue: [FilterNode]
-  /// The order that rows leave in.
+  /// The order of the result.
   var order: RowOrder
-  /// Rows are complete without their records: nothing but keys is read, unless a key is cut.
+  /// Whether rows are complete without their records: only keys are read, unless a key is cut.
   var isCovering: Bool
-  /// Only rows behind this place in the order.
+  /// Only rows after this position in the order.
   var after: PageToken?
   var offset: Int
   var limit: Int?
-  /// The way to go on where the rows that are wanted come late in this one.
+  /// The alternative if the wanted rows come late in this plan.
   var otherwise: Otherwise?
 }
 
 extension Plan {
-  /// Rows before they are ordered.
+  /// The source of rows, before they are ordered.
   indirect enum Source: Sendable {
-    /// The filter contradicts itself.
+    /// The filter is never true.
     case nothing
-    /// Records of these ranges of ids, ascending and apart from each other.
+    /// Records in these ranges of ids, ascending and without overlaps.
     case records([KeyRange])
     case index(IndexScan)
     case list(ListScan)
-    /// The rows of all, each once.
+    /// The rows of all sources, without duplicates.
     case union([Source])
-    /// The rows that are in all.
+    /// The rows that are in all sources.
     case intersection([Source])
   }
 
-  /// Entries of one index.
+  /// A scan of one index.
   struct IndexScan: Sendable {
     /// The place of the index in the schema.
     var index: Int
-    /// Ranges of keys, ascending and apart from each other.
+    /// Ranges of keys, ascending and without overlaps.
     var ranges: [KeyRange]
-    /// The filters that the ranges were made from, for the text of the plan.
+    /// The filters from which the ranges were made, for the text of the plan.
     var bounds: [FilterNode]
-    /// Checked on the values of each key before its records are looked at; on the record where
-    /// the key is cut. `IndexSchema.component(for:)` tells which field a filter is about.
+    /// Tested on the values of each key before its records are read; on the record if the key is
+    /// cut. `IndexSchema.component(for:)` returns the field of a filter.
     var keyFilter: [FilterNode]
-    /// A record may have several entries in the ranges.
+    /// Whether a record may have several entries in the ranges.
     var mayRepeat: Bool
-    /// Every range is one whole key, so the ids of each range ascend.
+    /// Whether every range is one whole key, so that the ids of each range ascend.
     var isPoints: Bool
   }
 
   /// The lists of ids that the store keeps for some records of another collection, or of the same.
   struct ListScan: Sendable {
-    /// Says which lists they are, seen from the records in them.
+    /// The association of the lists, seen from the records in them.
     var filter: RelatedFilter
-    /// Whose lists they are, ascending, each once.
+    /// The ids of the owners of the lists, ascending, without duplicates.
     var ids: [[KeyValue]]
   }
 
-  /// Another way to the same rows in the same order. It costs the same wherever these rows lie in
-  /// the order, and so bounds what a way costs that ends with the last row that is wanted.
+  /// An alternative plan with the same rows in the same order. Its cost does not depend on where
+  /// these rows are in the order, so it limits the cost of a plan that stops at the last wanted
+  /// row.
   struct Otherwise: Sendable {
     var source: Source
     var residue: [FilterNode]
     var order: RowOrder
-    /// The first way is left behind so many records.
+    /// The number of records after which the first plan is abandoned.
     var records: Int
-    /// The first way is left behind so many entries of its index.
+    /// The number of index entries after which the first plan is abandoned.
     var entries: Int
   }
 
   enum RowOrder: Sendable {
-    /// Whatever comes: for counts and for whether there is a row.
+    /// Any order: for counts, and for testing whether there is a row.
     case any
-    /// By id, as records are kept.
+    /// By id, which is the order of records in the file.
     case byID(descends: Bool)
-    /// As the single index scan gives them: by the first `components` fields of the index, and by
-    /// id where those are the same. The values of `after`, if any, are those of the last of them.
+    /// In the order of the single index scan: by the first `components` fields of the index, then
+    /// by id. The values of `after`, if any, are those of the last of these fields.
     case byIndex(components: Int, descends: Bool, idsDescend: Bool)
-    /// By a sort of all rows; the best few are kept where there is a limit.
+    /// By sorting all rows; with a limit only the first ones are kept.
     case sorted([OrderTerm], idsDescend: Bool)
   }
 }
 
 extension Plan {
-  /// The indexes whose entries are read, by bit and by their place in the schema.
+  /// The indexes that are read, by bit and by their place in the schema.
   var indexes: UInt64 { source.indexes | (otherwise?.source.indexes ?? 0) }
 }
 
@@ -97,12 +98,12 @@ extension Plan.Source {
   }
 }
 
-/// Cheap figures about the data, asked for only where there is a choice.
+/// Cheap statistics, read only if there is a choice.
 protocol PlanStatistics {
-  /// How many records the collection has.
+  /// The number of records in the collection.
   func recordCount() throws -> Int
-  /// About how many entries the ranges of an index hold: exact when few.
+  /// The approximate number of entries in ranges of an index; exact if there are few.
   func estimate(index: Int, ranges: [KeyRange]) throws -> Int
-  /// About how many ids the lists hold.
+  /// The approximate number of ids in the lists.
   func estimate(_ lists: Plan.ListScan) throws -> Int
 }

@@ -1,13 +1,12 @@
 extension PlanTask {
-  /// The plan of the cheapest way. Figures are asked for only where there is a choice that the
-  /// query alone does not settle.
+  /// The cheapest plan. Statistics are read only if the query alone does not settle the choice.
   func choose(_ statistics: some PlanStatistics) throws -> Plan {
     let ids = boundsOfID()
     if let ids {
       if ids.ranges.isEmpty { return nothing }
       if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
     }
-    // An index whose first field is not asked for is never perfect, so those wait.
+    // An index whose first field has no condition is never perfect, so those come later.
     var matches = matches(among: usable & promising)
     if ids == nil, let best = perfect(matches), let scan = scan(best),
       try isSmall(scan, best, statistics)
@@ -29,8 +28,8 @@ extension PlanTask {
     return try cheapest(matches, lists, ids, statistics)
   }
 
-  /// Whether a scan that looks good is so whatever the values are: a value that many records have
-  /// is found sooner by a full scan. The statistic costs one search.
+  /// Whether a scan that looks good is good for all values: if many records have a value, a full
+  /// scan finds the wanted rows sooner. The statistic costs one search.
   private func isSmall(
     _ scan: Candidate, _ match: IndexMatch, _ statistics: some PlanStatistics
   ) throws -> Bool {
@@ -38,12 +37,13 @@ extension PlanTask {
     if wanted == nil ? scan.isCovering : scan.isInOrder && scan.residue.isEmpty { return true }
     guard case .index(let entries) = scan.source else { return true }
     let count = try statistics.recordCount()
-    // Of few records nothing is worth a figure. Without a limit the worst is a look-up of each.
+    // For few records no statistics are worth their cost. Without a limit, the worst case is a
+    // look-up of each record.
     if count < (wanted == nil ? 256 : 64) { return true }
     let found = try statistics.estimate(index: entries.index, ranges: entries.ranges)
     guard found <= count / 8 else { return false }
     guard let wanted, !scan.isInOrder else { return true }
-    // A walk in order meets those that are wanted behind `wanted * count / found` records.
+    // A scan in order finds the wanted rows after `wanted * count / found` records.
     return Double(found) * Double(found) <= Double(wanted) * Double(count)
   }
 
@@ -52,13 +52,13 @@ extension PlanTask {
   struct IDRanges {
     var ranges: [KeyRange]
     var used: UInt64
-    /// One id, or none.
+    /// Whether there is at most one id.
     var isPoint: Bool
-    /// Every range is one id.
+    /// Whether every range is one id.
     var isPoints: Bool
   }
 
-  /// What the filters of the id leave; nil if there are none.
+  /// The ranges that the filters of the id leave; nil if there are no such filters.
   func boundsOfID() -> IDRanges? {
     var found: IDRanges?
     for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
@@ -79,7 +79,7 @@ extension PlanTask {
 
   // MARK: Indexes
 
-  /// The indexes that bound something, that keep the order, or whose keys alone tell the answer.
+  /// The indexes that bound a scan, give the order, or have all needed fields in their keys.
   func matches(among indexes: UInt64) -> [IndexMatch] {
     if conjuncts.isEmpty, isByID { return [] }
     var matches: [IndexMatch] = []
@@ -97,7 +97,7 @@ extension PlanTask {
     return matches
   }
 
-  /// The indexes whose first field is asked for, by bit.
+  /// The indexes whose first field has a condition, by bit.
   var promising: UInt64 {
     var found: UInt64 = 0
     for conjunct in conjuncts where conjunct.field != nil {
@@ -114,7 +114,7 @@ extension PlanTask {
     }
   }
 
-  /// Of several tests of elements only one bounds a scan, so each is tried.
+  /// Only one of several tests of elements bounds a scan, so each is tried.
   private func addOthers(
     _ match: IndexMatch, _ index: IndexSchema, to matches: inout [IndexMatch]
   ) {
@@ -140,14 +140,14 @@ extension PlanTask {
     switch order {
     case .terms: return match.servesOrder
     case .any:
-      // Smaller than the records, if nothing but keys is read.
+      // It is smaller than the records, if only keys are read.
       return !conjuncts.isEmpty && isAnswered(by: index)
         && conjuncts.allSatisfy { index.decides($0.node) }
     case .byID: return false
     }
   }
 
-  /// The index that bounds a scan by every conjunct and keeps the order, if one does.
+  /// The index in which every conjunct bounds the scan and which gives the order, if there is one.
   private func perfect(_ matches: [IndexMatch]) -> IndexMatch? {
     var best: IndexMatch?
     for match in matches {
@@ -164,7 +164,7 @@ extension PlanTask {
     return best
   }
 
-  /// Leaves out indexes that another one is at least as good as, in everything that counts.
+  /// Removes indexes for which another one is at least as good in every respect.
   private func removeNeedless(_ matches: inout [IndexMatch]) {
     var merits: [Merit] = []
     for match in matches { merits.append(Merit(match, self)) }
@@ -205,7 +205,7 @@ extension PlanTask {
     }
   }
 
-  /// Between indexes that are as good as each other.
+  /// The order of equally good indexes.
   private func comesBefore(_ a: IndexMatch, _ b: IndexMatch) -> Bool {
     if a.rangeCount != b.rangeCount { return a.rangeCount < b.rangeCount }
     let first = schema.indexes[a.index]
@@ -214,11 +214,11 @@ extension PlanTask {
     return first.name < second.name
   }
 
-  /// Whether no figures could speak against the only index.
+  /// Whether the only index is good whatever the statistics are.
   private func isSurelyGood(_ match: IndexMatch) -> Bool {
     if match.isUnique { return true }
     let index = schema.indexes[match.index]
-    // Half of all records may be true.
+    // Half of all records may have true.
     if match.pointCount > 0, match.rangeCount <= 16,
       index.fields.prefix(match.pointCount).contains(where: {
         $0.form.unwrapped != .primitive(.bool)
@@ -228,7 +228,7 @@ extension PlanTask {
     }
     guard match.servesOrder, !isByID || order.isAny else { return false }
     if isAnswered(by: index), match.used != 0 { return true }
-    // The first rows are those wanted.
+    // The first rows are the wanted ones.
     guard let wanted, wanted <= 1000 else { return false }
     return conjuncts.indices.allSatisfy { match.uses($0) }
   }

@@ -1,5 +1,5 @@
 extension PlanTask {
-  /// The rows of all branches of an `or`, where each branch is bounded; nil where none is so.
+  /// The rows of all branches of an `or`, if each branch is bounded; nil if not.
   func union(_ total: Double, _ statistics: some PlanStatistics) throws -> Candidate? {
     var best: Candidate?
     for (place, conjunct) in conjuncts.enumerated() {
@@ -73,7 +73,7 @@ extension PlanTask {
     return best
   }
 
-  /// The rows that two indexes both have, where neither alone leaves few.
+  /// The rows that are in two indexes, if neither alone is selective enough.
   func intersection(_ candidates: [Candidate], _ total: Double) -> Candidate? {
     var scans: [Candidate] = []
     for candidate in candidates {

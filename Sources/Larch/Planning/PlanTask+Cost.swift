@@ -1,7 +1,7 @@
 internal import Foundation
 
-// Costs are told in steps from one key of an index to the next. The figures were measured on a
-// million records and rounded: only great differences decide.
+// Costs are in steps from one key of an index to the next. They were measured with a million
+// records and rounded: only large differences decide.
 private enum Cost {
   /// A look-up of a record by its id.
   static let record = 10.0
@@ -16,7 +16,7 @@ private enum Cost {
 }
 
 extension PlanTask {
-  /// The plan of the cheapest of all ways, by figures.
+  /// The cheapest of all plans, by statistics.
   func cheapest(
     _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?,
     _ statistics: some PlanStatistics
@@ -24,7 +24,7 @@ extension PlanTask {
     let total = Double(try statistics.recordCount())
     let candidates = try candidates(matches, lists, ids, total, statistics)
     let both = intersection(candidates, total)
-    // What the figures tell about a part of the filter holds for every way.
+    // A statistic about a part of the filter holds for every plan.
     var results = total
     for candidate in candidates {
       results = min(results, candidate.rows * share(of: ~candidate.used))
@@ -38,17 +38,17 @@ extension PlanTask {
         bestCost = cost
       }
     }
-    // Guesses that are multiplied have to promise much.
+    // The product of two estimates must promise much.
     if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
       return plan(both)
     }
     return plan(best, or: candidates, results)
   }
 
-  /// The plan of a way, and of the one that bounds what it costs, where it could cost much more.
+  /// The plan of a candidate, with an alternative that limits its cost if it could be much higher.
   ///
-  /// A way that ends with the last row that is wanted is cheap where such rows lie everywhere in
-  /// the order. Where all of them lie at the other end, it looks at everything.
+  /// A plan that stops at the last wanted row is cheap if such rows are spread over the order. If
+  /// all of them are at the other end, it reads everything.
   private func plan(_ best: Candidate, or others: [Candidate], _ results: Double) -> Plan {
     var plan = plan(best)
     guard wanted != nil, best.isInOrder, !best.isCovering, !order.isAny else { return plan }
@@ -71,10 +71,10 @@ extension PlanTask {
     return plan
   }
 
-  /// A way that may cost so many times what another one does is not gone to its end.
+  /// A plan is abandoned when it may cost this many times as much as the alternative.
   private static let bearable = 3.0
 
-  /// Every way but for intersections, with its rows.
+  /// Every candidate except intersections, with its number of rows.
   private func candidates(
     _ matches: [IndexMatch], _ lists: [Candidate], _ ids: IDRanges?, _ total: Double,
     _ statistics: some PlanStatistics
@@ -129,8 +129,8 @@ extension PlanTask {
   }
 
   /// - Parameters:
-  ///   - results: how many records the whole filter lets through.
-  ///   - endsEarly: where rows come in order, the rest is not looked at when there are enough.
+  ///   - results: the number of records for which the whole filter is true.
+  ///   - endsEarly: whether reading stops after the wanted rows, if rows come in order.
   private func cost(
     _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true
   ) -> Double {
@@ -149,7 +149,7 @@ extension PlanTask {
       keysLeft = max(results * part, read * PlanTask.share(of: scan.keyFilter))
     case .list, .union: cost += read
     case .intersection(let parts):
-      // The ids of each are put in order, but for those of one whole key.
+      // The ids of each part are sorted, except those of one whole key.
       cost += candidate.rows * (parts.allSatisfy { $0.isPoint } ? 1 : 1 + Cost.sort * 16)
       keysLeft = results
     }
@@ -169,7 +169,7 @@ extension PlanTask {
 
   // MARK: Shares
 
-  /// The share of records that the conjuncts let through, guessed from their kind alone.
+  /// The share of records for which the conjuncts are true, estimated from their kind alone.
   private func share(of places: UInt64) -> Double {
     var share = 1.0
     for (place, conjunct) in conjuncts.enumerated() where places.hasBit(place) {

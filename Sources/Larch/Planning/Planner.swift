@@ -1,5 +1,5 @@
-/// Chooses how a query is answered. Plans depend on nothing but what is given here, so the same
-/// query over the same figures has the same plan.
+/// Chooses the plan of a query. A plan depends only on the parameters, so the same query with the
+/// same statistics has the same plan.
 struct Planner {
   let schema: CollectionSchema
   /// The indexes that can answer, by bit: the compiler of schemas allows 64.
@@ -22,10 +22,10 @@ struct Planner {
     self.usable = usable
   }
 
-  /// The way that is expected to be the cheapest.
+  /// The plan with the lowest expected cost.
   ///
-  /// - Throws: `.invalidQuery` for a negative limit or offset, the error of a filter that cannot
-  ///   be asked, and whatever the statistics throw.
+  /// - Throws: `.invalidQuery` for a negative limit or offset, the error of a filter that cannot be
+  ///   used, and the errors of the statistics.
   func plan(
     _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics
   ) throws -> Plan {
@@ -37,7 +37,7 @@ struct Planner {
     return try task.choose(statistics)
   }
 
-  /// What there is to choose for; nil where no record can be a row.
+  /// The task of planning; nil if no record can be in the result.
   func task(_ query: QueryDescription, for need: QueryNeed) throws -> PlanTask? {
     try Planner.check(query)
     let filter = try query.filter.normalized()
@@ -52,7 +52,7 @@ struct Planner {
     return PlanTask(self, conjuncts, query, need)
   }
 
-  /// A full scan with the filter as it was written: the reference for checking other plans.
+  /// A full scan with the filter as written: the reference for checking other plans.
   ///
   /// - Throws: `.invalidQuery` for a negative limit or offset.
   func fullScan(_ query: QueryDescription, for need: QueryNeed) throws -> Plan {
@@ -69,8 +69,135 @@ struct Planner {
   private static func check(_ query: QueryDescription) throws {
     guard query.offset >= 0, query.limit.map({ $0 >= 0 }) ?? true else {
       throw LarchError(
-        .invalidQuery, "A limit or an offset is negative; give 0 or more.")
+        .invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
     for term in query.order { if let error = term.field.error { throw error } }
   }
+}
+
+/// One query on its way to a plan: its conjuncts, and the order that is left to keep.
+struct PlanTask {
+  let schema: CollectionSchema
+  /// The indexes that can answer, by bit.
+  let usable: UInt64
+  let conjuncts: [Conjunct]
+  let need: QueryNeed
+  let order: WantedOrder
+  let after: PageToken?
+  let offset: Int
+  let limit: Int?
+
+  init(_ planner: Planner, _ conjuncts: [Conjunct], _ query: QueryDescription, _ need: QueryNeed) {
+    schema = planner.schema
+    usable = planner.usable
+    self.conjuncts = conjuncts
+    self.need = need
+    offset = query.offset
+    limit = query.limit
+    if query.after == nil, need.isAnyOrder {
+      order = .any
+      after = nil
+    } else if query.order.isEmpty {
+      order = .byID(descends: query.idsDescend)
+      after = query.after
+    } else {
+      (order, after) = PlanTask.order(of: query, conjuncts)
+    }
+  }
+
+  /// A part of another task: rows in any order, whose ids are needed.
+  init(partOf task: PlanTask, _ conjuncts: [Conjunct]) {
+    schema = task.schema
+    usable = task.usable
+    self.conjuncts = conjuncts
+    need = .ids
+    order = .any
+    after = nil
+    offset = 0
+    limit = nil
+  }
+
+  /// The order without the terms that cannot tell two rows apart, and the token without their
+  /// values.
+  private static func order(
+    of query: QueryDescription, _ conjuncts: [Conjunct]
+  ) -> (WantedOrder, PageToken?) {
+    var idsDescend = query.idsDescend
+    var kept: [Int] = []
+    for (place, term) in query.order.enumerated() {
+      if term.field.identity == .id, !term.ignoresCase {
+        // No two records have one id, so nothing behind it matters.
+        idsDescend = term.descends
+        break
+      }
+      let isRepeated = kept.contains {
+        query.order[$0].ignoresCase == term.ignoresCase
+          && query.order[$0].field.isSame(as: term.field)
+      }
+      if isRepeated { continue }
+      if let value = constant(of: term.field, conjuncts) {
+        guard let after = query.after else { continue }
+        // A token of another query may hold another value, which then decides.
+        if place < after.values.count, KeyValue.compare(after.values[place], value) == 0 {
+          continue
+        }
+      }
+      kept.append(place)
+    }
+    if kept.count == query.order.count {
+      return (.terms(query.order, idsDescend: idsDescend), query.after)
+    }
+    var after = query.after
+    if let token = query.after {
+      after?.values = kept.compactMap { $0 < token.values.count ? token.values[$0] : nil }
+    }
+    if kept.isEmpty { return (.byID(descends: idsDescend), after) }
+    return (.terms(kept.map { query.order[$0] }, idsDescend: idsDescend), after)
+  }
+
+  /// The one value that every row has in the field.
+  private static func constant(
+    of field: FieldReference, _ conjuncts: [Conjunct]
+  ) -> [KeyValue]? {
+    if field.isMultiple { return nil }
+    for conjunct in conjuncts {
+      if case .field(let filter) = conjunct.node, case .equal(let values) = filter.test,
+        filter.field.isSame(as: field)
+      {
+        return values
+      }
+    }
+    return nil
+  }
+
+  /// How many rows are enough; nil for all.
+  var wanted: Int? {
+    let count: Int? = if case .exists = need { 1 } else { limit }
+    guard let count else { return nil }
+    let (sum, isTooGreat) = count.addingReportingOverflow(offset)
+    return isTooGreat ? nil : sum
+  }
+
+  /// Rows of ranges of ids come as they are wanted.
+  var isByID: Bool {
+    switch order {
+    case .any, .byID: true
+    case .terms: false
+    }
+  }
+}
+
+extension QueryNeed {
+  var isAnyOrder: Bool {
+    switch self {
+    case .count, .exists: true
+    case .records, .ids, .fields: false
+    }
+  }
+}
+
+extension UInt64 {
+  func hasBit(_ place: Int) -> Bool { place < 64 && self & (1 &<< UInt64(place)) != 0 }
+
+  mutating func setBit(_ place: Int) { self |= 1 &<< UInt64(place) }
 }

@@ -1,6 +1,6 @@
 extension Query: CustomStringConvertible {
-  /// What is asked for, on a few lines, in the words of plans: the collection, the condition, the
-  /// order, and which of the records.
+  /// The query on a few lines, in the words of plans: the collection, the condition, the order, the
+  /// offset and the limit.
   ///
   /// ```text
   /// Person
@@ -9,8 +9,8 @@ extension Query: CustomStringConvertible {
   ///   limit 20
   /// ```
   ///
-  /// The text holds the values of the filter, long ones shortened. To see how a store answers the
-  /// query, use `RecordReading.explain(_:running:)`.
+  /// The text contains the values of the filter, shortened if they are long. To see how a store
+  /// answers the query, use `RecordReading.explain(_:running:)`.
   public var description: String { lines.joined(separator: "\n  ") }
 
   fileprivate var lines: [String] {
@@ -40,12 +40,12 @@ extension Query: CustomStringConvertible {
 }
 
 extension Related: CustomStringConvertible {
-  /// As that of ``query``.
+  /// The description of ``query``.
   public var description: String { query.description }
 }
 
 extension Selection: CustomStringConvertible {
-  /// As that of a query, with the names of the fields.
+  /// The description of the query, with the names of the fields.
   public var description: String {
     let selected = (isDistinct ? "select distinct " : "select ") + names.joined(separator: ", ")
     return (query.lines + [selected]).joined(separator: "\n  ")

@@ -1,19 +1,18 @@
-/// Makes the ranges of keys that a scan of an index goes through: a constant for each of the first
-/// components, and bounds of the next one.
+/// Makes the ranges of keys of an index scan: a constant for each of the first components, and
+/// bounds of the next one.
 struct ScanBounds: ~Copyable {
   private let index: IndexSchema
-  /// For each component with constants the filter that gives them, then what bounds the component
-  /// behind them.
+  /// The filter with the constants of each component, then the bounds of the next component.
   private let bounds: [FilterNode]
   private let pointCount: Int
   private var writer = KeyWriter()
 
   private(set) var ranges: [KeyRange] = []
-  /// A constant is longer than keys are: more than asked for is found.
+  /// Whether a constant is too long for a key, so that the scan finds more than requested.
   private(set) var isCut = false
-  /// The key ends in one of the constants of the first components.
+  /// Whether the key ends in one of the constants of the first components.
   private(set) var endsEarly = false
-  /// A constant is not of the form of the component.
+  /// Whether a constant does not fit the form of the component.
   private(set) var isUnwritable = false
 
   init(_ index: IndexSchema, _ bounds: [FilterNode], pointCount: Int) {
@@ -73,7 +72,7 @@ struct ScanBounds: ~Copyable {
     for other in bounds.dropFirst(place + 1) {
       found = KeyRange.intersection(found, ranges(of: other, at: place))
     }
-    // Mostly the only ones.
+    // Usually the only ones.
     if ranges.isEmpty { ranges = found } else { ranges += found }
   }
 
@@ -118,7 +117,7 @@ struct ScanBounds: ~Copyable {
       to: key(behind: values, at: place), isComplete: place == index.fields.count - 1)
   }
 
-  /// The key so far with values behind it.
+  /// The key so far, followed by values.
   private mutating func key(behind values: [KeyValue], at place: Int) -> KeyPrefix {
     let mark = writer.mark
     if !append(values, at: place) { isUnwritable = true }
@@ -150,7 +149,7 @@ struct ScanBounds: ~Copyable {
 }
 
 extension KeyRange {
-  /// Puts ranges in order, and makes one of those that overlap.
+  /// Sorts ranges, and merges those that overlap.
   static func join(_ ranges: inout [KeyRange]) {
     if ranges.count == 1, !ranges[0].isEmpty { return }
     ranges.removeAll { $0.isEmpty }
@@ -171,7 +170,7 @@ extension KeyRange {
     ranges.removeLast(ranges.count - 1 - last)
   }
 
-  /// What two lists of ranges, each in order, have in common.
+  /// The common part of two lists of ranges, each in order.
   static func intersection(_ first: [KeyRange], _ second: [KeyRange]) -> [KeyRange] {
     var result: [KeyRange] = []
     var a = 0
@@ -184,7 +183,7 @@ extension KeyRange {
     return result
   }
 
-  /// What this one and another have in common.
+  /// The common part of this range and another.
   func clamped(to other: KeyRange) -> KeyRange {
     KeyRange(
       lower: KeyRange.compare(lower, other.lower) < 0 ? other.lower : lower,

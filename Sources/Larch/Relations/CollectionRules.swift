@@ -1,12 +1,12 @@
-/// What the associations of one collection ask for when a record of it is deleted.
+/// The effects of the associations of one collection when one of its records is deleted.
 struct CollectionRules {
   /// The related records are deleted too.
   private(set) var cascades: [Cascade] = []
-  /// The related records that stay are changed, or keep the record from being deleted.
+  /// The related records stay; they are changed, or prevent the deletion.
   private(set) var survivors: [EndReader] = []
-  /// Only an open type could tell what the rule is to be obeyed with.
+  /// Ends whose rule only an open type could apply.
   private(set) var unopened: [AssociationEnd] = []
-  /// Lists whose members name the record.
+  /// Lists whose members may be the record.
   private(set) var lists: [AssociationEnd] = []
 
   init(
@@ -46,20 +46,20 @@ struct CollectionRules {
     for reader in survivors { reader.endReading() }
   }
 
-  /// Whether each record at the other end can be related with one record of this end only.
+  /// Whether each record at the other end can be related to only one record of this end.
   private static func hasOnePartner(_ end: AssociationEnd) -> Bool {
     guard !end.isFirst, let reference = end.association.reference else { return false }
     return !reference.declaration.isList
   }
 }
 
-/// An association whose related records are deleted too: each, or each that loses its last.
+/// An association whose related records are deleted too: all, or those that lose their last one.
 final class Cascade {
   let reader: EndReader
   let other: CollectionHandle
-  /// What each related record is related with in turn; nil where it is deleted at once.
+  /// The records that each related record is itself related to; nil if it is always deleted.
   let partners: EndReader?
-  /// How many of these are left, of related records that have lost some.
+  /// The remaining number of these, for related records that have lost some.
   @exclusivity(unchecked) private var numbers: [UInt64: Int] = [:]
   @exclusivity(unchecked) private var others: [[UInt8]: Int] = [:]
 
@@ -69,8 +69,7 @@ final class Cascade {
     self.partners = partners
   }
 
-  /// Takes note that a related record loses one that it was related with; true when it was the
-  /// last.
+  /// Notes that a related record loses one that it was related to; true if it was the last.
   func losesLast(_ id: UnsafeRawBufferPointer) throws -> Bool {
     guard let partners else { return true }
     if id.count == 8 {

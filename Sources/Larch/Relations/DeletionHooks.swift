@@ -1,4 +1,4 @@
-/// What of a plan concerns hooks: they run before it is done, and may change what has to be done.
+/// The hooks of a plan: they run before it is executed, and may change it.
 final class DeletionHooks {
   /// One record.
   struct Doomed: Hashable {
@@ -8,12 +8,12 @@ final class DeletionHooks {
 
   /// A collection whose own hooks do not run.
   private let erased: CollectionHandle?
-  /// The records with hooks that go, in the order in which they were found: first those that were
-  /// asked for, then those that rules delete with them.
+  /// The records with hooks that will be deleted, in the order in which they were found: first the
+  /// requested ones, then those that rules delete.
   private(set) var doomed: [Doomed] = []
-  /// Whether hooks, or rules with code, run for records that lose references.
+  /// Whether hooks, or rules with custom code, run for records that lose references.
   private(set) var changesSurvivors = false
-  /// What forbids the plan, unless a hook changes that.
+  /// The error that forbids the plan, unless a hook removes the cause.
   var denial: LarchError?
 
   init(erased: CollectionHandle?) { self.erased = erased }

@@ -1,46 +1,46 @@
-/// What deleting records would do by the rules of their associations.
+/// The effects of deleting records by the rules of their associations.
 ///
 /// ```swift
 /// let plan = try store.deletionPlan(for: company)
 /// if plan.isAllowed { try store.write { tx in try tx.delete(company) } } else { print(plan) }
 /// ```
 ///
-/// It comes from the planner that deleting itself asks, so it tells exactly what would happen.
+/// The planner of the deletion itself makes it, so it is exact.
 public struct DeletionPlan: Sendable {
-  /// One record that something would happen to.
+  /// One record that would be affected.
   public struct Entry: Sendable, Hashable {
     /// The collection of the record.
     public let collection: String
     /// The id of the record, as text.
     public let id: String
-    /// The association whose rule it is, such as `Person.companyID`; nil for a record that was
-    /// asked to be deleted.
+    /// The association whose rule applies, such as `Person.companyID`; nil for a record whose
+    /// deletion was requested.
     public let association: String?
     /// The collection of the record at the other end of the association: the deleted one that
-    /// this comes from, or the one that stands in the way.
+    /// causes this, or the one that prevents the deletion.
     public let otherCollection: String?
     /// The id of that record, as text.
     public let otherID: String?
   }
 
-  /// How many records of a collection something would happen to.
+  /// The number of affected records of a collection.
   public struct Count: Sendable, Hashable {
     /// The collection.
     public let collection: String
-    /// How many of its records would be deleted.
+    /// The number of its records that would be deleted.
     public let deleted: Int
-    /// How many references that its records hold would be removed.
+    /// The number of references in its records that would be removed.
     public let nullified: Int
-    /// How many times a rule refuses to delete one of its records.
+    /// The number of times that a rule forbids deleting one of its records.
     public let refused: Int
   }
 
-  /// The records that would be deleted, each once: first those that were asked for.
+  /// The records that would be deleted, without duplicates: the requested ones first.
   public let deleted: [Entry]
   /// The references that would be removed from records that stay, each with the deleted record.
   public let nullified: [Entry]
-  /// The records that cannot be deleted, each with the record that stands in the way. Unless
-  /// this is empty, nothing is deleted at all.
+  /// The records that cannot be deleted, each with the record that prevents it. Unless this is
+  /// empty, nothing is deleted at all.
   public let refused: [Entry]
   /// The typed ids, by the type of the record.
   private let typed: [ObjectIdentifier: any Sendable]
@@ -52,17 +52,17 @@ public struct DeletionPlan: Sendable {
     self.typed = typed
   }
 
-  /// Whether no rule refuses.
+  /// Whether no rule forbids the deletion.
   public var isAllowed: Bool { refused.isEmpty }
 
-  /// The ids of the records of a type that would be deleted, in their order.
+  /// The ids of the records of a type that would be deleted, in order.
   ///
   /// - Complexity: O(1).
   public func ids<R: Record>(_ type: R.Type) -> [R.ID] {
     typed[ObjectIdentifier(type)] as? [R.ID] ?? []
   }
 
-  /// How many entries each collection has, by the names of the collections.
+  /// The number of entries of each collection, sorted by collection name.
   ///
   /// - Complexity: O(entries).
   public var counts: [Count] {

@@ -1,9 +1,11 @@
-/// Finds out what deleting records does by the rules of their associations, before anything is
-/// done: which others go, which lose a reference, and which stand in the way.
+/// Determines the effects of deleting records by the rules of their associations, before anything
+/// is changed: which other records are deleted, which lose a reference, and which prevent the
+/// deletion.
 ///
-/// The records that go are the smallest set that the rules allow, so no order of looking at them
-/// matters: those that are asked for, those that a `.destroy` leads to, and those that have no
-/// association left by a `.destroyLast`. What stays is judged when all of them are known.
+/// The deleted records are the smallest set that the rules allow, so the order of processing does
+/// not matter: the requested records, those that a `.destroy` leads to, and those that a
+/// `.destroyLast` leaves without an association. The records that stay are checked once that set is
+/// complete.
 final class DeletionPlanner {
   private let context: TransactionContext
   private let prepare: EndReader.Preparation
@@ -11,12 +13,12 @@ final class DeletionPlanner {
   private var doomed: [DoomedRecords?]
   /// The records that lose a reference, in the order of their collections.
   private(set) var nullified: [NullifiedRecords] = []
-  /// Told of each step, where somebody wants to read about it.
+  /// Records each step, if someone wants to read the plan.
   private let recorder: DeletionRecorder?
   /// What hooks have to say in it; nil where nobody asks them.
-  private let hooks: DeletionHooks?
+  let hooks: DeletionHooks?
 
-  /// - Parameter prepare: writes what is gathered for a list that is about to be read.
+  /// - Parameter prepare: writes the pending changes of a list that is about to be read.
   init(
     _ context: TransactionContext, recorder: DeletionRecorder? = nil, hooks: DeletionHooks? = nil,
     prepare: @escaping EndReader.Preparation
@@ -28,13 +30,13 @@ final class DeletionPlanner {
     doomed = Array(repeating: nil, count: context.catalog.collections.count)
   }
 
-  /// The records that go, by collection.
+  /// The records to delete, by collection.
   var deleted: [DoomedRecords] { doomed.compactMap { $0.flatMap { $0.count > 0 ? $0 : nil } } }
 
-  /// How many records go.
+  /// The number of records to delete.
   var count: Int { doomed.reduce(0) { $0 + ($1?.count ?? 0) } }
 
-  /// Whether one record goes and nothing else has to happen.
+  /// Whether one record is deleted, without other effects.
   var isAlone: Bool {
     count == 1 && nullified.isEmpty && deleted.allSatisfy { $0.rules.lists.isEmpty }
   }
@@ -43,7 +45,7 @@ final class DeletionPlanner {
     doomed[collection.place]?.contains(id) ?? false
   }
 
-  /// Asks for a record to be deleted, which is nothing where there is none.
+  /// Requests the deletion of a record; does nothing if it does not exist.
   func add(_ id: UnsafeRawBufferPointer, in collection: CollectionHandle) throws {
     guard try collection.records.get(id, in: try context.transaction()) != nil else { return }
     if try records(of: collection).insert(id) {
@@ -54,9 +56,9 @@ final class DeletionPlanner {
 
   /// Follows all rules.
   ///
-  /// - Throws: `.deleteDenied` where one forbids it, unless somebody records that, or hooks may
-  ///   change it;
-  ///   `.unknownCollection` where one acts on a type that the store is not open for.
+  /// - Throws: `.deleteDenied` if one forbids the deletion, unless a recorder notes that, or hooks
+  ///   may change it; `.unknownCollection` if one concerns a type that the store was not opened
+  ///   with.
   func plan() throws {
     while try cascade() {}
     for records in deleted where !records.rules.survivors.isEmpty {
@@ -65,10 +67,7 @@ final class DeletionPlanner {
     }
     for records in deleted { records.sort() }
     for records in nullified { records.sort() }
-  }
-
-  /// Closes all cursors: what was planned may be done after it.
-  func endReading() {
+    // What was planned may be done now, and no cursor may stay open over that.
     for records in doomed { records?.rules.endReading() }
   }
 
@@ -83,7 +82,7 @@ final class DeletionPlanner {
 
   // MARK: What goes
 
-  /// Looks at all records that were not looked at yet; false when there were none.
+  /// Processes all new records; false if there were none.
   private func cascade() throws -> Bool {
     var isChanged = false
     for records in deleted {
@@ -99,7 +98,7 @@ final class DeletionPlanner {
   private func follow(
     _ cascade: Cascade, _ id: UnsafeRawBufferPointer, _ collection: CollectionHandle
   ) throws {
-    // Not within the loop: it may write what is gathered for a database.
+    // Not inside the loop: it may write pending changes of a database.
     let others = try records(of: cascade.other)
     let mayDangle = cascade.reader.mayDangle
     try cascade.reader.forEach(id) { other in
@@ -128,7 +127,7 @@ final class DeletionPlanner {
     }
     throw LarchError(
       .unknownCollection,
-      "A record cannot be deleted, because a rule acts on records of a type that the store is not open for; open the store with that type too."
+      "A record cannot be deleted, because a delete rule concerns a type that the store was not opened with; open the store with that type too."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)
@@ -170,7 +169,7 @@ final class DeletionPlanner {
     if let hooks, hooks.denial != nil { return }
     let denial = LarchError(
       .deleteDenied,
-      "A record cannot be deleted while another stays that it is associated with; delete or change that one first."
+      "A record cannot be deleted, because another record refers to it; delete or change that one first."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)
@@ -207,6 +206,6 @@ final class NullifiedRecords {
 
   func add(_ id: UnsafeRawBufferPointer) { list.append(id) }
 
-  /// Each once, in the order of ids.
+  /// Sorts them by id, without duplicates.
   func sort() { list.finish() }
 }

@@ -1,6 +1,6 @@
-/// Takes down what a plan does, for people to read.
+/// Records the steps of a plan, for people to read.
 final class DeletionRecorder {
-  /// The association, and the record at its other end, that a step comes from.
+  /// The association, and the record at its other end, that cause a step.
   struct Cause {
     let association: String
     let collection: String

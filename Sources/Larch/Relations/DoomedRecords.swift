@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The records of one collection that a plan deletes, in the order in which they were found until
+/// The records of one collection that a plan deletes, in the order in which they were found, until
 /// they are sorted.
 final class DoomedRecords {
   let collection: CollectionHandle
@@ -8,10 +8,10 @@ final class DoomedRecords {
   @exclusivity(unchecked) private var set: IDSet
   @exclusivity(unchecked) private var list: IDList
   @exclusivity(unchecked) private var place = 0
-  /// The id that is being worked on: the list moves when it grows.
+  /// The id that is being processed, copied because the list moves when it grows.
   private let current: UnsafeMutableRawPointer
 
-  /// LMDB takes no longer keys.
+  /// The length limit of LMDB's keys.
   private static let longestID = 511
 
   init(_ collection: CollectionHandle, _ rules: CollectionRules) {
@@ -29,14 +29,14 @@ final class DoomedRecords {
 
   func contains(_ id: UnsafeRawBufferPointer) -> Bool { set.contains(id) }
 
-  /// False when the record was there.
+  /// False if the record was already in the list.
   func insert(_ id: UnsafeRawBufferPointer) -> Bool {
     guard set.insert(id) else { return false }
     list.append(id)
     return true
   }
 
-  /// The next record whose rules were not looked at, valid until the next call.
+  /// The next record whose rules were not processed yet, valid until the next call.
   func next() -> UnsafeRawBufferPointer? {
     guard place < list.count else { return nil }
     let id = list[place]
@@ -46,7 +46,7 @@ final class DoomedRecords {
     return UnsafeRawBufferPointer(start: current, count: count)
   }
 
-  /// Begins again with the first, in the order of ids; none may be added after it.
+  /// Starts again with the first, in the order of ids; none may be added after that.
   func sort() {
     list.finish()
     place = 0

@@ -1,8 +1,8 @@
-/// Reads the ids that one end of an association relates records with, for one record after the
-/// other. Nothing may be changed in the transaction while a reader lives.
+/// Reads the related ids of one end of an association, for one record after the other. Nothing may
+/// be changed in the transaction while a reader is open.
 final class EndReader {
   private enum Source {
-    /// Another record's property, by the index over it.
+    /// A property of other records, through the index over it.
     case index(LMDBDatabase, ReferenceSchema)
     /// The record's own property; the number is that of its index.
     case property(CollectionHandle, ReferenceSchema, Int)
@@ -17,13 +17,13 @@ final class EndReader {
   @exclusivity(unchecked) private var keys = IndexKeys()
   @exclusivity(unchecked) private var entries = EntryList()
 
-  /// Writes what is gathered for a list that is about to be read.
+  /// Writes the pending changes of a list that is about to be read.
   typealias Preparation = (LMDBDatabase, UnsafeRawBufferPointer) throws -> Void
   private let prepare: Preparation
 
-  /// Nil where nothing can be related: the file has nothing of the other type yet.
+  /// Nil if there can be no related records: the file has no records of the other type yet.
   ///
-  /// - Throws: `.unknownAssociation` where the index of a reference is not complete.
+  /// - Throws: `.unknownAssociation` if the index of a reference is incomplete.
   init?(
     _ end: AssociationEnd, _ context: TransactionContext,
     prepare: @escaping Preparation
@@ -43,7 +43,7 @@ final class EndReader {
       else {
         throw LarchError(
           .unknownAssociation,
-          "The index of the references is not complete, so nobody can tell which records the rule is about; wait for the opening that builds it, call `rebuild()`, which names records that keep it from being complete, or call `buildIndexes(of:)` in the migration."
+          "The delete rule needs the index of the references, which is incomplete; wait until the opening has built it, or call `rebuild()`, which names the records that it misses, or `buildIndexes(of:)` in a migration."
         ) {
           $0.collection = holder.stored.name
           $0.field = association.stored.key
@@ -55,13 +55,13 @@ final class EndReader {
     }
   }
 
-  /// Whether a related id may be that of no record: an index has entries of stored records only.
+  /// Whether a related id may be dangling: an index has entries of stored records only.
   var mayDangle: Bool {
     if case .index = source { return false }
     return true
   }
 
-  /// Calls with each related id once.
+  /// Calls with each related id, without duplicates.
   func forEach(
     _ id: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
@@ -80,7 +80,7 @@ final class EndReader {
     }
   }
 
-  /// How many ids are related.
+  /// The number of related ids.
   func count(_ id: UnsafeRawBufferPointer) throws -> Int {
     switch source {
     case .list(let database): return try count(in: database, at: id)
@@ -96,7 +96,7 @@ final class EndReader {
     }
   }
 
-  /// Closes the cursor, which must not see changes.
+  /// Closes the cursor, which must not be open during changes.
   func endReading() { cursor = nil }
 
   // MARK: Lists
@@ -146,7 +146,7 @@ final class EndReader {
     }
   }
 
-  /// Only the record itself has ids that are longer than keys.
+  /// Only the record itself has ids that are too long for keys.
   private func forEachDecoded(
     _ record: UnsafeRawBufferPointer, _ holder: CollectionHandle, _ reference: ReferenceSchema,
     _ body: (UnsafeRawBufferPointer) throws -> Void

@@ -1,22 +1,22 @@
 internal import CLarch
 
-/// Tells one task from another by what costs next to nothing.
+/// Identifies the current task at almost no cost.
 ///
-/// `withUnsafeCurrentTask` counts the task up and down around a closure: as much as a fifth of an
-/// empty read, which asks once. The compiler itself calls the function behind it wherever a program
-/// asks for its task; its name and what it returns are not promised to anybody else.
+/// `withUnsafeCurrentTask` retains and releases the task around a closure, which costs a fifth of
+/// an empty read. The compiler itself calls the underlying function wherever a program uses its
+/// task; its name and its result are not promised to others.
 enum CurrentTask {
-  /// Whether both say the same. Found out once.
+  /// Whether both give the same answer. Found out once.
   static let isTrusted = RuntimeFeature.currentTask.passes(agrees)
 
-  /// The same for all code of one task while it runs; nil outside of every task.
+  /// The same for all code of one task while it runs; nil outside every task.
   @inline(__always)
   static var identity: UnsafeRawPointer? {
     isTrusted ? UnsafeRawPointer(larch_current_task()) : promised
   }
 
-  /// The way that Swift promises. Equal tasks have equal hashes, and those of two tasks that are
-  /// there at once are of 64 bits.
+  /// The way that Swift promises. Equal tasks have equal hashes, and the hashes of two live tasks
+  /// have 64 bits.
   @inline(never)
   static var promised: UnsafeRawPointer? {
     withUnsafeCurrentTask { task in
@@ -24,7 +24,7 @@ enum CurrentTask {
     }
   }
 
-  /// Whether the runtime's function says what Swift says, of this thread.
+  /// Whether the runtime's function agrees with Swift, on this thread.
   static func agrees() -> Bool {
     let address = larch_current_task()
     return withUnsafeCurrentTask { task in
@@ -32,7 +32,7 @@ enum CurrentTask {
       guard MemoryLayout<UnsafeCurrentTask>.size == MemoryLayout<UnsafeRawPointer>.size else {
         return false
       }
-      // Of one word, as was just asked: the reference to the task.
+      // Of one word, as was just checked: the reference to the task.
       return unsafeBitCast(task, to: UnsafeRawPointer.self) == address
     }
   }

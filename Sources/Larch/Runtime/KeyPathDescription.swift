@@ -1,7 +1,7 @@
-/// The components of a key path as its description spells them: `\Doc.address?.city`.
+/// The components of a key path, from its description: `\Doc.address?.city`.
 ///
-/// The text is for people, so it is only a hint here: every name in it must be a stored property
-/// of the type reached so far, and the type at the end must be the key path's.
+/// The text is for people, so it is only a hint here: every name in it must be a stored property of
+/// the type reached so far, and the type at the end must be the key path's.
 struct KeyPathDescription {
   private enum Component {
     case property(Substring)
@@ -15,9 +15,9 @@ struct KeyPathDescription {
   /// Whether key paths describe themselves as expected. Found out once.
   static let isTrusted = RuntimeFeature.keyPathDescription.passes(selfTest)
 
-  /// Nil when a component has no name (computed properties, subscripts, `!`).
+  /// Nil if a component has no name (computed properties, subscripts, `!`).
   ///
-  /// - Parameter isLeaf: whether a type is one value, in whose properties no path leads.
+  /// - Parameter isLeaf: whether a type is a single value, into which no path leads.
   init?<Root, Value>(_ keyPath: KeyPath<Root, Value>, isLeaf: (Any.Type) -> Bool) {
     guard Self.isTrusted else { return nil }
     self.init(unchecked: keyPath, isLeaf: isLeaf)
@@ -39,8 +39,8 @@ struct KeyPathDescription {
     self.leaf = Value.self
   }
 
-  /// Whether all stored properties that can be reached have names. Where a module was built
-  /// without them (`-disable-reflection-names`) the standard library's description traps.
+  /// Whether all reachable stored properties have names. If a module was built without them
+  /// (`-disable-reflection-names`), the standard library's description traps.
   private static func hasNames(
     _ type: Any.Type, _ isLeaf: (Any.Type) -> Bool, _ seen: inout Set<ObjectIdentifier>
   ) -> Bool {
@@ -75,7 +75,7 @@ struct KeyPathDescription {
     return components
   }
 
-  /// The stored properties along the path, or nil when one of them is not what the text says.
+  /// The stored properties along the path, or nil if one of them differs from the text.
   func fields() -> [Reflection.Field]? {
     var path: [Reflection.Field] = []
     var type = root
@@ -94,8 +94,8 @@ struct KeyPathDescription {
     return path
   }
 
-  /// The stored property that the description names. It finds names by offset, which values without
-  /// memory share with a neighbour, so it may name them in place of the neighbour.
+  /// The stored property that the description names. The description finds names by offset, which
+  /// properties without memory share with a neighbour, so it may name the wrong one.
   private func field(named name: String, of type: Any.Type) -> Reflection.Field? {
     guard let layout = TypeLayout(of: type), let named = layout.field(named: name) else {
       return nil

@@ -20,12 +20,12 @@ extension Reflection {
   }
 }
 
-/// Optionals handled in place, for types that are known only at run time. The payload of an
-/// optional starts where the optional starts.
+/// In-place handling of optionals whose types are known only at run time. The payload of an
+/// optional starts at its beginning.
 protocol OptionalMemory: OptionalType {
   static func isNone(at memory: UnsafeRawPointer) -> Bool
   static func initializeNone(at memory: UnsafeMutableRawPointer)
-  /// Turns the payload that was just initialized there into the optional around it.
+  /// Turns the payload that was just initialized there into an optional.
   static func wrap(at memory: UnsafeMutableRawPointer)
 }
 

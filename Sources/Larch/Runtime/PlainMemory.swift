@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// Types whose memory is what a record holds of them.
+/// Types whose memory has the bytes of their stored form.
 enum PlainMemory {
-  /// Whether any memory is taken for a value. Found out once.
+  /// Whether the memory of values may be used. Found out once.
   static let isTrusted = RuntimeFeature.plainMemory.passes {
     isDateSeconds && isUUIDBytes && isPayloadAndTag(of: Int64.self)
       && isPayloadAndTag(of: Int8.self)
   }
 
-  /// Whether a date's memory is its seconds since 2001, as the format has it.
+  /// Whether the memory of a date is its seconds since 2001, as in the format.
   static let isDateSeconds: Bool = {
     guard MemoryLayout<Date>.size == 8, _isPOD(Date.self) else { return false }
     return [0, -1.5, 1e10, 0.1].allSatisfy { seconds in
@@ -26,8 +26,8 @@ enum PlainMemory {
     }
   }()
 
-  /// Whether an optional of a type without spare bit patterns is the payload, then one byte, 0 for a
-  /// value.
+  /// Whether an optional of a type without spare bit patterns is the payload followed by one byte,
+  /// which is 0 for a value.
   static func isPayloadAndTag(_ type: Any.Type) -> Bool {
     func open<Value>(_ type: Value.Type) -> Bool { isPayloadAndTag(of: type) }
     return isTrusted && _openExistential(type, do: open)

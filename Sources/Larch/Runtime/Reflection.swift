@@ -1,10 +1,10 @@
-/// The few runtime functions that tell a type's stored properties and an enum's cases.
+/// The few runtime functions for a type's stored properties and an enum's cases.
 ///
-/// They are the ones that the standard library's own `Mirror` calls; Swift does not promise them
-/// to anybody else. So nothing here is used before `Reflection.isTrusted` has compared their
-/// answers with what the compiler says about known types, and every caller has a way without them.
+/// The standard library's `Mirror` calls them; Swift does not promise them to others. So nothing
+/// here is used before `Reflection.isTrusted` has compared their results with known types, and
+/// every caller also works without them.
 enum Reflection {
-  /// What kind of type it is, as far as layouts and key paths care.
+  /// The kind of a type, as far as it matters for layouts and key paths.
   enum Kind {
     case structure, enumeration, optional, tuple, finalOrOpenClass, other
 
@@ -30,17 +30,17 @@ enum Reflection {
     let isVariable: Bool
   }
 
-  /// Whether the runtime functions answer as expected in this process. Found out once.
+  /// Whether the runtime functions work as expected in this process. Found out once.
   static let isTrusted = RuntimeFeature.reflection.passes(selfTest)
 
-  /// The stored properties of a struct or class, or nil when the metadata does not say.
+  /// The stored properties of a struct or class; nil if the metadata does not have them.
   static func fields(of type: Any.Type) -> [Field]? {
     guard isTrusted else { return nil }
     return uncheckedFields(of: type)
   }
 
-  /// The names of the cases of an enum without payloads that is at most one byte, in the order
-  /// of their bytes, or nil when that is not known.
+  /// The names of the cases of an enum without payloads of at most one byte, in the order of their
+  /// bytes; nil if that is not known.
   static func caseNames<Enumeration>(of type: Enumeration.Type) -> [String]? {
     guard isTrusted else { return nil }
     return uncheckedCaseNames(of: type)
@@ -95,14 +95,14 @@ enum Reflection {
     }
   }
 
-  /// How many cases an enum without payloads has, from its type descriptor: the metadata's second
-  /// word points to it, and the two counts are its sixth and seventh 32-bit fields (Swift ABI,
-  /// "Nominal Type Descriptor").
+  /// The number of cases of an enum without payloads, from its type descriptor: the metadata's
+  /// second word points to it, and the two counts are its sixth and seventh 32-bit fields (Swift
+  /// ABI, "Nominal Type Descriptor").
   static func caseCount<Enumeration>(of type: Enumeration.Type) -> Int? {
     guard Kind(of: type) == .enumeration, MemoryLayout<Enumeration>.size <= 1, _isPOD(type) else {
       return nil
     }
-    // A metatype is the address of its metadata, by the stable layout of the language.
+    // A metatype is the address of its metadata, by the stable ABI.
     let metadata = unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)
     let word = metadata.load(fromByteOffset: MemoryLayout<UInt>.size, as: UnsafeRawPointer?.self)
     guard let descriptor = word else { return nil }
@@ -111,7 +111,7 @@ enum Reflection {
     let payloadCases = descriptor.load(fromByteOffset: 20, as: UInt32.self) & 0x00FF_FFFF
     let emptyCases = descriptor.load(fromByteOffset: 24, as: UInt32.self)
     guard payloadCases == 0, emptyCases >= 1, emptyCases <= 256 else { return nil }
-    // One case needs no memory, more need one byte: anything else is not the layout we know.
+    // One case needs no memory, and more need one byte: anything else is another layout.
     guard MemoryLayout<Enumeration>.size == (emptyCases == 1 ? 0 : 1) else { return nil }
     return Int(emptyCases)
   }
@@ -134,7 +134,7 @@ enum Reflection {
       Kind(of: Int?.self) == .optional, Kind(of: (Int, Int).self) == .tuple,
       let fields = uncheckedFields(of: Sample.self)
     else { return false }
-    // The compiler's own offsets; nil where it says nothing would make the test fail, rightly.
+    // The compiler's own offsets; a nil here makes the test fail, as it should.
     let expected: [(String, Int?, Any.Type, Bool)] = [
       ("flag", MemoryLayout<Sample>.offset(of: \.flag), Bool.self, false),
       ("text", MemoryLayout<Sample>.offset(of: \.text), String.self, true),

@@ -2,17 +2,17 @@ internal import Foundation
 
 /// Strings of up to 15 bytes, which Swift keeps inside the 16 bytes of the `String` itself.
 ///
-/// The direct form is not promised by Swift: it is compared with the library's own strings once in
-/// a process, and where it differs every string takes the library's way.
+/// Swift does not promise the direct form: it is compared with the library's own strings once per
+/// process, and if it differs, every string is made by the library.
 enum SmallString {
   /// Top byte of the second word: immortal, ASCII, small; the low four bits are the count.
   static let asciiTag: UInt64 = 0xE000_0000_0000_0000
   static let smallBit: UInt64 = 0x2000_0000_0000_0000
 
-  /// Whether the direct form is what this Swift uses. Found out once.
+  /// Whether this Swift uses the direct form. Found out once.
   static let isTrusted = RuntimeFeature.smallString.passes(selfTest)
 
-  /// A string of valid UTF-8 bytes, or nil when they are not valid.
+  /// A string of valid UTF-8 bytes, or nil if they are not valid.
   ///
   /// The repairing initializer and a comparison are several times faster than the validating one;
   /// ASCII needs no comparison.
@@ -41,7 +41,7 @@ enum SmallString {
     return bits & 0x8080_8080_8080_8080 == 0
   }
 
-  /// The two words of a small ASCII string, or nil for what is longer or not ASCII.
+  /// The two words of a small ASCII string; nil if it is longer or not ASCII.
   @inline(__always)
   static func words(_ start: UnsafeRawPointer, _ count: Int) -> (UInt64, UInt64)? {
     var low: UInt64 = 0
@@ -81,7 +81,7 @@ enum SmallString {
       1.littleEndian == 1
     else { return false }
     for count in 0...16 {
-      // Built at run time, as strings from a file are.
+      // Built at run time, like strings from a file.
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 0x7F &- $0 &* 7) }
       let text = String(decoding: bytes, as: UTF8.self)
       let optional: String? = text
@@ -94,13 +94,13 @@ enum SmallString {
       if count == 16 {
         guard direct == nil, actual.1 & smallBit == 0, actual.1 != 0 else { return false }
       } else {
-        // The words were just found to be those that the runtime itself made for this text.
+        // These words were just found to be those that the runtime made for this text.
         guard let direct, direct == actual, unsafeBitCast(direct, to: String.self) == text else {
           return false
         }
       }
     }
-    // Small but not ASCII: another tag, same place of bytes and count.
+    // Small but not ASCII: another tag, with bytes and count at the same place.
     let accent = String(decoding: [0xC3, 0xA9, 0x61] as [UInt8], as: UTF8.self)
     guard rawWords(accent) == (0x61A9C3, 0xA300_0000_0000_0000) else { return false }
     return rawWords(String?.none).1 == 0

@@ -1,13 +1,13 @@
 /// The stored properties of a struct or final class: names, places and types.
 ///
-/// It exists only when it explains the type's memory: fields in ascending order that do not
-/// overlap, inside the type's size, with gaps no wider than alignment needs. Whatever the metadata
-/// leaves out (types built without it, raw storage, `weak` references) has no layout.
+/// It exists only if it covers the type's memory: fields in ascending order that do not overlap,
+/// inside the type's size, with gaps no wider than alignment needs. Types whose metadata is
+/// incomplete (built without it, raw storage, `weak` references) have no layout.
 struct TypeLayout: Sendable {
   let type: Any.Type
   let fields: [Reflection.Field]
 
-  /// The layout of a struct, or nil when it is not one or is not known.
+  /// The layout of a struct; nil for other types, or if it is not known.
   init?(ofStruct type: Any.Type) {
     guard Reflection.Kind(of: type) == .structure, let fields = Reflection.fields(of: type) else {
       return nil
@@ -17,7 +17,7 @@ struct TypeLayout: Sendable {
     for field in fields {
       let memory = Memory(of: field.type)
       guard field.isStrong else { return nil }
-      // Values without memory lie anywhere: the runtime says 0.
+      // Values without memory can be anywhere: the runtime says 0.
       guard memory.size > 0 else { continue }
       let aligned = (end &+ memory.alignment &- 1) / memory.alignment &* memory.alignment
       guard field.offset == aligned else { return nil }
@@ -28,7 +28,7 @@ struct TypeLayout: Sendable {
     self.fields = fields
   }
 
-  /// The layout of a class without a superclass, or nil when it is not one or is not known.
+  /// The layout of a class without a superclass; nil for other types, or if it is not known.
   init?(ofClass type: Any.Type) {
     guard let object = type as? AnyObject.Type, _getSuperclass(object) == nil,
       let fields = Reflection.fields(of: type), fields.allSatisfy(\.isStrong)
@@ -46,7 +46,7 @@ struct TypeLayout: Sendable {
     }
   }
 
-  /// The field of that name; nil also when two fields share it.
+  /// The field with this name; also nil if two fields share it.
   func field(named name: String) -> Reflection.Field? {
     var found: Reflection.Field?
     for field in fields where field.name == name {
@@ -56,7 +56,7 @@ struct TypeLayout: Sendable {
     return found
   }
 
-  /// The names that lead to the value of type `leaf` at `offset`, through nested structs; nil
+  /// The names on the path to the value of type `leaf` at `offset`, through nested structs; nil
   /// unless exactly one stored property is there.
   func path(toOffset offset: Int, leaf: Any.Type) -> [Reflection.Field]? {
     // Values without memory share their offset with a neighbour.
@@ -75,7 +75,7 @@ struct TypeLayout: Sendable {
 }
 
 extension TypeLayout {
-  /// Size and alignment of a type known only at run time.
+  /// Size and alignment of a type that is known only at run time.
   struct Memory {
     let size: Int
     let alignment: Int

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// LEB128: seven bits a byte, lowest first, the shortest form.
+/// LEB128: seven bits per byte, lowest first, the shortest form.
 enum Varint {
-  /// How many bytes a number takes.
+  /// The number of bytes of a number.
   static func width(_ value: UInt64) -> Int {
     max(1, (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7)
   }
 
-  /// Gives the bytes of a number one after the other.
+  /// Calls with the bytes of a number, one after the other.
   @inline(__always)
   static func write(_ value: UInt64, _ append: (UInt8) -> Void) {
     var rest = value
@@ -55,7 +55,7 @@ struct StoredReader {
 
   private var damaged: LarchError {
     LarchError(
-      .corrupted, "A description stored in the file is damaged; restore a backup, or salvage it.")
+      .corrupted, "A stored description is damaged; restore a backup, or salvage the file.")
   }
 
   mutating func take(_ count: Int) throws -> UnsafeRawBufferPointer {
@@ -100,7 +100,7 @@ struct StoredReader {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether both hold the same bytes.
+  /// Whether both have the same bytes.
   package func equals(_ other: UnsafeRawBufferPointer) -> Bool {
     count == other.count && (count == 0 || memoryCompare(other, count) == 0)
   }

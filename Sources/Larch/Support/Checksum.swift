@@ -14,7 +14,7 @@ struct Checksum {
   static func of(
     _ number: UInt32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
   ) -> UInt32 {
-    // Without bytes there may be no address, and C reads none.
+    // An empty buffer may have no address, and C reads nothing then.
     let nothing = UnsafeRawPointer(bitPattern: 1)
     return larch_crc32c_parts(
       number, first.baseAddress ?? nothing, first.count, second.baseAddress ?? nothing,

@@ -1,6 +1,6 @@
-/// A place in the code of a program: where it called what a message or an error is about.
+/// A place in the code of a program: the call that a message or an error is about.
 public struct CodePlace: Sendable, Hashable, CustomStringConvertible {
-  // The text of a literal, which never moves: making a place allocates nothing.
+  // The text of a literal, which never moves, so that creating a place allocates nothing.
   private let text: StaticString
   /// The line in the file.
   public let line: UInt
@@ -8,7 +8,7 @@ public struct CodePlace: Sendable, Hashable, CustomStringConvertible {
   /// The file with its module, as `#fileID` gives it.
   public var file: String { text.description }
 
-  /// Makes a place; without arguments it is the one that asks.
+  /// Creates a place; without arguments, that of the call.
   @inlinable
   public init(file: StaticString = #fileID, line: UInt = #line) {
     self.init(text: file, line: line)
@@ -20,13 +20,13 @@ public struct CodePlace: Sendable, Hashable, CustomStringConvertible {
     self.line = line
   }
 
-  /// The file and the line, as compilers write them: `App/Import.swift:42`.
+  /// The file and the line in the format of compilers: `App/Import.swift:42`.
   public var description: String { "\(text):\(line)" }
 
   /// Whether both are the same line of the same file.
   public static func == (a: Self, b: Self) -> Bool { a.line == b.line && a.file == b.file }
 
-  /// Feeds the file and the line to the hasher.
+  /// Hashes the file and the line.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(file)
     hasher.combine(line)

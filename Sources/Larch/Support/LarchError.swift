@@ -1,8 +1,8 @@
 /// The error that every operation of Larch throws.
 ///
-/// A code says what kind of failure it was and stays stable between releases, a message says in
-/// one sentence what happened and what to do next, and the context names the collection, index,
-/// field, id or path that it is about. Record contents never appear in it.
+/// The code identifies the kind of failure and is stable between releases. The message says what
+/// happened and what to do next. The context names the collection, index, field, id or path.
+/// Contents of records never appear in an error.
 ///
 /// ```swift
 /// do {
@@ -12,30 +12,30 @@
 /// }
 /// ```
 public struct LarchError: Error, Sendable {
-  /// What kind of failure it was. New codes may come; switch with a default.
+  /// The kind of failure. New codes may be added; switch with a default.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The stable name of the code.
     public let rawValue: String
 
-    /// Makes a code from its stable name.
+    /// Creates a code from its stable name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The stable name of the code.
     public var description: String { rawValue }
   }
 
-  /// Where the failure was: only what is known is set.
+  /// The context of a failure: only known values are set.
   public struct Context: Sendable, Hashable {
     /// The collection that the operation was about.
     public var collection: String?
-    /// The index that was in the way.
+    /// The index that caused the failure.
     public var index: String?
-    /// The field that was in the way.
+    /// The field that caused the failure.
     public var field: String?
     /// The id of the record that the operation was about.
     public var id: String?
-    /// The id of the record that is in the way, for a unique conflict; that of the record that is
-    /// missing, for a dangling reference.
+    /// The id of the conflicting record for a unique conflict, or of the missing record for a
+    /// dangling reference.
     public var otherID: String?
     /// The path of the store file.
     public var path: String?
@@ -44,22 +44,22 @@ public struct LarchError: Error, Sendable {
     /// A short value that explains the failure, such as an LMDB error name or a coding path.
     public var detail: String?
 
-    /// A context that names nothing yet.
+    /// An empty context.
     public init() {}
   }
 
-  /// What kind of failure it was.
+  /// The kind of failure.
   public let code: Code
-  /// What happened and what to do next, in a sentence without data in it.
+  /// What happened and what to do next, without data.
   public let message: String
   /// What the failure was about.
   public var context: Context
-  /// The error that caused this one, if another one did.
+  /// The error that caused this one, if there is one.
   public let underlying: (any Error)?
-  /// All rules that a record breaks, for the code `.invalid`; else empty.
+  /// All rules that a record breaks, for the code `.invalid`; otherwise empty.
   public let validationErrors: [ValidationError]
 
-  /// Makes an error; the message is static text, whatever varies goes into the context.
+  /// Creates an error. The message is static text; variable data goes into the context.
   package init(
     _ code: Code, _ message: StaticString, underlying: (any Error)? = nil,
     _ fill: (inout Context) -> Void = { _ in }
@@ -76,7 +76,7 @@ public struct LarchError: Error, Sendable {
   /// The error of a record that breaks rules of its schema.
   package init(invalid errors: [ValidationError], collection: String, id: String?) {
     code = .invalid
-    message = "The record breaks rules of its schema; `validationErrors` names them all."
+    message = "The record breaks rules of its schema; `validationErrors` lists them all."
     underlying = nil
     validationErrors = errors
     context = Context()
@@ -99,7 +99,7 @@ extension LarchError: CustomStringConvertible {
 }
 
 extension LarchError.Context {
-  /// What is known, each with its name.
+  /// The known values, each with its name.
   var parts: [String] {
     let known: [(name: String, value: String?)] = [
       ("collection", collection), ("index", index), ("field", field), ("id", id),
@@ -118,33 +118,33 @@ extension LarchError.Code {
   public static let newerFormat = Self(rawValue: "newer_format")
   /// The file is shorter than its header says.
   public static let truncated = Self(rawValue: "truncated")
-  /// The structure of the file, or of something in it, is damaged.
+  /// The structure of the file, or of a value in it, is damaged.
   public static let corrupted = Self(rawValue: "corrupted")
   /// A stored record does not match its checksum.
   public static let checksumMismatch = Self(rawValue: "checksum_mismatch")
-  /// The file is not there, or its directory is not.
+  /// The file or its directory does not exist.
   public static let fileNotFound = Self(rawValue: "file_not_found")
-  /// The file already exists where a new one was to be made.
+  /// A file exists where a new one was to be created.
   public static let fileExists = Self(rawValue: "file_exists")
   /// The process may not read or write the file.
   public static let accessDenied = Self(rawValue: "access_denied")
   /// The path cannot be used for a store.
   public static let unsuitableFile = Self(rawValue: "unsuitable_file")
-  /// There is no room left on the disk.
+  /// The disk is full.
   public static let diskFull = Self(rawValue: "disk_full")
   /// The operating system reported an input or output error.
   public static let ioFailure = Self(rawValue: "io_failure")
   /// The map cannot grow further.
   public static let mapFull = Self(rawValue: "map_full")
-  /// A snapshot was ended: by the program, by its age, or because the store needed it gone.
+  /// A snapshot has ended: by the program, by its age, or because the store required it.
   public static let snapshotEnded = Self(rawValue: "snapshot_ended")
-  /// As many snapshots are open as the options allow.
+  /// The maximum number of snapshots is open.
   public static let tooManySnapshots = Self(rawValue: "too_many_snapshots")
-  /// Something that is open keeps the operation from going on; try again when it has ended.
+  /// The operation is blocked by something that is open; try again when it has ended.
   public static let busy = Self(rawValue: "busy")
-  /// All reader slots are taken.
+  /// All reader slots are in use.
   public static let readersFull = Self(rawValue: "readers_full")
-  /// LMDB reported something that Larch has no better name for.
+  /// LMDB reported a failure that has no code of its own.
   public static let storage = Self(rawValue: "storage")
 
   // Use
@@ -162,7 +162,7 @@ extension LarchError.Code {
   public static let forked = Self(rawValue: "forked")
   /// The record type was not named when the store was opened.
   public static let unknownCollection = Self(rawValue: "unknown_collection")
-  /// A declaration of the schema cannot be used as it is.
+  /// A declaration of the schema is not valid.
   public static let invalidSchema = Self(rawValue: "invalid_schema")
   /// The stored schema and the declared one cannot be reconciled.
   public static let schemaMismatch = Self(rawValue: "schema_mismatch")
@@ -170,43 +170,43 @@ extension LarchError.Code {
   public static let schemaChanged = Self(rawValue: "schema_changed")
   /// A migration threw an error: see ``LarchError/underlying``. It changed nothing.
   public static let migrationFailed = Self(rawValue: "migration_failed")
-  /// A migration is to be run, but the store is opened in a way that runs none.
+  /// A migration has not run, and the store is opened in a way that runs none.
   public static let migrationPending = Self(rawValue: "migration_pending")
 
   // Records
-  /// Another record holds the same unique value.
+  /// Another record has the same unique value.
   public static let uniqueConflict = Self(rawValue: "unique_conflict")
   /// A record with this id already exists.
   public static let idExists = Self(rawValue: "id_exists")
   /// No record has this id.
   public static let recordNotFound = Self(rawValue: "record_not_found")
-  /// The id cannot be a key: it is too long.
+  /// The id is too long to be a key.
   public static let idTooLong = Self(rawValue: "id_too_long")
-  /// The id has not been assigned by a save yet.
+  /// No save has assigned the id yet.
   public static let idUnassigned = Self(rawValue: "id_unassigned")
   /// The record could not be encoded.
   public static let encodingFailed = Self(rawValue: "encoding_failed")
-  /// The stored record could not be decoded as the type asked for.
+  /// The stored record could not be decoded as its type.
   public static let decodingFailed = Self(rawValue: "decoding_failed")
   /// The record is larger than a value may be.
   public static let recordTooLarge = Self(rawValue: "record_too_large")
   /// The record breaks rules that its schema declares: see ``LarchError/validationErrors``.
   public static let invalid = Self(rawValue: "invalid")
-  /// Hooks save or delete records whose hooks save or delete records, without an end.
+  /// Hooks that save or delete records call each other without end.
   public static let hooksTooDeep = Self(rawValue: "hooks_too_deep")
-  /// Somebody else saved or deleted the record after it was read.
+  /// Someone else saved or deleted the record after it was read.
   public static let conflict = Self(rawValue: "conflict")
   /// A hook changed the id of the record that was being saved.
   public static let idChanged = Self(rawValue: "id_changed")
-  /// What a property holds and what its type encodes for it are not the same.
+  /// The value of a property differs from what its type encodes for it.
   public static let fieldMismatch = Self(rawValue: "field_mismatch")
 
   // Associations
-  /// The record refers to one that was never saved.
+  /// The record refers to a record that was never saved.
   public static let unsavedReference = Self(rawValue: "unsaved_reference")
-  /// The record refers to one that is not there.
+  /// The record refers to a record that does not exist.
   public static let danglingReference = Self(rawValue: "dangling_reference")
-  /// A rule of an association forbids to delete the record.
+  /// A delete rule of an association forbids deleting the record.
   public static let deleteDenied = Self(rawValue: "delete_denied")
   /// No open type declares the association.
   public static let unknownAssociation = Self(rawValue: "unknown_association")
@@ -216,8 +216,8 @@ extension LarchError.Code {
   // Queries
   /// A query cannot be run as it was written.
   public static let invalidQuery = Self(rawValue: "invalid_query")
-  /// An index gave another answer than a full scan; only reported where queries are checked.
+  /// An index gave another answer than a full scan; only reported if queries are checked.
   public static let wrongAnswer = Self(rawValue: "wrong_answer")
-  /// A sum is greater than its type can hold.
+  /// A sum overflows its type.
   public static let overflow = Self(rawValue: "overflow")
 }

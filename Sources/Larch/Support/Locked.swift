@@ -2,11 +2,11 @@ internal import Foundation
 
 /// A value that one thread at a time may use.
 ///
-/// A pthread mutex and not the standard library's `Mutex`: the thread sanitizer does not see the
-/// system calls of that one on Linux and takes every use of what it guards for a race.
+/// It uses a pthread mutex, not the standard library's `Mutex`: on Linux the thread sanitizer does
+/// not see that one's system calls, and reports every use of the guarded value as a race.
 final class Locked<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  // Only touched with the mutex held, so the check for overlapping accesses would never find any.
+  // Used only with the mutex held, so the check for overlapping accesses is not needed.
   @exclusivity(unchecked) private var value: Value
 
   init(_ value: sending Value) {
@@ -22,7 +22,7 @@ final class Locked<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Runs `body` with the value; it must not come back to the same lock.
+  /// Runs `body` with the value; it must not take the same lock again.
   @inline(__always)
   func withLock<T>(_ body: (inout Value) throws -> T) rethrows -> T {
     pthread_mutex_lock(mutex)

@@ -4,51 +4,51 @@ extension LogMessage.Event {
   public static let opened = Self(rawValue: "opened")
   /// A store was closed.
   public static let closed = Self(rawValue: "closed")
-  /// A collection was added to the file, or what it declares was changed in it.
+  /// A collection was added to the file, or its stored schema was changed.
   public static let schemaChanged = Self(rawValue: "schema_changed")
   /// An index was built.
   public static let indexBuilt = Self(rawValue: "index_built")
-  /// An index could not be finished, since records cannot be decoded.
+  /// An index is incomplete, because records cannot be decoded.
   public static let indexUnfinished = Self(rawValue: "index_unfinished")
-  /// A migration was run.
+  /// A migration has run.
   public static let migrated = Self(rawValue: "migrated")
 
   // Writers
-  /// A write took longer than ``Store/Options/slowWrite`` from its turn to the end of its commit.
+  /// A write took longer than ``Store/Options/slowWrite``, from its turn to the end of its commit.
   public static let slowWrite = Self(rawValue: "slow_write")
   /// A write waited longer than ``Store/Options/slowWrite`` for its turn.
   public static let writerWait = Self(rawValue: "writer_wait")
-  /// The disk refused a commit: nothing of it is in the file, unless the error says so.
+  /// A commit failed: nothing of it is in the file, unless the error says so.
   public static let commitFailed = Self(rawValue: "commit_failed")
-  /// The file was opened again after a disk failure, and is in use.
+  /// The file was reopened after a disk failure.
   public static let recovered = Self(rawValue: "recovered")
 
   // Readers
   /// A read or a query took longer than ``Store/Options/slowRead``.
   public static let slowRead = Self(rawValue: "slow_read")
-  /// A query named a field in a way that does not tell which stored property it is, so an index that
-  /// may have been meant is not used. Told once for each field of a type.
+  /// A query uses a field whose stored name is not known, so an index that may have been intended
+  /// is not used. Reported once for each field of a type.
   public static let fieldUnnamed = Self(rawValue: "field_unnamed")
-  /// A snapshot is old, and keeps the space of what was deleted since.
+  /// A snapshot is old, and keeps the space of data that was deleted since.
   public static let oldRead = Self(rawValue: "old_read")
   /// A read waited for a free slot.
   public static let readerWait = Self(rawValue: "reader_wait")
-  /// A snapshot was ended because it was too old, or one too many.
+  /// A snapshot was ended, because it was too old or there were too many.
   public static let snapshotEnded = Self(rawValue: "snapshot_ended")
-  /// Reads of processes that died were cleared away.
+  /// Reader slots of processes that died were cleared.
   public static let staleReaders = Self(rawValue: "stale_readers")
 
   // Space
-  /// The map grew, so that more fits into the file.
+  /// The map has grown, so that the file can grow.
   public static let mapGrown = Self(rawValue: "map_grown")
   /// The file was rewritten without its free pages.
   public static let compacted = Self(rawValue: "compacted")
-  /// A copy of the store was made.
+  /// A backup of the store was made.
   public static let backedUp = Self(rawValue: "backed_up")
-  /// A store was made from a copy.
+  /// A store was restored from a backup.
   public static let restored = Self(rawValue: "restored")
 
   // Other processes
-  /// Another process made the file larger or replaced it, and this one went along.
+  /// Another process made the file larger or replaced it, and this one follows.
   public static let followed = Self(rawValue: "followed")
 }

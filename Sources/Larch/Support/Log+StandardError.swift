@@ -1,14 +1,14 @@
 package import Foundation
 
 extension LogMessage {
-  /// A sink for ``Store/Options/log``: a line on standard error for each message that matters at
-  /// least as much as `level`.
+  /// A sink for ``Store/Options/log``: a line on standard error for each message of `level` or
+  /// above.
   ///
   /// ```swift
   /// options.log = LogMessage.standardError(.notice)
   /// ```
   ///
-  /// - Complexity: one system call a message, none for those that matter less.
+  /// - Complexity: one system call per message; none for messages below `level`.
   public static func standardError(_ level: Level = .notice) -> @Sendable (LogMessage) -> Void {
     lines(to: STDERR_FILENO, level)
   }
@@ -22,10 +22,10 @@ extension LogMessage {
     }
   }
 
-  /// The message as it stands in a log: one line with the time, the level and all that is known.
+  /// The message as one line of a log, with the time, the level and all details.
   ///
-  /// Control characters, such as a line break in the name of a file, are escaped, so that nobody can
-  /// forge a line.
+  /// Control characters, such as a line break in the name of a file, are escaped, so that nobody
+  /// can forge a line.
   package func line(at date: Date = Date()) -> String {
     let time = date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
     var line = "\(time)Z larch \(level) "
@@ -40,7 +40,7 @@ extension LogMessage {
     return line
   }
 
-  /// One call, so that the lines of several threads and processes do not mix.
+  /// One call, so that lines of several threads and processes do not mix.
   private func write(to descriptor: Int32) {
     var bytes = Array(line().utf8)
     bytes.append(UInt8(ascii: "\n"))
@@ -50,7 +50,7 @@ extension LogMessage {
         let count = Foundation.write(
           descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
         if count < 0, errno == EINTR { continue }
-        // Nobody reads the log: a store goes on without.
+        // If nobody reads the log, the store continues without it.
         guard count > 0 else { return }
         rest = rest.dropFirst(count)
       }

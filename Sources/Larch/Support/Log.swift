@@ -1,66 +1,67 @@
-/// Something that an operator may want to know about a store.
+/// An event of a store that an operator may want to know.
 ///
-/// ``Store/Options/log`` is called with it. No data of records is in it: neither in the message, nor
-/// in the context, nor in the plan of a query.
+/// ``Store/Options/log`` receives it. It has no data of records: neither the message, nor the
+/// context, nor the plan of a query.
 public struct LogMessage: Sendable {
-  /// How much it matters.
+  /// The importance of a message.
   public enum Level: Int, Comparable, Sendable, CaseIterable {
-    /// For those who look into a problem.
+    /// Useful only for debugging a problem.
     case debug
     /// Something rare and expected, such as an index that was built.
     case notice
-    /// Something that should not happen often, and costs.
+    /// Something that should be rare, and that costs time or space.
     case warning
     /// Something failed that should never fail, such as the disk.
     case error
 
-    /// By how much it matters.
+    /// Compares the importance.
     public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// What it is about. New ones may come; switch with a default.
+  /// The kind of event. New ones may be added; switch with a default.
   public struct Event: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The stable name of the event.
     public let rawValue: String
 
-    /// Makes an event from its stable name.
+    /// Creates an event from its stable name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The stable name of the event.
     public var description: String { rawValue }
   }
 
-  /// What is known of the operation that a message is about: only what is known is set.
+  /// Details of the operation of a message: only known values are set.
   public struct Details: Sendable, Hashable {
-    /// Where the program asked for it.
+    /// Where the program called the operation.
     public var place: CodePlace?
-    /// Where the program asked for what stood in its way.
+    /// Where the program called the operation that blocked it.
     public var holder: CodePlace?
-    /// How long it waited for its turn.
+    /// How long the operation waited for its turn.
     public var waited: Duration?
-    /// How long it ran: the closure of a write or a read, or the running of a query.
+    /// How long it ran: the closure of a write or a read, or a query.
     public var ran: Duration?
     /// How long its commit took.
     public var committed: Duration?
-    /// How many changes a write made: about one for each record that it saved or deleted, and for
-    /// each link.
+    /// The number of changes of a write: about one for each record that it saved or deleted, and
+    /// for each link.
     public var changes: Int?
-    /// The plan of its slowest query and what that looked at, without the values that it asks for.
+    /// The plan of its slowest query and the counts of what that read, without the values in the
+    /// query.
     public var plan: String?
 
-    /// Details of nothing yet.
+    /// Empty details.
     public init() {}
   }
 
-  /// How much it matters.
+  /// The importance of the message.
   public let level: Level
-  /// What it is about.
+  /// The kind of event.
   public let event: Event
-  /// What happened, in a sentence without data of records in it.
+  /// What happened, without data of records.
   public let message: String
-  /// What it was about: only what is known is set.
+  /// The context of the event: only known values are set.
   public let context: LarchError.Context
-  /// What is known of the operation that it is about.
+  /// Details of the operation.
   public let details: Details
 
   package init(
@@ -78,7 +79,7 @@ public struct LogMessage: Sendable {
 }
 
 extension LogMessage: CustomStringConvertible {
-  /// The event, the message and what is known, on one line; a plan follows on lines of its own.
+  /// The event, the message and the details on one line; a plan follows on its own lines.
   public var description: String {
     let parts = context.parts + details.parts
     let line = "\(event): \(message)" + (parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))")
@@ -87,7 +88,7 @@ extension LogMessage: CustomStringConvertible {
 }
 
 extension LogMessage.Details {
-  /// What is known, each with its name, but for the plan.
+  /// The known details, each with its name, except the plan.
   var parts: [String] {
     let known: [(name: String, value: (any CustomStringConvertible)?)] = [
       ("at", place), ("held by", holder), ("waited", waited?.logText), ("ran", ran?.logText),
@@ -98,10 +99,10 @@ extension LogMessage.Details {
 }
 
 extension Duration {
-  /// In milliseconds with one decimal: the unit in which operations are slow.
+  /// In milliseconds with one decimal: the scale of slow operations.
   var logText: String {
     let (seconds, attoseconds) = components
-    // In units of 0.1 ms; more than fits means without end.
+    // In units of 0.1 ms; an overflow means forever.
     let (whole, overflow) = seconds.multipliedReportingOverflow(by: 10_000)
     let tenths = overflow ? Int64.max : whole &+ attoseconds / 100_000_000_000_000
     return "\(tenths / 10).\(abs(tenths % 10)) ms"

@@ -1,15 +1,15 @@
-/// Things that cost something to make, each for one user at a time.
+/// A pool of objects that are expensive to create, each for one user at a time.
 final class Pool<Element>: Sendable {
-  /// Only one user has what is in it: it is here, or it was taken.
+  /// Only one user has the element: it is either in the pool or taken.
   private struct Box: @unchecked Sendable { let element: Element }
 
   private let idle = Locked<[Box]>([])
   private let limit: Int
 
-  /// - Parameter limit: how many are kept while nobody uses them.
+  /// - Parameter limit: the maximum number of unused elements that are kept.
   init(limit: Int = .max) { self.limit = limit }
 
-  /// One that was given back, or a new one.
+  /// An element from the pool, or a new one.
   func take(_ make: () -> Element) -> Element {
     idle.withLock { $0.popLast() }?.element ?? make()
   }

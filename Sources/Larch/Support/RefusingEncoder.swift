@@ -1,4 +1,4 @@
-/// An encoder and all of its containers, which take nothing.
+/// An encoder and all its containers, which refuse every value.
 struct RefusingEncoder<Key: CodingKey>: Encoder, KeyedEncodingContainerProtocol,
   UnkeyedEncodingContainer, SingleValueEncodingContainer
 {
@@ -31,7 +31,7 @@ struct RefusingEncoder<Key: CodingKey>: Encoder, KeyedEncodingContainerProtocol,
   func superEncoder(forKey key: Key) -> any Encoder { self }
 }
 
-/// The keys of a container that is asked for none.
+/// The keys of a container in which no key is used.
 struct NoKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }

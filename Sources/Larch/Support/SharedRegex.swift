@@ -1,4 +1,4 @@
-/// A regular expression may hold closures of the program, so one thread at a time may use it.
+/// A regular expression may contain closures of the program, so only one thread at a time uses it.
 final class SharedRegex: Sendable {
   private let body: Locked<any Matcher>
 
@@ -19,7 +19,7 @@ private protocol Matcher {
 private struct RegexMatcher<Output>: Matcher {
   let regex: Regex<Output>
 
-  // A match that throws is none, as in Swift's own `contains`.
+  // A match that throws is no match, as in Swift's own `contains`.
   func isFound(in text: String) -> Bool { (try? regex.firstMatch(in: text)) != nil }
 
   func matches(_ text: String) -> Bool { (try? regex.wholeMatch(in: text)) != nil }

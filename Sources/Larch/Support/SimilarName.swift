@@ -1,9 +1,9 @@
-/// Finds the name that was meant by one that is not there.
+/// Finds the most similar existing name for a name that does not exist.
 package enum SimilarName {
-  /// Longer names are not compared: no one types them.
+  /// Longer names are not compared: nobody types them.
   private static let lengthLimit = 64
 
-  /// The name that the fewest changes lead to; nil where all differ too much.
+  /// The name with the fewest differences; nil if all differ too much.
   package static func best(for name: String, among known: [String]) -> String? {
     let wanted = Array(name.lowercased())
     guard wanted.count <= lengthLimit else { return nil }
@@ -22,7 +22,7 @@ package enum SimilarName {
     return best?.name
   }
 
-  /// How many characters are to be put in, left out, changed, or exchanged with the next one.
+  /// The number of insertions, deletions, changes and swaps of neighbouring characters.
   private static func distance(_ a: [Character], _ b: [Character]) -> Int {
     var before: [Int] = []
     var last = Array(0...b.count)

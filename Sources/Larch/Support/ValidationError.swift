@@ -1,12 +1,11 @@
 /// One rule of a schema that a record breaks: which type, which field, and a keyword that says how.
 ///
-/// The three are stable, so that an application can show its own words for them; `message` is
-/// English for the developer. The value of the field is never in it.
+/// These three are stable, so that an application can show its own text for them; `message` is in
+/// English, for developers. It never contains the value of the field.
 public struct ValidationError: Error, Hashable, Sendable {
   /// The name of the collection that the record belongs to.
   public let model: String
-  /// The field that the rule is about, by the name of the property; nil for a rule about the
-  /// record as a whole.
+  /// The field of the rule, by the name of the property; nil for a rule about the whole record.
   public let field: String?
   /// How the rule is broken, such as `cant_be_blank`.
   public let keyword: Keyword
@@ -15,7 +14,7 @@ public struct ValidationError: Error, Hashable, Sendable {
   /// A readable sentence.
   public let message: String
 
-  /// How a rule is broken. Those of Larch are constants, a rule of your own brings its own.
+  /// How a rule is broken. Larch has constants for its own rules; a custom rule has its own.
   public struct Keyword: RawRepresentable, Hashable, Sendable, CustomStringConvertible,
     ExpressibleByStringLiteral
   {
@@ -49,23 +48,23 @@ extension ValidationError: CustomStringConvertible {
 }
 
 extension ValidationError.Keyword {
-  /// The value is nil, empty, or a text of nothing but white space.
+  /// The value is nil, empty, or a text of only white space.
   public static let cantBeBlank: Self = "cant_be_blank"
   /// Another record has the value.
   public static let alreadyExists: Self = "already_exists"
-  /// The length is below the `limit`.
+  /// The length is less than the `limit`.
   public static let tooShort: Self = "too_short"
-  /// The length is above the `limit`.
+  /// The length is greater than the `limit`.
   public static let tooLong: Self = "too_long"
   /// The length is not the `limit`.
   public static let wrongLength: Self = "wrong_length"
-  /// The value is below the `limit`.
+  /// The value is less than the `limit`.
   public static let tooSmall: Self = "too_small"
-  /// The value is above the `limit`, or equals one that is not in the range.
+  /// The value is greater than the `limit`, or equals an excluded upper bound.
   public static let tooLarge: Self = "too_large"
   /// The text does not match.
   public static let invalidFormat: Self = "invalid_format"
-  /// The value is none of those that are allowed.
+  /// The value is not one of the allowed ones.
   public static let notIncluded: Self = "not_included"
   /// The value is one of those that are excluded.
   public static let reserved: Self = "reserved"

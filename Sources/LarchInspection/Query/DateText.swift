@@ -1,11 +1,12 @@
 internal import Larch
 
-/// Dates of ISO 8601: what `RawRecord` writes, and shorter.
+/// Dates in ISO 8601: the form that `RawRecord` writes, and shorter ones.
 enum DateText {
   /// Seconds since the reference date; nil for other texts.
   ///
-  /// A day, `2024-05-01`, or behind a `T` the time in hours and minutes, with seconds and their
-  /// fraction or not, and `Z` or an offset such as `+02:00`; without one the time is that of UTC.
+  /// A day, `2024-05-01`. After a `T` it may have the time in hours and minutes, optionally with
+  /// seconds and their fraction, and `Z` or an offset such as `+02:00`; without one the time is
+  /// UTC.
   static func seconds(_ text: String) -> Double? {
     var rest = Array(text.utf8)[...]
     guard let year = number(&rest, 4), skip("-", &rest), let month = number(&rest, 2),
@@ -54,14 +55,14 @@ enum DateText {
     return Int(first - 0x30)
   }
 
-  /// As `RawRecord` makes the text of it: a whole number over a power of ten.
+  /// The same calculation as in `RawRecord`: an integer divided by a power of ten.
   private static func fraction(_ text: inout ArraySlice<UInt8>) -> Double? {
     var number: Int64 = 0
     var power: Int64 = 1
     var count = 0
     while let digit = digit(&text) {
       count += 1
-      // No double has more.
+      // No double has more digits.
       guard count <= 18 else { continue }
       number = number * 10 + Int64(digit)
       power *= 10
@@ -92,8 +93,8 @@ enum DateText {
     }
   }
 
-  /// Of the Gregorian calendar, whose years are counted from March here, so that the leap day is
-  /// the last one.
+  /// In the Gregorian calendar, with years that begin in March, so that the leap day is the last
+  /// one.
   private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400

@@ -1,23 +1,23 @@
 internal import Foundation
 internal import Larch
 
-/// A test of a field whose values have no key values, or whose kind only each record tells: asked
-/// of what is stored.
+/// A test of a field without key values, or whose kind differs between records: it is evaluated on
+/// the stored value.
 struct DynamicFilter: Sendable {
-  /// What is asked: where a field is a list, a test is true if it is true for some element.
+  /// The tested value: for a list, a test is true if it is true for some element.
   enum Reach {
     /// A value that may be a list or not.
     case either
-    /// A list: what is none has no elements.
+    /// A list: any other value has no elements.
     case elements
-    /// A value that is no list.
+    /// A value that is not a list.
     case single
   }
 
   let names: [String]
   private let reach: Reach
   private let test: LiteralTest
-  /// The test for each type that a value may have; nil where no value of it passes.
+  /// The test for each type of value; nil if no value of it passes.
   private let tests: [KeyForm.Primitive: FieldTest]
 
   init(_ names: [String], _ test: LiteralTest, _ reach: Reach) {
@@ -36,10 +36,10 @@ struct DynamicFilter: Sendable {
 
   /// The condition in a query.
   ///
-  /// - Parameter text: the test as it was written, for plans.
+  /// - Parameter text: the test in the query, for plans.
   func node(text: String) -> FilterNode { .record(StoredTest(self, text: text)) }
 
-  /// A constant that is no value of the type is not equal to any.
+  /// A constant that is not a value of the type equals no value.
   private static func fieldTest(
     _ test: LiteralTest, _ primitive: KeyForm.Primitive
   ) -> FieldTest? {
@@ -58,8 +58,8 @@ struct DynamicFilter: Sendable {
 
   /// Whether the stored field of a record passes.
   ///
-  /// - Parameter path: to the first of the names.
-  /// - Throws: `.corrupted` for bytes that are no record.
+  /// - Parameter path: the path to the first of the names.
+  /// - Throws: `.corrupted` for bytes that are not a record.
   func matches(
     _ record: UnsafeRawBufferPointer, _ path: FieldPath, _ shapes: ShapeTable
   ) throws -> Bool {
@@ -73,18 +73,18 @@ struct DynamicFilter: Sendable {
     switch (value, rest.first) {
     case (.record(let fields), let name?):
       return matches(fields[name] ?? .null, rest.dropFirst(), isElement: isElement)
-    // Of a list inside a list nothing is asked.
+    // A list inside a list is not tested.
     case (.list(let elements), _) where !isElement && !isAboutWhole(rest):
       return reach != .single && elements.contains { matches($0, rest, isElement: true) }
     case _ where reach == .elements && !isElement && !isAboutWhole(rest): return false
     case (.null, _): return matchesNil
     case (_, nil): return matches(value)
-    // There is nothing at the end of the path.
+    // The path has no value at its end.
     case (_, _?): return matchesNil
     }
   }
 
-  /// Whether the field itself is asked, be it a list or not.
+  /// Whether the field itself is tested, be it a list or not.
   private func isAboutWhole(_ rest: ArraySlice<String>) -> Bool {
     if case .isNil = test.kind { return rest.isEmpty }
     return false
@@ -125,7 +125,7 @@ struct DynamicFilter: Sendable {
 
   // MARK: Numbers without key values
 
-  /// An integer that 64 bits do not hold.
+  /// An integer that does not fit 64 bits.
   private func matches(_ digits: String) -> Bool {
     guard let number = ExactNumber(digits) else { return false }
     return matches { literal in
@@ -157,7 +157,7 @@ struct DynamicFilter: Sendable {
     }
   }
 
-  /// - Parameter compare: how the value stands to a constant; nil where it is no such number.
+  /// - Parameter compare: compares the value with a constant; nil if it is not such a number.
   private func matches(_ compare: (QueryText.Literal) -> Int?) -> Bool {
     switch test.kind {
     case .isNil, .text: false

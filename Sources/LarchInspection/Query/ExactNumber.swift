@@ -1,17 +1,17 @@
 internal import Larch
 
-/// A number as its digits say it, so that nothing is lost where a kind of number cannot hold it.
+/// A number as exact digits, so that nothing is lost if a type cannot represent it.
 struct ExactNumber {
   private let isNegative: Bool
-  /// Without zeros at either end; none for zero.
+  /// Without zeros at either end; empty for zero.
   private let digits: [UInt8]
-  /// How many of the digits stand before the point; negative where zeros follow it.
+  /// The number of digits before the point; negative if zeros follow the point.
   private let wholeCount: Int
 
-  /// Exponents beyond it make no difference to any kind of number.
+  /// Larger exponents make no difference for any number type.
   private static let exponentLimit = 100_000
 
-  /// - Parameter text: as the lexer found it; nil for texts that are no number.
+  /// - Parameter text: the text from the lexer; nil if it is not a number.
   init?(_ text: String) {
     var rest = Array(text.utf8)[...]
     isNegative = rest.first == UInt8(ascii: "-")
@@ -52,8 +52,8 @@ struct ExactNumber {
     self.init(String(number))
   }
 
-  /// The greatest whole number that is not greater, and whether it is the number itself; one that
-  /// is beyond all integers of 64 bits is cut to a greater one than these.
+  /// The greatest integer that is not greater than the number, and whether they are equal. A number
+  /// beyond all 64-bit integers is limited to a value beyond these.
   var floor: (value: Int128, isExact: Bool) {
     let limit: Int128 = 1 << 100
     if wholeCount > 30 { return (isNegative ? -limit : limit, false) }

@@ -1,8 +1,7 @@
 internal import Foundation
 internal import Larch
 
-/// What a query asks of a field, with the constants as they were written: each kind of field
-/// reads them in its own way.
+/// A test of a field with the constants as written: each kind of field reads them in its own way.
 struct LiteralTest: Sendable {
   typealias Literal = QueryText.Literal
 
@@ -20,14 +19,14 @@ struct LiteralTest: Sendable {
   }
 
   let kind: Kind
-  /// Where it was written.
+  /// The column in the query.
   let column: Int
 
   /// The test of values of a standard type.
   ///
   /// - Parameters:
-  ///   - isOptional: whether there may be nil among them.
-  ///   - field: what errors call the field.
+  ///   - isOptional: whether the values may be nil.
+  ///   - field: the name of the field in errors.
   func fieldTest(
     _ primitive: KeyForm.Primitive, isOptional: Bool, _ field: String
   ) throws(QueryTextError) -> FieldTest {
@@ -41,7 +40,7 @@ struct LiteralTest: Sendable {
       var values: [[KeyValue]] = []
       for literal in literals {
         if case .null = literal.value {
-          // What is never nil has no way to write one.
+          // A field that is never nil cannot be compared with nil.
           if isOptional { values.append([.null]) }
         } else if let value = try reader.equal(literal) {
           values.append([value])
@@ -58,7 +57,7 @@ struct LiteralTest: Sendable {
       guard primitive == .string else {
         throw QueryTextError(
           column,
-          "\(QueryTextError.shown(field)) is \(primitive.nameInErrors): only texts are asked so")
+          "\(QueryTextError.shown(field)) is \(primitive.nameInErrors): only text has this test")
       }
       return .text(test)
     }
@@ -71,9 +70,9 @@ struct LiteralReader {
 
   enum End {
     case at(ValueBound)
-    /// Every value lies behind it.
+    /// Every value is within the bound.
     case everything
-    /// No value does.
+    /// No value is within the bound.
     case nothing
 
     var bound: ValueBound? {
@@ -85,14 +84,14 @@ struct LiteralReader {
   let primitive: KeyForm.Primitive
   let field: String
 
-  /// The value; nil where no value of the type equals the constant.
+  /// The value; nil if no value of the type equals the constant.
   func equal(_ literal: Literal) throws(QueryTextError) -> KeyValue? {
     guard let range = integerRange else { return try value(literal) }
     let (floor, isExact) = try number(literal).floor
     return isExact && range.contains(floor) ? integer(floor) : nil
   }
 
-  /// What is greater than the constant, or equal if it is included.
+  /// The lower bound: values greater than the constant, or equal if it is included.
   func lower(_ bound: LiteralTest.Bound) throws(QueryTextError) -> End {
     guard let range = integerRange else {
       return .at(ValueBound(values: [try value(bound.literal)], isIncluded: bound.isIncluded))
@@ -100,12 +99,12 @@ struct LiteralReader {
     let (floor, isExact) = try number(bound.literal).floor
     if floor < range.lowerBound { return .everything }
     if floor > range.upperBound { return .nothing }
-    // Behind 1.5 lies what is greater than 1.
+    // Integers above 1.5 are those above 1.
     return .at(
       ValueBound(values: [integer(floor)], isIncluded: isExact && bound.isIncluded))
   }
 
-  /// What is less than the constant, or equal if it is included.
+  /// The upper bound: values less than the constant, or equal if it is included.
   func upper(_ bound: LiteralTest.Bound) throws(QueryTextError) -> End {
     guard let range = integerRange else {
       return .at(ValueBound(values: [try value(bound.literal)], isIncluded: bound.isIncluded))
@@ -172,13 +171,13 @@ struct LiteralReader {
       }
       return .uuid(withUnsafeBytes(of: uuid.uuid) { [UInt8]($0) })
     case .data: return .data(try data(literal))
-    // Read by `equal`, `lower` and `upper`.
+    // Handled by `equal`, `lower` and `upper`.
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64:
       throw mismatch(literal, "a number")
     }
   }
 
-  /// As Swift reads the literal: the nearest number there is.
+  /// Like a Swift literal: the nearest representable number.
   private func floatingPoint<F: BinaryFloatingPoint & LosslessStringConvertible>(
     _ literal: Literal
   ) throws(QueryTextError) -> F {

@@ -1,11 +1,11 @@
 internal import Larch
 
-/// Gives the names in a query their fields, and the constants the types of these.
+/// Resolves the names in a query to fields, and the constants to the types of these.
 struct QueryBinder {
   let collection: TypelessCollection
 
-  /// - Throws: `QueryTextError` where the query names what is not there, or asks what cannot be
-  ///   asked of a field.
+  /// - Throws: `QueryTextError` if the query names an unknown field, or has a test that the field
+  ///   does not support.
   func bind(_ query: QueryText) throws(QueryTextError) -> QueryDescription {
     var description = QueryDescription()
     if let filter = query.filter { description.filter = try node(filter) }
@@ -52,7 +52,7 @@ struct QueryBinder {
     case .contains(let literal, let ignoresCase):
       switch field {
       case .other(let names, nil, isList: false):
-        // Of a text a part, of a list an element, as each record has it.
+        // A part of a text, or an element of a list, depending on the record.
         let element = TypelessField.other(names, nil, isList: true)
         let hasElement = try contains(element, literal, ignoresCase: ignoresCase, test)
         guard case .text = literal.value else { return hasElement }
@@ -71,7 +71,7 @@ struct QueryBinder {
       guard field.isList else {
         throw QueryTextError(
           test.column,
-          "\(QueryTextError.shown(test.field.text)) is no list: only lists have elements"
+          "\(QueryTextError.shown(test.field.text)) is not a list: only lists have elements"
         )
       }
       return try make(.equal(literal), field, test, [literal])
@@ -104,7 +104,7 @@ struct QueryBinder {
     default:
       throw QueryTextError(
         test.column,
-        "\(QueryTextError.shown(test.field.text)) is no bool: expected a comparison behind it")
+        "\(QueryTextError.shown(test.field.text)) is not a bool: expected a comparison after it")
     }
   }
 
@@ -132,7 +132,7 @@ struct QueryBinder {
     case .less, .lessOrEqual, .greater, .greaterOrEqual:
       guard literal.value != .null else {
         throw QueryTextError(
-          literal.column, "nil is neither less nor greater than anything; expected a constant")
+          literal.column, "nil has no order; expected a constant")
       }
       let isIncluded = comparison == .lessOrEqual || comparison == .greaterOrEqual
       let isUpper = comparison == .less || comparison == .lessOrEqual
@@ -155,7 +155,7 @@ struct QueryBinder {
     return try make(.text(textTest), field, test, [literal], reach: reach)
   }
 
-  /// - Parameter reach: of a field of which it is not known whether it is a list.
+  /// - Parameter reach: the tested value, if it is not known whether the field is a list.
   private func make(
     _ kind: LiteralTest.Kind, _ field: TypelessField, _ test: QueryText.Test,
     _ literals: [QueryText.Literal], reach: DynamicFilter.Reach = .either
@@ -185,7 +185,7 @@ struct QueryBinder {
     }
   }
 
-  /// Numbers that no key has are compared with numbers.
+  /// Numbers that are not key values are compared as exact numbers.
   private func check(
     _ literals: [QueryText.Literal], _ kind: FieldKind, _ test: QueryText.Test
   ) throws(QueryTextError) {
@@ -208,7 +208,7 @@ struct QueryBinder {
     else {
       throw QueryTextError(
         name.column,
-        "\(QueryTextError.shown(test.field.text)) and \(QueryTextError.shown(name.text)) are not of one kind: expected such a field, or a constant; texts are in quotes"
+        "\(QueryTextError.shown(test.field.text)) and \(QueryTextError.shown(name.text)) have different kinds: expected a field of the same kind, or a constant; text needs quotes"
       )
     }
     func pair(
@@ -232,12 +232,12 @@ struct QueryBinder {
     else {
       throw QueryTextError(
         term.field.column,
-        "\(QueryTextError.shown(term.field.text)) has no values that can be put in order")
+        "\(QueryTextError.shown(term.field.text)) cannot be used for sorting")
     }
     if term.ignoresCase, reference.form.unwrapped != .primitive(.string) {
       throw QueryTextError(
         term.field.column,
-        "\(QueryTextError.shown(term.field.text)) is no text: only texts have case")
+        "\(QueryTextError.shown(term.field.text)) is not text: only text has case")
     }
     return OrderTerm(
       field: reference, descends: term.descends, ignoresCase: term.ignoresCase)

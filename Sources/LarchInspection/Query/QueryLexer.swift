@@ -1,11 +1,11 @@
 internal import Larch
 
-/// Cuts a query into words, constants and signs.
+/// Splits a query into words, constants and signs.
 struct QueryLexer {
   enum Token: Equatable {
     /// A name or a keyword.
     case word(String)
-    /// A name in backquotes, which is no keyword.
+    /// A name in backquotes, which is never a keyword.
     case name(String)
     case literal(QueryText.Literal.Value)
     /// A sign, one of `= != < <= > >= ( ) , .`.
@@ -19,7 +19,7 @@ struct QueryLexer {
     let source: String
   }
 
-  /// Longer texts are refused before they are looked at.
+  /// Longer texts are refused at once.
   static let lengthLimit = 65_536
 
   private let text: [Character]
@@ -31,7 +31,7 @@ struct QueryLexer {
   static func tokens(of text: String) throws(QueryTextError) -> [Place] {
     guard text.utf8.count <= lengthLimit else {
       throw QueryTextError(
-        1, "a query has \(lengthLimit) bytes at most, this one \(text.utf8.count)")
+        1, "a query can have at most \(lengthLimit) bytes, this one has \(text.utf8.count)")
     }
     var lexer = QueryLexer(Array(text))
     var places: [Place] = []
@@ -72,7 +72,7 @@ struct QueryLexer {
         if word().lowercased() == "inf" { return .literal(.number("-inf")) }
         next = start
       }
-      throw QueryTextError(next + 1, "expected a number behind \"-\"")
+      throw QueryTextError(next + 1, "expected a number after \"-\"")
     case "(", ")", ",", ".":
       next += 1
       return .sign(String(first))
@@ -153,7 +153,7 @@ struct QueryLexer {
     case "r": result.append("\r")
     case "t": result.append("\t")
     case "0": result.append("\0")
-    // For `like`, which has these signs plain behind a backslash.
+    // For `like`, in which a backslash makes these characters literal.
     case "%", "_": result += "\\" + String(character)
     case "u":
       guard self.character == "{" else {
@@ -218,13 +218,13 @@ struct QueryLexer {
     return String(text[start..<next])
   }
 
-  /// Nothing that would be read as a part of the number may stand behind it.
+  /// The number must not be followed by something that would be read as a part of it.
   private mutating func endNumber(_ start: Int) throws(QueryTextError) {
     guard let character, QueryLexer.beginsWord(character) || character.isNumber else { return }
     _ = word()
     throw QueryTextError(
       start + 1,
-      "\(QueryTextError.shown(String(text[start..<next]))) is no number; put texts in quotes, and names that are no words in backquotes"
+      "\(QueryTextError.shown(String(text[start..<next]))) is not a number; put text in quotes, and unusual names in backquotes"
     )
   }
 
@@ -236,7 +236,8 @@ struct QueryLexer {
     guard let seconds = DateText.seconds(source) else {
       throw QueryTextError(
         start + 1,
-        "\(QueryTextError.shown(source)) is no date; expected 2024-05-01 or 2024-05-01T10:00:00Z")
+        "\(QueryTextError.shown(source)) is not a date; expected 2024-05-01 or 2024-05-01T10:00:00Z"
+      )
     }
     return seconds
   }

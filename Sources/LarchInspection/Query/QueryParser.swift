@@ -1,10 +1,10 @@
 internal import Larch
 
-/// Reads the text of a query, by the grammar in `docs/query-language.md`.
+/// Parses the text of a query, by the grammar in `docs/query-language.md`.
 struct QueryParser {
-  /// Deeper brackets and negations are refused: each takes a part of the stack.
+  /// Deeper nesting is refused, since each level takes a part of the stack.
   static let depthLimit = 100
-  /// Of more tests the planner would take too long.
+  /// With more tests, planning would take too long.
   static let testLimit = 1_000
 
   private let places: [QueryLexer.Place]
@@ -12,7 +12,7 @@ struct QueryParser {
   private var depth = 0
   private var tests = 0
 
-  /// - Throws: `QueryTextError` for whatever is no query.
+  /// - Throws: `QueryTextError` if the text is not a query.
   static func parse(_ text: String) throws(QueryTextError) -> QueryText {
     var parser = QueryParser(places: try QueryLexer.tokens(of: text))
     return try parser.query()
@@ -22,7 +22,7 @@ struct QueryParser {
 
   // MARK: Tokens
 
-  /// The last one is `end`, which nothing goes beyond.
+  /// The last one is `end`; the parser never moves past it.
   private var here: QueryLexer.Place { places[next] }
 
   private var following: QueryLexer.Place { places[min(next + 1, places.count - 1)] }
@@ -70,7 +70,7 @@ struct QueryParser {
       let clause = word.lowercased()
       guard clause == "limit" || clause == "offset" else { break }
       guard seen.insert(clause).inserted else {
-        throw QueryTextError(here.column, "the \(clause) is given twice")
+        throw QueryTextError(here.column, "the \(clause) is repeated")
       }
       advance()
       let number = try wholeNumber()
@@ -87,8 +87,8 @@ struct QueryParser {
     return query
   }
 
-  /// Whether the filter is over, or there is none: words that are fields too are told by what
-  /// stands behind them.
+  /// Whether the filter ends here, or there is none: words that may also be fields are recognized
+  /// by the next token.
   private var beginsClause: Bool {
     if isWord("order", here) { return isWord("by", following) }
     guard isWord("limit", here) || isWord("offset", here) else { return false }
@@ -136,7 +136,7 @@ struct QueryParser {
     defer { depth -= 1 }
     guard depth <= QueryParser.depthLimit else {
       throw QueryTextError(
-        column, "conditions may lie \(QueryParser.depthLimit) deep in each other at most")
+        column, "conditions can be nested at most \(QueryParser.depthLimit) levels deep")
     }
     if skip(word: "not") { return .not(try condition()) }
     if skip(sign: "(") {
@@ -146,7 +146,7 @@ struct QueryParser {
     }
     tests += 1
     guard tests <= QueryParser.testLimit else {
-      throw QueryTextError(column, "a query has \(QueryParser.testLimit) tests at most")
+      throw QueryTextError(column, "a query can have at most \(QueryParser.testLimit) tests")
     }
     return try test()
   }
@@ -156,7 +156,7 @@ struct QueryParser {
       advance()
       let place = here
       guard let comparison = comparison(here) else {
-        throw expected("a comparison behind the constant")
+        throw expected("a comparison after the constant")
       }
       advance()
       let field = try name()
@@ -195,7 +195,7 @@ struct QueryParser {
 
   private typealias Found = (QueryText.Operation, isNegated: Bool)
 
-  /// Nil where the field stands alone.
+  /// Nil if there is only the field.
   private mutating func operation(
     isNegated: Bool, _ field: QueryText.Name
   ) throws(QueryTextError) -> Found? {
@@ -242,7 +242,7 @@ struct QueryParser {
       isNegated
       ? "in, between, like, contains, has, begins with or ends with"
       : "=, !=, <, <=, >, >=, in, between, like, contains, has, begins with, ends with or is nil"
-    throw expected("\(operators) behind \(QueryTextError.shown(field.text))")
+    throw expected("\(operators) after \(QueryTextError.shown(field.text))")
   }
 
   private mutating func compared(
@@ -252,7 +252,7 @@ struct QueryParser {
       advance()
       guard try ignoringCase() else { return .compare(comparison, literal) }
       guard comparison == .equal else {
-        throw QueryTextError(literal.column, "only = and texts can ignore case")
+        throw QueryTextError(literal.column, "only = and text can ignore case")
       }
       return .equalIgnoringCase(literal)
     }
@@ -294,10 +294,10 @@ struct QueryParser {
     return literal
   }
 
-  /// The constant that stands here.
+  /// The constant at this place.
   ///
-  /// - Parameter isOperand: whether it stands behind an operator, where the words for numbers that
-  ///   digits cannot write are none of fields.
+  /// - Parameter isOperand: whether it follows an operator, where `inf` and `nan` are numbers and
+  ///   not fields.
   private func literalHere(isOperand: Bool) -> QueryText.Literal? {
     let value: QueryText.Literal.Value? =
       switch here.token {
@@ -316,7 +316,7 @@ struct QueryParser {
     return value.map { QueryText.Literal(value: $0, column: here.column, source: here.source) }
   }
 
-  /// Words that stand where a field is expected only by mistake.
+  /// Words that are never meant as a field.
   private static let reserved: Set<String> = ["and", "or", "not", "true", "false", "nil", "null"]
 
   private mutating func name() throws(QueryTextError) -> QueryText.Name {
@@ -327,7 +327,7 @@ struct QueryParser {
       case .name(let name): names.append(name)
       case .word(let word) where !(QueryParser.reserved.contains(word.lowercased())):
         names.append(word)
-      default: throw expected(names.isEmpty ? "a field" : "the name of a field behind the dot")
+      default: throw expected(names.isEmpty ? "a field" : "the name of a field after the dot")
       }
       advance()
     } while skip(sign: ".")

@@ -1,7 +1,6 @@
 internal import Larch
 
-/// A query as it was written, before anything is known of the fields it names. See
-/// `docs/query-language.md`.
+/// A parsed query, before its fields are resolved. See `docs/query-language.md`.
 package struct QueryText: Equatable, Sendable {
   var filter: Condition?
   var order: [Term] = []
@@ -15,18 +14,18 @@ package struct QueryText: Equatable, Sendable {
     case test(Test)
   }
 
-  /// One field against constants, or against another field.
+  /// One field compared with constants, or with another field.
   struct Test: Equatable, Sendable {
     let field: Name
     let operation: Operation
-    /// Where the operator stands, or the field where there is none.
+    /// The column of the operator, or of the field if there is none.
     let column: Int
-    /// As the operator was written.
+    /// The operator as written.
     let word: String
   }
 
   enum Operation: Equatable, Sendable {
-    /// The field alone.
+    /// Only the field.
     case isTrue
     case isNil
     case compare(Comparison, Literal)
@@ -34,9 +33,9 @@ package struct QueryText: Equatable, Sendable {
     case equalIgnoringCase(Literal)
     case between(Literal, Literal)
     case oneOf([Literal])
-    /// Of a text: has another one in it; of a list: has an element.
+    /// For a text: contains another one; for a list: has an element.
     case contains(Literal, ignoresCase: Bool)
-    /// Of a list alone.
+    /// Only for a list.
     case has(Literal)
     case text(TextTest.Kind, Literal, ignoresCase: Bool)
   }
@@ -44,7 +43,7 @@ package struct QueryText: Equatable, Sendable {
   enum Comparison: Equatable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
 
-    /// The same seen from the other side.
+    /// The same comparison with its sides exchanged.
     var turned: Comparison {
       switch self {
       case .equal, .notEqual: self
@@ -56,7 +55,7 @@ package struct QueryText: Equatable, Sendable {
     }
   }
 
-  /// The names that lead to a field.
+  /// The path of names to a field.
   struct Name: Equatable, Sendable {
     let names: [String]
     let column: Int
@@ -69,7 +68,7 @@ package struct QueryText: Equatable, Sendable {
     enum Value: Equatable {
       case null
       case bool(Bool)
-      /// As it was written, so that each kind of number reads it as Swift would.
+      /// The digits as written, so that each kind of number reads them as Swift would.
       case number(String)
       case text(String)
       /// Written as `0x…`: the digits.
@@ -80,7 +79,7 @@ package struct QueryText: Equatable, Sendable {
 
     let value: Value
     let column: Int
-    /// As it was written, for errors and plans.
+    /// The source text, for errors and plans.
     let source: String
   }
 
@@ -91,7 +90,7 @@ package struct QueryText: Equatable, Sendable {
   }
 }
 
-/// Why a query cannot be run as it was written, and where.
+/// The error of a query, with its place.
 package struct QueryTextError: Error, Equatable, CustomStringConvertible {
   /// Counted in characters, from 1.
   package let column: Int
@@ -105,7 +104,7 @@ package struct QueryTextError: Error, Equatable, CustomStringConvertible {
 
   package var description: String { "the query is wrong at column \(column): \(message)" }
 
-  /// A part of the query as errors show it: short, on one line, whatever is in it.
+  /// A part of the query in errors: short, and on one line.
   static func shown(_ text: some StringProtocol) -> String {
     let (quoted, isCut) = beginning(text)
     return isCut ? quoted + "…" : quoted
@@ -117,7 +116,7 @@ package struct QueryTextError: Error, Equatable, CustomStringConvertible {
     return quoted.dropFirst().dropLast() + (isCut ? "…" : "")
   }
 
-  /// Not by characters, one of which may have any length.
+  /// Not by characters, since a character may have any length.
   private static func beginning(_ text: some StringProtocol) -> (quoted: String, isCut: Bool) {
     let limit = 40
     let scalars = text.unicodeScalars.prefix(limit + 1)

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Larch
 
-/// A query on a collection without its record type, in the snapshot that an inspector looks at.
+/// A query on a collection without its record type, in the snapshot of an inspector.
 package struct TypelessQuery {
-  /// A record that a query found. Valid until the next one is asked for.
+  /// A record that a query found. Valid until the next one.
   package struct Row {
     package let id: String
     private let record: RawRecord
@@ -15,13 +15,13 @@ package struct TypelessQuery {
 
     /// The record as JSON on one line, with sorted keys.
     ///
-    /// - Throws: `.corrupted` for bytes that are no record.
+    /// - Throws: `.corrupted` for bytes that are not a record.
     /// - Complexity: the length of the record.
     package func json() throws -> String { try record.json() }
 
-    /// The fields in the order in which the record keeps them, their values as JSON.
+    /// The fields in stored order, with their values as JSON.
     ///
-    /// - Throws: `.corrupted` for bytes that are no record.
+    /// - Throws: `.corrupted` for bytes that are not a record.
     /// - Complexity: the length of the record.
     package func fields() throws -> [(name: String, json: String)] {
       try record.fields().map { ($0.name, try RawRecord.json(of: $0.value, shapes: record.shapes)) }
@@ -42,8 +42,8 @@ package struct TypelessQuery {
 
   /// Calls the closure with each record in the order of the query, until it returns false.
   ///
-  /// - Throws: what `body` throws; `.checksumMismatch`, `.corrupted`.
-  /// - Complexity: what the plan of the query says.
+  /// - Throws: the errors of `body`; `.checksumMismatch`, `.corrupted`.
+  /// - Complexity: that of the plan of the query.
   package func forEach(_ body: (Row) throws -> Bool) throws {
     try run(for: .records) { run in
       while let row = try run.next() {
@@ -55,8 +55,8 @@ package struct TypelessQuery {
 
   /// The ids of the records in the order of the query, until the closure returns false.
   ///
-  /// - Throws: as ``forEach(_:)``.
-  /// - Complexity: reads no record where an index answers the whole filter.
+  /// - Throws: the errors of ``forEach(_:)``.
+  /// - Complexity: reads no record if an index answers the whole filter.
   package func forEachID(_ body: (String) throws -> Bool) throws {
     try run(for: .ids) { run in
       while let row = try run.next() {
@@ -65,13 +65,13 @@ package struct TypelessQuery {
     }
   }
 
-  /// How many records there are.
+  /// The number of records.
   ///
-  /// - Throws: as ``forEach(_:)``.
-  /// - Complexity: the distinct keys of the range where one index answers the whole filter.
+  /// - Throws: the errors of ``forEach(_:)``.
+  /// - Complexity: the distinct keys of the range if one index answers the whole filter.
   package func count() throws -> Int { try run(for: .count) { try $0.count() } }
 
-  /// What is wanted of a query.
+  /// The requested result of a query.
   package enum Need: Sendable {
     case records, ids, count
 
@@ -84,10 +84,10 @@ package struct TypelessQuery {
     }
   }
 
-  /// How the query is answered, as `RecordReading.explain` tells it.
+  /// The plan of the query, in the form of `RecordReading.explain`.
   ///
-  /// - Parameter running: runs the query, and tells what was looked at.
-  /// - Throws: as ``forEach(_:)``.
+  /// - Parameter running: whether to run the query and add what it read.
+  /// - Throws: the errors of ``forEach(_:)``.
   /// - Complexity: a few searches in the indexes, without running.
   package func explain(_ need: Need = .records, running: Bool = false) throws -> String {
     try run(for: need.queryNeed) { run in
@@ -114,7 +114,7 @@ package struct TypelessQuery {
     return try body(run)
   }
 
-  /// A full scan with the filter as it was written: tests compare plans with it.
+  /// A full scan with the filter as written: tests compare plans with it.
   func forEachByFullScan(_ body: (String) throws -> Void) throws {
     try run(for: .ids, isFullScan: true) { run in
       while let row = try run.next() { try body(text(ofID: row)) }
@@ -123,11 +123,10 @@ package struct TypelessQuery {
 }
 
 extension StoreInspector {
-  /// Reads a query and gives its names and constants their meaning in a collection.
+  /// Parses a query and resolves its names and constants in a collection.
   ///
   /// - Parameter text: see `docs/query-language.md`.
-  /// - Throws: `QueryTextError` for what is no query of the collection; `.corrupted` for a catalog
-  ///   that is damaged.
+  /// - Throws: `QueryTextError` for an invalid query; `.corrupted` for a damaged catalog.
   /// - Complexity: the length of the text, and the fields and indexes of the collection.
   package func query(_ text: String, in collection: Collection) throws -> TypelessQuery {
     let query = try QueryParser.parse(text)
@@ -135,11 +134,11 @@ extension StoreInspector {
     return TypelessQuery(typeless, try QueryBinder(collection: typeless).bind(query), context)
   }
 
-  /// Calls the closure with the record that has this id.
+  /// Calls the closure with the record with this id.
   ///
-  /// - Parameter id: as ``TypelessQuery/Row/id`` writes it.
-  /// - Returns: whether there is one.
-  /// - Throws: `.invalidQuery` for a text that is no id of the collection; `.checksumMismatch`;
+  /// - Parameter id: the text of an id, in the form of ``TypelessQuery/Row/id``.
+  /// - Returns: whether the record exists.
+  /// - Throws: `.invalidQuery` for a text that is not an id of the collection; `.checksumMismatch`;
   ///   what `body` throws.
   /// - Complexity: one search in the tree of the collection.
   package func withRecord(
@@ -147,8 +146,9 @@ extension StoreInspector {
   ) throws -> Bool {
     let stored = collection.stored
     guard let key = stored.idKind.bytes(ofText: id) else {
-      throw LarchError(.invalidQuery, "The text is no id of the collection; give one of its kind.")
-      {
+      throw LarchError(
+        .invalidQuery, "The text is not an id of the collection; use an id of the expected kind."
+      ) {
         $0.collection = stored.name
         $0.detail = "expected \(stored.idKind.nameInErrors)"
       }
@@ -168,7 +168,7 @@ extension StoreInspector {
     TypelessCollection(collection.handle, fields: try fields(of: collection))
   }
 
-  /// How many records are looked at from either end where the catalog does not tell their fields.
+  /// The number of records that are read from either end if the catalog does not have their fields.
   private static let sampleCount = 32
 
   private func fields(of collection: Collection) throws -> TypelessFields {
@@ -177,7 +177,7 @@ extension StoreInspector {
     {
       return TypelessFields(versions: history.declarations, isProved: true)
     }
-    // A file that was never compared with the fields of its types.
+    // A file whose fields were never compared with types.
     var found: [FieldForm] = []
     func take(_ entry: LMDBEntry) throws {
       // Damage is an error when the record is read.
@@ -206,7 +206,7 @@ extension StoreInspector {
 }
 
 extension RecordIDKind {
-  /// The bytes of an id from its text; nil if it is none.
+  /// The bytes of an id from its text; nil if it is not an id.
   fileprivate func bytes(ofText text: String) -> [UInt8]? {
     var writer = KeyWriter()
     do {
@@ -234,7 +234,7 @@ extension RecordIDKind {
     case .assigned, .integer: "a whole number"
     case .unsigned: "a whole number, 0 or more"
     case .uuid: "a UUID"
-    case .string: "a text of 500 bytes at most"
+    case .string: "a text of at most 500 bytes"
     }
   }
 }

@@ -1,10 +1,9 @@
 internal import Larch
 
-/// The rows of a run as stored records, whose type nobody knows: fields are read as they are
-/// stored.
+/// The rows of a run as stored records without a type: fields are read as they are stored.
 ///
-/// Not as `IndexKeys` reads them: a condition may be on any field, also on one without an index, and
-/// compares whole values, also those that an earlier version of the type wrote as another one.
+/// `IndexKeys` cannot be used: a condition may test any field, even without an index, and compares
+/// whole values, including those that an earlier version of the type wrote as another kind.
 struct TypelessAccess: RecordAnswers {
   private let context: TransactionContext
 
@@ -54,15 +53,17 @@ struct TypelessAccess: RecordAnswers {
     }
   }
 
-  /// The binder makes no closures and no filters about other records.
+  /// The binder makes neither closures nor filters about other records.
   private static var unknown: LarchError {
     LarchError(
-      .storage, "A query without types asked for what only a type tells; this is a fault of Larch.")
+      .storage,
+      "A typeless query needs something that only the Swift type knows; please report this bug in Larch."
+    )
   }
 
   // MARK: Values
 
-  /// The values of a field, or of each of its elements; nil for one that is not of its type.
+  /// The values of a field, or of each of its elements; nil for a value of another type.
   private func values(
     of field: FieldReference, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer?
   ) throws -> [[KeyValue]?] {
@@ -70,7 +71,7 @@ struct TypelessAccess: RecordAnswers {
     if field.identity == .id, let id {
       return [RowSelector.values(ofID: id, primitive)]
     }
-    // The id is a stored field too, where the row does not tell it.
+    // The id is also a stored field, if the row does not have it.
     let names = field.storedPath ?? ["id"]
     let found = try context.path(names, nil).read(in: record, shapes: context.shapes)
     guard field.isMultiple else { return [try TypelessAccess.values(found, primitive)] }
@@ -94,8 +95,8 @@ struct TypelessAccess: RecordAnswers {
 }
 
 extension KeyValue {
-  /// The same value of another type, as a type reads what an earlier version of it wrote; nil
-  /// where that has none.
+  /// The same value in another type, as a type reads what an earlier version wrote; nil if there is
+  /// none.
   fileprivate func converted(to primitive: KeyForm.Primitive) -> KeyValue? {
     let number: Int128
     switch (self, primitive) {

@@ -1,12 +1,12 @@
 internal import Larch
 
-/// A field as queries without types see it.
+/// A field in a typeless query.
 enum TypelessField {
-  /// Its values are key values: indexes, stored bytes and orders know them.
+  /// A field with key values, for indexes, stored bytes and orders.
   case reference(FieldReference)
-  /// Only each record tells; of this kind, where that is known.
+  /// A field that only each record determines; with its kind, if known.
   case other([String], FieldKind?, isList: Bool)
-  /// It has these fields.
+  /// A nested value with these fields.
   case record([String])
 
   var isList: Bool {
@@ -18,11 +18,11 @@ enum TypelessField {
   }
 }
 
-/// A collection that queries can be planned for without its Swift type.
+/// A collection for planning queries without its Swift type.
 struct TypelessCollection {
   let handle: CollectionHandle
   let fields: TypelessFields
-  /// The indexes that queries can be answered from.
+  /// The indexes that can answer queries.
   let indexes: [IndexHandle]
 
   init(_ handle: CollectionHandle, fields: TypelessFields) {
@@ -91,7 +91,7 @@ struct TypelessCollection {
     return QueryTextError(name.column, message + TypelessCollection.listed(known))
   }
 
-  /// As the end of an error.
+  /// The list of fields at the end of an error.
   static func listed(_ names: [String]) -> String {
     guard !names.isEmpty else { return "" }
     let shown = names.prefix(30).map { QueryTextError.plain($0) }.joined(separator: ", ")

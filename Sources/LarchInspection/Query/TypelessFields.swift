@@ -1,30 +1,30 @@
 internal import Larch
 
-/// What the catalog and the shapes tell of the fields of a collection.
+/// The fields of a collection, from the catalog and the shapes.
 struct TypelessFields: Sendable {
-  /// What a query can ask of a field.
+  /// The kind of a field in a query.
   enum Kind: Sendable {
-    /// Values that keys and orders know.
+    /// Key values, which orders also know.
     case values(KeyForm.Primitive, isOptional: Bool)
     /// The same for each element of a list.
     case elements(KeyForm.Primitive)
-    /// Values of this kind, or of any kind, that only stored records tell.
+    /// Values of this kind, or of any kind, which only stored records have.
     case other(FieldKind?)
-    /// The same for what lies in a list.
+    /// The same for the elements of a list.
     case otherElements
     /// A list in some records and one value in others.
     case mixed
-    /// A value with fields of its own.
+    /// A nested value with fields.
     case record
   }
 
   /// The forms that records were written in, the oldest first.
   let versions: [FieldForm]
-  /// Whether all records have one of these forms.
+  /// Whether every record has one of these forms.
   let isProved: Bool
 
-  /// - Parameter isProved: whether the catalog says so; else they are those of some records, and
-  ///   tell no more than names.
+  /// - Parameter isProved: whether the forms come from the catalog; if not, they are those of some
+  ///   records, and only their names can be used.
   init(versions: [FieldForm], isProved: Bool) {
     self.versions = versions
     self.isProved = isProved
@@ -32,15 +32,15 @@ struct TypelessFields: Sendable {
 
   // MARK: One field
 
-  /// What is found at a path in one version.
+  /// The form at a path in one version.
   private enum Found {
     case form(FieldForm, isOptional: Bool, isInList: Bool)
-    /// Anything may be there.
+    /// Any value is possible.
     case open(isInList: Bool)
     case nothing
   }
 
-  /// Nil where no record has such a field.
+  /// Nil if no record has such a field.
   func kind(of names: [String]) -> Kind? {
     var last: (form: FieldForm, isInList: Bool)?
     var isMixed = false
@@ -49,7 +49,7 @@ struct TypelessFields: Sendable {
     for version in versions {
       switch TypelessFields.find(names, in: version) {
       case .form(let form, let mayBeNil, let isInList):
-        // Bytes that were written as a list of numbers, or the other way round.
+        // Some versions wrote data, and others a list of numbers.
         if let last, last.form.isList != form.isList { isMixed = true }
         last = (form, isInList)
         if mayBeNil { isOptional = true }
@@ -79,7 +79,7 @@ struct TypelessFields: Sendable {
     }
   }
 
-  /// Whether every record has a value there, in each of the versions.
+  /// Whether every record of every version has a value there.
   private func isAlwaysPresent(_ names: [String]) -> Bool {
     guard isProved, !versions.isEmpty else { return false }
     return versions.allSatisfy { version in
@@ -120,11 +120,11 @@ struct TypelessFields: Sendable {
     return .form(form, isOptional: isOptional, isInList: isInList)
   }
 
-  /// Whether an index surely has the entries that the stored fields of every record say, so that a
-  /// query can be answered from it.
+  /// Whether an index certainly has the entries for the stored fields of every record, so that it
+  /// can answer a query.
   ///
-  /// More than that records tell their keys: whoever looks at each record can pass over one that does
-  /// not, but a query asks the index for all of them at once.
+  /// This requires more than keys from stored bytes: a scan of the records can skip a single one,
+  /// but a query uses the index for all of them.
   func prove(_ index: IndexSchema) -> Bool {
     guard !index.isDecoded, !index.isPartial else { return false }
     let definition = IndexDefinition(index.definition)
@@ -137,13 +137,13 @@ struct TypelessFields: Sendable {
       case .values(primitive, _) where !field.isMultiple,
         .elements(primitive) where field.isMultiple:
         break
-      // The catalog does not say of which kind the values are: the index does.
+      // The kind of the values is not in the catalog, but in the index.
       case .other(nil) where !field.isMultiple, .otherElements where field.isMultiple: break
-      // Nor does a file that was never compared with its types say what is a list.
+      // A file that was never compared with its types does not say either what is a list.
       case .other(nil) where !isProved: break
       default: return false
       }
-      // Where a record lacks the field, the program may have read another value than nil.
+      // For a record without the field, the program may have read another value than nil.
       let mayBeMissing = !isMarked && (field.isMultiple || field.form.isOptional)
       return mayBeMissing || isAlwaysPresent(names)
     }
@@ -151,9 +151,9 @@ struct TypelessFields: Sendable {
 
   // MARK: All fields
 
-  /// Deeper fields are not listed.
+  /// The maximum depth of listed fields.
   private static let depthLimit = 4
-  /// More are not.
+  /// The maximum number of listed fields.
   private static let countLimit = 1_000
 
   /// The paths of all fields that have names, those of the record first.
@@ -194,7 +194,7 @@ extension FieldForm {
 }
 
 extension KeyForm.Primitive {
-  /// The type whose values are stored as this kind; nil for kinds that no key has.
+  /// The type whose values are stored as this kind; nil for kinds that keys do not have.
   init?(storedKind kind: FieldKind) {
     guard let found = Self.allCases.first(where: { $0.storedKind == kind }) else { return nil }
     self = found

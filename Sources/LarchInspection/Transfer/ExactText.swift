@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Larch
 
-/// Single values as JSON that reads back to the very same bytes.
+/// Single values as JSON that reads back to exactly the same bytes.
 ///
-/// Numbers are written in full, floating point in the shortest form that reads back the same. What
-/// JSON has no number for is a text: `"inf"`, `"-inf"`, `"nan"`, or `"nan:` and the bits in
-/// hexadecimal for one of the other values that are not a number.
+/// Numbers are written in full, floating point in the shortest form that reads back the same.
+/// Values that are not JSON numbers are texts: `"inf"`, `"-inf"`, `"nan"`, or for any other NaN
+/// `"nan:` and its bits in hexadecimal.
 enum ExactText {
   static func write(
     _ kind: FieldKind, _ value: UnsafeRawBufferPointer, to writer: inout JSONTextWriter
@@ -32,7 +32,7 @@ enum ExactText {
     try writer.scalar(kind, value)
   }
 
-  /// The bytes of a value of this kind, in slot form; nil where the JSON is none of it.
+  /// The bytes of a value of this kind, in slot form; nil if the JSON is not one.
   static func bytes(of node: JSONNode, _ kind: FieldKind) -> [UInt8]? {
     switch kind {
     case .bool: node.bool.map { [$0 ? 1 : 0] }
@@ -67,7 +67,7 @@ enum ExactText {
 
   // MARK: Floating point
 
-  /// What stands in the place of a number that JSON does not have; nil for any other.
+  /// The text for a number that JSON does not have; nil for any other.
   private static func name<F: BinaryFloatingPoint>(
     of number: F, bits: some FixedWidthInteger
   ) -> String? {
@@ -124,7 +124,7 @@ enum ExactText {
 
   // MARK: Dates
 
-  /// The seconds since 2001 of `2026-01-31T12:00:00.25Z`, as the writer of such texts counts them.
+  /// The seconds since 2001 of `2026-01-31T12:00:00.25Z`, with the calculation of the writer.
   static func date(_ text: String) -> Double? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 30, bytes[bytes.count - 1] == UInt8(ascii: "Z"),
@@ -175,7 +175,7 @@ enum ExactText {
 
   // MARK: Decimals
 
-  /// The digits as they are stored, with a point where few places are behind or before it.
+  /// The stored digits, with a point if that needs few zeros.
   private static func write(
     decimal value: UnsafeRawBufferPointer, to writer: inout JSONTextWriter
   ) throws {
@@ -218,7 +218,7 @@ enum ExactText {
     }
     guard var mantissa = UInt128(rest) else { return nil }
     if mantissa == 0 { return [UInt8](repeating: 0, count: 18) }
-    // Without final zeros, as it is stored.
+    // Without trailing zeros, as it is stored.
     while mantissa % 10 == 0, exponent < 127 {
       mantissa /= 10
       exponent += 1

@@ -1,9 +1,9 @@
 internal import Larch
 
-/// The first line of an export: what the records behind it mean. See `docs/export-format.md`.
+/// The first line of an export, which describes the records after it. See `docs/export-format.md`.
 struct ExportHeader {
   static let format = "larch export"
-  /// Another number: what a reader of this one would misread.
+  /// A new number is needed for changes that a reader of this version would misread.
   static let version = 1
 
   struct Collection {
@@ -11,9 +11,9 @@ struct ExportHeader {
     var typeName: String
     var idKind: RecordIDKind
     var indexes: [Index]
-    /// The highest id that was given to a record that was deleted since; 0 for none.
+    /// The highest id of a record that was deleted since; 0 for none.
     var highestDeletedID: Int64
-    /// Under which declarations the records were written; nil where the store does not know it.
+    /// The declarations under which the records were written; nil if the store does not have them.
     var fields: FieldHistory?
   }
 
@@ -24,18 +24,18 @@ struct ExportHeader {
     var isReady: Bool
   }
 
-  /// In the order of their names.
+  /// Sorted by name.
   var collections: [Collection] = []
-  /// Those whose ends are both there, in the order of their keys. Lists have no number.
+  /// The associations whose ends are both exported, sorted by key. Lists have no number.
   var associations: [StoredAssociation] = []
-  /// In the order in which they were run.
+  /// In the order in which they ran.
   var migrations: [AppliedMigration] = []
-  /// The shape of number 1 first; nil for those that no record of the collections has.
+  /// The shape of number 1 comes first; nil for shapes that no exported record has.
   var shapes: [Shape?] = []
 
-  /// What a store has of these collections.
+  /// The header for these collections of a store.
   ///
-  /// - Parameter usedShapes: those that are needed; nil for all of them.
+  /// - Parameter usedShapes: the needed shapes; nil for all.
   init(
     _ storage: CatalogStorage, of names: Set<String>, usedShapes: Set<UInt16>?,
     in transaction: LMDBTransaction
@@ -60,7 +60,7 @@ struct ExportHeader {
     for number in 0..<(try storage.shapeCount(in: transaction)) {
       guard let shape = try storage.shape(UInt16(number + 1), in: transaction) else {
         throw LarchError(
-          .corrupted, "The store lacks a shape of its records; salvage it.")
+          .corrupted, "A shape of the records is missing in the store; salvage the store.")
       }
       shapes.append(usedShapes?.contains(shape.id) ?? true ? shape : nil)
     }
@@ -69,7 +69,7 @@ struct ExportHeader {
 
   /// From the members of the first line.
   ///
-  /// - Throws: `Problem` for anything that is no header of this version.
+  /// - Throws: `Problem` for anything but a header of this version.
   init(_ line: JSONNode) throws {
     var reader = ExportHeaderReader(line)
     self = try reader.header()
@@ -77,7 +77,7 @@ struct ExportHeader {
 
   init() {}
 
-  /// What is wrong with a header, in a sentence.
+  /// A fault in a header, as a sentence.
   struct Problem: Error {
     let reason: StaticString
     var detail: String?
@@ -212,7 +212,7 @@ extension StoredAssociation.Traits {
   ]
 }
 
-/// Writes objects and arrays without their commas being thought of.
+/// Writes objects and arrays, and adds their commas.
 struct ExportTextWriter {
   private var writer = JSONTextWriter()
   private var isFirst = true

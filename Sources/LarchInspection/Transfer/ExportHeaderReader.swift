@@ -1,6 +1,6 @@
 internal import Larch
 
-/// Reads the first line of an export, which may be anything.
+/// Reads the first line of an export, which may be arbitrary.
 struct ExportHeaderReader {
   private typealias Problem = ExportHeader.Problem
   private typealias Members = [String: JSONNode]
@@ -11,7 +11,8 @@ struct ExportHeaderReader {
 
   mutating func header() throws -> ExportHeader {
     guard let members = line.members, members["format"]?.string == ExportHeader.format else {
-      throw Problem(reason: "The file is no export of a store: its first line does not say so.")
+      throw Problem(
+        reason: "The file is not an export of a store: its first line is not the header of one.")
     }
     guard let version = members["version"]?.integer(Int.self), version > 0 else {
       throw Problem(reason: "The header of the export has no version.")
@@ -174,7 +175,7 @@ struct ExportHeaderReader {
         traits.insert(found.trait)
       }
     }
-    // The number is given where the association is stored; any but 0 stands for it here.
+    // The number is assigned when the association is stored; any number but 0 serves here.
     guard
       let association = StoredAssociation(
         key: key, kind: isLists ? .links : .reference, first: try text("first", of: members),
@@ -184,7 +185,7 @@ struct ExportHeaderReader {
     return association
   }
 
-  /// What parts must have in common.
+  /// Checks that the parts are consistent.
   private func check(_ header: ExportHeader) throws {
     guard Set(header.collections.map(\.name)).count == header.collections.count else {
       throw damaged("two collections have one name")
@@ -209,6 +210,6 @@ struct ExportHeaderReader {
     }
   }
 
-  /// Names that properties give are as long as those.
+  /// Names made from properties may be this long.
   private func isIndexName(_ name: String) -> Bool { (1...4096).contains(name.utf8.count) }
 }

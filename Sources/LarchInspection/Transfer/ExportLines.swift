@@ -1,33 +1,33 @@
 internal import Foundation
 internal import Larch
 
-/// One line of an export behind its header.
+/// One line of an export after its header.
 enum ExportLine {
   /// A record of the collection at this place in the header.
   case record(collection: Int, id: [UInt8], ExportRecord)
-  /// A part of the list of one record of the first end, of the association at this place.
+  /// A part of the list of one record of the first end, for the association at this place.
   case links(association: Int, first: [UInt8], second: [[UInt8]])
 }
 
-/// A record as a line has it, before the shapes are known that it is stored with.
+/// A record from a line, before its shapes in the store are known.
 struct ExportRecord {
   let node: JSONNode
   /// Whether it has a shape.
   let isRecord: Bool
 
-  /// Its bytes as they are stored.
+  /// Its stored bytes.
   func bytes(_ reader: inout RecordTextReader) throws -> [UInt8] {
     try isRecord ? reader.record(node) : reader.value(node)
   }
 }
 
-/// Reads an export line by line, and proves that it is whole.
+/// Reads an export line by line, and checks that it is complete.
 final class ExportLines {
   let header: ExportHeader
-  /// How far the file was read, in bytes, and how long it is.
+  /// The number of bytes read, and the length of the file.
   var offset: Int { scanner.offset }
   let size: Int
-  /// The number of the line that was read last.
+  /// The number of the last line.
   private(set) var line = 0
 
   private let scanner: JSONElementScanner
@@ -36,7 +36,7 @@ final class ExportLines {
   private let listPlaces: [String: Int]
   private var recordCounts: [Int]
   private var linkCounts: [Int]
-  /// The last id of each collection: lines are in the order of ids, so none comes twice.
+  /// The last id of each collection: lines are in the order of ids, so no id is repeated.
   private var lastIDs: [[UInt8]]
   private var isAtEnd = false
 
@@ -46,7 +46,7 @@ final class ExportLines {
     size = bytes.count
     var options = ImportOptions()
     options.format = .lines
-    // A record takes 64 MiB at most, and its bytes four times as much as text.
+    // A record has at most 64 MiB, and up to four times as many bytes as text.
     options.elementSizeLimit = 512 << 20
     scanner = JSONElementScanner(bytes, options)
     guard let first = try scanner.next() else {
@@ -70,7 +70,7 @@ final class ExportLines {
     linkCounts = Array(repeating: 0, count: header.associations.count)
   }
 
-  /// The next line; nil at the end, once the last line has proved that nothing is missing.
+  /// The next line; nil at the end, once the last line has shown that nothing is missing.
   func next() throws -> ExportLine? {
     guard let element = try scanner.next() else {
       guard isAtEnd else {
@@ -82,14 +82,14 @@ final class ExportLines {
     }
     line = element.place.line
     let node = try ExportLines.node(element)
-    guard !isAtEnd else { throw error("Something stands behind the last line of the export.") }
+    guard !isAtEnd else { throw error("There is text after the last line of the export.") }
     guard case .object(let members) = node, let names = node.members else {
-      throw error("A line of an export is an object, in which no name comes twice.")
+      throw error("Each line of an export must be a JSON object without repeated names.")
     }
     if let name = names["collection"] { return try record(name, names, count: members.count) }
     if let key = names["association"] { return try links(key, names, count: members.count) }
     guard let end = names["end"], members.count == 1 else {
-      throw error("The line is none that an export has.")
+      throw error("The line is not a known kind of line of an export.")
     }
     try check(end)
     isAtEnd = true
@@ -106,13 +106,15 @@ final class ExportLines {
     }
     guard count == 3, let id = members["id"],
       let node = members["record"] ?? members["value"]
-    else { throw error("A line of a record has `collection`, `id` and `record` or `value`.") }
+    else {
+      throw error("A line of a record must have `collection`, `id`, and `record` or `value`.")
+    }
     let bytes = try self.id(id, header.collections[place])
     let isRising = bytes.withUnsafeBytes { bytes in
       lastIDs[place].withUnsafeBytes { $0.precedes(bytes) }
     }
     guard isRising else {
-      throw error("The id is not above that of the line before, or it comes twice.", name.string)
+      throw error("The ids of a collection must increase from line to line.", name.string)
     }
     lastIDs[place] = bytes
     recordCounts[place] += 1
@@ -130,7 +132,7 @@ final class ExportLines {
     let association = header.associations[place]
     guard count == 3, let first = members["first"], let second = members["second"]?.array,
       let firstEnd = places[association.first], let secondEnd = places[association.second]
-    else { throw error("A line of a list has `association`, `first` and `second`.") }
+    else { throw error("A line of a list must have `association`, `first` and `second`.") }
     linkCounts[place] += second.count
     return .links(
       association: place, first: try id(first, header.collections[firstEnd]),
@@ -139,7 +141,7 @@ final class ExportLines {
 
   private func id(_ node: JSONNode, _ collection: ExportHeader.Collection) throws -> [UInt8] {
     guard ExportID.write(node, collection.idKind, to: &idWriter) else {
-      throw error("The id is none that the collection can have.", collection.name)
+      throw error("The id does not have the kind of the collection's ids.", collection.name)
     }
     return [UInt8](idWriter.bytes)
   }
@@ -147,11 +149,11 @@ final class ExportLines {
   private func check(_ end: JSONNode) throws {
     guard let members = end.members, let records = members["records"]?.members,
       let links = members["links"]?.members
-    else { throw error("The last line of the export does not count the others.") }
+    else { throw error("The last line of the export has no counts of the other lines.") }
     for (place, collection) in header.collections.enumerated()
     where records[collection.name]?.integer(Int.self) != recordCounts[place] {
       throw error(
-        "The export has not as many records as its last line says; a part is missing.",
+        "The export has fewer records than its last line says; a part is missing.",
         collection.name)
     }
     for (place, association) in header.associations.enumerated()
@@ -159,7 +161,7 @@ final class ExportLines {
       && links[association.key]?.integer(Int.self) != linkCounts[place]
     {
       throw error(
-        "The export has not as many links as its last line says; a part is missing.",
+        "The export has fewer links than its last line says; a part is missing.",
         association.key)
     }
   }
@@ -186,12 +188,12 @@ final class ExportLines {
     }
   }
 
-  /// An error about the line that was read last.
+  /// An error about the last line.
   func error(_ reason: StaticString, _ detail: String? = nil) -> LarchError {
     ExportLines.error(.invalidJSON, reason, line: line, detail)
   }
 
-  /// An error that came up with a line, with the number of the line in it.
+  /// An error that concerns a line, with the number of the line.
   static func located(_ error: any Error, line: Int) -> any Error {
     switch error {
     case var error as LarchError:
@@ -207,9 +209,9 @@ final class ExportLines {
   }
 }
 
-/// Ids as JSON: numbers, and text for what is none.
+/// Ids as JSON: numbers, or text for other ids.
 enum ExportID {
-  /// The id of stored bytes; nil where they are none of this kind.
+  /// The id of stored bytes; nil if they are not of this kind.
   static func text(of id: UnsafeRawBufferPointer, _ kind: RecordIDKind) -> [UInt8]? {
     var writer = JSONTextWriter()
     switch kind {
@@ -228,7 +230,7 @@ enum ExportID {
     return writer.bytes
   }
 
-  /// Writes the bytes that a record is stored under; false where the JSON is no id of this kind.
+  /// Writes the stored bytes of an id; false if the JSON is not an id of this kind.
   static func write(
     _ node: JSONNode, _ kind: RecordIDKind, to writer: inout KeyWriter
   ) -> Bool {

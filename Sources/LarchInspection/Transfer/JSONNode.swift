@@ -1,16 +1,16 @@
 internal import Larch
 
-/// A JSON text as it was written: numbers are their digits, and members keep their order.
+/// Parsed JSON: numbers keep their digits, and members keep their order.
 ///
-/// What Foundation makes of numbers loses digits and the sign of zero, and an export must not.
+/// Foundation's numbers lose digits and the sign of zero, which an export must not.
 enum JSONNode {
   case null
   case bool(Bool)
-  /// The token, which is a number by the rules of JSON.
+  /// The token, which is a valid JSON number.
   case number(String)
   case string(String)
   case array([JSONNode])
-  /// A name may come twice: who reads an object says what that means.
+  /// Names may repeat; the reader of an object decides what that means.
   case object([Member])
 
   struct Member {
@@ -18,7 +18,7 @@ enum JSONNode {
     let value: JSONNode
   }
 
-  /// Reads one value and nothing behind it.
+  /// Reads one value; nothing may follow it.
   ///
   /// - Throws: `Problem` for anything that is not JSON.
   init(_ bytes: UnsafeRawBufferPointer) throws {
@@ -26,13 +26,13 @@ enum JSONNode {
     self = try parser.whole()
   }
 
-  /// What is wrong with a text, in a sentence, and where in it.
+  /// A fault in a text, as a sentence, and its place.
   struct Problem: Error {
     let reason: StaticString
     let offset: Int
   }
 
-  /// What it is, for errors.
+  /// The name of the kind, for errors.
   var kindName: String {
     switch self {
     case .null: "null"
@@ -44,7 +44,7 @@ enum JSONNode {
     }
   }
 
-  /// The members of an object by their names; nil where it is none, or where a name comes twice.
+  /// The members of an object by name; nil if it is not an object, or if a name repeats.
   var members: [String: JSONNode]? {
     guard case .object(let list) = self else { return nil }
     var found: [String: JSONNode] = [:]
@@ -66,16 +66,16 @@ enum JSONNode {
     if case .bool(let value) = self { value } else { nil }
   }
 
-  /// An integer that is written as one.
+  /// A number that is written as an integer.
   func integer<T: FixedWidthInteger>(_ type: T.Type = T.self) -> T? {
     guard case .number(let text) = self else { return nil }
     return T(text)
   }
 }
 
-/// One run over the bytes of a JSON text, which may be anything.
+/// A parser over the bytes of an arbitrary text.
 private struct JSONNodeParser {
-  /// Deeper than any record is, with the names of kinds between its values.
+  /// Deeper than any record, including the names of kinds between its values.
   private static let depthLimit = 600
 
   private let bytes: UnsafeRawBufferPointer
@@ -86,7 +86,7 @@ private struct JSONNodeParser {
   mutating func whole() throws -> JSONNode {
     let value = try self.value(depth: 0)
     skipSpace()
-    guard place == bytes.count else { throw problem("Something stands behind the value.") }
+    guard place == bytes.count else { throw problem("There is text after the value.") }
     return value
   }
 
@@ -103,7 +103,7 @@ private struct JSONNodeParser {
     }
   }
 
-  /// The next byte behind space, which stays the next one.
+  /// The next byte after white space, without consuming it.
   private mutating func peek() throws -> UInt8 {
     skipSpace()
     guard place < bytes.count else { throw problem("The text ends in the middle of a value.") }
@@ -111,7 +111,7 @@ private struct JSONNodeParser {
   }
 
   private mutating func value(depth: Int) throws -> JSONNode {
-    guard depth < Self.depthLimit else { throw problem("Values lie too deep in each other.") }
+    guard depth < Self.depthLimit else { throw problem("Values are nested too deeply.") }
     switch try peek() {
     case UInt8(ascii: "{"): return try object(depth: depth)
     case UInt8(ascii: "["): return try array(depth: depth)
@@ -128,7 +128,7 @@ private struct JSONNodeParser {
     let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: count)
     guard bytes.count - place >= count,
       UnsafeRawBufferPointer(rebasing: bytes[place..<place + count]).equals(expected)
-    else { throw problem("A value was expected here.") }
+    else { throw problem("Expected a value.") }
     place += count
     return value
   }
@@ -141,9 +141,9 @@ private struct JSONNodeParser {
       return .object([])
     }
     while true {
-      guard try peek() == UInt8(ascii: "\"") else { throw problem("A name was expected here.") }
+      guard try peek() == UInt8(ascii: "\"") else { throw problem("Expected a name.") }
       let name = try string()
-      guard try peek() == UInt8(ascii: ":") else { throw problem("A colon was expected here.") }
+      guard try peek() == UInt8(ascii: ":") else { throw problem("Expected a colon.") }
       place += 1
       members.append(JSONNode.Member(name: name, value: try value(depth: depth + 1)))
       switch try peek() {
@@ -151,7 +151,7 @@ private struct JSONNodeParser {
       case UInt8(ascii: "}"):
         place += 1
         return .object(members)
-      default: throw problem("A comma or the end of the object was expected here.")
+      default: throw problem("Expected a comma or the end of the object.")
       }
     }
   }
@@ -170,7 +170,7 @@ private struct JSONNodeParser {
       case UInt8(ascii: "]"):
         place += 1
         return .array(elements)
-      default: throw problem("A comma or the end of the array was expected here.")
+      default: throw problem("Expected a comma or the end of the array.")
       }
     }
   }
@@ -183,16 +183,16 @@ private struct JSONNodeParser {
     let isZero = next(is: UInt8(ascii: "0"))
     let digits = skipDigits()
     guard digits == 1 || (digits > 1 && !isZero) else {
-      throw problem("A value was expected here.")
+      throw problem("Expected a value.")
     }
     if next(is: UInt8(ascii: ".")) {
       place += 1
-      guard skipDigits() > 0 else { throw problem("A digit was expected here.") }
+      guard skipDigits() > 0 else { throw problem("Expected a digit.") }
     }
     if next(is: UInt8(ascii: "e")) || next(is: UInt8(ascii: "E")) {
       place += 1
       if next(is: UInt8(ascii: "+")) || next(is: UInt8(ascii: "-")) { place += 1 }
-      guard skipDigits() > 0 else { throw problem("A digit was expected here.") }
+      guard skipDigits() > 0 else { throw problem("Expected a digit.") }
     }
     return String(decoding: bytes[start..<place], as: UTF8.self)
   }
@@ -213,7 +213,7 @@ private struct JSONNodeParser {
     while place < bytes.count, bytes[place] != UInt8(ascii: "\""),
       bytes[place] != UInt8(ascii: "\\"), bytes[place] >= 0x20
     { place += 1 }
-    // Mostly nothing is escaped.
+    // Usually nothing is escaped.
     if next(is: UInt8(ascii: "\"")) {
       defer { place += 1 }
       return try text(UnsafeRawBufferPointer(rebasing: bytes[start..<place]))
@@ -228,7 +228,7 @@ private struct JSONNodeParser {
       case UInt8(ascii: "\\"):
         place += 1
         try escape(into: &unescaped)
-      case ..<0x20: throw problem("A control character stands in a text without an escape.")
+      case ..<0x20: throw problem("A string has a control character that is not escaped.")
       default:
         unescaped.append(byte)
         place += 1
@@ -239,7 +239,7 @@ private struct JSONNodeParser {
 
   private func text(_ utf8: UnsafeRawBufferPointer) throws -> String {
     guard let text = String(validating: utf8, as: UTF8.self) else {
-      throw problem("A text is not in UTF-8.")
+      throw problem("A string is not valid UTF-8.")
     }
     return text
   }
@@ -259,22 +259,26 @@ private struct JSONNodeParser {
       var code = UInt32(try fourDigits())
       if (0xD800..<0xDC00).contains(code), next(is: UInt8(ascii: "\\")) {
         place += 1
-        guard next(is: UInt8(ascii: "u")) else { throw problem("Half a character is escaped.") }
+        guard next(is: UInt8(ascii: "u")) else {
+          throw problem("An escape is half of a surrogate pair.")
+        }
         place += 1
         let low = UInt32(try fourDigits())
-        guard (0xDC00..<0xE000).contains(low) else { throw problem("Half a character is escaped.") }
+        guard (0xDC00..<0xE000).contains(low) else {
+          throw problem("An escape is half of a surrogate pair.")
+        }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
       guard let scalar = Unicode.Scalar(code) else {
-        throw problem("Half a character is escaped.")
+        throw problem("An escape is half of a surrogate pair.")
       }
       text.append(contentsOf: Array(String(Character(scalar)).utf8))
-    default: throw problem("This escape is none of JSON.")
+    default: throw problem("JSON does not have this escape.")
     }
   }
 
   private mutating func fourDigits() throws -> UInt16 {
-    guard bytes.count - place >= 4 else { throw problem("Four digits were expected here.") }
+    guard bytes.count - place >= 4 else { throw problem("Expected four hexadecimal digits.") }
     var number: UInt16 = 0
     for byte in bytes[place..<place + 4] {
       let digit: UInt8
@@ -282,7 +286,7 @@ private struct JSONNodeParser {
       case 0x30...0x39: digit = byte - 0x30
       case 0x41...0x46: digit = byte - 0x41 + 10
       case 0x61...0x66: digit = byte - 0x61 + 10
-      default: throw problem("Four digits were expected here.")
+      default: throw problem("Expected four hexadecimal digits.")
       }
       number = number << 4 | UInt16(digit)
     }

@@ -52,7 +52,7 @@ struct NewStoreImport {
     var reader = RecordTextReader { number in
       number > 0 && number <= shapes.count ? shapes[number - 1] : nil
     }
-    // In the order of the file, which names each once.
+    // In the order of the file, which has each once.
     let collections = lines.header.collections.map { wanted in
       catalog.collections.first { $0.stored.name == wanted.name }
     }
@@ -68,7 +68,7 @@ struct NewStoreImport {
         } catch {
           throw ExportLines.located(error, line: lines.line)
         }
-        guard bytes.count <= Store.recordSizeLimit else {
+        guard bytes.count <= RecordEnvelope.recordSizeLimit else {
           throw ExportLines.located(
             LarchError(.recordTooLarge, "The record is larger than 64 MiB."), line: lines.line)
         }
@@ -131,7 +131,8 @@ struct NewStoreImport {
   private mutating func buildIndexes(
     _ environment: LMDBEnvironment, _ catalog: Catalog, _ header: ExportHeader
   ) throws {
-    // What was not complete where it came from is left to the next typed opening, in the same way.
+    // Indexes that were incomplete in the exported store are built when a program opens the new
+    // store with its types.
     let builder = IndexBuilder(
       environment: environment, catalog: catalog, batchSize: Self.indexBatchSize
     ) { _, _, _, _ in }
@@ -155,7 +156,7 @@ struct NewStoreImport {
     }
   }
 
-  /// Takes back what was built of an index, so that it is built from the beginning.
+  /// Undoes the build of an index, so that it starts again from the beginning.
   private func forget(
     _ index: IndexHandle, _ storage: CatalogStorage, _ environment: LMDBEnvironment
   ) throws {
@@ -167,7 +168,7 @@ struct NewStoreImport {
 }
 
 extension ExportHeader {
-  /// The shapes with the numbers that they have in a new store, where none is left out.
+  /// The shapes with their numbers in the new store, without gaps.
   fileprivate func numberedShapes() -> [Shape?] {
     var number: UInt16 = 0
     return shapes.map { shape in
@@ -179,7 +180,7 @@ extension ExportHeader {
 }
 
 extension CatalogStorage {
-  /// Puts the catalog of an export into a new store. Indexes are to be built.
+  /// Writes the catalog of an export to a new store. Indexes are still to be built.
   fileprivate func restore(
     _ header: ExportHeader, in transaction: LMDBTransaction
   ) throws {

@@ -1,20 +1,20 @@
 internal import Larch
 
-/// Makes the bytes of a stored record from what `RecordTextWriter` wrote, or from anything else:
-/// whatever is no record is refused.
+/// Makes the bytes of a stored record from the output of `RecordTextWriter`. Arbitrary text is
+/// allowed: anything but a record is refused.
 struct RecordTextReader: RecordFormWriter {
-  /// What is wrong with a record, in a sentence, and where in it.
+  /// A fault in a record, as a sentence, and its place.
   struct Problem: Error {
     let reason: StaticString
     let path: String
   }
 
-  /// The shapes that the text names by their numbers; nil where there is none of a number.
+  /// The shapes for the numbers in the text; nil if there is none for a number.
   private let shape: (Int) throws -> Shape?
   var output = RecordOutput()
   private var path: [String] = []
 
-  /// - Parameter shape: from the number in the text to the shape that is stored.
+  /// - Parameter shape: returns the stored shape for a number in the text.
   init(shape: @escaping (Int) throws -> Shape?) { self.shape = shape }
 
   /// The bytes of the record in a member `record` of a line.
@@ -38,7 +38,7 @@ struct RecordTextReader: RecordFormWriter {
 
   // MARK: Kinds
 
-  /// The kind in the name of the only member of an object, with what it is around.
+  /// The kind in the name of the only member of an object, with the value of the member.
   private func mark(of node: JSONNode) -> (kind: FieldKind, inside: JSONNode)? {
     guard case .object(let members) = node, members.count == 1,
       members[0].name.hasPrefix(RecordTextWriter.mark),
@@ -50,7 +50,7 @@ struct RecordTextReader: RecordFormWriter {
   private static let kinds = Dictionary(
     uniqueKeysWithValues: FieldKind.allCases.map { ($0.name, $0) })
 
-  /// The kind that a value has where its place does not tell it; nil for null.
+  /// The kind of a value whose place does not determine it; nil for null.
   func kind(of node: JSONNode) -> FieldKind? {
     switch node {
     case .null: return nil
@@ -73,7 +73,7 @@ struct RecordTextReader: RecordFormWriter {
   // MARK: Values
 
   func tooDeep() -> any Error {
-    problem("Values lie deeper in each other than a record may hold.")
+    problem("The values of a record are nested too deeply.")
   }
 
   func tooLong() -> any Error { problem("A value is too long.") }
@@ -96,11 +96,11 @@ struct RecordTextReader: RecordFormWriter {
   }
 
   mutating func appendScalar(_ node: JSONNode, _ kind: FieldKind) throws {
-    guard kind != .tagged else { throw problem("The mark `$tagged` is not around a list.") }
+    guard kind != .tagged else { throw problem("`$tagged` must contain a list.") }
     var inside = node
     if let marked = mark(of: node), marked.kind == kind { inside = marked.inside }
     guard let value = ExactText.bytes(of: inside, kind) else {
-      throw problem("A value is not of the kind that the shape says.")
+      throw problem("A value does not have the kind that the shape declares.")
     }
     value.withUnsafeBytes { output.append($0) }
   }
@@ -108,7 +108,7 @@ struct RecordTextReader: RecordFormWriter {
   private mutating func appendArray(_ node: JSONNode, depth: Int) throws {
     let marked = mark(of: node)
     guard let elements = (marked?.inside ?? node).array else {
-      throw problem("A value is not of the kind that the shape says.")
+      throw problem("A value does not have the kind that the shape declares.")
     }
     try appendList(elements, of: marked?.kind, depth: depth)
   }
@@ -116,20 +116,20 @@ struct RecordTextReader: RecordFormWriter {
   private mutating func appendObject(_ node: JSONNode, depth: Int) throws {
     let marked = mark(of: node)
     guard case .object(let members) = marked?.inside ?? node else {
-      throw problem("A value is not of the kind that the shape says.")
+      throw problem("A value does not have the kind that the shape declares.")
     }
     let entries = try members.map { (key: Array(try name(of: $0).utf8), value: $0.value) }
     guard Set(entries.map(\.key)).count == entries.count else {
-      throw problem("A key comes twice.")
+      throw problem("A key is repeated.")
     }
     try appendMap(entries, of: marked?.kind, depth: depth)
   }
 
-  /// The name of a field or an entry, without the mark that one with such a mark has.
+  /// The name of a field or an entry, without the escape of a name that begins with the mark.
   private func name(of member: JSONNode.Member) throws -> String {
     guard member.name.hasPrefix(RecordTextWriter.mark) else { return member.name }
     guard member.name.hasPrefix("$$") else {
-      throw problem("A name with `$` before it is none that the format knows.")
+      throw problem("A name that begins with `$` is not part of the format.")
     }
     return String(member.name.dropFirst())
   }
@@ -139,7 +139,7 @@ struct RecordTextReader: RecordFormWriter {
   private mutating func appendRecord(_ node: JSONNode, depth: Int) throws {
     guard case .object(let members) = node, let first = members.first, first.name == "$shape",
       let number = first.value.integer(Int.self)
-    else { throw problem("A record begins with the number of its shape, `$shape`.") }
+    else { throw problem("A record must begin with `$shape`, the number of its shape.") }
     guard let shape = try shape(number) else {
       throw problem("The header of the file has no shape of this number.")
     }
@@ -148,7 +148,7 @@ struct RecordTextReader: RecordFormWriter {
       let name = try name(of: member)
       guard let slot = shape.slot(of: name), shape.fields[slot].name.utf8.elementsEqual(name.utf8)
       else { throw problem("A record has a field that its shape does not have.") }
-      guard values[slot] == nil else { throw problem("A field comes twice.") }
+      guard values[slot] == nil else { throw problem("A field is repeated.") }
       values[slot] = member.value
     }
     var record = RecordBuilder(shape, in: &output)

@@ -1,11 +1,11 @@
 internal import Larch
 
-/// Writes a stored record as JSON that reads back to the very same bytes, and that people can read:
-/// see `docs/export-format.md`.
+/// Writes a stored record as readable JSON that reads back to exactly the same bytes: see
+/// `docs/export-format.md`.
 ///
-/// A value stands there plainly where its place or its JSON tells its kind, else in an object whose
-/// only name is the kind: `{"$int8":5}`. The same around an array or an object tells the kind of
-/// what is in it.
+/// A value is plain JSON if its place or its JSON determines its kind. Otherwise it is in an object
+/// whose only name is the kind: `{"$int8":5}`. Around an array or an object this gives the kind of
+/// its elements.
 struct RecordTextWriter {
   private let shapes: ShapeTable
   private var text = JSONTextWriter()
@@ -13,15 +13,14 @@ struct RecordTextWriter {
 
   private init(shapes: ShapeTable) { self.shapes = shapes }
 
-  /// The member of a line that holds a record: `"record":{…}` for one of a shape, else
-  /// `"value":…`.
+  /// The member of a line for a record: `"record":{…}` if it has a shape, otherwise `"value":…`.
   static func member(_ record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> [UInt8] {
     var writer = RecordTextWriter(shapes: shapes)
     try writer.member(record)
     return writer.text.bytes
   }
 
-  /// The shapes of a record and of those in it.
+  /// The shapes of a record and of nested records.
   static func shapes(
     of record: UnsafeRawBufferPointer, shapes: ShapeTable
   ) throws -> Set<UInt16> {
@@ -42,10 +41,10 @@ struct RecordTextWriter {
     }
   }
 
-  /// What stands before a name that begins with the mark itself.
+  /// The escape before a name that begins with the mark itself.
   static let mark = "$"
 
-  /// Kinds that JSON tells by itself: no mark is needed.
+  /// Whether JSON determines the kind, so that no mark is needed.
   static func isPlain(_ kind: FieldKind) -> Bool {
     switch kind {
     case .bool, .int64, .double, .string, .record, .list, .map: true
@@ -80,7 +79,7 @@ struct RecordTextWriter {
     text.raw("}")
   }
 
-  /// A value whose place does not tell its kind.
+  /// A value whose place does not determine its kind.
   private mutating func marked(_ value: FoundValue, depth: Int) throws {
     guard !value.isNil else { return text.raw("null") }
     let isNumber =
@@ -94,12 +93,12 @@ struct RecordTextWriter {
     text.raw("}")
   }
 
-  /// A value whose place tells its kind.
+  /// A value whose place determines its kind.
   private mutating func plain(
     _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer, depth: Int
   ) throws {
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     switch kind {
     case .record: try record(bytes, depth: depth)
@@ -135,7 +134,8 @@ struct RecordTextWriter {
     if isWrapped == true { text.raw("}") }
   }
 
-  /// Whether tagged elements are of one kind, so that their JSON would tell them to be of that.
+  /// Whether tagged elements have one kind, so that their JSON alone would suggest a list of that
+  /// kind.
   private static func seemsUniform(_ elements: RawList) throws -> Bool {
     var elements = elements
     var first: FieldKind?

@@ -1,6 +1,6 @@
 internal import Larch
 
-/// Takes the records and lists of an export into a store that is there.
+/// Imports the records and lists of an export into an existing store.
 struct RecordsImport {
   private static let progressInterval = 10_000
 
@@ -23,7 +23,7 @@ struct RecordsImport {
 
   func run() throws -> StoreImportSummary {
     guard let batchSize else {
-      // The change may have to be made again from its beginning, and the file with it.
+      // The change may have to run again from the beginning, and so must reading the file.
       return try change { change throws in
         let lines = try ExportLines(source)
         while let line = try lines.next() { try take(line, lines, change) }
@@ -61,7 +61,7 @@ struct RecordsImport {
         done: lines.offset, total: lines.size, recordCount: summary.recordCount))
   }
 
-  /// One change of the store, with handles of the schema that it finds.
+  /// One change of the store, with the current handles of its schema.
   private func change(
     _ body: (ImportChange) throws -> StoreImportSummary
   ) throws -> StoreImportSummary {
@@ -81,7 +81,7 @@ struct RecordsImport {
   }
 }
 
-/// What goes into a store in one transaction.
+/// The part of an import in one transaction.
 private final class ImportChange {
   var summary = StoreImportSummary()
 
@@ -93,7 +93,7 @@ private final class ImportChange {
   private var storedShapeCount: Int
   /// By their numbers in the file.
   private var shapes: [Int: Shape] = [:]
-  /// Collections of the store by their places in the header of the file.
+  /// Collections of the store, by their places in the header of the file.
   private var collections: [Int: CollectionHandle] = [:]
   private var isSchemaChanged = false
 
@@ -114,7 +114,7 @@ private final class ImportChange {
 
   private var catalog: Catalog { context.catalog }
 
-  /// Writes what is still in memory, and proves that references lead to records.
+  /// Writes pending changes, and checks that references do not dangle.
   func finish() throws {
     try maintainer.references.finish { _, _, _ in false }
     try maintainer.flush()
@@ -146,7 +146,7 @@ private final class ImportChange {
   ) -> LarchError {
     LarchError(
       .schemaMismatch,
-      "The keys of an index can only be told by the Swift type of the records, which this program does not know; import the records with a program that declares it."
+      "An index needs the Swift type of the records for its keys; import the records with the program that declares the type."
     ) {
       guard case .record(let place, _, _) = line, let collection = collections[place] else {
         return
@@ -171,7 +171,7 @@ private final class ImportChange {
       }
       var reader = RecordTextReader { [unowned self] number in try shape(number, header) }
       let bytes = try record.bytes(&reader)
-      guard bytes.count <= Store.recordSizeLimit else {
+      guard bytes.count <= RecordEnvelope.recordSizeLimit else {
         throw LarchError(.recordTooLarge, "The record is larger than 64 MiB.")
       }
       try storeShapes()
@@ -192,14 +192,14 @@ private final class ImportChange {
   private func exists(_ id: UnsafeRawBufferPointer, _ collection: CollectionHandle) -> LarchError {
     LarchError(
       .idExists,
-      "There is a record with this id already; choose whether it is replaced, or the line skipped."
+      "A record with this id exists; choose to replace it, or to skip the line."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)
     }
   }
 
-  /// The collection of the store, which must have the same ids as the one of the file.
+  /// The collection of the store, whose ids must have the same kind as in the file.
   private func collection(_ place: Int, _ header: ExportHeader) throws -> CollectionHandle {
     if let known = collections[place] { return known }
     let wanted = header.collections[place]
@@ -215,7 +215,7 @@ private final class ImportChange {
     return found
   }
 
-  /// Lets the store know under which declarations the records were written that now come.
+  /// Notes the declarations under which the imported records were written.
   private func noteFields(
     of collection: CollectionHandle, _ wanted: ExportHeader.Collection
   ) throws {
@@ -224,7 +224,7 @@ private final class ImportChange {
     guard var history = try storage.fieldHistory(of: number, in: transaction) else { return }
     let before = history
     guard let fields = wanted.fields else {
-      // Where nothing is known of them, the records themselves are looked at from now on.
+      // If nothing is known about them, the records themselves are read from now on.
       try storage.removeFieldHistory(of: number, in: transaction)
       isSchemaChanged = true
       return
@@ -235,7 +235,7 @@ private final class ImportChange {
     isSchemaChanged = true
   }
 
-  /// The shape of the store that is that of the file, made where there is none yet.
+  /// The shape in the store that equals one of the file; created if there is none.
   private func shape(_ number: Int, _ header: ExportHeader) throws -> Shape? {
     if let known = shapes[number] { return known }
     guard number > 0, number <= header.shapes.count, let wanted = header.shapes[number - 1] else {
@@ -263,7 +263,7 @@ private final class ImportChange {
     guard let lists = lists.first(where: { $0.stored.key == association.key }) else {
       throw LarchError(
         .unknownAssociation,
-        "The store has no such lists; open it with both types once, or import into a new store."
+        "The store does not have this many-to-many association; open it once with both types, or import into a new store."
       ) { $0.field = association.key }
     }
     for end in [lists.first.collection, lists.second.collection] {
@@ -278,7 +278,10 @@ private final class ImportChange {
   private func otherIDs(
     _ wanted: ExportHeader.Collection, _ found: StoredCollection
   ) -> LarchError {
-    LarchError(.schemaMismatch, "The ids of the collection are of another kind in the store.") {
+    LarchError(
+      .schemaMismatch,
+      "The ids of the collection have another kind in the store; import into a new store."
+    ) {
       $0.collection = wanted.name
       $0.detail = "\(wanted.idKind) in the file, \(found.idKind) in the store"
     }

@@ -1,7 +1,7 @@
 package import Foundation
 package import Larch
 
-/// What an export wrote.
+/// The result of an export.
 package struct StoreExportSummary: Sendable, Hashable {
   package var collectionCount = 0
   package var recordCount = 0
@@ -14,12 +14,12 @@ extension Store {
   /// `docs/export-format.md`. Its Swift types are not needed.
   ///
   /// - Parameters:
-  ///   - names: the collections to be written; all unless given.
-  ///   - progress: called now and then with the numbers of records written and in all.
-  ///   - write: is given the text piece by piece.
+  ///   - names: the collections to export; all by default.
+  ///   - progress: called from time to time with the number of records written and of all.
+  ///   - write: receives the text in pieces.
   /// - Throws: `.unknownCollection`, `.checksumMismatch` or `.corrupted` for a damaged record, and
-  ///   what `write` throws.
-  /// - Complexity: O(what is written); the memory of one record.
+  ///   the errors of `write`.
+  /// - Complexity: O(n) for the output; the memory of one record.
   @discardableResult
   package func export(
     _ names: [String]? = nil, progress: ((_ done: Int, _ total: Int) -> Void)? = nil,
@@ -30,10 +30,10 @@ extension Store {
     }
   }
 
-  /// The same into a file, which takes its place when it is complete.
+  /// The same to a file, which is moved to its place when it is complete.
   ///
-  /// - Throws: as above; `.fileExists` where there is a file and `replacing` is not set,
-  ///   `.unsuitableFile` where there is a store.
+  /// - Throws: the same errors; `.fileExists` if there is a file and `replacing` is false,
+  ///   `.unsuitableFile` if there is a store.
   @discardableResult
   package func export(
     _ names: [String]? = nil, toFile path: String, replacing: Bool = false,
@@ -50,7 +50,7 @@ extension Store {
 private final class StoreExporter {
   private static let pieceSize = 256 << 10
   private static let progressInterval = 10_000
-  /// Links on one line: a list may have any number.
+  /// The number of links on one line: a list may have any number.
   private static let linksPerLine = 1000
 
   private let inspector: StoreInspector
@@ -81,8 +81,8 @@ private final class StoreExporter {
       in: inspector.transaction)
   }
 
-  /// The shapes that records of these collections have: one more look at each of them, so that an
-  /// export of a part tells nothing of the rest.
+  /// The shapes of records in these collections. This reads each record once more, so that a
+  /// partial export reveals nothing about the rest.
   private static func shapes(
     of collections: [StoreInspector.Collection], _ inspector: StoreInspector
   ) throws -> Set<UInt16> {
@@ -183,7 +183,7 @@ private final class StoreExporter {
     summary.linkCount += count
   }
 
-  /// The last line, which tells a reader that nothing is missing.
+  /// The last line, which shows a reader that nothing is missing.
   private func end() -> [UInt8] {
     var writer = ExportTextWriter()
     writer.object {

@@ -1,25 +1,26 @@
-/// What an import of an export does with a record whose id is there already.
+/// What an import of an export does with a record whose id exists.
 package import Larch
 package enum StoredIDPolicy: Sendable, Hashable {
-  /// Nothing goes in: the error names the line.
+  /// Nothing is imported: the error names the line.
   case refuse
-  /// The record of the file takes its place.
+  /// The record of the file replaces that of the store.
   case replace
   /// The record of the store stays.
   case skip
 }
 
-/// How far an import is.
+/// The progress of an import.
 package struct StoreImportProgress: Sendable {
-  /// Bytes of the file that were read, and that it has.
+  /// The number of bytes read, and the size of the file.
   package var done: Int
   package var total: Int
   package var recordCount: Int
 }
 
-/// What an import did.
+/// The result of an import.
 package struct StoreImportSummary: Sendable {
-  /// An index that only a program with the Swift type can build: it does when it opens the store.
+  /// An index that only a program with the Swift type can build, which it does when it opens the
+  /// store.
   package struct WaitingIndex: Sendable, Hashable {
     package let collection: String
     package let index: String
@@ -28,29 +29,29 @@ package struct StoreImportSummary: Sendable {
   package var insertedCount = 0
   package var replacedCount = 0
   package var skippedCount = 0
-  /// Links that were not there.
+  /// The number of new links.
   package var linkCount = 0
   package var indexCount = 0
   package var waitingIndexes: [WaitingIndex] = []
 
-  /// Records of the file that were read.
+  /// The number of records read from the file.
   package var recordCount: Int { insertedCount + replacedCount + skippedCount }
 }
 
 extension Store {
-  /// Makes a new store from an export. Its Swift types are not needed.
+  /// Creates a new store from an export. Its Swift types are not needed.
   ///
   /// The new store appears when it is complete. Indexes are built from their stored definitions;
-  /// those whose keys only the Swift type can tell are built when the store is opened with it, and
-  /// the summary names them.
+  /// indexes whose keys need the Swift type are built when the store is opened with it, and the
+  /// summary lists them.
   ///
   /// - Parameters:
-  ///   - source: what ``export(_:progress:write:)`` wrote.
-  ///   - path: where the new store is made; nothing may be there.
-  ///   - progress: called now and then.
+  ///   - source: the output of ``export(_:progress:write:)``.
+  ///   - path: the path of the new store; no file may exist there.
+  ///   - progress: called from time to time.
   /// - Throws: `.fileExists`; `.invalidJSON`, `.truncated`, `.newerFormat`, each with the line, for
-  ///   a text that is no whole export; `.uniqueConflict`, `.diskFull`.
-  /// - Complexity: O(what is read); the memory of one batch of records.
+  ///   a text that is not a complete export; `.uniqueConflict`, `.diskFull`.
+  /// - Complexity: O(n) for the input; the memory of one batch of records.
   @discardableResult
   package static func makeStore(
     at path: String, from source: JSONSource,
@@ -60,21 +61,21 @@ extension Store {
     return try work.run()
   }
 
-  /// Takes the records and lists of an export into this store. Its Swift types are not needed.
+  /// Imports the records and lists of an export into this store. Its Swift types are not needed.
   ///
-  /// The collections and associations must be there. Indexes are kept up, unique ones refuse what
-  /// is in conflict, and references must lead to records, as with a typed save; rules and hooks of
-  /// the types are not run.
+  /// The collections and associations must exist. As with a typed save, indexes are maintained,
+  /// unique indexes refuse duplicates, and references must not dangle; rules and hooks of the types
+  /// do not run.
   ///
   /// - Parameters:
-  ///   - source: what ``export(_:progress:write:)`` wrote.
-  ///   - policy: what is done with ids that are there.
-  ///   - batchSize: how many lines go in as one change; all of them unless given.
-  ///   - progress: called now and then.
-  /// - Throws: as ``makeStore(at:from:progress:)``; `.idExists`, `.unknownCollection`,
-  ///   `.schemaMismatch` where an index can only be kept by the Swift type, `.uniqueConflict`,
-  ///   `.danglingReference`. Nothing of the change that throws goes in.
-  /// - Complexity: O(what is read); the memory of one record.
+  ///   - source: the output of ``export(_:progress:write:)``.
+  ///   - policy: what to do with existing ids.
+  ///   - batchSize: the number of lines per transaction; all by default.
+  ///   - progress: called from time to time.
+  /// - Throws: the errors of ``makeStore(at:from:progress:)``; `.idExists`, `.unknownCollection`,
+  ///   `.schemaMismatch` if only the Swift type can maintain an index, `.uniqueConflict`,
+  ///   `.danglingReference`. A transaction that fails changes nothing.
+  /// - Complexity: O(n) for the input; the memory of one record.
   @discardableResult
   package func importExport(
     from source: JSONSource, existing policy: StoredIDPolicy = .refuse, batchSize: Int? = nil,

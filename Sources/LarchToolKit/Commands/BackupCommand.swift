@@ -1,20 +1,20 @@
 internal import Larch
 
-/// `larch backup`: a copy of one moment.
+/// `larch backup`: copies a store to a new file.
 struct BackupCommand: Command {
   static let name = "backup"
-  static let summary = "copies a store as it is now to a new file, while others read and write it"
+  static let summary = "copies a store to a new file, while others read and write it"
   static let discussion = """
-    The copy has no free space and is on the disk when the command ends. It appears under its name
-    when it is complete. The store itself is not changed.
+    The copy has no free space, and it is on the disk when the command ends. It appears under its
+    name once it is complete. The store itself does not change.
     """
-  private static let target = Operand("DEST", "the file to make", completion: .file)
-  private static let replace = Flag("--replace", "take the place of a file that is there")
+  private static let target = Operand("DEST", "the file to create", completion: .file)
+  private static let replace = Flag("--replace", "replace a file that exists")
   static let operands = [Operand.store, target]
   static let options: [any OptionDeclaration] = [replace, Flag.json]
   static let examples = [
     Example("larch backup people.larch /backup/people-monday.larch", "Make a backup"),
-    Example("larch backup people.larch /backup/people.larch --replace", "Make it anew every night"),
+    Example("larch backup people.larch /backup/people.larch --replace", "Replace it every night"),
   ]
 
   private let path: String

@@ -1,12 +1,12 @@
 internal import Larch
 
-/// `larch compact`: gives space back to the disk.
+/// `larch compact`: gives free space back to the disk.
 struct CompactCommand: Command {
   static let name = "compact"
-  static let summary = "writes: makes the file as small as what it holds"
+  static let summary = "writes: shrinks the file to the size of its data"
   static let discussion = """
-    Free space in a store is used again, so there is no need to do this often: it is for a store that
-    was much larger once. Others may have the store open and go over to the new file by themselves;
+    A store reuses its free space, so this is useful only for a store that was once much larger.
+    Other programs may have the store open; they switch to the new file by themselves, and their
     writes wait meanwhile. The disk must have room for a second file.
     """
   static let operands = [Operand.store]

@@ -1,7 +1,7 @@
-/// `larch completion`: what a shell must know.
+/// `larch completion`: completion scripts for shells.
 struct CompletionCommand: Command {
   static let name = "completion"
-  static let summary = "prints a script by which a shell completes commands and options"
+  static let summary = "prints a script for the completion of commands and options in a shell"
   private static let shell = Operand(
     "SHELL", "bash, zsh or fish", completion: .oneOf(CompletionScript.shells))
   static let operands = [shell]

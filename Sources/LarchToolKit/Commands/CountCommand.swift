@@ -1,22 +1,22 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch count`: how many records a filter picks.
+/// `larch count`: the number of records of a filter.
 struct CountCommand: Command {
   static let name = "count"
   static let summary = "prints how many records a query finds"
   static let discussion = """
-    The filter is that of `larch query`. No record is read where an index tells the number.
+    The filter is that of `larch query`. If an index is enough for the count, no record is read.
     """
   private static let filter = Operand(
-    "FILTER", "which records to count, as one argument; without it all", isOptional: true)
+    "FILTER", "which records to count, as one argument; all by default", isOptional: true)
   private static let explain = Flag(
-    "--explain", "print how the number is found, and what was looked at, instead of the number")
+    "--explain", "print the plan and what was read, instead of the number")
   static let operands = [Operand.store, .collection, filter]
   static let options: [any OptionDeclaration] = [explain, Flag.json]
   static let examples = [
     Example("larch count people.larch Person", "All people"),
-    Example("larch count people.larch Person 'age >= 30'", "Those of a certain age"),
+    Example("larch count people.larch Person 'age >= 30'", "People of a certain age"),
   ]
 
   private let path: String
@@ -31,7 +31,7 @@ struct CountCommand: Command {
     filter = arguments[Self.filter]
     explains = arguments[Self.explain]
     isJSON = arguments[.json]
-    if explains, isJSON { throw UsageError("--json and --explain exclude each other") }
+    if explains, isJSON { throw UsageError("--json and --explain cannot be used together") }
   }
 
   func run(_ console: Console) throws -> ExitCode {

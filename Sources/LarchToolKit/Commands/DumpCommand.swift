@@ -7,14 +7,14 @@ struct DumpCommand: Command {
   static let summary = "prints the records as JSON, with index entries and links on request"
   static let discussion = """
     The order is stable: collections by name, records by id, index entries by key. Equal stores give
-    equal texts. All is of one moment, however long it takes, and nothing is held in memory.
+    equal text. The whole dump is of one snapshot, and nothing is held in memory.
 
     With --json each line is a JSON object of its own.
     """
   private static let collection = Operand(
-    "COLLECTION", "print this one only", isOptional: true)
-  private static let entries = Flag("--entries", "print the entries of indexes too")
-  private static let links = Flag("--links", "print who is linked with whom too")
+    "COLLECTION", "print only this one", isOptional: true)
+  private static let entries = Flag("--entries", "print index entries too")
+  private static let links = Flag("--links", "print links too")
   static let operands = [Operand.store, collection]
   static let options: [any OptionDeclaration] = [entries, links, Flag.json]
   static let examples = [
@@ -22,7 +22,7 @@ struct DumpCommand: Command {
     Example("larch dump people.larch Person --entries", "One collection with its indexes"),
     Example("diff <(larch dump old.larch) <(larch dump new.larch)", "Compare two stores"),
     Example(
-      "larch dump people.larch Person --json | jq .record.name", "Take one field of all records"),
+      "larch dump people.larch Person --json | jq .record.name", "Print one field of all records"),
   ]
 
   private let path: String

@@ -7,17 +7,17 @@ struct ExportCommand: Command {
   static let name = "export"
   static let summary = "writes a store, or some collections, as JSON lines that import reads back"
   static let discussion = """
-    The first line holds the catalog, then each line is a record or a part of a list, and the last \
-    line counts them. Nothing is lost: import makes a store of it that has the same bytes in each \
-    record. The format is in docs/export-format.md.
+    The first line holds the catalog. Each further line is a record or a part of a list, and the \
+    last line counts them. Nothing is lost: import creates a store in which each record has the \
+    same bytes. docs/export-format.md describes the format.
     """
   private static let collections = Operand(
-    "COLLECTION", "a collection to export; all of them unless given", isOptional: true,
+    "COLLECTION", "a collection to export; all by default", isOptional: true,
     isRepeated: true)
   private static let output = Option<String>(
     "--output", short: "-o", "FILE", "write to this file",
     completion: .file)
-  private static let replace = Flag("--replace", "take the place of a file that is there")
+  private static let replace = Flag("--replace", "replace a file that exists")
   static let operands = [Operand.store, collections]
   static let options: [any OptionDeclaration] = [output, replace]
   static let examples = [
@@ -38,7 +38,7 @@ struct ExportCommand: Command {
     output = arguments[Self.output]
     isReplacing = arguments[Self.replace]
     if isReplacing, output == nil {
-      throw UsageError("--replace is for a file, which --output names")
+      throw UsageError("--replace is for a file, so it needs --output")
     }
   }
 

@@ -2,34 +2,35 @@ internal import Foundation
 internal import Larch
 internal import LarchInspection
 
-/// `larch import`: what export wrote, back into a store.
+/// `larch import`: reads an export into a store.
 struct ImportCommand: Command {
   static let name = "import"
-  static let summary = "makes a store of an export, or takes its records into one that is there"
+  static let summary =
+    "creates a store from an export, or imports its records into an existing store"
   static let discussion = """
-    Where there is no store, one is made of the whole file; it appears when it is complete. Into a \
-    store that is there go records and lists of collections that it has: all of them or none, \
-    unless --batch allows parts. Indexes are kept up, unique ones refuse what is in conflict, and \
-    references must lead to records; rules and hooks that are Swift code are not run.
+    If STORE does not exist, it is created from the whole file and appears once it is complete. An \
+    existing store receives the records and lists of the collections that it has: all or none of \
+    them, unless --batch allows parts. Indexes are maintained, unique indexes refuse duplicates, \
+    and references must lead to records. Rules and hooks written in Swift are not run.
 
-    An index whose keys only Swift code can tell is built when a program opens the new store with \
-    its types. Into a store that has such an index, only that program can import.
+    An index whose keys only Swift code can make is built when a program opens the new store with \
+    its types. Only that program can import into a store that has such an index.
     """
   private static let file = Operand(
-    "FILE", "what larch export wrote: a file, not a pipe, and not compressed", completion: .file)
-  private static let replace = Flag("--replace", "let a line replace the record with its id")
-  private static let skip = Flag("--skip", "leave a record alone that has the id of a line")
+    "FILE", "a file that larch export wrote; not a pipe, not compressed", completion: .file)
+  private static let replace = Flag("--replace", "replace the record that has the id of a line")
+  private static let skip = Flag("--skip", "keep the record that has the id of a line")
   private static let batch = Option<Int>(
-    "--batch", "LINES", "commit after so many lines", allowed: "a number above 0"
+    "--batch", "LINES", "commit after every LINES lines", allowed: "a number above 0"
   ) { $0 > 0 }
   static let operands = [Operand.store, file]
   static let options: [any OptionDeclaration] = [replace, skip, batch, Flag.json]
   static let examples = [
-    Example("larch import copy.larch people.jsonl", "Make a store of an export"),
+    Example("larch import copy.larch people.jsonl", "Create a store from an export"),
     Example("larch import people.larch people.jsonl --skip", "Add the records that are missing"),
     Example(
       "larch import people.larch people.jsonl --replace --batch 10000",
-      "Take in many records, a part at a time"),
+      "Import many records in several commits"),
   ]
 
   private let path: String
@@ -42,7 +43,7 @@ struct ImportCommand: Command {
     path = arguments[.store]
     source = arguments[Self.file]
     if arguments[Self.replace], arguments[Self.skip] {
-      throw UsageError("--replace and --skip exclude each other")
+      throw UsageError("--replace and --skip cannot be used together")
     }
     policy = arguments[Self.replace] ? .replace : arguments[Self.skip] ? .skip : .refuse
     batchSize = arguments[Self.batch]

@@ -6,11 +6,11 @@ struct InfoCommand: Command {
   static let name = "info"
   static let summary = "shows a store at a glance: format, size, space, readers, collections"
   static let discussion = """
-    The map is the address space that is kept for the file, which grows into it. A reader that is
-    open keeps the space of what was deleted since it began.
+    The map is the address space that is reserved for the file to grow. An open reader keeps the
+    space of data that was deleted since it began.
     """
   private static let verify = Flag(
-    "--verify", "prove every page first, for a file that may be damaged")
+    "--verify", "check every page first, for a file that may be damaged")
   static let operands = [Operand.store]
   static let options: [any OptionDeclaration] = [verify, Flag.json]
   static let examples = [
@@ -41,7 +41,7 @@ struct InfoCommand: Command {
   }
 }
 
-/// What there is to say about a store.
+/// The facts about a store.
 private struct Findings {
   let format: FileFormat
   let space: StoreStatistics
@@ -51,7 +51,7 @@ private struct Findings {
   init(_ store: Store) throws {
     format = try store.fileFormat()
     space = try store.statistics()
-    // Nothing of this process: the look itself is no news.
+    // Without the reads of this process, which only looks.
     reads = try store.openReads().filter { $0.kind == .otherProcess }
     migrations = try store.inspect { $0.migrations.count }
   }

@@ -1,25 +1,25 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch query`: the records that a filter picks, in an order.
+/// `larch query`: the records of a filter, in an order.
 struct QueryCommand: Command {
   static let name = "query"
   static let summary = "prints the records that a query finds"
   static let discussion = """
-    The query is planned over the indexes of the store, as a query of a program is. It is a filter, \
-    an order, a limit and an offset, each of which may be missing:
+    The query uses the indexes of the store, as the query of a program does. It is a filter, an \
+    order, a limit and an offset, each of which is optional:
 
     city = "London" and age >= 30 order by name desc limit 20 offset 40
 
-    Fields are named as they are coded, those inside others with a dot. A filter has = != < <= > >=, \
-    in (…), between … and …, like "a%", begins with, ends with, contains, has, is nil, and, or, not \
-    and brackets; texts are in single or double quotes. All of it is in docs/query-language.md.
+    Fields have their coding names, nested ones with a dot. A filter has = != < <= > >=, in (…), \
+    between … and …, like "a%", begins with, ends with, contains, has, is nil, and, or, not and \
+    brackets; text is in single or double quotes. docs/query-language.md describes all of it.
     """
   private static let query = Operand(
-    "QUERY", "what to find, as one argument; without it all records", isOptional: true)
+    "QUERY", "what to find, as one argument; all records by default", isOptional: true)
   private static let explain = Flag(
-    "--explain", "print how the query is answered, and what was looked at, not the records")
-  private static let ids = Flag("--ids", "print the ids alone")
+    "--explain", "print the plan and what was read, instead of the records")
+  private static let ids = Flag("--ids", "print only the ids")
   static let operands = [Operand.store, .collection, query]
   static let options: [any OptionDeclaration] = [explain, ids, Flag.json]
   static let examples = [
@@ -46,7 +46,7 @@ struct QueryCommand: Command {
     if arguments[Self.ids] { forms.append(.ids) }
     if arguments[Self.explain] { forms.append(.plan) }
     guard forms.count <= 1 else {
-      throw UsageError("--json, --ids and --explain exclude each other")
+      throw UsageError("--json, --ids and --explain cannot be used together")
     }
     form = forms.first ?? .table
   }
@@ -77,7 +77,7 @@ struct QueryCommand: Command {
 }
 
 extension Operand {
-  /// The collection that a command is about.
+  /// The collection of a command.
   static let collection = Operand("COLLECTION", "the collection, by its name in the store")
 }
 

@@ -1,20 +1,20 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch rebuild`: indexes and links made again from the records.
+/// `larch rebuild`: builds indexes and links again from the records.
 struct RebuildCommand: Command {
   static let name = "rebuild"
   static let summary =
-    "writes: makes indexes anew from the records, and both directions of links agree"
+    "writes: builds indexes and the links of both directions again"
   static let discussion = """
-    Each index is one transaction: it is new as a whole, or as it was. Others may have the store open;
-    their writes wait meanwhile. An index whose keys only the program can make is left as it is, which
-    is said; `store.rebuild()` in the program makes it anew.
+    Each index is rebuilt in one transaction, completely or not at all. Other programs may have the
+    store open; their writes wait meanwhile. An index whose keys only the program can make, or that is
+    incomplete, is not rebuilt, and the output says so; `store.rebuild()` in the program rebuilds it.
     """
   static let operands = [Operand.store]
   static let options: [any OptionDeclaration] = [Flag.json]
   static let examples = [
-    Example("larch rebuild people.larch", "Repair indexes that `larch verify` complained of")
+    Example("larch rebuild people.larch", "Repair indexes in which `larch verify` found faults")
   ]
 
   private let path: String
@@ -30,7 +30,7 @@ struct RebuildCommand: Command {
     defer { store.close() }
     let found: TypelessRebuild
     do {
-      let progress = Progress("making anew", on: console)
+      let progress = Progress("rebuilding", on: console)
       defer { progress.end() }
       var done = 0
       found = try store.rebuildWithoutTypes { _, _ in
@@ -60,11 +60,14 @@ struct RebuildCommand: Command {
     if !table.isEmpty { try console.print(table) }
     for left in found.left {
       try console.print(
-        Line("left as it is: ", .warning)
-          + Line("\(left.collection).\(left.index), since only the program can make all its keys"),
+        Line("not rebuilt: ", .warning)
+          + Line(
+            "\(left.collection).\(left.index), "
+              + (left.isReady
+                ? "since only the program can make all its keys" : "which is being built")),
         indent: 0)
     }
-    try console.print("made anew: \(Amount.counted(found.rebuilt.count, "index", "indexes"))")
+    try console.print("rebuilt: \(Amount.counted(found.rebuilt.count, "index", "indexes"))")
   }
 
   private func json(_ found: TypelessRebuild) -> JSON {

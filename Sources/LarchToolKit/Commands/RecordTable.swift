@@ -4,13 +4,13 @@ internal import LarchInspection
 
 /// Records as rows of a table with a column for each field.
 enum RecordTable {
-  /// So many records are looked at for the widths of columns; behind them a new table begins, so
+  /// The number of records that decide the widths of columns; after them a new table begins, so
   /// that the memory for a long answer stays small.
   static let rowLimit = 500
 
   /// Prints all records of a query.
   ///
-  /// - Throws: what reading and writing throw.
+  /// - Throws: the errors of reading and writing.
   static func print(_ query: TypelessQuery, on console: Console) throws {
     var rows: [Row] = []
     var isFirst = true
@@ -84,7 +84,7 @@ enum RecordTable {
     guard json.hasPrefix("\""),
       let text = try? JSONDecoder().decode(String.self, from: Data(json.utf8))
     else { return Line(json) }
-    // Not to be taken for a field that is not there.
+    // So that it does not look like an absent field.
     return text.isEmpty ? Line("\"\"", .faint) : Line(text)
   }
 }

@@ -6,24 +6,24 @@ struct ReportCommand: Command {
   static let name = "report"
   static let summary = "writes a page that shows collections, associations, space and records"
   static let discussion = """
-    The page is one file that any browser shows, without a network: a diagram of the collections, \
-    what the space is used for, the indexes, and the first records of each collection with a search. \
-    It holds these records: show it only to those who may see them, or write none with --sample 0.
+    The page is one file that any browser shows without a network: a diagram of the collections, \
+    the use of space, the indexes, and the first records of each collection with a search. It \
+    contains these records: show it only to people who may see them, or use --sample 0.
     """
   private static let output = Option<String>(
     "--output", short: "-o", "FILE",
     "write the page to this file",
     completion: .file)
-  private static let replace = Flag("--replace", "take the place of a file that is there")
+  private static let replace = Flag("--replace", "replace a file that exists")
   private static let sample = Option<Int>(
-    "--sample", "N", "show so many records of each collection, 100 unless given",
+    "--sample", "N", "show N records of each collection; 100 by default",
     allowed: "a number from 0 to 10000"
   ) { (0...10_000).contains($0) }
   static let operands = [Operand.store]
   static let options: [any OptionDeclaration] = [output, replace, sample]
   static let examples = [
     Example("larch report people.larch -o people.html", "Write a page"),
-    Example("larch report people.larch -o people.html --replace", "Write it anew"),
+    Example("larch report people.larch -o people.html --replace", "Write it again"),
     Example("larch report people.larch --sample 0 > people.html", "Without any records"),
   ]
 
@@ -37,7 +37,7 @@ struct ReportCommand: Command {
     output = arguments[Self.output]
     isReplacing = arguments[Self.replace]
     if isReplacing, output == nil {
-      throw UsageError("--replace is for a file, which --output names")
+      throw UsageError("--replace is for a file, so it needs --output")
     }
     sampleSize = arguments[Self.sample] ?? 100
   }

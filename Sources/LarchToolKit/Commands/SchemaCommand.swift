@@ -1,18 +1,18 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch schema`: what the catalog says of the records.
+/// `larch schema`: the collections and their declarations, from the catalog.
 struct SchemaCommand: Command {
   static let name = "schema"
   static let summary = "shows collections with their fields and indexes, associations, migrations"
   static let discussion = """
-    Fields are those of the type that wrote last; a field that only older records have is marked as
-    older. A ? stands behind what may be nil. An index with [] has an entry for each element, one
-    with ~ takes upper and lower case for the same, and one with () or = has keys that only the
-    program can make.
+    The fields are those of the type that wrote last; a field that only older records have is marked
+    as older. A ? follows the kind of a field that may be nil. An index with [] has an entry for each
+    element. An index with ~ ignores case. An index with () or = has keys that only the program can
+    make.
     """
   private static let collection = Operand(
-    "COLLECTION", "show this one only", isOptional: true)
+    "COLLECTION", "show only this one", isOptional: true)
   static let operands = [Operand.store, collection]
   static let options: [any OptionDeclaration] = [Flag.json]
   static let examples = [
@@ -168,7 +168,7 @@ extension Schema.Collection {
 }
 
 extension IndexDefinition {
-  /// The fields as people write them: `address.city, []tags`.
+  /// The fields in readable form: `address.city, []tags`.
   fileprivate var text: String {
     fields.map(\.text).joined(separator: ", ") + (origin == "where" ? ", some records" : "")
   }

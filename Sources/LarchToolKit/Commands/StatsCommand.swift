@@ -1,24 +1,23 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch stats`: where the space goes.
+/// `larch stats`: the use of space.
 struct StatsCommand: Command {
   static let name = "stats"
   static let summary = "shows entries, keys, depth, fill and size of each tree of pages"
   static let discussion = """
-    Every page of the file is counted once. Depth is how many pages a search reads. Keys are the
-    different ones of an index: entries divided by keys is how many records share one. Fill is how
-    much of its pages a tree uses: each is a page or a part of one; after a compaction it is the
-    highest.
+    Every page of the file is counted once. Depth is the number of pages that a search reads. Keys
+    is the number of distinct keys of an index: entries divided by keys is how many records share
+    one. Fill is the part of its pages that a tree uses; it is highest after a compaction.
 
-    Keys and fill need a look at all pages; --quick leaves them out.
+    Keys and fill are read from all pages; --quick leaves them out.
     """
-  private static let quick = Flag("--quick", "show only what the catalog tells, in no time")
+  private static let quick = Flag("--quick", "show only what the catalog has, at once")
   static let operands = [Operand.store]
   static let options: [any OptionDeclaration] = [quick, Flag.json]
   static let examples = [
     Example("larch stats people.larch", "Where the space goes"),
-    Example("larch stats people.larch --json | jq .freePages", "One figure, for a program"),
+    Example("larch stats people.larch --json | jq .freePages", "One number, for a program"),
   ]
 
   private let path: String
@@ -46,7 +45,7 @@ struct StatsCommand: Command {
   }
 }
 
-/// The figures of a store as a table.
+/// The statistics of a store as a table.
 private struct StatsReport {
   let statistics: StoreStatistics
   let used: [StoreInspector.TreeName: Int]

@@ -1,27 +1,27 @@
 internal import Larch
 internal import LarchInspection
 
-/// `larch verify`: proves a file.
+/// `larch verify`: checks a file.
 struct VerifyCommand: Command {
   static let name = "verify"
   static let summary =
-    "proves pages, records, indexes, references and links; exits with 1 when there is damage"
+    "checks pages, records, indexes, references and links; exits with 1 if there is damage"
   static let discussion = """
-    Every page is walked, the checksum of every record compared and the record read, every index
-    compared with the records, what references lead to looked up, and both directions of links
-    compared with each other. Others may read and write meanwhile.
+    This reads every page and every record, compares the checksum of each record and each index with
+    the records, looks up the target of each reference, and compares both directions of links. Other
+    programs may read and write meanwhile.
 
     Keys that only the program can make (computed properties, key types of its own, records of an
-    older version that its code completes) cannot be compared, nor references that have such keys;
-    which these are is said. `store.verify()` in the program proves them too.
+    older version that its code completes) cannot be compared, nor references that have such keys.
+    The output names them. `store.verify()` in the program checks them too.
     """
   private static let pages = Flag(
-    "--pages", "prove only the structure of the pages, which needs no catalog")
+    "--pages", "check only the structure of the pages, which needs no catalog")
   static let operands = [Operand.store]
   static let options: [any OptionDeclaration] = [pages, Flag.json]
   static let examples = [
-    Example("larch verify people.larch", "Prove a store"),
-    Example("larch verify backup.larch --pages && echo sound", "Prove the pages of a file"),
+    Example("larch verify people.larch", "Check a store"),
+    Example("larch verify backup.larch --pages && echo sound", "Check the pages of a file"),
   ]
 
   private let path: String
@@ -39,7 +39,7 @@ struct VerifyCommand: Command {
     do {
       pages = try FileCheck.verify(path: path)
     } catch let error as LarchError where error.code == .corrupted {
-      // Not opened: LMDB would trust the damaged pages.
+      // The store is not opened: LMDB would trust the damaged pages.
       return try tell(Proof(damage: error), console)
     }
     if onlyPages { return try tell(Proof(pages: pages), console) }
@@ -61,7 +61,7 @@ struct VerifyCommand: Command {
   }
 }
 
-/// What was proved.
+/// The result of the check.
 private struct Proof {
   var damage: LarchError?
   var pages: PageReport?
@@ -83,7 +83,7 @@ private struct Proof {
       add(report.entryCount, "index entries")
       if report.referenceCount > 0 { add(report.referenceCount, "references") }
       if report.looseReferenceCount > 0 {
-        add(report.looseReferenceCount, "of them to records that need not be there and are not")
+        add(report.looseReferenceCount, "of them loose, to records that do not exist")
       }
       if report.linkCount > 0 { add(report.linkCount, "links") }
     }
@@ -118,15 +118,15 @@ private struct Proof {
     return "since only the program can make \(whose)"
   }
 
-  /// What to do: derived data can be rebuilt, the rest comes from a backup.
+  /// The advice: derived data can be rebuilt, the rest comes from a backup.
   private var advice: String {
     let kinds = Set(found?.report.faults.map(\.kind) ?? [])
     let derived: Set<VerificationReport.Fault.Kind> = [
       .missingEntry, .danglingEntry, .oneSidedLink, .danglingLink,
     ]
     return damage == nil && kinds.isSubset(of: derived)
-      ? "; `larch rebuild` makes indexes and links anew"
-      : "; restore a backup, or save what still reads with `Store.salvage`"
+      ? "; `larch rebuild` builds indexes and links again"
+      : "; restore a backup, or copy the readable records with `Store.salvage`"
   }
 
   var json: JSON {

@@ -2,22 +2,21 @@ internal import Foundation
 internal import Larch
 internal import LarchInspection
 
-/// `larch watch`: what others commit.
+/// `larch watch`: the commits of other programs.
 struct WatchCommand: Command {
   static let name = "watch"
   static let summary =
-    "prints a line for each commit of other programs, with what became more or less"
+    "prints a line for each commit of other programs, with the changed collections"
   static let discussion = """
-    Commits that follow each other faster than --every are told together. A number behind a
-    collection is by how many records it has become larger or smaller; ~ stands behind one whose
-    records were changed without one more or less. Ends with Ctrl-C; before --count lines were
-    printed, with the exit code 1.
+    Commits that follow each other faster than --every share a line. The number after a collection is
+    how many records were added or removed; ~ means that records changed but their number did not.
+    Ctrl-C ends the command; if fewer than --count lines were printed, the exit code is 1.
     """
   private static let count = Option<Int>(
-    "--count", "N", "end after so many lines", allowed: "a whole number above 0"
+    "--count", "N", "end after N lines", allowed: "a whole number above 0"
   ) { $0 > 0 }
   private static let every = Option<Double>(
-    "--every", "SECONDS", "how often to look; 0.1 unless given",
+    "--every", "SECONDS", "how often to look; 0.1 by default",
     allowed: "a number of seconds between 0.001 and 86400"
   ) { $0 >= 0.001 && $0 <= 86_400 }
   static let operands = [Operand.store]
@@ -50,7 +49,7 @@ struct WatchCommand: Command {
     var printed = 0
     while !Interruption.isRequested {
       if let limit, printed >= limit { break }
-      // Nobody may be interested any more, which only a write tells.
+      // Only a write shows whether anybody still reads the output.
       try console.flush()
       Interruption.wait(interval)
       guard !Interruption.isRequested, try Moment.transaction(of: store) != last.transaction else {
@@ -61,7 +60,7 @@ struct WatchCommand: Command {
       last = now
       printed += 1
     }
-    // A script that waits for so many must not go on without them.
+    // A script that waits for a number of commits must not continue without them.
     return printed < limit ?? 0 ? .no : .well
   }
 
@@ -89,7 +88,7 @@ struct WatchCommand: Command {
         let text = change.difference == 0 ? "~" : "\(sign)\(change.difference)"
         line = line + "  \(change.collection) \(text, change.difference < 0 ? .bad : .good)"
       }
-      // Of several commits together nobody knows that there was none.
+      // For several commits together, it is not known whether each changed records.
       if changes.isEmpty, commits == 1 { line = line + "  no records" }
       try console.print(line)
     }
@@ -97,12 +96,12 @@ struct WatchCommand: Command {
   }
 }
 
-/// What a store held at one moment.
+/// The state of a store at one moment.
 private struct Moment {
   struct Change {
     let collection: String
     let records: Int
-    /// By how many records it grew.
+    /// The number of added records, negative for removed ones.
     let difference: Int
   }
 

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Numbers, sizes and times as people read them.
+/// Numbers, sizes and times in readable form.
 package enum Amount {
-  /// Bytes in the unit that suits them: `812 B`, `1.9 MiB`.
+  /// Bytes in a suitable unit: `812 B`, `1.9 MiB`.
   package static func bytes(_ bytes: Int) -> String {
     var (value, unit) = (Double(bytes), 0)
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
@@ -13,7 +13,7 @@ package enum Amount {
     return unit == 0 ? "\(bytes) B" : "\(oneDecimal(value)) \(units[unit])"
   }
 
-  /// With a comma between thousands: `10,003`.
+  /// With commas between thousands: `10,003`.
   package static func count(_ number: Int) -> String {
     let digits = String(number.magnitude)
     var text = ""
@@ -34,12 +34,12 @@ package enum Amount {
     part.isFinite ? "\(Int((part * 100).rounded())) %" : ""
   }
 
-  /// A number with one digit behind the point.
+  /// A number with one digit after the point.
   package static func oneDecimal(_ value: Double) -> String {
     "\((value * 10).rounded() / 10)"
   }
 
-  /// A point in time in UTC, on every machine the same: `2026-11-22 06:47:15`.
+  /// A point in time in UTC, the same on every machine: `2026-11-22 06:47:15`.
   package static func time(_ date: Date) -> String {
     date.formatted(
       .iso8601.year().month().day().dateTimeSeparator(.space).time(

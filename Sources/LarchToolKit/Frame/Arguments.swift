@@ -1,20 +1,20 @@
 internal import Larch
 
-/// The arguments of a command, read by its declarations.
+/// The arguments of a command, parsed by its declarations.
 package struct Arguments {
   private var values: [String: String] = [:]
   private var texts: [String: [String]] = [:]
-  /// Whether the help is asked for, whatever else there is.
+  /// Whether the help is requested, whatever the other arguments are.
   private(set) var asksForHelp = false
 
-  /// Reads what stands behind the name of a command.
+  /// Parses the arguments after the name of a command.
   ///
-  /// Options may stand anywhere; `--` ends them. A value stands behind its option, or after `=`.
+  /// Options may be anywhere; `--` ends them. A value follows its option, or an `=`.
   ///
-  /// - Throws: `UsageError` for what is not declared, missing or of the wrong type.
+  /// - Throws: `UsageError` for arguments that are unknown, missing or of the wrong type.
   init(_ arguments: [String], of command: any Command.Type) throws {
     let declared = command.options
-    // Before anything can be wrong: who asks for help may have made a mistake.
+    // Before any error: a user who asks for help may have made a mistake.
     let ahead = arguments.prefix { $0 != "--" }
     asksForHelp = ahead.contains("--help") || ahead.contains("-h")
     if asksForHelp { return }
@@ -46,7 +46,7 @@ package struct Arguments {
       values[option.name] = ""
       return
     }
-    guard values[option.name] == nil else { throw UsageError("\(option.name) is given twice") }
+    guard values[option.name] == nil else { throw UsageError("\(option.name) is repeated") }
     guard let text = attached ?? rest.popFirst() else {
       throw UsageError("\(option.name) needs a value")
     }
@@ -70,7 +70,7 @@ package struct Arguments {
     if let extra = rest.first { throw UsageError("\(Quoted(extra)) is one argument too many") }
   }
 
-  /// A dash alone is a name that some give to standard input, and -5 is a number.
+  /// A dash alone is a common name for standard input, and -5 is a number.
   private static func isOption(_ text: String) -> Bool {
     text.hasPrefix("-") && text != "-" && Double(text) == nil
   }
@@ -84,21 +84,21 @@ package struct Arguments {
 }
 
 extension Arguments {
-  /// Whether a flag is there.
+  /// Whether a flag is present.
   package subscript(_ flag: Flag) -> Bool { values[flag.name] != nil }
 
-  /// The value of an option; nil where it is not given.
+  /// The value of an option; nil if it is not present.
   package subscript<Value>(_ option: Option<Value>) -> Value? {
     values[option.name].flatMap(option.value)
   }
 
-  /// An operand that must be there, or one that may; empty where it is not given.
+  /// A required operand, or an optional one, which may be empty.
   package subscript(_ operand: Operand) -> String { texts[operand.name]?.first ?? "" }
 
-  /// An operand that may be missing.
+  /// An optional operand.
   package func optional(_ operand: Operand) -> String? { texts[operand.name]?.first }
 
-  /// All of an operand that may be repeated.
+  /// All values of a repeatable operand.
   package func all(_ operand: Operand) -> [String] { texts[operand.name] ?? [] }
 }
 
@@ -111,7 +111,7 @@ package struct UsageError: Error, CustomStringConvertible {
   static func unknownOption(_ name: String, of command: any Command.Type) -> UsageError {
     let known = command.options.flatMap { [$0.name, $0.short].compactMap { $0 } } + ["--help"]
     let hint = SimilarName.best(for: name, among: known).map { "; did you mean \($0)?" } ?? ""
-    let dashes = hint.isEmpty ? "; if it is no option, put -- before it" : hint
+    let dashes = hint.isEmpty ? "; if it is not an option, put -- before it" : hint
     return UsageError("there is no option \(Quoted(name))\(dashes)")
   }
 
@@ -122,12 +122,12 @@ package struct UsageError: Error, CustomStringConvertible {
   }
 }
 
-/// A text that a user gave, in quotation marks, with nothing in it that a terminal would obey.
+/// A text from the user, in quotation marks, without characters that a terminal would obey.
 package struct Quoted: CustomStringConvertible {
   package let description: String
 
   package init(_ text: String) {
-    // An error is one line that can be read at a glance.
+    // An error is one short line.
     let limit = 200
     let shown = text.count > limit ? text.prefix(limit) + "…" : text[...]
     description = "“\(Printable.escaped(shown))”"

@@ -3,7 +3,7 @@ package import LarchInspection
 
 /// Names of collections that a user types.
 package enum CollectionName {
-  /// The collections that are asked for, in the order of their names: one, or all for nil.
+  /// The requested collections, sorted by name: one, or all for nil.
   ///
   /// - Throws: `UsageError` for a name that the store does not have.
   package static func chosen(
@@ -17,7 +17,7 @@ package enum CollectionName {
     return [found]
   }
 
-  /// What to tell of a name that is none.
+  /// The error for an unknown name.
   package static func missing(_ name: String, among known: [String]) -> UsageError {
     if let meant = SimilarName.best(for: name, among: known) {
       return UsageError("the store has no collection \(Quoted(name)); did you mean \(meant)?")

@@ -1,39 +1,39 @@
-/// What the shell is told at the end.
+/// The exit code of the program.
 package enum ExitCode: Int32, Sendable {
-  /// All went well.
+  /// Success.
   case well = 0
-  /// The answer is no: damage was found, there is no such record, or a wait was ended.
+  /// The answer is no: damage was found, the record does not exist, or a wait was ended.
   case no = 1
   /// The arguments are wrong, or something failed.
   case failed = 2
 }
 
-/// One of the things that `larch` does.
+/// A command of `larch`.
 ///
-/// What a command declares of itself is all there is: the parser, the help, the manual page and the
-/// completion of shells are made from it. A new command is a file in `Commands/` and a line in
+/// Its declarations are all that is needed: the parser, the help, the manual page and the
+/// completion scripts are made from them. A new command is a file in `Commands/` and a line in
 /// `Tool.commands`.
 package protocol Command: SendableMetatype {
   /// What the user types.
   static var name: String { get }
   /// What it does, on one line, without a full stop.
   static var summary: String { get }
-  /// More than that, in paragraphs; empty where the summary says it all.
+  /// Further paragraphs; empty if the summary is enough.
   static var discussion: String { get }
-  /// What stands without a name behind the command, in its order.
+  /// The positional arguments, in order.
   static var operands: [Operand] { get }
-  /// What has a name, without `--help`, which every command has.
+  /// The options, without `--help`, which every command has.
   static var options: [any OptionDeclaration] { get }
-  /// Calls that a reader can try.
+  /// Example calls.
   static var examples: [Example] { get }
 
-  /// Takes over arguments that fit what is declared.
+  /// Takes arguments that fit the declarations.
   ///
-  /// - Throws: `UsageError` for what the declarations cannot tell, such as two options that
-  ///   exclude each other.
+  /// - Throws: `UsageError` for errors that the declarations cannot express, such as two options
+  ///   that cannot be used together.
   init(_ arguments: Arguments) throws
 
-  /// Does it. Whatever is thrown becomes one line on standard error and exit code 2.
+  /// Runs the command. A thrown error becomes one line on standard error and exit code 2.
   func run(_ console: Console) throws -> ExitCode
 }
 
@@ -43,13 +43,13 @@ extension Command {
   package static var examples: [Example] { [] }
 }
 
-/// A call that the help shows.
+/// An example call in the help.
 package struct Example: Sendable {
   let line: String
   let meaning: String
 
   /// - Parameters:
-  ///   - line: as it would be typed.
+  ///   - line: the command line.
   ///   - meaning: what it does, without a full stop.
   package init(_ line: String, _ meaning: String) {
     self.line = line
@@ -57,19 +57,19 @@ package struct Example: Sendable {
   }
 }
 
-/// What a shell offers where a value is to be typed.
+/// The values that a shell offers for completion.
 package enum Completion: Sendable, Hashable {
   /// Nothing.
   case nothing
-  /// The files that there are.
+  /// Existing files.
   case file
   /// One of these.
   case oneOf([String])
 }
 
-/// An argument that is known by its place.
+/// A positional argument.
 package struct Operand: Sendable {
-  /// In capitals, as the usage shows it.
+  /// In capitals, for the usage line.
   package let name: String
   let help: String
   let isOptional: Bool
@@ -90,7 +90,7 @@ package struct Operand: Sendable {
   /// The store file, which nearly every command has first.
   package static let store = Operand("STORE", "the store file", completion: .file)
 
-  /// As the usage shows it: `STORE`, `[COLLECTION]`, `[ID ...]`.
+  /// The form in the usage line: `STORE`, `[COLLECTION]`, `[ID ...]`.
   var usage: String {
     let text = name + (isRepeated ? " ..." : "")
     return isOptional ? "[\(text)]" : text

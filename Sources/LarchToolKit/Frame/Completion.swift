@@ -1,8 +1,8 @@
-/// Scripts that teach a shell what can be typed behind `larch`.
+/// Completion scripts of shells for `larch`.
 enum CompletionScript {
   static let shells = ["bash", "zsh", "fish"]
 
-  /// Nil for a shell that nobody wrote one for.
+  /// Nil for an unsupported shell.
   static func text(for shell: String) -> String? {
     switch shell {
     case "bash": bash
@@ -100,7 +100,7 @@ enum CompletionScript {
         )
         if (( CURRENT == 2 )); then
           _describe command commands
-          _arguments '--help[show what there is]' '--version[show the version of Larch]'
+          _arguments '--help[show the commands]' '--version[show the version of Larch]'
           return
         fi
         local name=$words[2]
@@ -157,7 +157,7 @@ enum CompletionScript {
     let none = "not __fish_seen_subcommand_from \(names.joined(separator: " "))"
     var text = """
       # Completion of larch for fish: larch completion fish > ~/.config/fish/completions/larch.fish
-      complete -c larch -n "\(none)" -f -l help -d "show what there is"
+      complete -c larch -n "\(none)" -f -l help -d "show the commands"
       complete -c larch -n "\(none)" -f -l version -d "show the version of Larch"
       complete -c larch -n "\(none)" -f -a help -d "show what a command does"
       complete -c larch -n "__fish_seen_subcommand_from help" -f -a "\(names.joined(separator: " "))"

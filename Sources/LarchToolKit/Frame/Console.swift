@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// Where a command writes, and what is known of it.
+/// The output of a command, and its properties.
 package final class Console {
   private let output: any Output
   private let errors: any Output
-  /// Columns for tables and help; nil where lines may have any length.
+  /// The number of columns for tables and help; nil for no limit.
   package let width: Int?
-  /// Whether a person looks at the output.
+  /// Whether the output is a terminal.
   package let isTerminal: Bool
-  /// Whether a person looks at standard error, and so at progress.
+  /// Whether standard error, and so progress, is on a terminal.
   package let showsProgress: Bool
   private let isColoured: Bool
   private let areErrorsColoured: Bool
 
   /// - Parameters:
   ///   - width: nil lets lines have any length.
-  ///   - environment: `NO_COLOR` and `TERM` are looked at.
+  ///   - environment: the variables, of which `NO_COLOR` and `TERM` are used.
   package init(
     output: any Output, errors: any Output, width: Int?, isTerminal: Bool,
     errorsAreTerminal: Bool, environment: [String: String]
@@ -31,9 +31,9 @@ package final class Console {
     areErrorsColoured = errorsAreTerminal && allowsColour
   }
 
-  /// The one of this process.
+  /// The console of this process.
   package static func standard() -> Console {
-    // A closed pipe is an answer of `write` then, and does not end the process in mid-work.
+    // `write` then reports a closed pipe, and the process does not end in the middle of its work.
     signal(SIGPIPE, SIG_IGN)
     let environment = ProcessInfo.processInfo.environment
     let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -44,7 +44,7 @@ package final class Console {
       errorsAreTerminal: isatty(STDERR_FILENO) == 1, environment: environment)
   }
 
-  /// What the user set, else what the terminal says.
+  /// The width that the user set, or that of the terminal.
   private static func width(_ environment: [String: String], isTerminal: Bool) -> Int? {
     if let set = environment["COLUMNS"].flatMap(Int.init), set > 0 { return max(set, 20) }
     guard isTerminal else { return nil }
@@ -60,7 +60,7 @@ package final class Console {
     try output.write(line.rendered(isColoured: isColoured) + "\n")
   }
 
-  /// Writes lines that are wrapped to the width, with spaces in front of each.
+  /// Writes lines wrapped to the width and indented.
   package func print(_ line: Line, indent: Int) throws {
     let room = width.map { max($0 - indent, 10) } ?? .max
     let space = Line(String(repeating: " ", count: indent))
@@ -70,7 +70,7 @@ package final class Console {
   /// Writes an empty line.
   package func printEmptyLine() throws { try output.write("\n") }
 
-  /// Writes a table as wide as there is room for.
+  /// Writes a table in the available width.
   package func print(_ table: Table, indent: Int = 0) throws {
     let space = Line(String(repeating: " ", count: indent))
     for line in table.lines(width: width.map { max($0 - indent, 10) }) {
@@ -78,7 +78,7 @@ package final class Console {
     }
   }
 
-  /// Writes a line of what is stored: for a person without what a terminal would obey, else as it is.
+  /// Writes a line of stored data: escaped on a terminal, unchanged elsewhere.
   package func print(data line: String) throws {
     let text = isTerminal ? Printable.escaped(line) : Printable.escapedControls(line)
     try output.write(text + "\n")
@@ -95,55 +95,55 @@ package final class Console {
     try output.write((isTerminal ? Printable.escapedJSON(text) : text) + "\n")
   }
 
-  /// Writes a text as it is, such as a script or a file that was asked for.
+  /// Writes a text unchanged, such as a script or a file.
   package func print(verbatim text: String) throws { try output.write(text) }
 
-  /// Shows what was written until now; for commands that go on for long.
+  /// Shows the output so far; for commands that run for a long time.
   package func flush() throws { try output.flush() }
 
   // MARK: Standard error
 
   /// Writes a line to standard error.
   package func warn(_ line: Line) {
-    // Where errors cannot be told, there is nobody to tell that.
+    // If errors cannot be written, that cannot be reported either.
     try? errors.write(line.rendered(isColoured: areErrorsColoured) + "\n")
   }
 
-  /// Writes the line by which a command fails.
+  /// Writes the error line of a command.
   func fail(_ message: String) {
-    // An error shows what was going on; nothing of it may get lost.
+    // The output so far must not get lost, since it may explain the error.
     try? output.flush()
     warn(Line("larch:", .bad) + Line(" \(message)"))
   }
 
-  /// Draws over the last line of standard error; only where somebody looks.
+  /// Replaces the last line of standard error; only on a terminal.
   func draw(progress text: String) {
     guard showsProgress else { return }
     try? errors.write("\r\u{1B}[K" + text)
   }
 }
 
-/// Tells how far a long command is, on a terminal, and nothing elsewhere.
+/// Shows the progress of a long command, only on a terminal.
 package final class Progress {
   private let console: Console
   private let title: String
   private var last: ContinuousClock.Instant?
   private var isDrawn = false
 
-  /// - Parameter title: what is done, such as `copying`.
+  /// - Parameter title: the activity, such as `copying`.
   package init(_ title: String, on console: Console) {
     self.title = Printable.escaped(title)
     self.console = console
   }
 
-  /// Shows a part of a whole, ten times a second at most.
+  /// Shows a fraction, at most ten times a second.
   ///
-  /// - Parameter detail: more to say behind the percentage.
+  /// - Parameter detail: the text after the percentage.
   package func update(_ fraction: Double, _ detail: @autoclosure () -> String = "") {
     draw { "\(title): \(Int((min(max(fraction, 0), 1) * 100).rounded(.down))) %\(detail())" }
   }
 
-  /// Shows a number of things that are done, where nobody knows how many there will be.
+  /// Shows a count, if the total is unknown.
   package func update(count: Int, _ what: String) {
     draw { "\(title): \(Amount.count(count)) \(what)" }
   }
@@ -157,7 +157,7 @@ package final class Progress {
     console.draw(progress: text())
   }
 
-  /// Takes the line away.
+  /// Removes the line.
   package func end() {
     if isDrawn { console.draw(progress: "") }
     isDrawn = false

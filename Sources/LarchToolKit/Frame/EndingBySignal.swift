@@ -1,14 +1,15 @@
 internal import Foundation
 
-/// What goes when a signal ends the program: nobody would know of it later.
+/// The files to remove when a signal ends the program: nobody would find them later.
 enum EndingBySignal {
-  // Unsafe, since a handler may take no lock: it is written by the one thread of the tool, and each
-  // pointer stays good until the program ends. In C, since a handler may not allocate either.
+  // Unsafe, since a handler must not take a lock: only the single thread of the tool writes it, and
+  // each pointer stays valid until the program ends. In C, since a handler must not allocate
+  // either.
   nonisolated(unsafe) private static var files:
     (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
   nonisolated(unsafe) private static var folder: UnsafeMutablePointer<CChar>?
 
-  /// From now on two files are removed, and then the folder they are in.
+  /// From now on, a signal removes two files and then their folder.
   static func removes(_ paths: [String], in folder: String) {
     files = (
       paths.first.map { strdup($0) } ?? nil, paths.dropFirst().first.map { strdup($0) } ?? nil

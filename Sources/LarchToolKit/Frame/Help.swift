@@ -1,16 +1,16 @@
-/// A page of help: headings, paragraphs and lists of names with their meaning.
+/// A page of help: headings, paragraphs and lists of names with descriptions.
 struct Help {
   enum Part {
     case heading(String)
     case paragraph(String)
-    /// A line to be typed; never wrapped.
+    /// A command line; never wrapped.
     case code(String)
     case list([(name: String, meaning: String)])
   }
 
   let parts: [Part]
 
-  /// What can be said of the whole program.
+  /// The help of the whole program.
   static var ofTool: Help {
     Help(parts: [
       .paragraph("larch \(Tool.summary)."),
@@ -20,19 +20,20 @@ struct Help {
       .list(Tool.commands.map { ($0.name, $0.summary) }),
       .heading("Options"),
       .list([
-        ("--help", "show this, or behind a command what it does"),
+        ("--help", "show this, or the help of a command"),
         ("--version", "show the version of Larch"),
       ]),
       .heading("Exit codes"),
       .list(exitCodes),
-      .paragraph("Behind `--` nothing is an option: for an ID or QUERY that begins with a dash."),
-      .paragraph("`larch help COMMAND` tells more, with examples."),
+      .paragraph(
+        "After `--` nothing is an option: use it before an ID or QUERY that begins with a dash."),
+      .paragraph("`larch help COMMAND` shows more, with examples."),
     ])
   }
 
   static let exitCodes = [
     ("0", "all went well"),
-    ("1", "the answer is no: damage was found, there is no such record, or a wait was ended"),
+    ("1", "the answer is no: damage was found, the record does not exist, or a wait was ended"),
     ("2", "the arguments are wrong, the store cannot be read, or something failed"),
   ]
 
@@ -68,14 +69,14 @@ struct Help {
     } + [("--help", "show this")]
   }
 
-  /// Paragraphs of a text that are separated by an empty line, each on one line.
+  /// The paragraphs of a text, which empty lines separate, each on one line.
   static func paragraphs(_ text: String) -> [String] {
     text.split(separator: "\n", omittingEmptySubsequences: false)
       .split(separator: "").map { $0.joined(separator: " ") }
   }
 
   func print(on console: Console) throws {
-    // Text is easier to read in lines that are not longer.
+    // Shorter lines are easier to read.
     let width = min(console.width ?? 80, 96)
     for (number, part) in parts.enumerated() {
       switch part {

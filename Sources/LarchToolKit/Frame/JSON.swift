@@ -1,4 +1,4 @@
-/// A JSON value to be written. Keys of objects come out sorted, so that equal values are equal texts.
+/// A JSON value for output. The keys of objects are sorted, so that equal values give equal texts.
 package enum JSON: Sendable, Hashable {
   case null
   case bool(Bool)
@@ -7,7 +7,7 @@ package enum JSON: Sendable, Hashable {
   case string(String)
   case array([JSON])
   case object([String: JSON])
-  /// A text that is JSON already, on one line, such as a stored record.
+  /// Encoded JSON on one line, such as a stored record.
   case text(String)
 
   /// A text or null.
@@ -16,7 +16,7 @@ package enum JSON: Sendable, Hashable {
   /// A number or null.
   package static func int(optional number: Int?) -> JSON { number.map { .int($0) } ?? .null }
 
-  /// The value as text, over several lines where it is indented.
+  /// The value as text; on several lines if it is indented.
   package func text(isIndented: Bool) -> String {
     var text = ""
     write(to: &text, indent: isIndented ? 0 : nil)
@@ -28,7 +28,7 @@ package enum JSON: Sendable, Hashable {
     case .null: text += "null"
     case .bool(let value): text += value ? "true" : "false"
     case .int(let value): text += "\(value)"
-    // JSON has no word for what is no number.
+    // JSON has no NaN and no infinity.
     case .double(let value): text += value.isFinite ? "\(value)" : "null"
     case .string(let value): JSON.write(value, to: &text)
     case .text(let json): text += json
@@ -72,7 +72,7 @@ package enum JSON: Sendable, Hashable {
       case "\n": text += "\\n"
       case "\r": text += "\\r"
       case "\t": text += "\\t"
-      // Control characters, and the two that JSON in a script would take for ends of lines.
+      // Control characters, and two that JavaScript would treat as line ends.
       case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
         let digits = String(scalar.value, radix: 16)
         text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -90,7 +90,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
   package init(integerLiteral value: Int) { self = .int(value) }
   package init(booleanLiteral value: Bool) { self = .bool(value) }
   package init(arrayLiteral elements: JSON...) { self = .array(elements) }
-  /// Of two equal keys the later one counts.
+  /// If keys repeat, the last one wins.
   package init(dictionaryLiteral members: (String, JSON)...) {
     self = .object(Dictionary(members, uniquingKeysWith: { $1 }))
   }

@@ -1,9 +1,9 @@
-/// How a piece of a line looks on a terminal with colours.
+/// The style of a part of a line on a terminal with colours.
 package enum Style: String, Sendable {
   case plain = ""
-  /// What a line is about.
+  /// The subject of a line.
   case strong = "1"
-  /// What may be overlooked.
+  /// Less important text.
   case faint = "2"
   case good = "32"
   case bad = "31"
@@ -12,7 +12,7 @@ package enum Style: String, Sendable {
 
 /// A line of output whose pieces have styles: `"index \(name, .strong), \(count) entries"`.
 ///
-/// What is put into it may be any text; it stays one line.
+/// Interpolated values may be any text; it stays one line.
 package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, Sendable {
   package struct Piece: Sendable {
     package var text: String
@@ -27,7 +27,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
 
   package init(stringInterpolation: Interpolation) { pieces = stringInterpolation.pieces }
 
-  /// Collects the pieces of a literal.
+  /// Collects the parts of a literal.
   package struct Interpolation: StringInterpolationProtocol {
     fileprivate var pieces: [Piece] = []
 
@@ -45,7 +45,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     package mutating func appendInterpolation(_ line: Line) { pieces += line.pieces }
   }
 
-  /// Adds a piece.
+  /// Appends a part.
   package mutating func append(_ text: some StringProtocol, _ style: Style = .plain) {
     let text = Printable.escaped(text)
     if !text.isEmpty { pieces.append(Piece(text: text, style: style)) }
@@ -62,10 +62,10 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     pieces.count == 1 ? pieces[0].text : pieces.map(\.text).joined()
   }
 
-  /// How many columns it takes.
+  /// Its width in columns.
   package var width: Int { pieces.reduce(0) { $0 + Printable.width($1.text) } }
 
-  /// The text as it is sent to a terminal.
+  /// The text for a terminal.
   func rendered(isColoured: Bool) -> String {
     guard isColoured else { return description }
     return pieces.reduce(into: "") { text, piece in
@@ -75,7 +75,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     }
   }
 
-  /// The line in pieces of at most this width, cut at spaces where there are some.
+  /// The line in parts of at most this width, broken at spaces if possible.
   package func wrapped(to width: Int) -> [Line] {
     guard self.width > width else { return [self] }
     let width = max(width, 2)
@@ -105,7 +105,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     return lines
   }
 
-  /// The beginning of the line, with `…` in place of what is too much.
+  /// The beginning of the line, with `…` if it is cut.
   package func cut(to width: Int) -> Line {
     guard self.width > width else { return self }
     var result = Line("")
@@ -120,7 +120,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     return result
   }
 
-  /// Words with the spaces behind them.
+  /// Words with the spaces after them.
   private static func words(_ text: String) -> [Substring] {
     var words: [Substring] = []
     var rest = text[...]
@@ -142,7 +142,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
     return text[..<(end ?? text.endIndex)]
   }
 
-  /// Without spaces at its end.
+  /// Without trailing spaces.
   var trimmed: Line {
     var result = self
     while let last = result.pieces.last {
@@ -159,7 +159,7 @@ package struct Line: ExpressibleByStringInterpolation, CustomStringConvertible, 
 }
 
 extension Substring {
-  /// Without spaces at its end.
+  /// Without trailing spaces.
   fileprivate var trimmingSpaces: Substring {
     guard let last = lastIndex(where: { $0 != " " }) else { return "" }
     return self[...last]

@@ -1,6 +1,6 @@
 internal import Larch
 
-/// The manual page, in the language of `man`.
+/// The manual page, in the format of `man`.
 enum Manual {
   static var page: String {
     var roff = Roff()
@@ -13,16 +13,16 @@ enum Manual {
     roff.line("[\\fIOPTION\\fR ...]")
     roff.heading("DESCRIPTION")
     roff.text(
-      "A store file tells of itself which collections, fields, indexes and associations it has. "
-        + "larch shows them, and the records, whoever wrote them. A store may be looked at while "
-        + "other programs write it. Only the commands that say so change anything.")
+      "A store file describes its own collections, fields, indexes and associations. larch shows "
+        + "them and the records, whichever program wrote them. Other programs may write the store "
+        + "meanwhile. Only the commands that say so change anything.")
     roff.heading("COMMANDS")
     for command in Tool.commands { write(command, to: &roff) }
     roff.heading("EXIT STATUS")
     for (code, meaning) in Help.exitCodes { roff.item(code, meaning) }
     roff.heading("ENVIRONMENT")
-    roff.item("COLUMNS", "how wide tables may be; else the terminal is asked")
-    roff.item("NO_COLOR", "if it is set and not empty, there are no colours")
+    roff.item("COLUMNS", "the width of tables; by default that of the terminal")
+    roff.item("NO_COLOR", "if it is set and not empty, the output has no colours")
     return roff.lines.joined(separator: "\n") + "\n"
   }
 
@@ -51,7 +51,7 @@ enum Manual {
   }
 }
 
-/// Lines of `man`'s language.
+/// Lines in the format of `man`.
 private struct Roff {
   private(set) var lines: [String] = []
 
@@ -70,7 +70,7 @@ private struct Roff {
     lines.append(escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped)
   }
 
-  /// What roff would take for an escape, or print as a sign that nobody can copy.
+  /// Characters that roff would treat as an escape, or print as a different sign.
   private static let special: [Character: String] = [
     "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "~": "\\(ti", "^": "\\(ha",
   ]

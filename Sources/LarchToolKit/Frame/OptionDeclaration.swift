@@ -1,21 +1,21 @@
-/// An option as the help, the parser and the completion see it, whatever the type of its value.
+/// An option for the help, the parser and the completion, whatever the type of its value is.
 package protocol OptionDeclaration: Sendable {
   /// With its dashes: `--count`.
   var name: String { get }
-  /// One letter with its dash, `-o`, for the few that people type often.
+  /// One letter with its dash, `-o`, for frequent options.
   var short: String? { get }
-  /// What the usage calls the value; nil for an option that has none.
+  /// The name of the value in the usage; nil for an option without a value.
   var valueName: String? { get }
   var help: String { get }
   var completion: Completion { get }
 
-  /// Looks at the text of a value.
+  /// Checks the text of a value.
   ///
   /// - Throws: `UsageError`, which says what a value must be.
   func check(_ text: String) throws
 }
 
-/// An option that is there or not.
+/// An option without a value.
 package struct Flag: OptionDeclaration {
   package let name: String
   package let short: String?
@@ -31,7 +31,7 @@ package struct Flag: OptionDeclaration {
 
   package func check(_ text: String) throws {}
 
-  /// The one that most commands have.
+  /// The flag that most commands have.
   package static let json = Flag("--json", "print JSON, for programs to read")
 }
 
@@ -46,9 +46,9 @@ package struct Option<Value: OptionValue>: OptionDeclaration {
   private let allowed: String
 
   /// - Parameters:
-  ///   - valueName: what the usage calls the value, in capitals.
+  ///   - valueName: the name of the value in the usage, in capitals.
   ///   - allowed: what a value must be, in words that follow "must be".
-  ///   - isAllowed: whether a value that can be read is one.
+  ///   - isAllowed: whether a parsed value is valid.
   package init(
     _ name: String, short: String? = nil, _ valueName: String, _ help: String,
     completion: Completion = .nothing, allowed: String = Value.form,
@@ -76,11 +76,11 @@ package struct Option<Value: OptionValue>: OptionDeclaration {
   }
 }
 
-/// A type that the value of an option can have.
+/// The type of an option's value.
 package protocol OptionValue: Sendable {
   /// What a text must be, in words that follow "must be".
   static var form: String { get }
-  /// Nil for a text that is none.
+  /// Nil for an invalid text.
   init?(optionText: String)
 }
 

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Where text goes.
+/// A destination of text.
 package protocol Output: AnyObject {
-  /// Takes a text; it may be kept until `flush()`.
+  /// Writes a text, which may be buffered until `flush()`.
   ///
-  /// - Throws: `PipeClosed` when nobody reads it any more, `OutputFailed`.
+  /// - Throws: `PipeClosed` if nobody reads it any more, `OutputFailed`.
   func write(_ text: String) throws
-  /// Passes on what is kept.
+  /// Writes the buffered text.
   func flush() throws
 }
 
-/// Whoever read the output has enough of it: no failure.
+/// The reader has closed the pipe: this is not a failure.
 package struct PipeClosed: Error {}
 
 /// The output cannot be written.
@@ -18,7 +18,7 @@ package struct OutputFailed: Error, CustomStringConvertible {
   let reason: String
 
   package var description: String {
-    "the output cannot be written: \(reason); free space or write elsewhere, then run it again"
+    "the output cannot be written: \(reason); free space, or write elsewhere, then run it again"
   }
 }
 
@@ -28,7 +28,7 @@ package final class DescriptorOutput: Output {
   private let room: Int
   private var bytes: [UInt8] = []
 
-  /// - Parameter room: how much is kept before it is written; 0 writes each text at once.
+  /// - Parameter room: the size of the buffer; 0 writes each text at once.
   package init(_ descriptor: Int32, room: Int) {
     self.descriptor = descriptor
     self.room = room
@@ -41,7 +41,7 @@ package final class DescriptorOutput: Output {
 
   package func flush() throws {
     var start = 0
-    // What could not be written is not tried again: the error is told once.
+    // Text that could not be written is not tried again: the error is reported once.
     defer { bytes.removeAll(keepingCapacity: true) }
     while start < bytes.count {
       let count = bytes.withUnsafeBytes { bytes in
@@ -56,7 +56,7 @@ package final class DescriptorOutput: Output {
       case EINTR: continue
       case EPIPE: throw PipeClosed()
       case EAGAIN:
-        // Somebody else made the pipe one that does not wait.
+        // Another process has made the pipe non-blocking.
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&wanted, 1, -1)
       default: throw OutputFailed(reason: String(cString: strerror(errno)))

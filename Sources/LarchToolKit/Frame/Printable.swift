@@ -1,9 +1,9 @@
-/// Text from a file or a user on its way to a terminal, which would obey some characters in it.
+/// Text from a file or a user for a terminal, which would obey some characters in it.
 package enum Printable {
-  /// The text on one line: control characters, and those that turn the direction of writing or
-  /// break lines, are shown as `\u{1b}`.
+  /// The text on one line: control characters, and characters that change the writing direction or
+  /// break lines, become `\u{1b}`.
   package static func escaped(_ text: some StringProtocol) -> String {
-    // All that is escaped and is beyond ASCII begins with one of these bytes in UTF-8.
+    // In UTF-8, every character beyond ASCII that must be escaped begins with one of these bytes.
     let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 && $0 != 0xE2 }
     if isPlain { return String(text) }
     var result = ""
@@ -19,7 +19,7 @@ package enum Printable {
     return result
   }
 
-  /// The text on one line and else as it is, for programs: only what is no text at all is escaped.
+  /// The text on one line, otherwise unchanged, for programs: only control characters are escaped.
   static func escapedControls(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { return text }
     return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -31,8 +31,8 @@ package enum Printable {
     }
   }
 
-  /// JSON that a terminal does not obey: what would be obeyed can only be inside of texts, where it
-  /// has another spelling.
+  /// JSON that is safe for a terminal: unsafe characters can only be in strings, in which they can
+  /// be escaped.
   static func escapedJSON(_ json: String) -> String {
     if json.utf8.allSatisfy({ $0 != 0xC2 && $0 != 0xE2 }) { return json }
     return json.unicodeScalars.reduce(into: "") { result, scalar in
@@ -48,13 +48,13 @@ package enum Printable {
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case ..<0x20, 0x7F...0x9F: true
-    // Separators of lines, and marks that write what follows from right to left.
+    // Line separators, and marks for writing from right to left.
     case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false
     }
   }
 
-  /// How many columns of a terminal the text takes.
+  /// The width of the text in columns of a terminal.
   package static func width(_ text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.reduce(0) { $0 + width($1) }
@@ -70,7 +70,7 @@ package enum Printable {
     return wide.contains { $0.contains(first.value) } ? 2 : 1
   }
 
-  /// The blocks of ideographs, syllables of Hangul, full-width forms and emoji.
+  /// The blocks of ideographs, Hangul syllables, full-width forms and emoji.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF,
     0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,

@@ -2,16 +2,16 @@ internal import Foundation
 internal import Larch
 internal import Synchronization
 
-/// Copies of stores that may be read, but not noted as being read. They go when the program ends.
+/// Copies of stores whose lock file may not be written. They are removed when the program ends.
 enum StoreCopies {
   private static let folders = Mutex<[String]>([])
 
-  /// Copies a store to the temporary folder; nil when it cannot be read.
+  /// Copies a store to the temporary folder; nil if it cannot be read.
   ///
-  /// A snapshot is never written over by the commit that follows it, only by later ones. So a copy
-  /// is whole if no commit came while it was made, which the number in the header tells.
+  /// The next commit never overwrites a snapshot, only later ones do. So a copy is consistent if no
+  /// commit came meanwhile, which the number in the header shows.
   ///
-  /// - Throws: `LarchError` for a file that is no store or changes all the time.
+  /// - Throws: `LarchError` for a file that is not a store, or that changes all the time.
   static func make(of path: String) throws -> String? {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("larch-\(UUID().uuidString)")
@@ -32,7 +32,7 @@ enum StoreCopies {
     }
     throw LarchError(
       .busy,
-      "The store changes faster than it can be copied, and its lock file may not be written; run this as a user who may."
+      "The store changes too fast to be copied, and its lock file may not be written; run this as a user who may write it."
     ) { $0.path = path }
   }
 
@@ -41,7 +41,7 @@ enum StoreCopies {
     return try FileCheck.lastTransaction(path: path)
   }
 
-  /// Removes what was copied.
+  /// Removes the copies.
   static func removeAll() {
     let made = folders.withLock { folders in
       defer { folders = [] }

@@ -3,19 +3,19 @@ package import Larch
 
 /// How the commands open a store.
 package enum StoreFile {
-  /// A file up to this size is proved page by page before it is mapped, which takes a moment. LMDB
-  /// trusts its file, and a tool is pointed at files of all kinds.
+  /// A file up to this size is checked page by page before it is mapped, which is fast. LMDB trusts
+  /// its file, and a tool is used on files of all kinds.
   private static let provedSize = 1 << 30
 
-  /// Opens a store to look at it: never makes a file, and never writes one.
+  /// Opens a store for reading: it never creates or writes a file.
   ///
-  /// Who reads is noted in the lock file, so that nobody writes over what is read. Where that file
-  /// may not be written, a copy of the store is opened instead: to keep others from writing is not
-  /// for a tool that looks.
+  /// The lock file lists the reads, so that nobody overwrites their data. If it may not be written,
+  /// a copy of the store is opened instead, because a tool that only reads must not prevent others
+  /// from writing.
   ///
   /// - Parameters:
-  ///   - isVerified: proves every page also of a large file.
-  ///   - follows: whether later commits are wanted too, which a copy would not have.
+  ///   - isVerified: checks every page even of a large file.
+  ///   - follows: whether later commits are needed, which a copy would not have.
   /// - Throws: `LarchError`.
   package static func open(
     _ path: String, isVerified: Bool = false, follows: Bool = false
@@ -36,14 +36,14 @@ package enum StoreFile {
     do {
       return try Store(at: path, options: options)
     } catch let error as LarchError where error.code == .storage && options.isVerified {
-      // Somebody writes faster than the pages can be read; then it is no damaged file.
+      // Another process writes faster than the pages can be read; then the file is not damaged.
       if isVerified { throw error }
       options.isVerified = false
       return try Store(at: path, options: options)
     }
   }
 
-  /// Opens a store that there is, to change it: only for commands that say so.
+  /// Opens an existing store for writing: only for commands that say so.
   ///
   /// - Throws: `LarchError`.
   package static func openToWrite(_ path: String) throws -> Store {

@@ -1,14 +1,14 @@
 /// Rows with columns that fit the width of a terminal.
 ///
-/// What does not fit is wrapped or cut in the columns that allow it; if that is not enough, each row
-/// becomes a paragraph with a line for each column. Nothing is lost without a mark.
+/// Cells that do not fit are wrapped or cut in the columns that allow it; if that is not enough,
+/// each row becomes a paragraph with a line per column. Every cut has a mark.
 package struct Table {
-  /// What becomes of the cells of a column when there is not enough room.
+  /// How to handle the cells of a column that are too wide.
   package enum Narrowing: Sendable {
     case never
-    /// Go on in a further line.
+    /// They continue on a further line.
     case wrap
-    /// End with `…`.
+    /// They end with `…`.
     case cut
   }
 
@@ -17,7 +17,7 @@ package struct Table {
     let isNumber: Bool
     let narrowing: Narrowing
 
-    /// - Parameter isNumber: stands at the right.
+    /// - Parameter isNumber: whether the cells are right-aligned.
     package init(_ title: String, isNumber: Bool = false, _ narrowing: Narrowing = .never) {
       self.title = title
       self.isNumber = isNumber
@@ -28,14 +28,14 @@ package struct Table {
   private let columns: [Column]
   private var rows: [[Line]] = []
   private static let gap = 2
-  /// Narrower than this a column is of no use.
+  /// The minimum useful width of a column.
   private static let leastWidth = 12
 
   package init(_ columns: [Column]) { self.columns = columns }
 
   package var isEmpty: Bool { rows.isEmpty }
 
-  /// Adds a row; cells that are missing are empty, those that are too many are left out.
+  /// Adds a row; missing cells are empty, and extra cells are dropped.
   package mutating func add(_ cells: [Line]) {
     let missing = max(0, columns.count - cells.count)
     rows.append(Array((cells + Array(repeating: Line(""), count: missing)).prefix(columns.count)))
@@ -43,7 +43,7 @@ package struct Table {
 
   /// The table as lines.
   ///
-  /// - Parameter width: nil where there is room for everything.
+  /// - Parameter width: the available width; nil for no limit.
   package func lines(width: Int?) -> [Line] {
     guard !columns.isEmpty else { return [] }
     var widths = naturalWidths
@@ -66,7 +66,7 @@ package struct Table {
     widths.reduce(0, +) + Table.gap * (widths.count - 1)
   }
 
-  /// Takes from the widest columns first; nil where that is not enough.
+  /// Narrows the widest columns first; nil if that is not enough.
   private func narrowed(_ widths: [Int], to width: Int) -> [Int]? {
     var widths = widths
     while total(widths) > width {

@@ -1,8 +1,8 @@
 internal import Larch
 
-/// The file that a command is to make.
+/// The output file of a command.
 enum TargetFile {
-  /// Names the option that lets a command take the place of a file, where there is one.
+  /// Adds the option for replacing a file to the error, if there is one.
   static func explaining<T>(
     _ path: String, _ isReplacing: Bool, _ body: () throws -> T
   ) throws -> T {
@@ -10,7 +10,7 @@ enum TargetFile {
       return try body()
     } catch let error as LarchError where error.code == .fileExists && !isReplacing {
       throw UsageError(
-        "there is a file at \(Quoted(path)) already; choose another path, or take its place with --replace"
+        "a file exists at \(Quoted(path)); choose another path, or replace the file with --replace"
       )
     }
   }

@@ -1,8 +1,8 @@
 internal import Larch
 
-/// The program: finds the command, runs it, and tells the shell how it went.
+/// The program: finds the command, runs it, and returns the exit code.
 package enum Tool {
-  /// All commands, in the order in which the help shows them.
+  /// All commands, in the order of the help.
   package static let commands: [any Command.Type] = [
     InfoCommand.self,
     SchemaCommand.self,
@@ -23,13 +23,13 @@ package enum Tool {
     ManualCommand.self,
   ]
 
-  package static let summary = "looks into any Larch store, without its Swift types"
+  package static let summary = "looks into any Larch store without its Swift types"
 
   static func command(_ name: String) -> (any Command.Type)? {
     commands.first { $0.name == name }
   }
 
-  /// Runs the program with the arguments behind its name.
+  /// Runs the program with the arguments after its name.
   package static func run(_ arguments: [String], on console: Console) -> ExitCode {
     defer { StoreCopies.removeAll() }
     do {
@@ -37,7 +37,7 @@ package enum Tool {
       try console.flush()
       return code
     } catch is PipeClosed {
-      // `larch dump | head`: the reader has what it wanted.
+      // `larch dump | head`: the reader has enough.
       return .well
     } catch {
       console.fail(message(error, arguments))
@@ -60,7 +60,7 @@ package enum Tool {
     }
     guard let command = command(first) else {
       throw first.hasPrefix("-")
-        ? UsageError("there is no option \(Quoted(first)) in front of a command")
+        ? UsageError("there is no option \(Quoted(first)) before a command")
         : UsageError.unknownCommand(first)
     }
     let parsed = try Arguments(rest, of: command)
@@ -81,7 +81,7 @@ package enum Tool {
     return .well
   }
 
-  /// What went wrong and what to do, on one line.
+  /// The error and the advice, on one line.
   private static func message(_ error: any Error, _ arguments: [String]) -> String {
     switch error {
     case is UsageError:

@@ -1,15 +1,15 @@
-/// Where the boxes and lines of a diagram of collections lie.
+/// The positions of the boxes and lines in a diagram of collections.
 ///
-/// Boxes stand in columns: a collection that holds references stands left of those it refers to.
-/// Lines that pass a column go through a place of their own in it, so that they do not run through
-/// boxes. Everything depends on the order of what is given alone, so equal stores give equal pictures.
+/// Boxes are in columns: a collection with references is left of those it refers to. Lines that
+/// cross a column have their own place in it, so that they do not cross boxes. Everything depends
+/// only on the order of the input, so equal stores give equal pictures.
 struct DiagramLayout {
   struct Box: Equatable {
     var name: String
     var x: Double
     var y: Double
     var height: Double
-    /// The associations whose first end the box is, one a row.
+    /// The associations whose first end is the box, one per row.
     var rows: [Int]
   }
 
@@ -30,7 +30,7 @@ struct DiagramLayout {
   private static let columnGap = 90.0
   private static let rowGap = 26.0
   private static let margin = 16.0
-  /// How far a line goes to the right that ends at the side where it begins.
+  /// How far a line goes to the right if it ends at the side where it begins.
   static let loopReach = 36.0
   private static let isolatedColumns = 4
 
@@ -96,7 +96,7 @@ struct DiagramLayout {
     if case .box(let place) = slot { boxes[place].height } else { 8 }
   }
 
-  /// What is not linked stands below, in rows.
+  /// Boxes without links are below, in rows.
   private mutating func placeIsolated(_ places: [Int]) {
     if places.isEmpty { return }
     let count = max(Self.isolatedColumns, columnX.count)
@@ -146,27 +146,27 @@ struct DiagramLayout {
   }
 }
 
-/// Which column each box stands in, and in which order.
+/// The columns of the boxes, and their order.
 struct Columns {
   enum Slot: Equatable {
     case box(Int)
-    /// The place where the line of a link passes.
+    /// The place at which the line of a link crosses a column.
     case passage(Int)
   }
 
   private(set) var slots: [[Slot]] = []
 
-  /// - Parameter linked: the boxes that stand in columns.
+  /// - Parameter linked: the boxes with links, which are placed in columns.
   init(count: Int, linked: Set<Int>, links: [(first: Int, second: Int)]) {
     let forward = Columns.withoutCycles(count, links)
     var column = [Int](repeating: 0, count: count)
-    // As far left as what refers to a box allows; no way is longer than there are boxes.
+    // As far left as the references to a box allow; no path is longer than the number of boxes.
     for _ in 0..<count {
       for (first, second) in forward where column[second] <= column[first] {
         column[second] = column[first] + 1
       }
     }
-    // Then what only holds references moves to the right, next to what it refers to.
+    // Boxes that only have references move to the right, next to their targets.
     for place in linked.sorted() where !forward.contains(where: { $0.second == place }) {
       let targets = forward.filter { $0.first == place }.map { column[$0.second] }
       if let nearest = targets.min() { column[place] = nearest - 1 }
@@ -181,7 +181,7 @@ struct Columns {
     order(links, column)
   }
 
-  /// The links, each in the direction that makes no circle of them.
+  /// The links, each in a direction that avoids cycles.
   private static func withoutCycles(
     _ count: Int, _ links: [(first: Int, second: Int)]
   ) -> [(first: Int, second: Int)] {
@@ -200,7 +200,7 @@ struct Columns {
     return found
   }
 
-  /// Moves what is linked to the same height, so that few lines cross.
+  /// Moves linked boxes to the same height, so that few lines cross.
   private mutating func order(_ links: [(first: Int, second: Int)], _ column: [Int]) {
     for sweep in 0..<8 {
       let numbers = sweep % 2 == 0 ? Array(slots.indices) : slots.indices.reversed()
@@ -218,7 +218,7 @@ struct Columns {
     }
   }
 
-  /// The mean place of what a slot is linked with in another column.
+  /// The mean height of the neighbours of a slot in another column.
   private func weight(
     of slot: Slot, beside: Int, _ links: [(first: Int, second: Int)], _ column: [Int]
   ) -> Double? {

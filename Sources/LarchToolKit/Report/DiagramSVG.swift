@@ -36,12 +36,12 @@ struct DiagramSVG {
     for (box, collection) in zip(layout.boxes, content.collections) {
       svg += self.box(box, collection)
     }
-    // Above the boxes, so that the marks at their ends are whole.
+    // Above the boxes, so that the marks at their ends are visible.
     for path in layout.paths { svg += line(path) }
     return svg + "</svg>\n"
   }
 
-  /// The same in words, which the table of associations says in full.
+  /// The same in words; the table of associations has the details.
   private var description: String {
     if links.isEmpty { return "\(content.collections.count) collections without associations." }
     return links.map { "\($0.first) \($0.isLists ? "with" : "to") \($0.second) by \($0.label)" }
@@ -115,7 +115,7 @@ struct DiagramSVG {
   }
 }
 
-/// Numbers in pictures: few digits, and the same on every machine.
+/// Numbers in SVG: few digits, and the same on every machine.
 enum SVG {
   static func number(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())

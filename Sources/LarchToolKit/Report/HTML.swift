@@ -1,6 +1,5 @@
-/// Text that is put into a page: whatever is in a store is shown as text, and never taken for
-/// markup, in elements and in quoted attributes alike. What a reader would not see is shown by its
-/// number.
+/// Escapes text for a page: stored data is shown as text and never becomes markup, in elements and
+/// in quoted attributes. Invisible characters are shown by their number.
 enum HTML {
   static func escaped(_ text: some StringProtocol) -> String {
     var result = ""
@@ -17,9 +16,9 @@ enum HTML {
     return result
   }
 
-  /// The beginning of a text, with a sign where something is left out.
+  /// The beginning of a text, with a sign if it is cut.
   static func cut(_ text: String, to limit: Int) -> String {
-    // Looking at so many bytes tells that it is short; counting characters would take them all.
+    // This number of bytes shows that it is short; counting characters would read all of it.
     guard text.utf8.count > limit else { return text }
     let start = text.prefix(limit)
     return start.endIndex == text.endIndex ? text : start + "…"

@@ -1,13 +1,13 @@
-/// Bars of sizes as SVG.
+/// Bar charts of sizes as SVG.
 enum ReportCharts {
   struct Part {
     var name: String
-    /// The class that gives the colour.
+    /// The CSS class of the colour.
     var style: String
     var bytes: Int
   }
 
-  /// What the file is used for.
+  /// The use of the file.
   static func parts(of content: ReportContent) -> [Part] {
     let records = content.collections.reduce(0) { $0 + $1.recordBytes }
     let indexes = content.collections.reduce(0) { $0 + $1.bytes - $1.recordBytes }
@@ -18,12 +18,12 @@ enum ReportCharts {
       Part(name: "records", style: "c1", bytes: records),
       Part(name: "indexes", style: "c2", bytes: indexes),
       Part(name: "lists", style: "c3", bytes: lists),
-      Part(name: "catalog and the like", style: "c4", bytes: rest),
+      Part(name: "catalog and other data", style: "c4", bytes: rest),
       Part(name: "free", style: "c5", bytes: free),
     ].filter { $0.bytes > 0 }
   }
 
-  /// One bar of all parts, with a legend below it.
+  /// One bar of all parts, with a legend.
   static func space(_ content: ReportContent) -> String {
     let parts = parts(of: content)
     let total = max(1, parts.reduce(0) { $0 + $1.bytes })
@@ -56,7 +56,7 @@ enum ReportCharts {
     return svg + "</ul>\n"
   }
 
-  /// A bar for each collection: its records, and its indexes behind them.
+  /// A bar for each collection: its records, followed by its indexes.
   static func collections(_ content: ReportContent) -> String {
     let sorted = content.collections.sorted { ($1.bytes, $0.name) < ($0.bytes, $1.name) }
     let largest = max(1, sorted.first?.bytes ?? 1)
@@ -91,7 +91,7 @@ enum ReportCharts {
     return svg + "</svg>\n"
   }
 
-  /// A small bar of a part of a whole, which the number beside it says too.
+  /// A small bar for a fraction, which is also shown as a number.
   static func meter(_ part: Double) -> String {
     """
     <span class="meter"><svg viewBox="0 0 100 8" aria-hidden="true" preserveAspectRatio="none">\

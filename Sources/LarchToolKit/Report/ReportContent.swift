@@ -1,13 +1,13 @@
 internal import Larch
 internal import LarchInspection
 
-/// What a report shows, as it was at one moment.
+/// The content of a report, from one snapshot.
 struct ReportContent {
   struct Collection {
     var name: String
     var typeName: String
     var recordCount: Int
-    /// Of the records alone.
+    /// Only of the records.
     var recordBytes: Int
     var indexes: [Index]
     var sample: ReportSample
@@ -22,7 +22,7 @@ struct ReportContent {
     var isReady: Bool
     var entryCount: Int
     var bytes: Int
-    /// Which part of its pages is in use; nil where it has none.
+    /// The used fraction of its pages; nil if it has none.
     var fill: Double?
   }
 
@@ -46,7 +46,7 @@ struct ReportContent {
   }
 
   var title: String
-  /// When it was made; the only thing that differs between reports of one state.
+  /// When the report was made; the only difference between reports of one state.
   var date: String
   var fileBytes: Int
   var pageSize: Int
@@ -64,8 +64,8 @@ struct ReportContent {
 
 extension ReportContent {
   /// - Parameters:
-  ///   - title: what the page is called.
-  ///   - sampleSize: how many records of each collection are shown.
+  ///   - title: the title of the page.
+  ///   - sampleSize: the number of records that are shown of each collection.
   init(_ store: Store, title: String, date: String, sampleSize: Int) throws {
     let space = try store.statistics()
     self.title = title

@@ -1,4 +1,4 @@
-/// A report as one page of HTML, which needs nothing beside it.
+/// A report as one HTML page without other files.
 struct ReportPage {
   private let content: ReportContent
 
@@ -25,7 +25,7 @@ struct ReportPage {
       <body>
       \(header(title))<main>
       \(diagram())\(space())\(indexes())\(associations())\(records())</main>
-      <footer><p>Made by larch report. The page holds all that it shows, and asks for nothing.</p></footer>
+      <footer><p>Made by larch report. The page is complete and loads nothing.</p></footer>
       <script>
       \(ReportScript.text)
       </script>
@@ -91,8 +91,8 @@ struct ReportPage {
       content.associations.isEmpty
       ? ""
       : """
-      <p class="faint">An arrow leads from a property to the records it refers to; a line with dots \
-      is lists of ids on both sides.</p>
+      <p class="faint">An arrow leads from a property to the records that it refers to; a line with dots \
+      is a many-to-many association.</p>
 
       """
     return section(
@@ -114,7 +114,7 @@ struct ReportPage {
     var isNumber = false
   }
 
-  /// - Parameter rows: the first cell names the row.
+  /// - Parameter rows: the rows; the first cell is the title of the row.
   private func table(_ caption: String, _ columns: [Column], _ rows: [[String]]) -> String {
     let head = columns.map {
       "<th scope=\"col\"\($0.isNumber ? " class=\"number\"" : "")>\($0.title)</th>"

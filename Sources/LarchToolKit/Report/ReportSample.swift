@@ -4,7 +4,7 @@ internal import LarchInspection
 
 /// The first records of a collection as a table.
 struct ReportSample {
-  /// A value as it is shown.
+  /// A displayed value.
   enum Cell: Equatable {
     /// The record has no such field.
     case absent
@@ -15,9 +15,9 @@ struct ReportSample {
     case json(String)
   }
 
-  /// More fields than this are shown together, as JSON.
+  /// If there are more fields than this, they are shown together as JSON.
   private static let columnLimit = 14
-  /// The characters of a value that are shown.
+  /// The maximum number of displayed characters of a value.
   private static let valueLimit = 160
 
   private(set) var columns: [String] = []
@@ -36,7 +36,7 @@ struct ReportSample {
         if records.count == size { throw Enough() }
       }
     } catch is Enough {
-      // As many as were asked for.
+      // The requested number of records.
     }
     self.init(records)
   }
@@ -45,7 +45,7 @@ struct ReportSample {
     let members = records.map { JSONMembers.of($0.json) }
     var names: Set<String> = []
     for member in members { names.formUnion((member ?? []).map(\.name)) }
-    // The id has a column of its own.
+    // The id has its own column.
     columns = names.filter { $0 != "id" }.sorted()
     let isWide = columns.count > Self.columnLimit
     if isWide || members.contains(where: { $0 == nil }) { columns = ["record"] }
@@ -76,7 +76,7 @@ struct ReportSample {
   }
 }
 
-/// Looks into JSON that Larch wrote, as far as a table needs it: values keep their digits.
+/// Parses JSON that Larch wrote, as far as a table needs it: values keep their digits.
 enum JSONMembers {
   /// The members of an object with the texts of their values; nil for anything else.
   static func of(_ json: String) -> [(name: String, value: Substring)]? {
@@ -123,7 +123,7 @@ enum JSONMembers {
     return members
   }
 
-  /// What a JSON text stands for; nil where it is none.
+  /// The text of a JSON string; nil for other JSON.
   static func text(_ json: Substring) -> String? {
     try? JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed) as? String
   }

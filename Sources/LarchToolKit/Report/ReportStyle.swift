@@ -1,4 +1,4 @@
-/// How a report looks: in light and dark, and on paper.
+/// The style of a report: light, dark, and on paper.
 enum ReportStyle {
   static let text = """
     :root {
@@ -103,7 +103,8 @@ enum ReportStyle {
     """
 }
 
-/// What a report does: it hides the records that a search does not find. Without it, all are shown.
+/// The script of a report: it hides the records that a search does not find. Without it, all are
+/// shown.
 enum ReportScript {
   static let text = """
     (function () {

@@ -84,7 +84,7 @@ struct AmbientTransactionTests {
     }
   }
 
-  @Test("a transaction inside another one can be undone by itself")
+  @Test("a transaction inside another one can be undone alone")
   func nested() throws {
     try Ambient.withStore { store throws in
       let before = try lastID(store)

@@ -110,7 +110,7 @@ struct AsyncRecordTests {
     }
   }
 
-  /// In an asynchronous function the synchronous forms are behind a synchronous one.
+  /// In an asynchronous function the synchronous forms are inside a synchronous one.
   private func saveBlocking(_ person: inout Person) throws { try person.save() }
 
   @Test("a synchronous function saves synchronously, wherever it is called")
@@ -180,7 +180,7 @@ struct AsyncRecordTests {
         }
       }
     }
-    // They are behind the first one by now, or will be; either way they are cancelled before it ends.
+    // They wait after the first one by now, or will; either way they are cancelled before it ends.
     await Task.yield()
     for task in waiting[..<4] { task.cancel() }
     end.signal()

@@ -70,7 +70,7 @@ final class StressRun: Sendable {
   let cancellable = Guarded<[Task<Int, any Error>]>([])
   private let active = DispatchGroup()
 
-  /// What was told of the attempts.
+  /// The reported attempts.
   struct Ledger: Sendable {
     var attempts = 0
     /// Those whose writes returned.

@@ -37,7 +37,7 @@ final class StressWatch: Sendable {
           text += "  \(worker.name): \(worker.steps) steps, \(worker.place) \(seconds ?? "")\n"
         }
         FileHandle.standardError.write(Data(text.utf8))
-        // Where threads are is told by Swift's backtrace, which this brings about.
+        // Swift's backtrace, which this causes, shows where the threads are.
         abort()
       }
     }

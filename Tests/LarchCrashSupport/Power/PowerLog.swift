@@ -74,7 +74,7 @@ package struct PowerLog: Sendable {
   }
 }
 
-/// Something that the recorded program has told: most of all that a write was acknowledged.
+/// An event that the recorded program reported: above all that a write was acknowledged.
 package struct PowerMark: Sendable, Equatable {
   package let kind: UInt32
   package let number: Int

@@ -110,7 +110,8 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("A new association over existing records gets its index; what dangles is told by verify")
+  @Test(
+    "A new association over existing records gets its index; verify reports dangling references")
   func added() throws {
     try withPath { path throws in
       try using(path, Version.plain) { store throws in
@@ -144,7 +145,7 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("Other rules are written into the file, and nothing is made anew")
+  @Test("Changed rules are written to the file, and nothing is rebuilt")
   func rules() throws {
     try withPath { path throws in
       try make(path)
@@ -174,7 +175,9 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("What nobody declares any more: references go with their index, lists stay and are proved")
+  @Test(
+    "Associations that are no longer declared: references lose their index, lists stay and are checked"
+  )
   func dropped() throws {
     try withPath { path throws in
       try make(path)
@@ -233,7 +236,8 @@ struct AssociationEvolutionTests {
     }
   }
 
-  @Test("Another store that changes the rules is noticed; one that is not concerned goes on")
+  @Test(
+    "A change of the rules by another store is noticed; a store that it does not concern continues")
   func otherStore() throws {
     try withPath { path throws in
       try make(path)

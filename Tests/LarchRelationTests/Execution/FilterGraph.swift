@@ -130,7 +130,7 @@ final class FilterGraph<K: FilterGraphKind> {
       if K.isIndexed {
         Schema {
           children
-          Index(\.label, .caseInsensitive)
+          Index(\.label, options: .caseInsensitive)
         }
       } else {
         Schema { children }

@@ -301,7 +301,7 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
       switch maker.below(3) {
       case 0:
         return RelatedSample(
-          filter: Fields().label.equals(name, .caseInsensitive),
+          filter: Fields().label.equals(name, options: .caseInsensitive),
           matches: { $0.label.lowercased() == name.lowercased() }, text: "label ~ \(name)")
       case 1:
         return RelatedSample(

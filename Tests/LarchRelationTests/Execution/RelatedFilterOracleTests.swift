@@ -165,7 +165,7 @@ struct RelatedQueryChecker<K: FilterGraphKind> {
     #expect(found == wanted, "pages of \(text)")
   }
 
-  /// Deletes and updates by a query, also behind changes that are only gathered yet.
+  /// Deletes and updates by a query, also after changes that are still pending.
   private func compareWrites<R: Record>(
     _ sample: RelatedSample<R>, _ records: [R], _ text: String
   ) throws {

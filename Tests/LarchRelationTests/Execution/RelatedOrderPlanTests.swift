@@ -79,7 +79,7 @@ struct RelatedOrderPlanTests {
     #expect(text.hasSuffix("examined 100 index entries, 204 records; returned 100"), "\(text)")
   }
 
-  @Test("A related record that is not there sorts as nil does, whichever way it is missing")
+  @Test("A missing related record sorts like nil, for every cause")
   func missing() throws {
     let store = try Store.temporary(for: Author.self, Book.self, Cover.self)
     var books: [Book] = []
@@ -154,7 +154,9 @@ struct RelatedOrderPlanTests {
         == store.count(author.related(own)))
   }
 
-  @Test("What no field of the related record tells is an error, and a type that is not open too")
+  @Test(
+    "An order that is not a field of the related record is an error, and so is a type that is not open"
+  )
   func errors() throws {
     let store = try Store.temporary(for: Author.self, Book.self)
     func error(_ query: Query<Book>) -> LarchError? {

@@ -76,11 +76,11 @@ private struct RelatedOrderChecker<K: FilterGraphKind> {
       },
       term("profile.score", \.profile.score) { profile($0)?.score },
       RelatedTerm(
-        text: "company.name, .caseInsensitive",
+        text: "company.name, options: .caseInsensitive",
         apply: {
           $2
-            ? $0.sorted(by: \.company.name, .caseInsensitive, $1)
-            : $0.then(by: \.company.name, .caseInsensitive, $1)
+            ? $0.sorted(by: \.company.name, options: .caseInsensitive, $1)
+            : $0.then(by: \.company.name, options: .caseInsensitive, $1)
         },
         value: { String?.values(of: company($0.companyID).map { NFC.foldedForIndex($0.name) }) }),
     ]

@@ -115,7 +115,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("Children are asked row by row where few rows are asked")
+  @Test("Children are tested row by row if few rows are needed")
   func childrenProbed() throws {
     let store = try store()
     try store.expectPlan(
@@ -130,7 +130,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("Children are collected once where all rows are asked")
+  @Test("Children are collected once if all rows are needed")
   func childrenCollected() throws {
     let store = try store()
     try store.expectPlan(
@@ -394,7 +394,7 @@ struct RelatedPlanTests {
       """)
   }
 
-  @Test("Whether a parent is there is asked of rows until all are collected")
+  @Test("The existence of a parent is tested row by row until all parents are collected")
   func parentIsNil() throws {
     let store = try store()
     try store.expectPlan(

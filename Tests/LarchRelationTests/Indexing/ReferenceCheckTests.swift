@@ -94,7 +94,7 @@ struct ReferenceCheckTests {
     #expect(try store.read { try $0.count(Worker.all) } == 0)
   }
 
-  @Test("Text ids longer than keys are told apart")
+  @Test("Text ids longer than keys are distinguished")
   func longIDs() throws {
     let store = try store()
     let long = String(repeating: "x", count: 200)

@@ -131,7 +131,7 @@ struct LinkSalvageTests {
     }
   }
 
-  @Test("Links with records that are lost are left out and counted; references stay to be told")
+  @Test("Links to lost records are skipped and counted; references stay and are reported")
   func lostRecords() throws {
     try with { source, target throws in
       try open(source) { store throws in

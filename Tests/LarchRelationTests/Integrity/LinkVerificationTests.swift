@@ -144,7 +144,7 @@ struct LinkVerificationTests {
   func smallSteps() throws {
     var random = SeededGenerator(seed: 41)
     func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
-    // What shall be left: links between records that are there, which either direction has.
+    // What must be left: links between existing records, which either direction has.
     try store.lose(Course.self, Self.course(1))
     try store.lose(Student.self, 7)
     for _ in 0..<60 {
@@ -190,12 +190,12 @@ struct LinkVerificationTests {
     #expect(try knows.pairs(isForward: true).contains(["2", "1"]))
   }
 
-  @Test("Links of a record that is not there are found once for each end, and go")
+  @Test("Links to a missing record are found once for each end, and are removed")
   func danglingLinks() throws {
     try store.lose(Course.self, Self.course(2))
     try store.lose(Topic.self, Self.long + "2")
     try store.rebuild()
-    // The students' references to the topic stay, to be told.
+    // The students' references to the topic stay, and are reported.
     let kinds = Set(try store.proof().faults.map(\.kind))
     #expect(kinds == [.danglingReference])
     var topic = Topic(id: Self.long + "2")
@@ -256,7 +256,7 @@ struct LinkVerificationTests {
       references.first?.description
         == "danglingReference, collection Student, association Student.topicID, id 1, no record a of Topic"
     )
-    // Rebuilding does not guess what they shall be.
+    // Rebuilding does not guess what they must be.
     try store.rebuild()
     #expect(try store.proof().faults.map(\.kind).allSatisfy { $0 == .danglingReference })
     var topics = [Topic(id: "a"), Topic(id: Self.long + "2")]
@@ -274,7 +274,7 @@ struct LinkVerificationTests {
     #expect(report.description.contains("1 of them loose"))
   }
 
-  @Test("Lists that nobody declares any more, and lists of types that are not open, are proved too")
+  @Test("Lists that are no longer declared, and lists of types that are not open, are checked too")
   func undeclared() throws {
     struct Plain: Record {
       var id = RecordID<Student>()

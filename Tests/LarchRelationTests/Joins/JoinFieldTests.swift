@@ -216,7 +216,7 @@ struct JoinFieldTests {
     enum CodingKeys: CodingKey { case id, narrowID, town }
 
     static let schema = Schema<Owner> {
-      Index(\.town, .caseInsensitive)
+      Index(\.town, options: .caseInsensitive)
       Index(\.narrowID, where: { $0.narrowID > 0 })
     }
   }

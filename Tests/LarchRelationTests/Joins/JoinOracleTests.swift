@@ -235,7 +235,7 @@ struct JoinOracleTests {
     }
   }
 
-  @Test("In a store without indexes and in one with them, whatever is asked", arguments: 0..<6)
+  @Test("Every query, in a store without indexes and in one with indexes", arguments: 0..<6)
   func random(number: UInt64) throws {
     let seed = 4_000 + number
     var options = Store.Options()

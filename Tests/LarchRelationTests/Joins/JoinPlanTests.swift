@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larch
 
-@Suite("A join looks at no more than it needs, and says what it does")
+@Suite("A join reads no more than it needs, and explains its plan")
 struct JoinPlanTests {
   struct Firm: Record {
     var id = RecordID<Firm>()
@@ -241,12 +241,14 @@ struct JoinPlanTests {
     }
     let join = Word.joined(with: Word.self, on: \.id, equals: \.id, kind: .full)
     #expect(
-      try store.fetch(join.sorted(byRight: \.text, .caseInsensitive)).map(\.0?.text)
+      try store.fetch(join.sorted(byRight: \.text, options: .caseInsensitive)).map(\.0?.text)
         == ["A", "a", "b", "B"])
     #expect(
-      try store.fetch(join.sorted(byLeft: \.text, .caseInsensitive, .descending)).map(\.1?.text)
+      try store.fetch(join.sorted(byLeft: \.text, options: .caseInsensitive, .descending)).map(
+        \.1?.text)
         == ["b", "B", "A", "a"])
-    let order = join.sorted(byLeft: \.text, .caseInsensitive).then(byRight: \.id, .descending)
+    let order = join.sorted(byLeft: \.text, options: .caseInsensitive).then(
+      byRight: \.id, .descending)
     #expect(try store.fetch(order).map(\.1?.text) == ["a", "A", "B", "b"])
     #expect(try store.explain(order).contains("left.text ignoring case, right.id descending"))
   }

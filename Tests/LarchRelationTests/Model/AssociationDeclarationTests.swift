@@ -128,7 +128,7 @@ struct AssociationDeclarationTests {
     ]
   }
 
-  @Test("Ids of every type are references: what is there passes, what is not is told")
+  @Test("Ids of every type are references: valid ones pass, dangling ones are reported")
   func idTypes() throws {
     let store = try Store.temporary(types: Kinds.all, options: .init())
     var ticketed = Kinds.Ticketed()
@@ -217,7 +217,7 @@ struct AssociationDeclarationTests {
         BelongsTo(\.parentID, to: Node.self)
         HasMany(\Node.parentID, onDelete: .destroy)
         BelongsTo(\.link.nextID, to: Node.self)
-        HasOne(\Node.link.deep?.lastID)
+        HasOne(\Node.link.deep?.lastID, onDelete: .deny)
         BelongsTo(\.renamed, to: Node.self)
         HasMany(\Node.firstID)
         ManyToMany(Node.self, named: "peers", onDelete: .destroy)

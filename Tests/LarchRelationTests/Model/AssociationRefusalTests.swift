@@ -132,6 +132,22 @@ private enum Refused {
       HasMany(\NullifyConstant.otherID, onDelete: .nullify)
     }
   }
+  /// Was opened, and its rule was `.deny`: what refers to a record kept it from being deleted, though
+  /// the reference can be nil.
+  struct InOptional: Record {
+    var id: Int
+    var origin: Origin?
+    struct Origin: Codable, Sendable { var otherID: Int? }
+    static let schema = Schema<InOptional> { BelongsTo(\.origin?.otherID, to: InOptional.self) }
+  }
+  struct NullifyInOptional: Record {
+    var id: Int
+    var origin: Origin?
+    struct Origin: Codable, Sendable { var otherID: Int }
+    static let schema = Schema<NullifyInOptional> {
+      HasMany(\NullifyInOptional.origin?.otherID, onDelete: .nullify)
+    }
+  }
 
   struct Reversed: RawRepresentable, RecordIdentifier {
     var rawValue: Int
@@ -179,40 +195,48 @@ struct AssociationRefusalTests {
     "A wrong declaration is refused, before there is a file, with a sentence that says what to change",
     arguments: [
       ([Refused.ManyFirm.self], "ManyFirm", "Clerk.firmID", "not opened with"),
-      ([Refused.OneOrMany.self], "OneOrMany", "OneOrMany.ownID", "leave one out"),
-      ([Refused.TwoRules.self], "TwoRules", "TwoRules.ownID", "different rules"),
-      ([Refused.TwoHolderRules.self], "TwoHolderRules", "TwoHolderRules.ownID", "different rules"),
+      ([Refused.OneOrMany.self], "OneOrMany", "OneOrMany.ownID", "remove one"),
+      ([Refused.TwoRules.self], "TwoRules", "TwoRules.ownID", "different delete rules"),
+      (
+        [Refused.TwoHolderRules.self], "TwoHolderRules", "TwoHolderRules.ownID",
+        "different delete rules"
+      ),
       (
         [Refused.TwoListRules.self], "TwoListRules", "TwoListRules/TwoListRules/peers",
-        "different rules"
+        "different delete rules"
       ),
       ([Refused.NoName.self], "NoName", nil, "`named:`"),
       ([Refused.SlashName.self], "SlashName", "a/b", "`named:`"),
       ([Refused.LongName.self], "LongName", "xxx", "`named:`"),
-      ([Refused.Computed.self], "Computed", nil, "needs a stored property"),
-      ([Refused.Observed.self], "Observed", nil, "needs a stored property"),
+      ([Refused.Computed.self], "Computed", nil, "needs the stored property"),
+      ([Refused.Observed.self], "Observed", nil, "needs the stored property"),
       ([Refused.LongKey.self], "LongKey", "LongKey.0123", "shorter coding key"),
       (
         [Refused.Left.self, Refused.Right.self, Refused.Both.self], "Both", "Both.sideID",
-        "different types"
+        "different target types"
       ),
       ([Refused.OneOfList.self], "OneOfList", "OneOfList.otherIDs", "declare `HasMany`"),
-      ([Refused.ListAsOne.self], "ListAsOne", "ListAsOne.otherIDs", "declare the other one"),
-      ([Refused.OneAsList.self], "OneAsList", "OneAsList.otherID", "declare the other one"),
+      ([Refused.ListAsOne.self], "ListAsOne", "ListAsOne.otherIDs", "use the one that fits"),
+      ([Refused.OneAsList.self], "OneAsList", "OneAsList.otherID", "use the one that fits"),
       ([Refused.NullifyRequired.self], "NullifyRequired", "NullifyRequired.otherID", "optional"),
       ([Refused.NullifyConstant.self], "NullifyConstant", "NullifyConstant.otherID", "`var`"),
+      ([Refused.InOptional.self], "InOptional", "InOptional.origin.otherID", "an optional (`?`)"),
+      (
+        [Refused.NullifyInOptional.self], "NullifyInOptional", "NullifyInOptional.origin.otherID",
+        "an optional (`?`)"
+      ),
       (
         [Refused.OtherIndexValue.self], "OtherIndexValue", "OtherIndexValue.otherID",
         "`indexValue`"
       ),
-      ([Refused.Dotted.self, Refused.DottedName.self], "A.inner", "A.inner.otherID", "same names"),
+      ([Refused.Dotted.self, Refused.DottedName.self], "A.inner", "A.inner.otherID", "same name"),
       (
         [Refused.SlashKey.self, Refused.SlashLists.self], "A.inner", "A.inner/A.inner/peers",
-        "same names"
+        "same name"
       ),
       (
         [Refused.SlashLists.self, Refused.SlashKey.self], "A", "A.inner/A.inner/peers",
-        "same names"
+        "same name"
       ),
     ] as [([any Record.Type], String, String?, String)])
   func refused(types: [any Record.Type], collection: String, field: String?, hint: String) throws {
@@ -236,6 +260,31 @@ struct AssociationRefusalTests {
     _ = try Store.temporary(for: Refused.ManyFirm.self, Refused.Clerk.self)
     // Without the type that declares it, nobody knows that the property refers to another record.
     _ = try Store.temporary(for: Refused.Clerk.self)
+  }
+
+  @Test("A reference through an optional has the rule that is declared for it")
+  func inOptional() throws {
+    struct Place: Record {
+      var id: Int
+      var origin: Origin?
+      struct Origin: Codable, Sendable { var otherID: Int }
+      static let schema = Schema<Place> {
+        BelongsTo(\.origin?.otherID, to: Place.self)
+        HasMany(\Place.origin?.otherID, onDelete: .destroy)
+      }
+    }
+    let store = try Store.temporary(for: Place.self)
+    try store.write { tx throws in
+      for place in [
+        Place(id: 1), Place(id: 2, origin: .init(otherID: 1)),
+        Place(id: 3, origin: .init(otherID: 3)),
+      ] {
+        var place = place
+        try tx.save(&place)
+      }
+      try tx.delete(Place.self, 1)
+    }
+    #expect(try store.ids(Place.all) == [3])
   }
 
   @Test("The name of lists under a reference of an earlier program is refused, and changes nothing")

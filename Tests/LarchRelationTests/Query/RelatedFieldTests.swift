@@ -74,7 +74,7 @@ struct RelatedFieldTests {
       try store.fetch(Firm.where { $0.workers.contains { $0.name == "Ada" } }).map(\.name) == ["A"])
   }
 
-  @Test("What cannot be asked is told with an error")
+  @Test("A request that cannot run throws an error")
   func errors() throws {
     let store = try Store.temporary(for: Firm.self, Worker.self)
     func code(_ query: Query<Worker>) -> LarchError.Code? {

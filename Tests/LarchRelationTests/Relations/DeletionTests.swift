@@ -191,7 +191,7 @@ struct DeletionTests {
 
   // MARK: Plans
 
-  @Test("The text of a plan counts first, then tells of each record")
+  @Test("The text of a plan has the counts first, then each record")
   func text() throws {
     let store = try store()
     var company = Company()
@@ -222,7 +222,7 @@ struct DeletionTests {
         """)
   }
 
-  @Test("A plan of what is not there is empty, and deleting it is no error")
+  @Test("The plan for a missing record is empty, and deleting it is not an error")
   func absent() throws {
     let store = try store()
     let plan = try store.deletionPlan(for: Company(id: 7))

@@ -24,7 +24,7 @@ struct RandomDeletionTests {
     var cascades = 0
   }
 
-  @Test("What deletions leave, and what plans foretold, is what the model has")
+  @Test("Deletions and their plans agree with the model")
   func random() throws {
     let seed = UInt64(
       ProcessInfo.processInfo.environment["LARCH_SEED"].flatMap(Int.init) ?? 4_004)

@@ -22,7 +22,7 @@ struct RandomLinksTests {
 
   private struct Undo: Error {}
 
-  /// What the lists shall be.
+  /// The expected lists.
   private struct Model {
     var pairs: Set<Pair> = []
 

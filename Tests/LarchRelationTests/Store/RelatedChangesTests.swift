@@ -121,7 +121,9 @@ struct RelatedChangesTests {
 
   // MARK: Running loops
 
-  @Test("A loop over a list goes on behind the id it gave last, and ends where the list ended")
+  @Test(
+    "A loop over a list continues after its last id, and ends where the list ended at its beginning"
+  )
   func loop() throws {
     let store = try Store.temporary(for: Node.self)
     try store.write { tx in
@@ -146,7 +148,7 @@ struct RelatedChangesTests {
     }
   }
 
-  @Test("A loop that takes everything away ends, and one that adds for ever too")
+  @Test("A loop that removes everything ends, and so does one that keeps adding")
   func emptying() throws {
     let store = try Store.temporary(for: Node.self)
     try store.write { tx in
@@ -302,7 +304,7 @@ struct RelatedChangesTests {
     #expect(try store.read { try $0.count(Node.all) } == 3)
   }
 
-  @Test("A list of 100,000 is counted, asked and walked, and emptied")
+  @Test("A list of 100,000 is counted, tested, iterated and emptied")
   func longList() throws {
     let store = try Store.temporary(for: Node.self)
     let count = 100_000

@@ -104,7 +104,7 @@ struct RelatedFilesTests {
     expectUnknown { try $0.replace(children, with: ["a"]) }
   }
 
-  @Test("Nothing can be related to what was never saved, nor asked")
+  @Test("A record that was never saved has no related records")
   func unsaved() throws {
     let store = try Store.temporary(for: Book.self, Author.self)
     let book = Book()

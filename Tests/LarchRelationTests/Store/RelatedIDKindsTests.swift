@@ -113,7 +113,7 @@ struct RelatedIDKindsTests {
     try check([UInt64.min, 1, 0x7F, 0x8000, UInt64.max])
   }
 
-  @Test("Texts, also those longer than keys are, and those that differ behind the cut")
+  @Test("Texts, including those longer than keys, and those that differ only after the cut")
   func texts() throws {
     let long = String(repeating: "x", count: 200)
     try check(["", "a", "b", "ß", "日本"])

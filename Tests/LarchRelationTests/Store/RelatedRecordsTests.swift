@@ -98,7 +98,7 @@ struct RelatedRecordsTests {
 
   // MARK: Children
 
-  @Test("Children are listed, counted, refined and asked for")
+  @Test("Children are listed, counted, refined and tested")
   func children() throws {
     let store = try store()
     let people = try people(5, in: store)
@@ -177,7 +177,7 @@ struct RelatedRecordsTests {
     #expect(lost == Person(name: "Lost"))
   }
 
-  @Test("An error in the middle of adding leaves nothing behind")
+  @Test("An error in the middle of adding leaves no changes")
   func batch() throws {
     let store = try store()
     let people = try people(2, in: store)

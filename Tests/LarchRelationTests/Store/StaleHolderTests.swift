@@ -34,9 +34,19 @@ struct StaleHolderTests {
     static let users = HasMany<Circle, User>(in: \.userIDs)
     static let schema = Schema<Circle> { users }
   }
+  struct Team: Record {
+    var id = RecordID<Team>()
+    var name: String
+    var userIDs: [User.ID] = []
+    static let users = HasMany<Team, User>(in: \.userIDs)
+    static let schema = Schema<Team> {
+      users
+      Validate(\.name, .presence)
+    }
+  }
 
   private static func store() throws -> (Store, [User]) {
-    let store = try Store.temporary(for: User.self, Group.self, Circle.self)
+    let store = try Store.temporary(for: User.self, Group.self, Circle.self, Team.self)
     var users = (0..<4).map { User(name: "\($0)") }
     try store.write { tx throws in for place in users.indices { try tx.save(&users[place]) } }
     return (store, users)
@@ -101,6 +111,22 @@ struct StaleHolderTests {
     #expect(count == 1)
   }
 
+  /// The save of a type with rules had its own path, which did not look at what `add` had changed:
+  /// the new member was taken out again without a word.
+  @Test("An older one whose type has rules cannot be saved either")
+  func staleWithRules() throws {
+    let (store, users) = try StaleHolderTests.store()
+    var team = Team(name: "a")
+    try store.save(&team)
+    try store.write { tx throws in
+      try tx.add(users[0], to: team.related(Team.users))
+      team.name = "b"
+      let error = caught { try tx.save(&team) }
+      #expect(error?.code == .conflict && error?.context.field == "Team.userIDs")
+    }
+    #expect(try store.find(Team.self, team.id)?.userIDs == [users[0].id])
+  }
+
   @Test("In the same transaction the older one can be neither read through nor saved")
   func stale() throws {
     let (store, users) = try StaleHolderTests.store()
@@ -132,7 +158,7 @@ struct StaleHolderTests {
     #expect(try store.count(users[0].related(User.reports)) == 1)
   }
 
-  @Test("What was undone, deleted or taken out by a rule is not asked for")
+  @Test("Records that were undone, deleted or removed by a rule are not required")
   func forgotten() throws {
     struct Undone: Error {}
     let (store, users) = try StaleHolderTests.store()

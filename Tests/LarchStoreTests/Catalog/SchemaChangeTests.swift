@@ -74,7 +74,7 @@ private enum S {
       b = "b\(number)"
     }
     static let collectionName = "Thing"
-    static let schema = Schema<Self> { Index(\.b, .caseInsensitive, name: "x") }
+    static let schema = Schema<Self> { Index(\.b, options: .caseInsensitive, name: "x") }
   }
   struct Both: Version {
     var id = RecordID<Int>()

@@ -104,6 +104,25 @@ struct PendingEntriesTests {
     }
   }
 
+  /// After a large write each small one cleared the large table again: 256 KiB for one record.
+  @Test("A set of hashes that a large write made is small again after a small one")
+  func hashesAfterLargeWrite() {
+    var set = HashSet()
+    for hash in 1...10_000 as ClosedRange<UInt64> { set.insert(hash &* 0x9E37_79B9_7F4A_7C15 | 1) }
+    set.removeAll()
+    // The next write may be as large.
+    let large = set.capacity
+    #expect(large >= 10_000)
+    set.insert(5)
+    set.removeAll()
+    let small = set.capacity
+    let isEmpty = !set.contains(5) && set.count == 0
+    #expect(small == 64 && isEmpty)
+    set.insert(5)
+    let isThere = set.contains(5)
+    #expect(isThere)
+  }
+
   @Test("The difference of two lists of entries is that of two sets")
   func difference() {
     var random = SeededGenerator(seed: 12)

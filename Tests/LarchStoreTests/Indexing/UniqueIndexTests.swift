@@ -14,7 +14,7 @@ struct UniqueIndexTests {
     var number = 0.0
     static let schema = Schema<Page> {
       Unique(\.slugs)
-      Unique(\.title, .caseInsensitive)
+      Unique(\.title, options: .caseInsensitive)
       Unique(\.title, \.place, name: "both")
     }
   }

@@ -136,7 +136,7 @@ private struct Everything: Record, Equatable {
     Index(\.inner.deep.code)
     Index(\.optionalInner?.city)
     Index(\.inner.maybe?.code)
-    Index(\.city, .caseInsensitive, name: "cityFolded")
+    Index(\.city, options: .caseInsensitive, name: "cityFolded")
     Index(\.price)
     Index(\.version)
     Index(\.rank)
@@ -159,7 +159,7 @@ struct DeclarationTests {
       (Wrong.LongCollectionName.self, "collectionName"),
       (Wrong.PathAsCollectionName.self, "collectionName"),
       (Wrong.ComputedDefault.self, "stored property"),
-      (Wrong.NestedDefault.self, "stored property"), (Wrong.TwoDefaults.self, "leave one out"),
+      (Wrong.NestedDefault.self, "stored property"), (Wrong.TwoDefaults.self, "remove one"),
       (Wrong.TooMany.self, "64"), (Wrong.UnencodableDefault.self, "default"),
     ] as [(any Record.Type, String)])
   func wrong(type: any Record.Type, hint: String) throws {

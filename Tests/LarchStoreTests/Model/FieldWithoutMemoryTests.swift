@@ -12,6 +12,8 @@ private struct Shelf: Record, Equatable {
   var kind = Kind.only
   var id = RecordID<Shelf>()
   var room: String
+
+  static let schema = Schema<Shelf> { HasMany(\Book.spare?.shelfID, onDelete: .deny) }
 }
 
 private struct Label: Codable, Equatable {

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Larch
 
-/// A file that was written once when format 1 was settled, and must read the same for ever.
+/// A file that was written once when format 1 was settled, and must always read the same.
 ///
-/// Before the first release it is made again when the format changes, by
-/// `LARCH_WRITE_GOLDEN=1 swift test --filter GoldenFileTests`; after it, never.
+/// Before the first release it is made again when the format changes, by `LARCH_WRITE_GOLDEN=1
+/// swift test --filter GoldenFileTests`; after it, never.
 @Suite("The golden file of format 1", .serialized)
 struct GoldenFileTests {
   private static let folder = URL(fileURLWithPath: #filePath)
@@ -63,7 +63,7 @@ struct GoldenFileTests {
       let options = Store.Options.quick.with { $0.isVerified = true }
       let store = try Store(path: path, types: Self.types, options: options, isTemporary: false)
       defer { store.close() }
-      // Opened as it is: nothing was built anew or added.
+      // Opened unchanged: nothing was rebuilt or added.
       let transaction = try store.environment.info().lastTransactionID
       #expect(try store.everything(Golden.Kinds.self) == Golden.Kinds.all)
       #expect(
@@ -87,7 +87,7 @@ struct GoldenFileTests {
       #expect(difference == nil, "\(difference ?? "")")
       #expect(try store.environment.info().lastTransactionID == transaction)
 
-      // What is made anew is what was there.
+      // The rebuilt indexes equal the old ones.
       try store.rebuild()
       #expect(TextDifference.between(expected: expected, actual: try store.dump()) == nil)
       var parcel = Golden.Parcel(name: "new", weight: 2, note: nil, category: "x")

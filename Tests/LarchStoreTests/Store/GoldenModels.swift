@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Larch
 
-/// The types of the golden file of format 1. Never change them: the file is kept for ever.
+/// The types of the golden file of format 1. Never change them: the file is kept permanently.
 enum Golden {
   struct Place: Codable, Equatable, Sendable {
     var city: String
@@ -58,7 +58,7 @@ enum Golden {
       Index(\.float, \.double)
       Index(\.date)
       Index(\.text)
-      Index(\.text, .caseInsensitive, name: "textFolded")
+      Index(\.text, options: .caseInsensitive, name: "textFolded")
       Index(\.data)
       Index(\.url)
       Unique(\.maybe)

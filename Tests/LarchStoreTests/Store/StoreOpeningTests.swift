@@ -135,7 +135,7 @@ struct StoreOpeningTests {
       var hits = 0
       for start in 0..<(bytes.count - pattern.count)
       where bytes[start] == pattern[0] && Array(bytes[start..<(start + pattern.count)]) == pattern {
-        // The value stands behind its key.
+        // The value follows its key.
         changed[start + pattern.count + 1] ^= 0x10
         hits += 1
       }

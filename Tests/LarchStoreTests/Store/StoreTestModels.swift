@@ -35,7 +35,7 @@ struct Person: Record, Equatable {
     Unique(\.email)
     Index(\.address.city, \.age)
     Index(\.tags)
-    Index(\.name, .caseInsensitive)
+    Index(\.name, options: .caseInsensitive)
     Index(\.role)
     Index(\.score)
     Index(\.companyID)

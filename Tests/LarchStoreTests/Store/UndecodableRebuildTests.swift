@@ -100,6 +100,33 @@ struct UndecodableRebuildTests {
     }
   }
 
+  /// The place before the first record was kept as an empty id, which LMDB refuses to look for: each
+  /// later opening failed with the error `storage`, and so did a save of a unique value.
+  @Test("The first record of all may be one of them")
+  func first() throws {
+    try UndecodableRebuildTests.withTasks { path throws in
+      try Store.using(path, OldTask.self) { store throws in
+        var task = try #require(try store.find(OldTask.self, 1))
+        task.kind = .odd
+        try store.save(&task)
+      }
+      try Store.using(path, Task.self) { store throws in
+        #expect(try store.rebuild().recordCount == 3)
+        var task = Task(name: "other", kind: .open, other: nil, kinds: [], number: 30)
+        let refusal = caught { try store.save(&task) }
+        #expect(refusal?.code == .decodingFailed && refusal?.context.id == "1")
+      }
+      try Store.using(path, Task.self) { store throws in
+        #expect(try !UndecodableRebuildTests.isUsed(store))
+        #expect(try store.delete(Task.where { $0.kind != .open && $0.kind != .closed }) == 3)
+      }
+      try Store.using(path, Task.self) { store throws in
+        #expect(try UndecodableRebuildTests.isUsed(store))
+        #expect(try store.verify().isClean)
+      }
+    }
+  }
+
   /// "4 records are in no index that needs them decoded" was said of two records that two indexes
   /// miss, and the log counted the records of both indexes for the first one.
   @Test("The report tells records from entries, and the log counts those of each index")
@@ -162,7 +189,7 @@ struct UndecodableRebuildTests {
           try store.explain(byLabel) == """
             all records
               filter <String> == "task 3 3"
-              index label is unfinished: rebuild() names the records that it misses
+              index label is incomplete: rebuild() names the records that it misses
             """)
         // No plan would use these.
         for query in [Task.where { $0.number == 3 }, Task.where { $0.name == "task 3" }] {
@@ -195,7 +222,7 @@ struct UndecodableRebuildTests {
         try store.rebuild()
         #expect(
           try store.explain(Shelf.where { $0.code == "c3" }).hasSuffix(
-            "\n  index code_label is unfinished: rebuild() names the records that it misses"))
+            "\n  index code_label is incomplete: rebuild() names the records that it misses"))
         #expect(try !store.explain(Shelf.where { $0.kind == .open }).contains("unfinished"))
       }
     }

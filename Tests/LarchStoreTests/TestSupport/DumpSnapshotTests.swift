@@ -59,7 +59,7 @@ struct DumpSnapshotTests {
         """)
     #expect(
       error.description.hasPrefix(
-        "\(error.place): the store is not as expected (-), it has (+)\n"))
+        "\(error.place): the store differs from what is expected (-); it has (+)\n"))
     #expect(error.localizedDescription == error.description)
   }
 
@@ -100,14 +100,15 @@ struct DumpSnapshotTests {
     let other = try #require(try require(store("Bolt")))
     #expect(other.lines?.contains("-     [\"Acme\"] -> Company#1") == true)
     #expect(other.lines?.contains("+     [\"Bolt\"] -> Company#1") == true)
-    #expect(other.description.contains("LARCH_RECORD_DUMPS=1 writes the file anew"))
+    #expect(other.description.contains("LARCH_RECORD_DUMPS=1 writes the file again"))
     #expect(try require(store("Bolt"), true) == nil)
     #expect(try require(store("Bolt")) == nil)
 
     // By its path, and what is no text.
     try store("Bolt").requireDump(ids: .named, matches: file.path)
     try Data([0xFF, 0xFE]).write(to: file)
-    #expect(try require(store("Bolt"))?.description.hasSuffix("firms.dump is no text") == true)
+    #expect(
+      try require(store("Bolt"))?.description.hasSuffix("firms.dump is not UTF-8 text") == true)
     // A folder cannot be read, nor written.
     try FileManager.default.removeItem(at: file)
     try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)

@@ -22,7 +22,7 @@ struct User: Record {
   static let schema = Schema<User> {
     assigned
     comments
-    Unique(\.email, .caseInsensitive)
+    Unique(\.email, options: .caseInsensitive)
   }
 }
 

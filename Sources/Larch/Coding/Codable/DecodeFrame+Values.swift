@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// From stored bytes to the value that is asked for, also when the stored kind is another one.
+/// Converts stored bytes to the requested value, even if the stored kind is another one.
 extension UnsafeMutablePointer<DecodeFrame> {
   // MARK: Errors
 
@@ -84,8 +84,8 @@ extension UnsafeMutablePointer<DecodeFrame> {
     return value
   }
 
-  /// A stored floating-point number, or an integer that the type holds exactly. A double that was
-  /// a float, or becomes one, is rounded; a date is its seconds, as its own Codable has it.
+  /// A stored floating-point number, or an integer that the type represents exactly. A double that
+  /// was a float, or becomes one, is rounded; a date is read as its seconds, like its own Codable.
   func float<F: BinaryFloatingPoint>(
     _ found: FoundValue, _ type: F.Type, _ key: (any CodingKey)?
   ) throws -> F {
@@ -115,7 +115,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
 
   // MARK: Any type
 
-  /// A value of any type from what was found.
+  /// A value of any type from a found field.
   func value<T: Decodable>(
     _ type: T.Type, _ found: FoundValue, _ key: (any CodingKey)?,
     strategy: DecodeCache.Strategy, cache: UnsafeMutablePointer<DecodeCache>
@@ -126,7 +126,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     return try leafOrOther(type, found, key, strategy: strategy, cache: cache)
   }
 
-  // Not in the function above: the metadata of `T?` would be looked up for every value.
+  // In a separate function, so that the metadata of `T?` is not looked up for every value.
   @inline(never)
   private func leafOrOther<T: Decodable>(
     _ type: T.Type, _ found: FoundValue, _ key: (any CodingKey)?,
@@ -137,7 +137,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     return try descend(type, found, cache: cache)
   }
 
-  /// A leaf that has the kind that its type is written with; nil otherwise.
+  /// A leaf of the kind with which its type is written; otherwise nil.
   private func leaf<T>(
     _ type: T.Type, _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer,
     _ strategy: DecodeCache.Strategy
@@ -186,7 +186,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    // Asked of the parent: the innermost frame has none behind it.
+    // Read from the parent: the innermost frame has no next one.
     guard parent.pointee.depth + 1 < RecordFormat.depthLimit,
       pointee.depth + 1 < RecordFormat.depthLimit
     else { throw tooDeep() }
@@ -204,7 +204,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   }
 
   func tooDeep() -> any Error {
-    LarchError(.corrupted, "Values lie deeper in each other than a record may hold.") {
+    LarchError(.corrupted, "The values of a record are nested too deeply.") {
       $0.field = PathKey.text(codingPath)
     }
   }
@@ -225,7 +225,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     pointee.key = -1
   }
 
-  /// What a container that was kept reads from now on throws.
+  /// Invalidates a container: later reads from it throw.
   @inline(__always)
   func close() {
     pointee.mode = .closed
@@ -235,7 +235,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     pointee.entries = pointee.state.pointee.noEntries
   }
 
-  /// A frame for a nested container or a super decoder, which may be used alternately with others.
+  /// A frame for a nested container or a super decoder, which may alternate with others.
   func extra(_ found: FoundValue, _ key: any CodingKey) throws -> DecodeFramePointer {
     guard let coder = pointee.state.pointee.coder, pointee.depth + 1 < RecordFormat.depthLimit
     else { throw tooDeep() }
@@ -295,13 +295,13 @@ extension Leaf {
     return try decimal(base)
   }
 
-  /// Text as it was written. Bytes that are not UTF-8 are damage, not something to repair in silence.
+  /// Text as it was written. Bytes that are not UTF-8 are damage and are not repaired.
   @inline(__always)
   package static func string(_ bytes: UnsafeRawBufferPointer) throws -> String {
     if SmallString.isTrusted, let start = bytes.baseAddress,
       let words = SmallString.words(start, bytes.count)
     {
-      // The self-test of `SmallString` has proved that these words are a string here.
+      // The self-test of `SmallString` has shown that these words are a string.
       return unsafeBitCast(words, to: String.self)
     }
     return try longString(bytes)
@@ -315,7 +315,7 @@ extension Leaf {
     return text
   }
 
-  /// The elements of a list of strings; nil when they are of another kind.
+  /// The elements of a list of strings; nil if they have another kind.
   static func strings(_ bytes: UnsafeRawBufferPointer) throws -> [String]? {
     var reader = ByteReader(bytes)
     let (kind, count) = try reader.listHeader(isMap: false)
@@ -327,7 +327,7 @@ extension Leaf {
     return array
   }
 
-  /// The elements of a list of numbers; nil when they are of another kind.
+  /// The elements of a list of numbers; nil if they have another kind.
   static func packed<E: BitwiseCopyable>(
     _ bytes: UnsafeRawBufferPointer, _ wanted: FieldKind, _ type: E.Type
   ) throws -> [E]? {

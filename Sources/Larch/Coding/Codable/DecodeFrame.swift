@@ -1,23 +1,23 @@
-/// What a coder needs while it reads: one for each coder.
+/// The state of a coder while it reads; each coder has one.
 struct DecodeState {
-  /// `RecordFormat.depthLimit` frames, one for each value that is being read inside another.
+  /// `RecordFormat.depthLimit` frames, one per nesting level of the value being read.
   let frames: UnsafeMutablePointer<DecodeFrame>
-  /// The frame of the innermost value, `frames - 1` when idle.
+  /// The frame of the innermost value; `frames - 1` if idle.
   var current: UnsafeMutablePointer<DecodeFrame>
   /// 256 times an unresolved entry.
   let noEntries: UnsafeMutablePointer<FieldPlace>
-  /// Stands for no cache at all; never read or written.
+  /// A placeholder for no cache; never read or written.
   let noCache: UnsafeMutablePointer<DecodeCache>
-  /// Frames beside the stack that are in use.
+  /// The number of used frames outside the stack.
   var extraCount = 0
-  // The coder gives the state back before it is gone.
+  // The coder returns the state before it is deallocated.
   unowned(unsafe) var coder: RecordCoder?
-  /// Kept with the frames that they belong to.
+  /// The containers of these frames, which are reused with them.
   let containers = Unmanaged.passRetained(ImmortalContainers())
 }
 
-/// A value that is being read. As for writing, frames are memory of the coder and containers are one
-/// pointer. The bytes may be anything: a step that they do not allow throws.
+/// A value that is being read. Like the frames for writing, it is memory of the coder, and a
+/// container is one pointer. The bytes may be arbitrary: an invalid step throws.
 struct DecodeFrame {
   enum Mode: UInt8 {
     case closed
@@ -28,9 +28,9 @@ struct DecodeFrame {
 
   let state: UnsafeMutablePointer<DecodeState>
   var depth: Int
-  /// Its place is not on the stack of frames: a nested container or super decoder.
+  /// Whether its place is outside the stack of frames: a nested container or super decoder.
   let isExtra: Bool
-  /// Which of the frames beside the stack.
+  /// Its number among the frames outside the stack.
   var extraIndex = 0
   var mode = Mode.closed
   /// The kind of the value, 0 for null, and its slot form.
@@ -39,18 +39,18 @@ struct DecodeFrame {
   var count = 0
   /// The Swift type that is being read.
   var owner: ObjectIdentifier
-  /// Where the plan for it is remembered.
+  /// The place of the cached plan for it.
   var cache: UnsafeMutablePointer<DecodeCache>
-  /// Of a record: by key byte; nothing resolved for other values.
+  /// For a record: the fields by key byte; nothing is resolved for other values.
   var entries: UnsafeMutablePointer<FieldPlace>
   var plan: UnsafeMutablePointer<DecodePlan.Hot>?
-  /// Of a list or map: kind and number of the elements, where they start.
+  /// For a list or map: the kind and number of the elements, and their start.
   var elementKind: UInt8 = 0
   var elementCount = 0
   var elementStart = 0
-  /// Of a map: where the entry after the last one that was found starts.
+  /// For a map: the start of the entry after the last one that was found.
   var cursor = 0
-  /// The key of the value that is being read: slot, index, or where the map key is.
+  /// The key of the value being read: the slot, the index, or the place of the map key.
   var key = -1
   var keyCount = 0
   var parent: UnsafeMutablePointer<DecodeFrame>
@@ -58,20 +58,20 @@ struct DecodeFrame {
 
 typealias DecodeFramePointer = UnsafeMutablePointer<DecodeFrame>
 
-/// What was found for a key or an element.
+/// The result of searching for a key or an element.
 package struct FoundValue {
   enum State {
     /// The stored shape or map has no such key.
     case missing
-    /// The field is there and was nil.
+    /// The field exists and is nil.
     case absent
-    /// A nil that was written on purpose.
+    /// A nil that was written explicitly.
     case null
     case value
   }
 
   var state: State
-  /// `bool` when there is no value.
+  /// `bool` if there is no value.
   package var kind = FieldKind.bool
   package var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
   var cache: UnsafeMutablePointer<DecodeCache>?
@@ -85,7 +85,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
   @inline(__always)
   func entry<Key: CodingKey>(_ key: Key) -> UnsafeMutablePointer<FieldPlace> {
     if MemoryLayout<Key>.size == 1 {
-      // Of one byte, as was just asked; any byte is a `UInt8`.
+      // It has one byte, and any byte is a `UInt8`.
       let byte = unsafeBitCast(key, to: UInt8.self)
       let entry = pointee.entries + Int(byte)
       if entry.pointee.kind != FieldPlace.unresolved { return entry }
@@ -147,7 +147,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     return UnsafeRawBufferPointer(start: base + start, count: end &- start)
   }
 
-  /// What is stored for a key, whatever the value of this frame is.
+  /// The stored value of a key, whatever the value of this frame is.
   func find(_ name: String) throws -> FoundValue {
     switch pointee.mode {
     case .record:
@@ -177,7 +177,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
       return found.state == .missing ? try findMissingEntry(name) : found
     case .open, .closed: break
     }
-    throw ByteReader.damaged("container that is used after its value was read")
+    throw ByteReader.damaged("container used after its value was read")
   }
 
   /// A field of a record that is written as a map.
@@ -193,7 +193,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     return try Self.untag(bytes)
   }
 
-  /// What is stored for a key whose value is needed: a declared default stands in for nil.
+  /// The stored value of a key that must have one: a declared default replaces nil.
   func findValue(_ name: String) throws -> FoundValue {
     let found = try find(name)
     guard found.isNil, let coder = pointee.state.pointee.coder,
@@ -223,7 +223,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     var name = name
     return try name.withUTF8 { wanted in
       let wanted = UnsafeRawBufferPointer(wanted)
-      // Whoever reads all entries reads them in order: the next one first, then all others.
+      // Entries are usually read in order: the next one first, then all others.
       if let found = try scan(for: wanted, from: pointee.cursor, to: pointee.count) {
         return found
       }
@@ -265,7 +265,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
 
   // MARK: Containers
 
-  /// Makes this frame ready to answer keys: of a record or a map.
+  /// Prepares this frame for keys, as a record or a map.
   @inline(__always)
   func beginKeyed(_ keyType: ObjectIdentifier) throws {
     if pointee.kind == FieldKind.record.rawValue, pointee.count >= 2,
@@ -317,7 +317,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
 
   func beginList() throws {
     if pointee.kind == FieldKind.data.rawValue {
-      // Data that is read by its own init(from:) wants its bytes one by one.
+      // Data that is decoded by its own init(from:) reads its bytes one by one.
       pointee.elementKind = FieldKind.uint8.rawValue
       pointee.elementCount = pointee.count
       pointee.elementStart = 0
@@ -331,10 +331,10 @@ extension UnsafeMutablePointer<DecodeFrame> {
     pointee.elementStart = reader.offset
   }
 
-  /// The value of this frame is not what is asked for.
+  /// The error for a value of another type.
   func mismatch(_ type: any Any.Type, _ wanted: String) -> any Error {
     guard pointee.mode != .closed else {
-      return ByteReader.damaged("container that is used after its value was read")
+      return ByteReader.damaged("container used after its value was read")
     }
     let path = codingPath
     guard let kind = FieldKind(rawValue: pointee.kind) else {

@@ -1,4 +1,4 @@
-/// How records of one shape are read as one Swift type: for each coding key where its field is.
+/// How to read records of one shape as one Swift type: the field of each coding key.
 final class DecodePlan {
   struct Identity: Hashable {
     let owner: ObjectIdentifier
@@ -6,15 +6,15 @@ final class DecodePlan {
     let header: UInt16
   }
 
-  /// What the containers read on every field: plain memory, no references counted.
+  /// The data that containers read for every field, in plain memory without reference counts.
   struct Hot {
     let identity: Identity
-    /// By key byte, filled when a key is met first.
+    /// By key byte; filled at the first use of a key.
     let entries: UnsafeMutablePointer<FieldPlace>
     /// By slot.
     let fieldEntries: UnsafeMutablePointer<FieldPlace>
     let caches: UnsafeMutablePointer<DecodeCache>
-    /// The container at each depth as an immortal reference, where `ReturnedContainer` is trusted.
+    /// The container at each depth as an immortal reference, if `ReturnedContainer` is trusted.
     let references: UnsafeMutablePointer<UnsafeRawPointer?>
     let slotsEnd: Int
     let isWide: Bool
@@ -69,22 +69,22 @@ final class DecodePlan {
     return nil
   }
 
-  /// A tagged value for a name that the stored records do not have.
+  /// The tagged default of a field that the stored records do not have.
   func defaultValue(of name: String) -> UnsafeRawBufferPointer? { declared?.values[name] }
 
-  /// The names that stored records lack and that have a default.
+  /// The names of fields with a default that stored records do not have.
   var defaultNames: [String] {
     guard let declared else { return [] }
     return declared.values.keys.filter { slot(of: $0) == nil }.sorted()
   }
 
-  /// The names under which a stored field is asked for.
+  /// The coding names for a stored field.
   func names(of field: String) -> [String] {
     [field] + aliases.filter { $0.value.contains(field) && shape.slot(of: $0.key) == nil }.keys
   }
 }
 
-/// Per slot: the type that was read there last, how, and its plan if it is a record too.
+/// For each slot: the last type that was read there, how, and its plan if it is a record too.
 struct DecodeCache {
   enum Strategy: UInt8 {
     case direct, date, uuid, data, url, decimal, string, strings, ints, doubles, int64
@@ -115,7 +115,7 @@ struct DecodeCache {
   }
 }
 
-/// Values for fields that records of an older version do not have: encoded once, kept for all reads.
+/// Values for fields that older records do not have: encoded once, and kept for all reads.
 final class FieldDefaults {
   /// Tagged values, in memory of this object.
   let values: [String: UnsafeRawBufferPointer]

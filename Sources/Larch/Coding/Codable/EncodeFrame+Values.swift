@@ -1,4 +1,4 @@
-/// Values inside values: opening a frame, letting the value write itself, closing the frame.
+/// Nested values: opens a frame, lets the value encode itself, closes the frame.
 extension EncodeFramePointer {
   /// Writes a value of any type as a field of this record or an element of this list.
   @inline(__always)
@@ -9,7 +9,7 @@ extension EncodeFramePointer {
     case .date:
       emit(Leaf.seconds(value), .date, slot: slot)
     case .uuid:
-      // A UUID may lie at any address, a number of its length may not.
+      // A UUID may be at any address, but a number of its length may not.
       emit(
         withUnsafeBytes(of: value) { $0.loadUnaligned(as: UInt128.self) }, .uuid, slot: slot)
     case .int64:
@@ -36,7 +36,7 @@ extension EncodeFramePointer {
     }
   }
 
-  /// A fixed value to wherever the value of this frame goes.
+  /// Writes a fixed value to the destination of this frame.
   func emitValue<V: BitwiseCopyable>(_ value: V, _ kind: FieldKind) {
     guard beginSingle() else { return }
     if pointee.sinkSlot <= EncodeFrame.detachedSlot {
@@ -46,7 +46,7 @@ extension EncodeFramePointer {
     }
   }
 
-  /// A string, URL or data to wherever the value of this frame goes.
+  /// Writes a string, URL or data to the destination of this frame.
   func emitValue(_ bytes: UnsafeRawBufferPointer, _ kind: FieldKind) {
     guard beginSingle() else { return }
     emit(bytes, kind, sink: pointee.sink, slot: pointee.sinkSlot)
@@ -73,7 +73,7 @@ extension EncodeFramePointer {
     }
   }
 
-  /// A single value takes the place of this frame's value, once.
+  /// A single value becomes this frame's value, once.
   @inline(__always)
   func beginSingle() -> Bool {
     if pointee.mode == .open, pointee.state.pointee.current == self {
@@ -136,8 +136,8 @@ extension EncodeFramePointer {
 
   // MARK: Long values: records, lists, maps
 
-  /// Begins a long value of this frame's field or element. Gives where its u32 length goes,
-  /// -1 when it has none, nil when it cannot be written.
+  /// Begins a long value of this frame's field or element. Returns the place of its u32 length, -1
+  /// if it has none, and nil if it cannot be written.
   func begin(_ kind: FieldKind, slot: Int) -> Int? {
     let state = pointee.state
     switch slot {
@@ -188,7 +188,7 @@ extension EncodeFramePointer {
     return true
   }
 
-  /// The keyed container of the value; false when the fast path cannot write it.
+  /// The keyed container of the value; false if the fast path cannot write it.
   @inline(__always)
   func beginRecord(_ keyType: ObjectIdentifier) -> Bool {
     guard let version = pointee.plan.pointee.version, pointee.plan.pointee.keyType == keyType,
@@ -211,7 +211,7 @@ extension EncodeFramePointer {
 
   @inline(never)
   private func beginOtherRecord(_ keyType: ObjectIdentifier) -> Bool {
-    // Asked for twice, the container is the same one.
+    // A second request returns the same container.
     if pointee.mode == .record, pointee.plan.pointee.keyType == keyType, !pointee.failed {
       return true
     }
@@ -222,7 +222,7 @@ extension EncodeFramePointer {
   func beginList(isMap: Bool = false) -> Bool {
     if pointee.mode == .list, !isMap, !pointee.failed { return true }
     guard beginLong(isMap ? .map : .list) else { return false }
-    // For a detached list this overwrites the kind that `begin` noted; closing sets it again.
+    // For a detached list this overwrites the kind from `begin`; closing the list sets it again.
     pointee.elementKind = 0
     pointee.count = 0
     pointee.mode = isMap ? .map : .list
@@ -239,15 +239,15 @@ extension EncodeFramePointer {
     let state = pointee.state
     let parent = state.pointee.current
     let frame = parent + 1
-    // Asked of the parent: the innermost frame has none behind it.
+    // Read from the parent: the innermost frame has no next one.
     guard parent.pointee.depth + 1 + state.pointee.treeLevels < RecordFormat.depthLimit else {
       throw EncodingError.invalidValue(
         value,
         .init(
           codingPath: state.pointee.codingPath,
-          debugDescription: "Values lie deeper in each other than a record may hold."))
+          debugDescription: "The values of a record are nested too deeply."))
     }
-    // Until the value is written nothing else may write into the parent.
+    // Until the value is written, nothing else may write to the parent.
     let keySlots = parent.pointee.keySlots
     parent.pointee.keySlots = state.pointee.noSlots
     frame.open(plan: plan, sink: self, slot: slot)
@@ -311,7 +311,7 @@ extension EncodeFramePointer {
     endLong()
   }
 
-  /// The record, list or map of this frame is complete.
+  /// Ends the record, list or map of this frame.
   @inline(__always)
   func endLong() {
     if pointee.sinkSlot <= EncodeFrame.detachedSlot { return }
@@ -327,7 +327,7 @@ extension EncodeFramePointer {
     }
   }
 
-  /// Absent variable fields end where the one before them does.
+  /// Absent variable fields end where the previous one ends.
   @inline(never)
   private func fillMissing(_ version: UnsafeMutablePointer<EncodeVersion>) {
     let record = pointee.state.pointee.base + pointee.start

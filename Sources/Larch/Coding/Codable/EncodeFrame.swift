@@ -1,19 +1,19 @@
-/// What a coder writes into, and where it is. One for each coder, reused for every record.
+/// The output and the position of a coder. Each coder has one and reuses it for every record.
 struct EncodeState {
   var output: RecordOutput
-  /// `RecordFormat.depthLimit` frames, one for each value that is being written inside another, and
-  /// one below them for whoever wants the first value.
+  /// `RecordFormat.depthLimit` frames, one per nesting level of the value being written, and one
+  /// below them for the first value.
   let frames: UnsafeMutablePointer<EncodeFrame>
-  /// The frame of the innermost value, `frames - 1` when idle.
+  /// The frame of the innermost value; `frames - 1` if idle.
   var current: UnsafeMutablePointer<EncodeFrame>
   /// 256 times `EncodeFrame.unresolved`.
   let noSlots: UnsafeMutablePointer<UInt16>
-  /// Containers of trees between the frames; they count for the depth.
+  /// The number of tree containers between the frames; they count for the depth.
   var treeLevels = 0
   /// The coder that has this state; nil in the pool.
-  // The coder gives the state back before it is gone.
+  // The coder returns the state before it is deallocated.
   unowned(unsafe) var coder: RecordCoder?
-  /// Kept with the frames that they belong to.
+  /// The containers of these frames, which are reused with them.
   let containers = Unmanaged.passRetained(ImmortalContainers())
 
   @inline(__always)
@@ -27,13 +27,14 @@ struct EncodeState {
   }
 }
 
-/// A value that is being written. Frames are memory of the coder, one for each depth; all state of
-/// the containers is here, so that a container is one pointer and nothing is counted or allocated.
+/// A value that is being written. Frames are memory of the coder, one per depth. They have all
+/// state of the containers, so that a container is one pointer, without reference counts and
+/// allocations.
 ///
-/// The fast path only *notices* what it cannot write as it is told (a key that the shape does not
-/// have, another kind, variable fields in another order, nested containers). Then the frame has
-/// failed, swallows the rest, and its value is written once more through `TreeEncoder`. It never
-/// throws for that, since the code of the user may catch errors.
+/// The fast path only *notes* what it cannot write (a key that the shape does not have, another
+/// kind, variable fields in another order, nested containers). Then the frame has failed, ignores
+/// the rest, and its value is written again by `TreeEncoder`. It never throws for that, since the
+/// code of the program may catch errors.
 struct EncodeFrame {
   enum Mode: UInt8 {
     case closed  // no value; whatever an escaped container writes is dropped
@@ -48,9 +49,9 @@ struct EncodeFrame {
   static let unresolved: UInt16 = 0xFFFF
   /// `sinkSlot` of an element of a list or a value of a map.
   static let elementSlot = -1
-  /// `sinkSlot` of a value that is not inside another one: the whole record, or a leaf of a tree.
+  /// `sinkSlot` of a value that is not nested: the whole record, or a leaf of a tree.
   static let detachedSlot = -2
-  /// A detached value whose tree, if it becomes one, is taken over by the tree it is inside.
+  /// A detached value whose tree, if it becomes one, is adopted by the surrounding tree.
   static let treeSlot = -3
 
   let state: UnsafeMutablePointer<EncodeState>
@@ -58,29 +59,29 @@ struct EncodeFrame {
   var mode = Mode.closed
   var failed = false
   var wide = false
-  /// Kind of the elements so far, 0 when there are none. For a detached value: its kind.
+  /// The kind of the elements so far, 0 if there are none. For a detached value: its kind.
   var elementKind: UInt8 = 0
-  /// Key byte to slot; the table of nothing while this frame may not be written.
+  /// Key byte to slot; the empty table while nothing may be written to this frame.
   var keySlots: UnsafeMutablePointer<UInt16>
   // Set when the frame is opened.
   var layouts: UnsafeMutablePointer<FieldLayout>!
   var version: UnsafeMutablePointer<EncodeVersion>?
   var plan: UnsafeMutablePointer<EncodePlan.Hot>!
-  /// Where the value starts in the buffer: the header of a record, the kind byte of a list.
+  /// The start of the value in the buffer: the header of a record, the kind byte of a list.
   var start = 0
-  /// Where all that belongs to the value starts: to take it back.
+  /// The start of everything that belongs to the value, for undoing it.
   var origin = 0
   var lastVariable = -1
   var variableCount = 0
-  /// Elements so far.
+  /// The number of elements so far.
   var count = 0
-  /// The slot that is being written, for the coding path and for predicting the next key.
+  /// The current slot, for the coding path and for predicting the next key.
   var slot = 0
   var sink: UnsafeMutablePointer<EncodeFrame>
   var sinkSlot = 0
-  /// Where the u32 length of this value is to be stored, -1 for nowhere.
+  /// The place of this value's u32 length; -1 if it has none.
   var lengthOffset = -1
-  /// The key of the map entry that is being written lies in the buffer; for the coding path.
+  /// The place in the buffer of the current map key; for the coding path.
   var keyOffset = 0
   var keyCount = 0
 }
@@ -88,7 +89,7 @@ struct EncodeFrame {
 typealias EncodeFramePointer = UnsafeMutablePointer<EncodeFrame>
 
 extension UnsafeMutablePointer<EncodeFrame> {
-  /// Gives up on the fast path for this value.
+  /// Ends the fast path for this value.
   @inline(never)
   func fail() {
     pointee.failed = true
@@ -150,7 +151,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
     return true
   }
 
-  /// Whether the next bytes may be the value of this field; else the frame has failed.
+  /// Whether the next bytes may be the value of this field; if not, the frame has failed.
   @inline(__always)
   func beginVariable(_ kind: FieldKind, slot: Int) -> Bool {
     if pointee.layouts[slot].kind == kind.rawValue, slot > pointee.lastVariable { return true }
@@ -158,7 +159,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
     return false
   }
 
-  /// All that was written since belongs to the field.
+  /// Ends the field: everything written since belongs to it.
   @inline(__always)
   func endVariable(slot: Int) {
     let state = pointee.state
@@ -183,7 +184,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
     pointee.variableCount &+= 1
   }
 
-  /// Turns what was written so far into a wide record.
+  /// Turns the record so far into a wide one.
   @inline(never)
   private func widen() {
     guard let version = pointee.version else { return }
@@ -225,7 +226,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
   private func beginOtherElement(_ kind: UInt8) -> Bool {
     let tagged = FieldKind.tagged.rawValue
     if pointee.count == 0 {
-      // A failed element may have left its kind behind.
+      // A failed element may have left its kind.
       pointee.elementKind = kind == 0 ? tagged : kind
     } else if pointee.elementKind != tagged {
       tagElements()
@@ -234,13 +235,13 @@ extension UnsafeMutablePointer<EncodeFrame> {
     return true
   }
 
-  /// The elements so far were of one kind, and now another one comes: gives each its kind byte.
+  /// The elements so far had one kind, and the next one has another: adds the kind byte to each.
   private func tagElements() {
     let state = pointee.state
     let isMap = pointee.mode == .map
     guard let kind = FieldKind(rawValue: pointee.elementKind) else { return }
     let first = pointee.start + 2
-    // The key of the entry that is being written lies after the last element.
+    // The key of the current entry is after the last element.
     let keyPrefix = Varint.width(UInt64(pointee.keyCount))
     let pendingKey = isMap ? state.pointee.end - pointee.keyOffset + keyPrefix : 0
     let growth = pointee.count
@@ -268,7 +269,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
     }
     pointee.elementKind = FieldKind.tagged.rawValue
     pointee.keyOffset += growth
-    // Frames between this one and the innermost wait to write their first byte here.
+    // Frames between this one and the innermost have not written their first byte yet.
     var frame = self + 1
     while frame <= state.pointee.current {
       frame.pointee.start = state.pointee.end
@@ -287,7 +288,7 @@ extension UnsafeMutablePointer<EncodeFrame> {
 }
 
 extension EncodeFramePointer {
-  /// For containers that only a tree can hold: this frame fails, and what they are told is dropped.
+  /// For containers that only a tree can hold: this frame fails, and their values are ignored.
   func discardingTree(_ path: [any CodingKey]) -> TreeEncoder {
     if pointee.mode != .closed { fail() }
     return TreeEncoder(node: TreeNode(), frame: self, codingPath: path)

@@ -1,13 +1,13 @@
-/// How the values of one Swift type are written, learned from writing them.
+/// How to write the values of one Swift type, learned from writing them.
 final class EncodePlan {
-  /// What the containers read on every field: plain memory, no references counted.
+  /// The data that containers read for every field, in plain memory without reference counts.
   struct Hot {
     var strategy: Strategy
     /// The newest shape of the type.
     var version: UnsafeMutablePointer<EncodeVersion>?
     var keyType: ObjectIdentifier?
-    /// The container of the type at each depth as an immortal reference, where `ReturnedContainer`
-    /// is trusted.
+    /// The container of the type at each depth as an immortal reference, if `ReturnedContainer` is
+    /// trusted.
     let references: UnsafeMutablePointer<UnsafeRawPointer?>
     unowned(unsafe) let owner: EncodePlan
   }
@@ -17,24 +17,24 @@ final class EncodePlan {
     case string, strings, ints, doubles
     /// Its own `encode(to:)`, in one pass.
     case direct
-    /// Set, or Dictionary: ours, since theirs has no order.
+    /// Set or Dictionary: with Larch's own coding, since theirs has no fixed order.
     case sorted
-    /// `encode(to:)` into a tree first.
+    /// First to a tree, with `encode(to:)`.
     case tree
   }
 
   let typeName: String
   let hot: UnsafeMutablePointer<Hot>
-  /// The fields that were seen, kind nil when only nil was seen.
+  /// The fields seen so far; kind nil if only nil was seen.
   private(set) var fields: [(name: String, kind: FieldKind?)] = []
   private var versions: [UnsafeMutablePointer<EncodeVersion>] = []
-  /// How often the fast path failed where no new shape helps.
+  /// The number of failures of the fast path that a new shape would not prevent.
   private var misses = 0
   private(set) var writesMaps = false
   /// For the strategy of that name.
   let sorted: (any SortedEncodable.Type)?
 
-  /// A type whose values keep failing on the fast path does not try it any more.
+  /// After this number of failures, a type does not use the fast path any more.
   private static let missLimit = 8
 
   init(_ type: any Encodable.Type) {
@@ -56,7 +56,7 @@ final class EncodePlan {
     for version in versions { EncodeVersion.free(version) }
   }
 
-  /// The shapes may have been taken back: they are found or made again when the next value comes.
+  /// The shapes may have been undone: they are searched or created again for the next value.
   func forgetShapes() {
     hot.pointee.version = nil
   }
@@ -70,8 +70,8 @@ final class EncodePlan {
   /// Values of the type use containers that only the tree can write.
   func needsTree() { hot.pointee.strategy = .tree }
 
-  /// Records the fields of a value in the order in which they were written, and gives the shape
-  /// for it; nil when the type has too many shapes, so that its values become maps.
+  /// Records the fields of a value in the order of writing, and returns the shape for it; nil if
+  /// the type has too many shapes, so that its values become maps.
   func learn(
     _ seen: [(name: String, kind: FieldKind?)], keyType: ObjectIdentifier?, shapes: ShapeTable
   ) throws -> UnsafeMutablePointer<EncodeVersion>? {
@@ -88,7 +88,7 @@ final class EncodePlan {
       needsTree()
       return nil
     }
-    // The names of the shape in the store may be known with more general kinds.
+    // The stored shape may have the names with more general kinds.
     for (index, field) in shape.fields.enumerated() {
       if let known = fields.firstIndex(where: { $0.name == field.name }) {
         fields[known].kind = field.kind
@@ -145,14 +145,14 @@ final class EncodePlan {
   }
 }
 
-/// A shape with the tables for writing it. Frames keep theirs while the type learns the next one, so
+/// A shape with its tables for writing. Frames keep theirs while the type learns the next one, so
 /// versions live as long as the plan.
 struct EncodeVersion {
   let shape: Unmanaged<Shape>
   let layouts: UnsafeMutablePointer<FieldLayout>
-  /// Key byte to slot, filled when a key is met first.
+  /// Key byte to slot; filled at the first use of a key.
   let keySlots: UnsafeMutablePointer<UInt16>
-  /// Per slot: the type that was written there last, and its plan.
+  /// For each slot: the last type that was written there, and its plan.
   let caches: UnsafeMutablePointer<Cache>
   let header: UInt16
   let fieldCount: Int
@@ -193,7 +193,7 @@ extension EncodeFramePointer {
   /// The coder of a frame whose value is being written.
   @inline(__always)
   var coder: RecordCoder {
-    // A frame is given out by a coder alone, which has set itself before; whatever the data is.
+    // Only a coder hands out a frame, after setting itself here.
     pointee.state.pointee.coder!
   }
 
@@ -203,14 +203,14 @@ extension EncodeFramePointer {
     coder.plan(for: type)
   }
 
-  /// The slot of a key, or a negative number when nothing can be written for it.
+  /// The slot of a key, or a negative number if nothing can be written for it.
   ///
-  /// A coding key of one byte is that byte: `stringValue` is asked once for each, and the table
-  /// answers from then on. Others are compared with the field after the last one, then looked up.
+  /// A coding key of one byte is that byte: `stringValue` is read once for each, and later the
+  /// table has the slot. Others are compared with the field after the last one, then looked up.
   @inline(__always)
   func slot<Key: CodingKey>(_ key: Key) -> Int {
     if MemoryLayout<Key>.size == 1 {
-      // Of one byte, as was just asked; any byte is a `UInt8`.
+      // It has one byte, and any byte is a `UInt8`.
       let byte = unsafeBitCast(key, to: UInt8.self)
       let slot = pointee.keySlots[Int(byte)]
       if slot != EncodeFrame.unresolved {
@@ -224,7 +224,7 @@ extension EncodeFramePointer {
 
   @inline(never)
   private func resolve(_ name: String, byte: Int) -> Int {
-    // The table of nothing: closed, failed, or a value inside this one is being written.
+    // The empty table: closed, failed, or a nested value is being written.
     if pointee.keySlots == pointee.state.pointee.noSlots || pointee.mode != .record {
       if pointee.mode == .record { fail() }
       return -1

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The Foundation types and arrays that have a kind of their own or are written in one piece.
+/// The Foundation types and arrays that have their own kind or are written in one piece.
 package enum Leaf {
-  /// The value itself, when the caller knows by its metatype that `T` is `V`.
+  /// The value itself; the caller knows from its metatype that `T` is `V`.
   @inline(__always)
   static func bits<T, V>(_ value: T, as type: V.Type) -> V { unsafeBitCast(value, to: type) }
 
@@ -19,7 +19,7 @@ package enum Leaf {
     if type == Decimal.self { return .decimal }
     if type == String.self { return .string }
     if type == [String].self { return .strings }
-    // Copied as they lie in memory.
+    // Copied directly from memory.
     if type == [Int].self, Int.bitWidth == 64 { return .ints }
     if type == [Double].self { return .doubles }
     if type is any Int64Coded.Type { return .int64 }
@@ -42,7 +42,7 @@ package enum Leaf {
     bits(value, as: Data.self).withUnsafeBytes(body)
   }
 
-  /// The text of a URL without a base; one with a base writes itself.
+  /// The text of a URL without a base; a URL with a base encodes itself.
   static func text<T>(ofURL value: T) -> String? {
     let url = bits(value, as: URL.self)
     return url.baseURL == nil ? url.relativeString : nil
@@ -78,7 +78,7 @@ package enum Leaf {
       result.head = 2 << 8
       return result
     }
-    // The digits and the exponent, so that no layout of Decimal is relied on.
+    // Digits and exponent, so that nothing depends on the layout of Decimal.
     var exponent = value.exponent
     var mantissa: UInt128 = 0
     for digit in value.significand.description.utf8 where digit >= 0x30 && digit <= 0x39 {

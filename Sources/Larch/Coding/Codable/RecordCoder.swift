@@ -2,13 +2,13 @@ internal import Foundation
 
 /// Writes values of any `Encodable` type as records and reads them back.
 ///
-/// A coder learns its types and keeps its buffers, so one coder is for many records. It is for one
-/// thread at a time, like the table of shapes that it writes with.
+/// A coder learns its types and keeps its buffers, so use one coder for many records. Only one
+/// thread at a time may use it, like its table of shapes.
 final class RecordCoder {
   let shapes: ShapeTable
-  /// Given to every `encode(to:)` and `init(from:)`.
+  /// Passed to every `encode(to:)` and `init(from:)`.
   @exclusivity(unchecked) var userInfo: [CodingUserInfoKey: Any] = [:]
-  /// Values become maps, and no shape is made: for bytes that outlive the table.
+  /// Whether values become maps without shapes: for bytes that outlive the table.
   let writesMaps: Bool
 
   @exclusivity(unchecked) let state: UnsafeMutablePointer<EncodeState>
@@ -17,12 +17,12 @@ final class RecordCoder {
   /// Not counted; `plans` owns it.
   @exclusivity(unchecked) private var lastPlan: UnsafeMutablePointer<EncodePlan.Hot>?
   @exclusivity(unchecked) private var generation = 0
-  /// Where the values lie that are being written inside trees, from the outermost.
+  /// The places of values in trees that are being written, from the outermost.
   @exclusivity(unchecked) var treePlaces: [TreePlace] = []
-  /// A tree on its way into the tree around it.
+  /// A tree that is being moved into the surrounding tree.
   @exclusivity(unchecked) var adopted: TreeNode?
   @exclusivity(unchecked) private var isEncoding = false
-  /// For code of the user that writes a record while one is being written.
+  /// For code of the program that encodes a record while another one is being encoded.
   @exclusivity(unchecked) private var innerCoder: RecordCoder?
 
   @exclusivity(unchecked) let decodeState: UnsafeMutablePointer<DecodeState>
@@ -34,7 +34,7 @@ final class RecordCoder {
   @exclusivity(unchecked) private var decodeGeneration = 0
   @exclusivity(unchecked) private var isDecoding = false
   @exclusivity(unchecked) private var extraFrames: [DecodeFramePointer]
-  /// The coding path of each frame beside the stack.
+  /// The coding path of each frame outside the stack.
   @exclusivity(unchecked) var extraPaths: [[any CodingKey]]
   @exclusivity(unchecked) private var defaults: [ObjectIdentifier: FieldDefaults] = [:]
   @exclusivity(unchecked) private var aliases: [ObjectIdentifier: [String: [String]]] = [:]
@@ -46,8 +46,7 @@ final class RecordCoder {
     memberwise = MemberwiseCodecs(shapes: shapes)
     self.writesMaps = writesMaps
     generation = shapes.generation
-    state = EncodeFramePool.take()
-    (decodeState, extraFrames) = DecodeFramePool.take()
+    (state, decodeState, extraFrames) = FramePool.take()
     extraPaths = Array(repeating: [], count: extraFrames.count)
     lastDecodeCache = decodeState.pointee.noCache
     state.pointee.coder = self
@@ -55,12 +54,11 @@ final class RecordCoder {
   }
 
   deinit {
-    EncodeFramePool.give(back: state)
-    DecodeFramePool.give(back: decodeState, extraFrames)
+    FramePool.give(back: (state, decodeState, extraFrames))
     for cache in decodeCaches.values { cache.deallocate() }
   }
 
-  /// The plan for a type, made when the type is new.
+  /// The plan for a type, created at its first use.
   @inline(__always)
   func plan<T: Encodable>(for type: T.Type) -> UnsafeMutablePointer<EncodePlan.Hot> {
     if lastType == ObjectIdentifier(type), let lastPlan { return lastPlan }
@@ -97,7 +95,7 @@ final class RecordCoder {
     return learnWriting(value, try encodeThroughCodable(value), codec)
   }
 
-  /// The same by the type's own `encode(to:)`, whether or not it is `MemberwiseCoded`.
+  /// The same with the type's own `encode(to:)`, even if it is `MemberwiseCoded`.
   func encodeThroughCodable<R: Encodable>(_ value: R) throws -> UnsafeRawBufferPointer {
     if generation != shapes.generation {
       for plan in plans.values { plan.forgetShapes() }
@@ -134,7 +132,7 @@ final class RecordCoder {
     return try decodeMemberwise(type, from: bytes, codec)
   }
 
-  /// The same by the type's own `init(from:)`, whether or not it is `MemberwiseCoded`.
+  /// The same with the type's own `init(from:)`, even if it is `MemberwiseCoded`.
   func decodeThroughCodable<R: Decodable>(
     _ type: R.Type, from bytes: UnsafeRawBufferPointer
   ) throws -> R {
@@ -166,12 +164,12 @@ final class RecordCoder {
     }
   }
 
-  /// Values for fields that stored records of `type` may not have, by coding key. They are encoded
-  /// here and decoded for each record that needs them.
+  /// Sets values for fields that stored records of `type` may not have, by coding key. They are
+  /// encoded here and decoded for each record that needs them.
   func setDefaults<R>(for type: R.Type, _ values: [String: any Encodable]) throws {
     var encoded: [String: [UInt8]] = [:]
     for (name, value) in values {
-      // Without shapes, since reading must never make one.
+      // Without shapes, since reading must never create one.
       let coder = RecordCoder(shapes: ShapeTable(), writesMaps: true)
       encoded[name] = try Array(coder.encode(value).dropFirst(2))
     }
@@ -180,7 +178,8 @@ final class RecordCoder {
     forgetDecodePlans()
   }
 
-  /// Older names of fields of `type`, by coding key, looked for when the stored shape lacks the key.
+  /// Sets older names of fields of `type`, by coding key; they are used if the stored shape does
+  /// not have the key.
   func setAliases<R>(for type: R.Type, _ names: [String: [String]]) {
     aliases[ObjectIdentifier(type)] = names
     memberwise.declaresMissingFields()
@@ -200,7 +199,7 @@ final class RecordCoder {
     aliases.isEmpty ? [] : aliases[owner]?[name] ?? []
   }
 
-  /// The tagged value that stands for a field that is not there.
+  /// The tagged value for a missing field.
   func defaultValue(of name: String, in owner: ObjectIdentifier) -> UnsafeRawBufferPointer? {
     defaults.isEmpty ? nil : defaults[owner]?.values[name]
   }
@@ -228,7 +227,7 @@ final class RecordCoder {
     return plan.hot
   }
 
-  /// The cache for values of a type that are not in a field: elements, and whole records.
+  /// The cache for values of a type outside fields: elements, and whole records.
   func cache(for type: any Any.Type) -> UnsafeMutablePointer<DecodeCache> {
     let id = ObjectIdentifier(type)
     if lastDecodedType == id { return lastDecodeCache }
@@ -248,7 +247,7 @@ final class RecordCoder {
   func extraFrame(depth: Int, path: [any CodingKey]) -> DecodeFramePointer {
     let index = decodeState.pointee.extraCount
     if index == extraFrames.count {
-      extraFrames.append(DecodeFramePool.extraFrame(decodeState))
+      extraFrames.append(FramePool.extraFrame(decodeState))
       extraPaths.append([])
     }
     decodeState.pointee.extraCount += 1
@@ -305,7 +304,7 @@ final class RecordCoder {
 }
 
 extension EncodeState {
-  /// Makes the slot form that was written a record of shape 0.
+  /// Turns the written slot form into a record of shape 0.
   fileprivate mutating func wrapTagged(_ raw: UInt8) {
     if let kind = FieldKind(rawValue: raw) { output.insertLength(kind, at: 0) }
     output.insertRoom(3, at: 0)

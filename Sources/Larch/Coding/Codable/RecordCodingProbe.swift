@@ -14,7 +14,7 @@ public final class RecordCodingProbe {
     try coder.encode(value)
   }
 
-  /// The value that the bytes of a record are, written by the same probe.
+  /// The value of a record's bytes, which the same probe wrote.
   ///
   /// - Throws: `.decodingFailed` or `.corrupted` for bytes that are not a record of the type.
   public func decode<R: Codable>(_ type: R.Type, from bytes: UnsafeRawBufferPointer) throws -> R {

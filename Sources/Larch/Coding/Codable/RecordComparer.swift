@@ -1,12 +1,12 @@
-/// Compares values by what would be stored of them, without a store and without its shapes.
+/// Compares values by their stored form, without a store and without its shapes.
 final class RecordComparer {
-  /// Equal values give equal bytes, whatever was written before.
+  /// Gives equal bytes for equal values, whatever was written before.
   private let canonical = RecordCoder(shapes: ShapeTable(), writesMaps: true)
-  /// Tells nested values with fields from dictionaries.
+  /// Distinguishes nested values with fields from dictionaries.
   private let shaped = RecordCoder(shapes: ShapeTable())
 
   private static let pool = Pool<RecordComparer>(limit: 8)
-  /// A comparer that has met so many shapes is not kept.
+  /// The number of shapes at which a comparer is discarded.
   private static let shapeLimit = 4096
 
   /// Runs `body` with a comparer that has learned the types of earlier calls.
@@ -18,14 +18,14 @@ final class RecordComparer {
     return try body(comparer)
   }
 
-  /// Whether the same would be stored of both.
+  /// Whether both have the same stored form.
   func isSame<R: Encodable>(_ a: R, _ b: R) throws -> Bool {
     let first = [UInt8](try canonical.encode(a))
     let second = try canonical.encode(b)
     return first.withUnsafeBytes { $0.equals(second) }
   }
 
-  /// The fields that differ; those that have a value where there is no old one.
+  /// The fields that differ; without an old value, those that have a value.
   func changes<R: Codable>(from old: R?, to new: R) throws -> [FieldChange] {
     let before = try old.map { [UInt8](try shaped.encode($0)) }
     let now = [UInt8](try shaped.encode(new))
@@ -40,12 +40,12 @@ final class RecordComparer {
     return difference.changes
   }
 
-  /// What is stored now, with the fields that `changed` has other values of than `base`.
+  /// The stored value, with the fields in which `changed` differs from `base`.
   func merged<R: Codable>(_ base: R, _ changed: R, into stored: R) throws -> R {
     try RecordMerger(coder: canonical).merged(base, changed, into: stored)
   }
 
-  /// A copy that shares nothing with the value, for types that are references.
+  /// A copy that shares nothing with the value, for classes.
   func copy<R: Codable>(of value: R) throws -> R {
     try canonical.decode(R.self, from: canonical.encode(value))
   }

@@ -1,4 +1,4 @@
-/// The elements of a list, in order. Only the place is kept here; the list is the frame's.
+/// The elements of a list, in order. The container only has the position; the frame has the list.
 struct FrameUnkeyedDecodingContainer: UnkeyedDecodingContainer {
   let frame: DecodeFramePointer
   private var offset: Int
@@ -13,7 +13,7 @@ struct FrameUnkeyedDecodingContainer: UnkeyedDecodingContainer {
   var count: Int? { frame.pointee.elementCount }
   var isAtEnd: Bool { currentIndex >= frame.pointee.elementCount }
 
-  /// The element that comes next, and where the one after it starts.
+  /// The next element, and the start of the one after it.
   @inline(__always)
   private func peek(_ type: any Any.Type) throws -> (found: FoundValue, next: Int) {
     guard !isAtEnd, let kind = FieldKind(rawValue: frame.pointee.elementKind),
@@ -195,7 +195,7 @@ struct FrameSingleValueDecodingContainer: SingleValueDecodingContainer {
   private var found: FoundValue {
     get throws {
       guard frame.pointee.mode != .closed else {
-        throw ByteReader.damaged("container that is used after its value was read")
+        throw ByteReader.damaged("container used after its value was read")
       }
       guard let kind = FieldKind(rawValue: frame.pointee.kind) else {
         return FoundValue(state: .null)
@@ -224,7 +224,7 @@ struct FrameSingleValueDecodingContainer: SingleValueDecodingContainer {
   func decode(_ type: UInt128.Type) throws -> UInt128 { try frame.integer(found, type, nil) }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    // The plan of the inner type is remembered where that of the outer one was.
+    // The cached plan of the inner type replaces that of the outer one.
     var found = try found
     found.cache = frame.pointee.state.pointee.noCache
     return try frame.value(type, found: found, nil)

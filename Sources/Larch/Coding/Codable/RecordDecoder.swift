@@ -61,7 +61,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 
   func decodeNil(forKey key: Key) throws -> Bool { try frame.find(key.stringValue).isNil }
 
-  /// The value of a fixed kind, when that is what the shape has and it is there.
+  /// The value of a fixed kind, if the shape has that kind and the field is present.
   @inline(__always)
   private func fixed<V: BitwiseCopyable>(_ type: V.Type, _ kind: FieldKind, _ key: Key) -> V? {
     let entry = frame.entry(key)
@@ -69,8 +69,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
     return frame.load(entry, as: type)
   }
 
-  /// A value, or nil in the shape's own way: the field is of this kind and absent. Everything else is
-  /// looked up once more, slowly.
+  /// A value, or nil for an absent field of this kind. Everything else is looked up again, slowly.
   @inline(__always)
   private func optional<V: BitwiseCopyable>(
     _ type: V.Type, _ kind: FieldKind, _ key: Key, _ value: inout V?
@@ -324,8 +323,8 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
         start: frame.pointee.base + Int(entry.pointee.offset), count: Int(entry.pointee.width))
       : try frame.bytes(entry)
     frame.pointee.key = Int(entry.pointee.slot)
-    // Nothing generic that needs the metadata of another type, such as `T?`, on the way: the runtime
-    // would look it up each time.
+    // Nothing generic here may need the metadata of another type, such as `T?`, which the runtime
+    // would look up each time.
     switch cache.pointee.strategy {
     case .direct:
       return try frame.descend(
@@ -344,7 +343,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   @inline(never)
   private func slow<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T {
     var found = try frame.find(key.stringValue)
-    // Whoever asks for an optional takes nil for an answer.
+    // A caller that requests an optional accepts nil.
     if found.isNil, !(type is any ExpressibleByNilLiteral.Type) {
       found = try frame.findValue(key.stringValue)
       if found.isNil { throw frame.missing(found, type, key) }
@@ -355,7 +354,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
   @inline(never)
   private func slowIfPresent<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T? {
     let found = try frame.find(key.stringValue)
-    // `Optional<Optional<T>>.some(nil)` was written as a null, `.none` not at all.
+    // `Optional<Optional<T>>.some(nil)` was written as a null, but `.none` was not written.
     if found.state == .null, type is any ExpressibleByNilLiteral.Type {
       return try frame.value(type, found: found, key)
     }
@@ -389,7 +388,7 @@ struct FrameKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoc
 }
 
 extension UnsafeMutablePointer<DecodeFrame> {
-  /// A value whose field has no cache of its own, or none at hand.
+  /// A value whose field has no cache.
   func value<T: Decodable>(
     _ type: T.Type, found: FoundValue, _ key: (any CodingKey)?
   ) throws -> T {
@@ -401,7 +400,7 @@ extension UnsafeMutablePointer<DecodeFrame> {
     return try value(type, found, key, strategy: cache.pointee.strategy, cache: cache)
   }
 
-  /// The names of the fields that are there, or of the entries of a map.
+  /// The names of the present fields, or of the entries of a map.
   var allNames: [String] {
     switch pointee.mode {
     case .record:

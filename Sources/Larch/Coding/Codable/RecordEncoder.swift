@@ -20,7 +20,7 @@ struct FrameEncoder: Encoder {
 
   @inline(never)
   private func kept<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
-    // Reached only from a frame that was begun with a plan.
+    // Reached only from a frame with a plan.
     let plan = frame.pointee.plan!
     let depth = frame.pointee.depth
     let containers = frame.pointee.state.pointee.containers.takeUnretainedValue()
@@ -54,15 +54,15 @@ struct FrameKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     if slot >= 0 { frame.put(value, kind, slot: slot) }
   }
 
-  // Not `put` of a string as bytes for every caller: the closure has to be inlined once only.
+  // Not `put` of a string as bytes in every caller: the closure must be inlined only once.
   @inline(__always)
   private func put(text value: String, _ key: Key) {
     let slot = frame.slot(key)
     if slot >= 0 { Leaf.withUTF8(value) { frame.put($0, .string, slot: slot) } }
   }
 
-  /// The synthesised code says nil for an absent optional: the field stays absent. A key that the
-  /// shape does not have was only ever nil, or will be learned when it is not.
+  /// The synthesised code encodes nil for an absent optional: the field stays absent. A key that
+  /// the shape does not have was always nil so far, or will be learned when it has a value.
   @inline(__always)
   private func skip(_ key: Key) {}
 
@@ -101,7 +101,7 @@ struct FrameKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     try frame.write(value, plan: plan, slot: slot)
   }
 
-  // Every `encodeIfPresent` is ours: the defaults would call twice more.
+  // Implements every `encodeIfPresent`: the defaults would call twice more.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws {
     if let value { put(value ? 1 as UInt8 : 0, .bool, key) } else { skip(key) }
   }
@@ -154,7 +154,7 @@ struct FrameKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoc
     if let value { try encode(value, forKey: key) } else { skip(key) }
   }
 
-  // What only a tree can hold: the frame fails, and what is written here is thrown away.
+  // A container that only a tree can hold: the frame fails, and what is written here is ignored.
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key
   ) -> KeyedEncodingContainer<Nested> {
@@ -173,8 +173,8 @@ struct FrameUnkeyedEncodingContainer: UnkeyedEncodingContainer {
   var codingPath: [any CodingKey] { frame.pointee.state.pointee.codingPath }
   var count: Int { frame.pointee.mode == .list ? frame.pointee.count : 0 }
 
-  /// Whether the list of this frame is what is being written; else the frame has failed, or it is
-  /// over and the container was kept.
+  /// Whether the list of this frame is the current value; if not, the frame has failed, or it is
+  /// closed and the container was kept.
   @inline(__always)
   private var isWritable: Bool {
     if frame.pointee.mode == .list, frame.pointee.state.pointee.current == frame,

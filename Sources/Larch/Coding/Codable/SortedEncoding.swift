@@ -1,5 +1,5 @@
-/// Sets and dictionaries, whose own `encode(to:)` writes in an order that differs from process to
-/// process: written by Larch in the order of the bytes, so that equal values are equal bytes.
+/// Sets and dictionaries, whose own `encode(to:)` has an order that differs between processes:
+/// Larch writes them in the order of their bytes, so that equal values have equal bytes.
 protocol SortedEncodable {
   /// Writes the value of this type at `pointer` as the list or map of the frame.
   static func encodeSorted(_ pointer: UnsafeRawPointer, into frame: EncodeFramePointer) throws
@@ -35,7 +35,7 @@ extension Dictionary: SortedEncodable where Key: Encodable, Value: Encodable {
     entries.sort { $0.key.lexicographicallyPrecedes($1.key) }
     guard frame.beginList(isMap: true) else { return }
     var last: [UInt8]?
-    // Two keys may give one coding key; only one of them can be kept, as by every coder.
+    // Two keys may have the same coding key; only one of them is kept, as in every coder.
     for (key, value) in entries where key != last {
       key.withUnsafeBytes { frame.beginEntry($0) }
       try frame.write(value, plan: plan, slot: EncodeFrame.elementSlot)
@@ -43,7 +43,7 @@ extension Dictionary: SortedEncodable where Key: Encodable, Value: Encodable {
     }
   }
 
-  /// How the keys become map keys; nil when Codable writes the dictionary as a list.
+  /// How the keys become map keys; nil if Codable writes the dictionary as a list.
   private static func keyText() -> ((Key) -> String)? {
     if Key.self == String.self { return { Leaf.bits($0, as: String.self) } }
     if Key.self == Int.self { return { String(Leaf.bits($0, as: Int.self)) } }
@@ -55,7 +55,7 @@ extension Dictionary: SortedEncodable where Key: Encodable, Value: Encodable {
 }
 
 extension EncodeFramePointer {
-  /// Puts the elements of the list of this frame, or its pairs, into the order of their bytes.
+  /// Sorts the elements, or the pairs, in the list of this frame by their bytes.
   fileprivate func sortElements(inPairs: Bool) throws {
     let state = pointee.state
     guard pointee.count > (inPairs ? 2 : 1), let kind = FieldKind(rawValue: pointee.elementKind)
@@ -83,18 +83,18 @@ extension EncodeFramePointer {
   }
 }
 
-/// Says what kind the values of a type get without having one, so that a nil shows it.
-protocol KindKnowing {
+/// Gives the kind of a type's values without a value, so that nil also has it.
+protocol StaticKindProvider {
   static var fieldKind: FieldKind? { get }
 }
 
-extension Array: KindKnowing {
+extension Array: StaticKindProvider {
   static var fieldKind: FieldKind? { .list }
 }
-extension Set: KindKnowing {
+extension Set: StaticKindProvider {
   static var fieldKind: FieldKind? { .list }
 }
-extension Dictionary: KindKnowing {
+extension Dictionary: StaticKindProvider {
   static var fieldKind: FieldKind? {
     if Key.self == String.self || Key.self == Int.self
       || Key.self is any CodingKeyRepresentable.Type
@@ -106,8 +106,8 @@ extension Dictionary: KindKnowing {
 }
 
 extension EncodePlan {
-  /// The kind of the values of a type, where the type tells; for a raw-value enum that of its raw
-  /// value, which is right unless it has an `encode(to:)` of its own.
+  /// The kind of the values of a type, if known; for a raw-value enum that of its raw value, which
+  /// is correct unless it has its own `encode(to:)`.
   static func kind(of type: any Any.Type) -> FieldKind? {
     switch Leaf.strategy(of: type) {
     case .date: return .date
@@ -120,7 +120,7 @@ extension EncodePlan {
     case .strings, .ints, .doubles: return .list
     default: break
     }
-    if let known = type as? any KindKnowing.Type { return known.fieldKind }
+    if let known = type as? any StaticKindProvider.Type { return known.fieldKind }
     if let raw = type as? any RawRepresentable.Type { return rawKind(raw) }
     return StandardType.primitiveKind(type)
   }

@@ -1,9 +1,9 @@
-/// The `Encoder` that can encode everything: it builds a tree of the values. Values inside try the
+/// The `Encoder` that can encode everything: it builds a tree of the values. Nested values try the
 /// fast path again.
 struct TreeEncoder: Encoder {
   let node: TreeNode
   let frame: EncodeFramePointer
-  /// How many containers deep below the value of the frame.
+  /// The number of containers between the value of the frame and this one.
   var level = 0
   let codingPath: [any CodingKey]
 
@@ -16,7 +16,7 @@ struct TreeEncoder: Encoder {
     }
     if let known = node.keyType, known != ObjectIdentifier(type) { node.hasSeveralKeyTypes = true }
     node.keyType = ObjectIdentifier(type)
-    // Keys of strings and numbers are made at run time: a dictionary, not a list of fields.
+    // Such keys are made at run time: it is a dictionary, not a record.
     if MemoryLayout<Key>.size > 2 { node.isPlain = false }
     return KeyedEncodingContainer(TreeKeyedEncodingContainer<Key>(tree: self))
   }
@@ -33,8 +33,8 @@ struct TreeEncoder: Encoder {
     TreeSingleValueEncodingContainer(tree: self)
   }
 
-  /// A value of any type: one of those that Codable names as it is, all others by their own
-  /// `encode(to:)`.
+  /// Adds a value of any type: directly for types that Codable names, and with `encode(to:)` for
+  /// all others.
   func put<T: Encodable>(_ value: T, at node: TreeNode, key: (any CodingKey)?) throws {
     let clean = TreeNode()
     switch StandardType.primitiveKind(T.self) {
@@ -72,7 +72,7 @@ struct TreeEncoder: Encoder {
   }
 }
 
-/// Where in a tree a value is being written: for the coding path and the depth of what is below.
+/// The place in a tree of the value being written: for the coding path and the depth.
 struct TreePlace {
   let depth: Int
   let level: Int
@@ -89,7 +89,7 @@ struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     try tree.put(value, at: tree.node.member(key.stringValue), key: key)
   }
-  // The defaults of these refuse.
+  // The default implementations of these throw.
   func encode(_ value: Int128, forKey key: Key) throws {
     tree.put(wide: value, .int128, at: tree.node.member(key.stringValue))
   }
@@ -97,7 +97,7 @@ struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     tree.put(wide: value, .uint128, at: tree.node.member(key.stringValue))
   }
 
-  /// A nil says what kind the field will have, so that the first value already shows the shape.
+  /// Notes the kind of a nil field, so that the first value already has the right shape.
   private func offer<T: Encodable>(_ value: T?, _ key: Key, _ kind: FieldKind? = nil) throws {
     if let value { return try encode(value, forKey: key) }
     let known = tree.node.member(key.stringValue)
@@ -106,7 +106,7 @@ struct TreeKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     known.absentKind = kind ?? EncodePlan.kind(of: T.self)
   }
 
-  // The defaults of these say nothing of a nil.
+  // The default implementations of these ignore nil.
   func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try offer(value, key) }
   func encodeIfPresent(_ value: String?, forKey key: Key) throws { try offer(value, key) }
   func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try offer(value, key) }
@@ -158,7 +158,7 @@ struct TreeUnkeyedEncodingContainer: UnkeyedEncodingContainer {
   func encode(_ value: UInt128) throws { tree.put(wide: value, .uint128, at: tree.node.append()) }
   func encode<T: Encodable>(_ value: T) throws {
     let key = PathKey(intValue: count)
-    // Appended when it is known to be there: a value that throws leaves no element behind.
+    // Appended after encoding: a value that throws leaves no element.
     let node = TreeNode()
     try tree.put(value, at: node, key: key)
     tree.node.children.append(node)

@@ -1,8 +1,8 @@
-/// A value in memory on the way from any `encode(to:)` to bytes: what its containers were told, in
-/// whatever order and however they were nested.
+/// A value in memory between any `encode(to:)` and bytes: everything written to its containers, in
+/// any order and nesting.
 final class TreeNode {
   enum Content {
-    /// No container was asked for.
+    /// No container was requested.
     case nothing
     case null
     /// Up to 16 bytes of a fixed kind, lowest first.
@@ -13,24 +13,25 @@ final class TreeNode {
   }
 
   var content = Content.nothing
-  /// Members of an object in the order in which their keys came first; elements of a list.
+  /// The members of an object in the order of their first use; the elements of a list.
   var children: [TreeNode] = []
   var names: [String] = []
   private var indexByName: [String: Int] = [:]
-  /// The kind that a nil of an optional property would have had, if the static type told it.
+  /// The kind of a nil optional property, if the static type has one.
   var absentKind: FieldKind?
   /// A nil of an optional property: a key without a value.
   var isAbsent = false
 
-  // About an object that could be a record.
-  /// Every member is a value that was given to a keyed container of this object.
+  // For an object that could be a record.
+  /// Whether every member was written to a keyed container of this object.
   var isPlain = true
   var keyType: ObjectIdentifier?
-  /// Two types of keys, as in a class that lets its superclass encode into the same container.
+  /// Whether there are two key types, as when a class lets its superclass encode into the same
+  /// container.
   var hasSeveralKeyTypes = false
   var version: UnsafeMutablePointer<EncodeVersion>?
 
-  /// The member of this name, made when there is none.
+  /// The member with this name, created if necessary.
   func member(_ name: String) -> TreeNode {
     if let index = indexByName[name] { return children[index] }
     indexByName[name] = children.count
@@ -48,7 +49,7 @@ final class TreeNode {
     return node
   }
 
-  /// Takes over what another node holds: the last value that was written for a key counts.
+  /// Takes the contents of another node: the last value for a key wins.
   func become(_ other: TreeNode) {
     content = other.content
     children = other.children
@@ -80,12 +81,12 @@ final class TreeNode {
   }
 }
 
-/// The keys that coding paths of Larch are made of.
+/// The keys of Larch's coding paths.
 struct PathKey: CodingKey {
   private let name: String
   let intValue: Int?
 
-  // The text of an index is made when it is asked for: mostly never.
+  // The text of an index is made on request, which is rare.
   var stringValue: String { intValue.map(String.init) ?? name }
 
   init(stringValue: String) {

@@ -1,4 +1,4 @@
-/// From a value that failed on the fast path to a tree, and from the tree to bytes.
+/// Turns a value that failed on the fast path into a tree, and the tree into bytes.
 extension EncodeFramePointer {
   /// The value as a tree, for the innermost frame, which is its own. Learns the shape of the type.
   func tree<T: Encodable>(of value: T, plan: UnsafeMutablePointer<EncodePlan.Hot>) throws
@@ -23,8 +23,8 @@ extension EncodeFramePointer {
     let seen: [(name: String, kind: FieldKind?)] = zip(node.names, node.children).map {
       name, child in
       guard child.isAbsent else { return (name: name, kind: child.kind ?? .tagged) }
-      // A field that has a default is in the shape also while it is nil: in a record without it, the
-      // default would be read for the nil.
+      // The shape includes a field with a default even if it is nil: otherwise the default would be
+      // read for the nil.
       let kind = child.absentKind ?? coder.defaultKind(of: name, in: ObjectIdentifier(T.self))
       return (name: name, kind: kind)
     }
@@ -38,7 +38,7 @@ extension EncodeFramePointer {
     return node
   }
 
-  /// A value inside a tree: bytes when the fast path can write it, else a tree again.
+  /// A value in a tree: as bytes if the fast path can write it, otherwise as a tree again.
   func leaf<T: Encodable>(_ value: T, at place: TreePlace) throws -> TreeNode {
     let state = pointee.state
     guard state.pointee.current == self, let coder = state.pointee.coder else {
@@ -124,7 +124,7 @@ private struct TreeWriter: RecordFormWriter {
       (),
       .init(
         codingPath: state.pointee.codingPath,
-        debugDescription: "Values lie deeper in each other than a record may hold."))
+        debugDescription: "The values of a record are nested too deeply."))
   }
 
   mutating func appendScalar(_ node: TreeNode, _ kind: FieldKind) {
@@ -149,7 +149,7 @@ private struct TreeWriter: RecordFormWriter {
       }
       let shape = version.pointee.shape._withUnsafeGuaranteedRef { $0 }
       try appendRecord(node, shape, depth: depth)
-    // A value inside that was written at once.
+    // A nested value that was written directly.
     case .null, .fixed, .bytes: appendScalar(node, kind)
     }
   }

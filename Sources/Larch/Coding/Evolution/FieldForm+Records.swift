@@ -1,7 +1,7 @@
 extension FieldForm {
-  /// The form of one stored record: the fields that it has, and those that it might have.
+  /// The form of one stored record: its fields, and those that it might have.
   ///
-  /// - Throws: `.corrupted` for bytes that are no record.
+  /// - Throws: `.corrupted` for bytes that are not a record.
   package init(of record: UnsafeRawBufferPointer, _ shapes: ShapeTable) throws {
     let value = try RecordFormat.value(of: record)
     self = try FieldForm(RawField(value), shapes, depth: 0)
@@ -9,7 +9,7 @@ extension FieldForm {
 
   private init(_ value: RawField, _ shapes: ShapeTable, depth: Int) throws {
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     guard case .value(let kind, let bytes) = value else {
       self = .unknown
@@ -22,7 +22,7 @@ extension FieldForm {
         RecordForm.Field(
           name: name, form: try FieldForm(value, shapes, depth: depth + 1), isOptional: value.isNil)
       }
-      // What is nil here had a value when the shape was made.
+      // A field that is nil here had a value when the shape was created.
       for field in try record.shape()?.fields ?? []
       where !fields.contains(where: { $0.name == field.name }) {
         fields.append(
@@ -34,7 +34,7 @@ extension FieldForm {
       var form: FieldForm?
       while let element = try list.next() {
         let next = try FieldForm(element, shapes, depth: depth + 1)
-        // Elements of one type have one form, but for what may be nil in them.
+        // Elements of one type have one form, except for optional fields.
         if let form, form != next {
           self = .list(.unknown)
           return
@@ -58,7 +58,7 @@ extension FieldForm {
     }
   }
 
-  /// Whether a record of this form may have been written under the declaration that this is.
+  /// Whether a record of this form may have been written under this declaration.
   func isForm(of stored: FieldForm) -> Bool {
     switch (self, stored) {
     case (.unknown, _), (_, .unknown): true

@@ -1,8 +1,8 @@
-/// What is known of the values that a type keeps under a key, without a value.
+/// The known form of the values that a type writes under a key.
 package indirect enum FieldForm: Hashable, Sendable {
-  /// Only the values themselves tell.
+  /// The form is known only from the values themselves.
   case unknown
-  /// One value of a kind that is neither a record, a list nor a map.
+  /// One value of a kind that is not a record, a list or a map.
   case scalar(FieldKind)
   case record(RecordForm)
   /// The form of the elements.
@@ -16,7 +16,7 @@ package struct RecordForm: Hashable, Sendable {
   package struct Field: Hashable, Sendable {
     package let name: String
     package var form: FieldForm
-    /// The type writes nothing there for nil, and reads nothing as nil.
+    /// Whether the type omits the field for nil, and reads a missing field as nil.
     package var isOptional: Bool
 
     package init(name: String, form: FieldForm, isOptional: Bool) {
@@ -28,9 +28,9 @@ package struct RecordForm: Hashable, Sendable {
 
   /// In the order of their names.
   package private(set) var fields: [Field]
-  /// Whether there are no others.
+  /// Whether these are all fields.
   package var isComplete: Bool
-  /// The type: what older names of the fields are looked up by. Not part of what is stored.
+  /// The type, for looking up older names of the fields. Not stored.
   var owner: ObjectIdentifier?
 
   package init(_ fields: [Field], isComplete: Bool, owner: ObjectIdentifier? = nil) {
@@ -52,7 +52,7 @@ package struct RecordForm: Hashable, Sendable {
 }
 
 extension FieldForm: CustomStringConvertible {
-  /// As errors name it: `int64`, `list of string`, `record`.
+  /// The text in errors: `int64`, `list of string`, `record`.
   package var description: String {
     switch self {
     case .unknown: "unknown"
@@ -92,7 +92,7 @@ extension FieldForm {
     }
   }
 
-  /// Reads what `write` wrote. Any bytes give a form or a thrown error.
+  /// Reads what `write` wrote. Arbitrary bytes give a form or a thrown error.
   init(reading reader: inout StoredReader, depth: Int = 0) throws {
     guard depth <= RecordFormat.depthLimit else { throw FieldForm.damaged }
     let raw: UInt8 = try reader.integer()

@@ -1,14 +1,15 @@
-/// What a record type tells about fields that stored records have in another way than it has them
-/// today: under older names, or with nil where a default stands now.
+/// The fields of a record type whose stored form may differ: they may have older names, or nil
+/// instead of the present default.
 ///
-/// For whatever reads stored fields without decoding, so that it answers as decoding does.
+/// It is for code that reads stored fields without decoding, so that it gives the same results as
+/// decoding.
 package final class FieldReading: Sendable {
   private let owner: any (Decodable & SendableMetatype).Type
   private let aliases: FieldAliases
-  /// The fields of the record whose default stands in for nil.
+  /// The fields of the record whose default replaces nil.
   private let defaults: Set<String>
 
-  /// Nil where fields are read as they are stored.
+  /// Nil if fields are read as they are stored.
   init?(
     _ owner: any (Decodable & SendableMetatype).Type, aliases: FieldAliases, defaults: Set<String>
   ) {
@@ -18,7 +19,7 @@ package final class FieldReading: Sendable {
     self.defaults = defaults
   }
 
-  /// The way to a field of a record; nil where nothing is special about it.
+  /// The path to a field of a record; nil if it is read as it is stored.
   func path(_ names: [String]) -> FieldPath? {
     let older = olderNames(of: names)
     let hasDefault = names.first.map(defaults.contains) ?? false
@@ -48,8 +49,8 @@ package final class FieldReading: Sendable {
     return Reflection.unwrapped(field.type) as? any Decodable.Type
   }
 
-  /// A text that differs when the older names of these fields do; nil stands for all fields of all
-  /// types, and is the answer where there are none.
+  /// A text that changes with the older names of these fields; nil stands for all fields of all
+  /// types, and is also the result if there are none.
   func mark(for paths: [[String]]?) -> String? {
     let names =
       paths?.map { path in path.joined(separator: ".") + olderText(of: path) }

@@ -1,11 +1,11 @@
-/// Reads the element forms of `RecordFormat` from bytes that may be anything: every step is checked.
+/// Reads the element forms of `RecordFormat` from arbitrary bytes: every step is checked.
 package struct ByteReader {
   let start: UnsafeRawPointer
   let count: Int
   private(set) var offset = 0
 
   init(_ bytes: UnsafeRawBufferPointer) {
-    // An empty buffer may have no address; any non-null one will do for no bytes.
+    // An empty buffer may have no address; any non-null address works for no bytes.
     start = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 16)!
     count = bytes.count
   }
@@ -14,7 +14,8 @@ package struct ByteReader {
   var remaining: Int { count &- offset }
 
   package static func damaged(_ what: StaticString = "record") -> LarchError {
-    LarchError(.corrupted, "The bytes of a record are damaged; verify the store and salvage it.") {
+    LarchError(.corrupted, "The bytes of a record are damaged; verify the store, then salvage it.")
+    {
       $0.detail = what.description
     }
   }
@@ -56,7 +57,7 @@ package struct ByteReader {
     return UnsafeRawBufferPointer(start: start + offset, count: length)
   }
 
-  /// The slot form of the element that comes next; of a tagged one with its kind byte.
+  /// The slot form of the next element; for a tagged one with its kind byte.
   @inline(__always)
   mutating func bytes(_ kind: FieldKind) throws -> UnsafeRawBufferPointer {
     if kind.isFixed { return try take(kind.width) }
@@ -87,7 +88,8 @@ package struct ByteReader {
   mutating func skip(_ kind: FieldKind) throws { _ = try bytes(kind) }
 
   /// The kind and number of the elements of a list or the values of a map. Every element takes at
-  /// least `minimum` bytes, so that no count asks for more memory than the input has bytes.
+  /// least `minimum` bytes, so that a damaged count cannot request more memory than the input has
+  /// bytes.
   mutating func listHeader(isMap: Bool) throws -> (kind: FieldKind?, count: Int) {
     let raw = try byte()
     let number = try varint()

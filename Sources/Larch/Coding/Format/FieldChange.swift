@@ -1,14 +1,14 @@
-/// A field that two versions of a record differ in.
+/// A field in which two versions of a record differ.
 public struct FieldChange: Hashable, Sendable {
-  /// The names of the properties that lead to the field: `["name"]`, or `["address", "city"]` for
-  /// a field of a nested value.
+  /// The path of property names to the field: `["name"]`, or `["address", "city"]` for a field of a
+  /// nested value.
   public let path: [String]
-  /// The value before; `.null` when there was none.
+  /// The old value; `.null` if there was none.
   public let old: FieldValue
-  /// The value now; `.null` when there is none.
+  /// The new value; `.null` if there is none.
   public let new: FieldValue
 
-  /// A change of the field that these names lead to.
+  /// A change of the field at this path.
   public init(path: [String], old: FieldValue, new: FieldValue) {
     self.path = path
     self.old = old
@@ -24,11 +24,11 @@ extension FieldChange: CustomStringConvertible {
   public var description: String { "\(field): \(old) -> \(new)" }
 }
 
-/// Finds the fields that two encoded records differ in.
+/// Finds the fields in which two encoded records differ.
 ///
-/// A nested value with fields is looked into; a list, a dictionary and an enum with associated
-/// values are one value each. Values are the same when their bits are, as for a save: NaN is NaN,
-/// 0.0 is not -0.0, and two spellings of an é differ.
+/// It descends into a nested value with fields; a list, a dictionary and an enum with associated
+/// values are one value each. As for a save, values are equal if their bits are: NaN equals NaN,
+/// 0.0 differs from -0.0, and two encodings of é differ.
 struct FieldDifference {
   /// The table that both records were written with.
   let shapes: ShapeTable
@@ -50,8 +50,8 @@ struct FieldDifference {
 
   private typealias Fields = [(name: String, value: RawField)]
 
-  /// The fields to look into; nil for what is one value. A record of very many fields, or with
-  /// keys of its own, is stored as a map.
+  /// The fields to compare; nil for a single value. A record of very many fields, or with custom
+  /// keys, is stored as a map.
   private func fields(of field: RawField, isWhole: Bool) throws -> Fields? {
     switch field {
     case .value(.record, let bytes): return try RawRecord(bytes, shapes: shapes).slots()
@@ -100,7 +100,7 @@ struct FieldDifference {
 }
 
 extension RawField {
-  /// Whether the bytes are the same; values of other bytes may still be the same.
+  /// Whether the bytes are equal; values with different bytes may still be equal.
   static func isSame(_ a: RawField, _ b: RawField) -> Bool {
     switch (a, b) {
     case (.value(let kind, let bytes), .value(let otherKind, let other)):
@@ -112,7 +112,7 @@ extension RawField {
 }
 
 extension FieldValue {
-  /// Whether it is the same value to the bit.
+  /// Whether it is the same value, bit for bit.
   fileprivate func isIdentical(to other: FieldValue) -> Bool {
     switch (self, other) {
     case (.float(let a), .float(let b)): a.bitPattern == b.bitPattern
@@ -145,7 +145,7 @@ private struct FieldNames {
     layout = type.flatMap { TypeLayout(of: $0) }
   }
 
-  /// The property; the stored name where it has none.
+  /// The property; the stored name if there is none.
   func property(_ name: String) -> String { properties[name] ?? name }
 
   func type(of name: String) -> (any Decodable.Type)? {

@@ -1,20 +1,20 @@
-/// What a field of a record is rewritten to.
+/// The new value of a field of a record.
 enum FieldReplacement {
-  /// It stays as it is.
+  /// The field does not change.
   case same
   /// It becomes nil.
   case absent
-  /// It gets this value, in slot form, of the kind that it has.
+  /// It gets this value, in slot form, of the field's kind.
   case value(FieldKind, [UInt8])
 }
 
-/// Writes records with another value in one field, without decoding them: all else stays as its
-/// bytes are, and so does the shape.
+/// Writes records with another value in one field, without decoding them: all other bytes and the
+/// shape stay.
 extension FieldPath {
-  /// The bytes of a record with what `change` makes of the field; nil where the bytes have no such
+  /// The bytes of a record with the result of `change` in the field; nil if the bytes have no such
   /// field, or no room for the new value.
   ///
-  /// - Parameter change: gets what is there, `absent` for nil.
+  /// - Parameter change: receives the old value, `absent` for nil.
   func rewritten(
     _ record: UnsafeRawBufferPointer, shapes: ShapeTable,
     _ change: (RawField) throws -> FieldReplacement
@@ -30,7 +30,7 @@ extension FieldPath {
     }
   }
 
-  /// The new value of the field at a level, from what is there.
+  /// The new value of the field at a level, from the old one.
   private func rewritten(
     _ value: RawField, _ level: Int, _ shapes: ShapeTable,
     _ change: (RawField) throws -> FieldReplacement,
@@ -91,11 +91,11 @@ extension FieldPath {
   }
 }
 
-/// The fields of a stored record as their bytes, to be put together again with another value in one.
-/// Valid as long as the bytes of the record are.
+/// The fields of a stored record as bytes, for writing it with another value in one of them. Valid
+/// as long as the bytes of the record are.
 private struct RecordParts {
   let shape: Shape
-  /// What stands in the slot, or in the heap; nil for an absent field.
+  /// The bytes in the slot, or in the heap; nil for an absent field.
   private var parts: [UnsafeRawBufferPointer?] = []
 
   init(_ record: UnsafeRawBufferPointer, _ shapes: ShapeTable) throws {
@@ -130,7 +130,7 @@ private struct RecordParts {
     return kind == .tagged ? RawField(try DecodeFramePointer.untag(part)) : .value(kind, part)
   }
 
-  /// The record with another value in a slot; nil where the shape has another kind for it.
+  /// The record with another value in a slot; nil if the shape has another kind there.
   func encoded(_ slot: Int, _ value: RawField) throws -> [UInt8]? {
     let kind = shape.fields[slot].kind
     switch value {

@@ -1,8 +1,8 @@
-/// What a record holds at a field path, without decoding it.
+/// The value at a field path of a record, without decoding it.
 package enum RawField {
   /// The stored shape has no such field.
   case missing
-  /// The field, or one on the way to it, is nil.
+  /// The field, or one of its parents, is nil.
   case absent
   /// The kind, never `tagged`, and the slot form.
   case value(FieldKind, UnsafeRawBufferPointer)
@@ -16,19 +16,18 @@ package enum RawField {
   }
 }
 
-/// The way to a stored property by coding keys, such as `address`, `city`.
+/// The path to a stored property by coding keys, such as `address`, `city`.
 ///
-/// It remembers where the field is in the shape that it met last, so it is for one thread at a time,
+/// It caches the place of the field in the last shape, so only one thread at a time may use it,
 /// like the table of shapes.
 package final class FieldPath {
   let names: [String]
   private let isSingle: Bool
-  /// For each name those that older records may have instead; empty where none has any.
+  /// For each name, the older names in older records; empty if there are none.
   let older: [[String]]
-  /// What a record has whose own field is nil: `missing` where a default stands in for nil, which
-  /// only decoding puts there.
+  /// The result if the field is nil: `missing` if a default replaces nil, which only decoding does.
   private let nilField: RawField
-  /// For each name whether a record without such a field has nil there; empty where none has.
+  /// For each name, whether a record without the field has nil there; empty if none has.
   private let optional: [Bool]
 
   private struct Step {
@@ -46,7 +45,7 @@ package final class FieldPath {
     _ names: [String], older: [[String]] = [], isMissingWhenAbsent: Bool = false,
     optional: [Bool] = []
   ) {
-    // Paths are made from key paths of declarations and filters, which name a property at least.
+    // Paths come from key paths in declarations and filters, which name at least one property.
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
     isSingle = names.count == 1
@@ -59,11 +58,11 @@ package final class FieldPath {
 
   deinit { steps.deallocate() }
 
-  /// What is at the path in the bytes of a record.
+  /// The value at the path in the bytes of a record.
   @inline(__always)
   package func read(in record: UnsafeRawBufferPointer, shapes: ShapeTable) throws -> RawField {
-    // One field of the record itself, of a fixed kind, in the shape of the record before: the case
-    // that filters run through for every record.
+    // One field of the record itself, of a fixed kind, in the same shape as the last record: the
+    // usual case for filters.
     let step = steps
     if isSingle, step.pointee.place.width > 0, record.count >= step.pointee.slotsEnd,
       let base = record.baseAddress,
@@ -95,7 +94,7 @@ package final class FieldPath {
     return RawField(found)
   }
 
-  /// A map has the fields of a record where the type has too many shapes.
+  /// A record is a map if the type has too many shapes.
   private func entry(_ index: Int, in map: UnsafeRawBufferPointer) throws -> FoundValue {
     let found = try RawList.entry(names[index], in: map)
     guard found.state == .missing, !older.isEmpty else { return found }
@@ -106,7 +105,7 @@ package final class FieldPath {
     return found
   }
 
-  /// The field of a shape that the name at this place of the path leads to.
+  /// The field of a shape for the name at this place of the path.
   func slot(_ index: Int, in shape: Shape) -> Int? {
     if let slot = shape.slot(of: names[index]) { return slot }
     return older.isEmpty ? nil : older[index].lazy.compactMap { shape.slot(of: $0) }.first
@@ -136,13 +135,13 @@ package final class FieldPath {
 /// The elements of a list, or the values of a map, one after the other.
 package struct RawList {
   private var reader: ByteReader
-  /// The kind of the elements, which may be `tagged`; nil where there are none.
+  /// The kind of the elements, which may be `tagged`; nil if there are none.
   package let kind: FieldKind?
   private let isMap: Bool
-  /// How many elements there are.
+  /// The number of elements.
   let count: Int
   package private(set) var index = 0
-  /// The key of the entry that `next()` gave last.
+  /// The key of the last entry of `next()`.
   package private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
 
   /// From the slot form of a list or a map.

@@ -14,7 +14,7 @@ extension FieldValue {
     if case .int(let value) = self { value } else { nil }
   }
 
-  /// The number, rounded where a `Double` does not hold it, or nil if it is no number.
+  /// The number, rounded if a `Double` cannot represent it, or nil if it is not a number.
   public var double: Double? {
     switch self {
     case .int(let value): Double(value)
@@ -83,7 +83,7 @@ extension FieldValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   public init(stringLiteral value: String) { self = .string(value) }
   /// A list.
   public init(arrayLiteral elements: FieldValue...) { self = .list(elements) }
-  /// A nested value; of names that are the same, the last counts.
+  /// A nested value; if names repeat, the last one wins.
   public init(dictionaryLiteral elements: (String, FieldValue)...) {
     self = .record(Dictionary(elements, uniquingKeysWith: { $1 }))
   }

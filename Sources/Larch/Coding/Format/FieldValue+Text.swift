@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension FieldValue: CustomStringConvertible {
-  /// The value as Swift would write it: `17`, `"Ada"`, `nil`, `[1, 2]`, `["city": "Oslo"]`.
+  /// The value in Swift notation: `17`, `"Ada"`, `nil`, `[1, 2]`, `["city": "Oslo"]`.
   public var description: String {
     switch self {
     case .null: "nil"

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// The value of a stored field without its Swift type: what the file alone tells.
+/// The value of a stored field without its Swift type.
 ///
-/// Migrations read and write records of it, and changes of a record are told in it. Integers of all
-/// widths are ``int(_:)`` where they fit, so that a widened field has the same value.
+/// Migrations read and write records as such values, and changes of a record contain them. Integers
+/// of all widths are ``int(_:)`` if they fit, so that a widened field has the same value.
 public enum FieldValue: Hashable, Sendable {
-  /// Nil, written on purpose or absent.
+  /// Nil, written explicitly or absent.
   case null
   /// A boolean.
   case bool(Bool)
@@ -19,7 +19,7 @@ public enum FieldValue: Hashable, Sendable {
   case float(Float)
   /// A `Double`.
   case double(Double)
-  /// A text, which raw-value enums of texts are too.
+  /// A text, including raw-value enums of strings.
   case string(String)
   /// A point in time.
   case date(Date)
@@ -40,7 +40,7 @@ public enum FieldValue: Hashable, Sendable {
 extension FieldValue {
   /// A value as it is in the file.
   ///
-  /// - Throws: `.corrupted` for bytes that are no value.
+  /// - Throws: `.corrupted` for bytes that are not a value.
   package init(_ field: RawField, shapes: ShapeTable) throws {
     switch field {
     case .missing, .absent: self = .null
@@ -53,7 +53,7 @@ extension FieldValue {
     _ kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ shapes: ShapeTable, depth: Int
   ) throws -> FieldValue {
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     func nested(_ field: RawField) throws -> FieldValue {
       guard case .value(let kind, let bytes) = field else { return .null }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Writes values without a Swift type as the bytes of a record that any type can be read from.
+/// Writes values without a Swift type as the bytes of a record, which any type can read.
 struct FieldValueWriter: RecordFormWriter {
   var output = RecordOutput()
 
@@ -13,8 +13,8 @@ struct FieldValueWriter: RecordFormWriter {
     }
   }
 
-  /// A record of a shape with these fields, each of them tagged, so that what a coder knows of
-  /// fields that are missing or had another name counts.
+  /// A record of a shape with these fields, each of them tagged, so that a coder applies its
+  /// defaults and older names.
   static func record(_ fields: [String: FieldValue], shapes: ShapeTable) throws -> [UInt8] {
     let names = fields.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     guard names.count <= RecordFormat.fieldLimit else { return try map(fields) }
@@ -30,7 +30,7 @@ struct FieldValueWriter: RecordFormWriter {
     }
   }
 
-  /// A record of shape 0 of values that are bytes already, and refer to no shape.
+  /// A record of shape 0 from encoded values, which refer to no shape.
   static func map(raw fields: [[UInt8]: RawField]) throws -> [UInt8] {
     var writer = RawFieldWriter()
     return try writer.bytes {
@@ -42,7 +42,7 @@ struct FieldValueWriter: RecordFormWriter {
     }
   }
 
-  /// A record of shape 0 of one value that is bytes already.
+  /// A record of shape 0 from one encoded value.
   static func tagged(_ value: RawField) throws -> [UInt8] {
     var writer = RawFieldWriter()
     return try writer.bytes {
@@ -103,7 +103,7 @@ struct FieldValueWriter: RecordFormWriter {
   }
 }
 
-/// Writes values that are in slot form already.
+/// Writes values that are already in slot form.
 private struct RawFieldWriter: RecordFormWriter {
   var output = RecordOutput()
 
@@ -121,7 +121,7 @@ private struct RawFieldWriter: RecordFormWriter {
 }
 
 extension FieldValue {
-  /// What it is written as; nil for a nil.
+  /// The kind for writing; nil for a nil.
   fileprivate var kind: FieldKind? {
     switch self {
     case .null: nil

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// A record without its Swift type: what the catalog and the bytes alone tell.
+/// A record without its Swift type, from the catalog and the bytes.
 ///
-/// As JSON, on one line with keys sorted by their bytes:
+/// Its JSON is on one line, with keys sorted by their bytes:
 /// - numbers are exact: integers in full, floating point in the shortest form that reads back the
-///   same; what JSON lacks is `{"$double": "nan"}`, `"inf"` or `"-inf"`;
-/// - a date is ISO 8601 in UTC with as many digits of a second, up to nine, as tell it exactly, or
-///   `{"$date": seconds since 2001}` when no such text does;
+///   same; values that JSON does not have are `{"$double": "nan"}`, `"inf"` or `"-inf"`;
+/// - a date is ISO 8601 in UTC with up to nine digits of a second, or `{"$date": seconds since
+///   2001}` if that is not exact;
 /// - data is base64 text, a UUID its text, a decimal a number;
-/// - absent fields are left out, a nil that was written on purpose is null.
+/// - absent fields are omitted, and a nil that was written explicitly is null.
 package struct RawRecord {
   let bytes: UnsafeRawBufferPointer
   package let shapes: ShapeTable
@@ -18,7 +18,7 @@ package struct RawRecord {
     self.shapes = shapes
   }
 
-  /// The shape of the record; nil when it is a tagged value.
+  /// The shape of the record; nil for a tagged value.
   func shape() throws -> Shape? {
     let value = try RecordFormat.value(of: bytes)
     guard value.state == .value, value.kind == .record else { return nil }
@@ -36,7 +36,7 @@ package struct RawRecord {
     }
   }
 
-  /// The fields of the slot form of a record, which is never a tagged value.
+  /// The fields of a nested record in slot form, which is never a tagged value.
   func slots() throws -> [(name: String, value: RawField)] {
     try RecordView(bytes).fields(shapes).map { ($0.name, RawField($0.value)) }
   }
@@ -55,10 +55,10 @@ package struct RawRecord {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// The whole record as JSON, with another text in place of some of its values.
+  /// The whole record as JSON, with some of its values replaced.
   ///
-  /// - Parameter substitute: is called with each single value: the names that lead to it, its kind
-  ///   and its JSON. It returns the text that stands in its place; nil leaves it as it is.
+  /// - Parameter substitute: receives each single value: its path, its kind and its JSON. It
+  ///   returns the replacement; nil keeps the value.
   package func json(
     substituting substitute:
       @escaping (_ path: [String], _ kind: FieldKind, _ json: String) ->
@@ -88,7 +88,7 @@ package struct RawRecord {
   ) throws {
     guard !value.isNil else { return writer.raw("null") }
     guard depth < RecordFormat.depthLimit * 2 else {
-      throw ByteReader.damaged("depth of values in each other")
+      throw ByteReader.damaged("nesting depth of values")
     }
     let bytes = value.bytes
     switch value.kind {
@@ -145,9 +145,9 @@ extension FoundValue {
 /// JSON text of single values.
 package struct JSONTextWriter {
   package private(set) var bytes: [UInt8] = []
-  /// Gives other texts for single values; nil where all stay as they are.
+  /// Returns replacements of single values; nil if none is replaced.
   fileprivate var substitute: (([String], FieldKind, String) -> String?)?
-  /// The names that lead to the value that is written. Kept only for `substitute`.
+  /// The path of the current value. Kept only for `substitute`.
   fileprivate var path: [String] = []
 
   package init() {}
@@ -174,7 +174,7 @@ package struct JSONTextWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// A value, or what stands in its place.
+  /// A value, or its replacement.
   fileprivate mutating func scalar(
     _ kind: FieldKind, _ value: UnsafeRawBufferPointer,
     _ substitute: ([String], FieldKind, String) -> String?
@@ -216,7 +216,7 @@ package struct JSONTextWriter {
     }
   }
 
-  /// A date as it is in JSON.
+  /// A date in JSON.
   package static func dateText(_ seconds: Double) -> String {
     var writer = JSONTextWriter()
     writer.date(seconds)
@@ -228,7 +228,7 @@ package struct JSONTextWriter {
     raw("{\"$date\":\(seconds.isFinite ? "\(seconds)" : "\"\(seconds)\"")}")
   }
 
-  /// A point in time as ISO 8601 in UTC; nil where no such text tells it exactly.
+  /// A point in time as ISO 8601 in UTC; nil if that is not exact.
   package static func iso(date seconds: Double) -> String? {
     // 0001-01-01 and 10000-01-01: years of four digits.
     guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else { return nil }

@@ -1,12 +1,12 @@
-/// Writes a record of a known shape, field by field in the order of the shape: header, mask, slots and
-/// ends, narrow or wide. The writer of all records but those that Codable and memberwise coding write
-/// in one pass, whose fields come in any order.
+/// Writes a record of a known shape, field by field in the order of the shape: header, mask, slots
+/// and ends, narrow or wide. It writes all records except those of Codable and memberwise coding,
+/// whose fields come in any order.
 package struct RecordBuilder {
   private let shape: Shape
   private let start: Int
   private var isWide: Bool
 
-  /// Begins the record where the output ends.
+  /// Begins the record at the end of the output.
   package init(_ shape: Shape, in output: inout RecordOutput) {
     self.shape = shape
     start = output.count
@@ -14,8 +14,8 @@ package struct RecordBuilder {
       shape.id, slotsEnd: shape.slotsEnd, wideSlotsEnd: shape.wideSlotsEnd)
   }
 
-  /// Ends a field. Its value, in slot form, is what was appended since the field before; nothing was
-  /// where it is not present.
+  /// Ends a field. Its value, in slot form, is everything appended since the previous field;
+  /// nothing if it is not present.
   package mutating func end(_ slot: Int, isPresent: Bool, in output: inout RecordOutput) {
     let layout = shape.layouts[slot]
     if isPresent {
@@ -46,7 +46,7 @@ package struct RecordBuilder {
     }
   }
 
-  /// A value of a fixed kind is appended like all others, and lies in its slot.
+  /// A value of a fixed kind is appended like all others, and then moved to its slot.
   private func moveToSlot(_ layout: FieldLayout, in output: inout RecordOutput) {
     let width = Int(layout.width)
     output.count -= width

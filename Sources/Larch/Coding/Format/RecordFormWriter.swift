@@ -1,19 +1,20 @@
-/// Writes values without a Swift type in the forms of `RecordFormat`: what a type's `encode(to:)` said,
-/// a `FieldValue`, an element of JSON. Each says what its values are; the forms are here.
+/// Writes values without a Swift type in the forms of `RecordFormat`: the result of `encode(to:)`,
+/// a `FieldValue`, an element of JSON. Each implementation describes its values; the forms are
+/// here.
 ///
-/// `depth` counts the records, lists and maps that a value is inside of.
+/// `depth` counts the records, lists and maps around a value.
 package protocol RecordFormWriter {
   associatedtype Value
   var output: RecordOutput { get set }
-  /// The kind that a value has where its place does not tell it; nil for null.
+  /// The kind of a value whose place does not have one; nil for null.
   func kind(of value: Value) -> FieldKind?
-  /// Appends the slot form of a value that is no record, list or map.
+  /// Appends the slot form of a value that is not a record, list or map.
   mutating func appendScalar(_ value: Value, _ kind: FieldKind) throws
   /// Appends the slot form of a record, list or map: by `appendList`, `appendMap`, `RecordBuilder`.
   mutating func appendContainer(_ value: Value, _ kind: FieldKind, depth: Int) throws
   func tooDeep() -> any Error
   func tooLong() -> any Error
-  /// What is appended until `leave` is inside of a list or a map; for whoever names places in errors.
+  /// Everything appended until `leave` is inside a list or a map; for errors with a path.
   mutating func enter(_ place: RecordFormPlace)
   mutating func leave()
 }
@@ -27,7 +28,7 @@ package enum RecordFormPlace {
 extension RecordFormWriter {
   package func tooDeep() -> any Error {
     LarchError(
-      .encodingFailed, "Values lie deeper in each other than a record may hold; make them flat.")
+      .encodingFailed, "The values of a record are nested too deeply; make them flatter.")
   }
 
   package func tooLong() -> any Error {
@@ -60,7 +61,7 @@ extension RecordFormWriter {
   package mutating func appendElement(_ value: Value, _ kind: FieldKind, depth: Int) throws {
     if kind == .tagged { return try appendTagged(value, depth: depth) }
     let start = output.count
-    // Room for the length, which is of four bytes whatever it is.
+    // Room for the length, which always has four bytes.
     if kind.hasLongLength { output.append(fixed: UInt32(0)) }
     try appendSlot(value, kind, depth: kind.hasLongLength ? depth + 1 : depth)
     if kind.hasLongLength {
@@ -73,12 +74,12 @@ extension RecordFormWriter {
   package mutating func appendTagged(_ value: Value, depth: Int) throws {
     guard let kind = kind(of: value) else { return output.append(0) }
     output.append(kind.rawValue)
-    // No value is tagged twice: a writer that meets such a value refuses it.
+    // No value is tagged twice: a writer refuses such a value.
     if kind == .tagged { return try appendScalar(value, kind) }
     try appendElement(value, kind, depth: depth)
   }
 
-  /// The slot form of a list; of the kind that all elements have where none is given.
+  /// Appends the slot form of a list; without a kind, of the common kind of its elements.
   package mutating func appendList(_ values: [Value], of kind: FieldKind? = nil, depth: Int) throws
   {
     let kind = appendHeader(values, kind)
@@ -89,7 +90,7 @@ extension RecordFormWriter {
     }
   }
 
-  /// The slot form of a map, its entries in the order of their keys.
+  /// Appends the slot form of a map, its entries sorted by their keys.
   package mutating func appendMap(
     _ entries: [(key: [UInt8], value: Value)], of kind: FieldKind? = nil, depth: Int
   ) throws {
@@ -111,7 +112,7 @@ extension RecordFormWriter {
     return kind
   }
 
-  /// The kind of all these values, `tagged` when there are several or a null.
+  /// The kind of all these values; `tagged` if there are several kinds or a null.
   private func commonKind(_ values: [Value]) -> FieldKind {
     guard let first = values.first.flatMap(kind(of:)) else { return .tagged }
     return values.allSatisfy { kind(of: $0) == first } ? first : .tagged

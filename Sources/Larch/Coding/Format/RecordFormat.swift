@@ -65,20 +65,21 @@ package enum RecordFormat {
 
   /// The longest record whose ends fit a u16.
   package static let narrowLimit = 65_535
-  /// The longest record there may be; ends are u32, and LMDB holds no longer value anyway.
+  /// The longest possible record; ends are u32, and LMDB does not store a longer value anyway.
   package static let lengthLimit = 0x7FFF_FFFF
-  /// How deep records, lists and maps may lie in each other, for writing and for reading.
+  /// The maximum nesting depth of records, lists and maps, for writing and reading.
   package static let depthLimit = 128
   /// A type with more fields than this in one container is written as a tagged map.
   package static let fieldLimit = 4096
-  /// A type that showed more field lists than this is written as a tagged map from then on.
+  /// A type with more field lists than this is written as a tagged map from then on.
   static let shapesPerTypeLimit = 64
 
   @inline(__always)
   static func maskBytes(_ fieldCount: Int) -> Int { (fieldCount + 7) >> 3 }
 }
 
-/// What the bytes of a field, an element or a map value mean. The numbers are part of the format.
+/// The kinds of the bytes of a field, an element or a map value. The numbers are part of the
+/// format.
 package enum FieldKind: UInt8, Sendable, CaseIterable {
   // Fixed width; 0 is null in a tagged value and "no elements" in an empty list.
   case bool = 1
@@ -144,7 +145,7 @@ package enum FieldKind: UInt8, Sendable, CaseIterable {
 }
 
 extension RecordFormat {
-  /// What a record holds: itself as a value of kind `record`, or what it is a tagged value of.
+  /// The value of a record: itself as a value of kind `record`, or its tagged value.
   package static func value(of bytes: UnsafeRawBufferPointer) throws -> FoundValue {
     guard bytes.count >= 2 else { throw ByteReader.damaged("length") }
     let header = bytes.loadUnaligned(as: UInt16.self)

@@ -1,12 +1,13 @@
-/// Brings the changes of one holder of a record into what others stored of it meanwhile.
+/// Merges the changes of one copy of a record into the stored record, which others may have
+/// changed.
 ///
-/// The unit is a field of the record as it is stored: a nested value, a list and a dictionary are one
-/// field each. A record that is not written as fields is one value.
+/// The unit is a field of the stored record: a nested value, a list or a dictionary is one field. A
+/// record that is not written as fields is one value.
 struct RecordMerger {
   /// Without shapes, so that equal fields have equal bytes.
   let coder: RecordCoder
 
-  /// What is stored now, with the fields that `changed` has other values of than `base`.
+  /// The stored value, with the fields in which `changed` differs from `base`.
   func merged<R: Codable>(_ base: R, _ changed: R, into stored: R) throws -> R {
     let before = try bytes(of: base)
     let now = try bytes(of: stored)
@@ -25,7 +26,7 @@ struct RecordMerger {
     [UInt8](try coder.encode(record))
   }
 
-  /// Nil where a record has no fields.
+  /// Nil if a record has no fields.
   private func mergedFields(
     _ base: UnsafeRawBufferPointer, _ changed: UnsafeRawBufferPointer,
     into stored: UnsafeRawBufferPointer

@@ -1,4 +1,4 @@
-/// The bytes of records under construction: memory that grows and is used again. Whoever made it
+/// The bytes of records that are being written, in memory that grows and is reused. Its creator
 /// frees it.
 package struct RecordOutput {
   private(set) var base: UnsafeMutableRawPointer
@@ -7,7 +7,7 @@ package struct RecordOutput {
   package var count = 0
 
   /// Without memory, until something is appended.
-  // Any address but null will do for no bytes.
+  // Any address but null works for no bytes.
   package init() { (base, capacity) = (UnsafeMutableRawPointer(bitPattern: 16)!, 0) }
 
   init(capacity: Int) {
@@ -80,8 +80,8 @@ package struct RecordOutput {
     count += more
   }
 
-  /// Puts a number in front of what was written since `offset`, where `replaced` bytes were left for
-  /// it.
+  /// Inserts a number before everything written since `offset`, where `replaced` bytes were
+  /// reserved for it.
   mutating func insert(varint value: Int, at offset: Int, replacing replaced: Int = 0) {
     let added = Varint.width(UInt64(truncatingIfNeeded: value)) - replaced
     insertRoom(added, at: offset + replaced)
@@ -91,8 +91,8 @@ package struct RecordOutput {
     count = end
   }
 
-  /// Makes element form of the slot form that was written since `offset`: puts its length in front,
-  /// for the kinds that have one.
+  /// Turns the slot form since `offset` into an element form: inserts its length, for the kinds
+  /// that have one.
   package mutating func insertLength(_ kind: FieldKind, at offset: Int) {
     let length = count - offset
     if kind.hasShortLength { insert(varint: length, at: offset) }
@@ -101,7 +101,7 @@ package struct RecordOutput {
     setLength(at: offset)
   }
 
-  /// Writes the length of what follows into the four bytes that were left for it at `offset`.
+  /// Writes the length of what follows into the four bytes reserved at `offset`.
   func setLength(at offset: Int) {
     base.storeBytes(
       of: UInt32(truncatingIfNeeded: count - offset - 4), toByteOffset: offset, as: UInt32.self)
@@ -109,8 +109,8 @@ package struct RecordOutput {
 }
 
 extension RecordOutput {
-  /// Begins a record of a shape: its header, and slots in which nothing is present. True for a
-  /// record whose slots alone make it a wide one.
+  /// Begins a record of a shape: its header, and empty slots. True if the slots alone make it a
+  /// wide record.
   @inline(__always)
   mutating func beginRecord(_ header: UInt16, slotsEnd: Int, wideSlotsEnd: Int) -> Bool {
     let isWide = slotsEnd > RecordFormat.narrowLimit
@@ -123,8 +123,8 @@ extension RecordOutput {
     return isWide
   }
 
-  /// Makes the narrow record at `start` a wide one: slots grow, the heap moves. Ends that are not
-  /// written yet are zero.
+  /// Turns the narrow record at `start` into a wide one: slots grow, and the heap moves. Ends that
+  /// are not written yet are zero.
   @inline(never)
   mutating func widenRecord(
     at start: Int, _ layouts: UnsafePointer<FieldLayout>, fieldCount: Int, slotsEnd: Int,

@@ -1,6 +1,6 @@
-/// Where a field is in the records of a shape, narrow or wide ones.
+/// The place of a field in the records of a shape, narrow or wide ones.
 struct FieldPlace {
-  /// The key was not met yet.
+  /// The key was not used yet.
   static let unresolved: UInt8 = 0xFF
   /// The shape has no such field.
   static let missing: UInt8 = 0xFE
@@ -10,10 +10,10 @@ struct FieldPlace {
   var bit: UInt8 = 0
   var maskOffset: UInt16 = 0
   var offset: UInt32 = 0
-  /// Where the end of the variable field before this one is stored, 0 when there is none.
+  /// The place of the end of the previous variable field; 0 if there is none.
   var previousEnd: UInt32 = 0
   var slot: UInt16 = 0
-  /// The same as `kind` for a field that is there, without the way from number to case.
+  /// The same as `kind` for a present field, without a conversion from the number.
   var fieldKind = FieldKind.bool
   /// Bytes of a fixed kind, 0 for a variable one.
   var width: UInt8 = 0
@@ -36,13 +36,13 @@ struct FieldPlace {
     width = layout.width
   }
 
-  /// The field is of a kind that its value can be read from at once.
+  /// The field has a kind whose value can be read directly.
   @inline(__always)
   var isKnown: Bool { kind < FieldPlace.missing && kind != FieldKind.tagged.rawValue }
 }
 
-/// The slot form of a record as it lies in a file: its fields without a Swift type, every step
-/// checked. Whatever decodes values has readers of its own, which measurement asked for.
+/// The slot form of a stored record: its fields without a Swift type, with every step checked.
+/// Decoders have their own readers, because measurements required that.
 package struct RecordView {
   let bytes: UnsafeRawBufferPointer
   private let base: UnsafeRawPointer
@@ -62,14 +62,14 @@ package struct RecordView {
     try shapes.shape(header & RecordFormat.shapeMask)
   }
 
-  /// The end of the slots of records like this one; the record is that long at least.
+  /// The end of the slots of records like this one; the record has at least this length.
   func slotsEnd(_ shape: Shape) throws -> Int {
     let end = isWide ? shape.wideSlotsEnd : shape.slotsEnd
     guard bytes.count >= end else { throw ByteReader.damaged("length") }
     return end
   }
 
-  /// A field, in a record that is as long as its slots at least.
+  /// A field, in a record that has at least the length of its slots.
   func value(at place: FieldPlace, slotsEnd: Int) throws -> FoundValue {
     let mask = base.load(fromByteOffset: Int(place.maskOffset), as: UInt8.self)
     guard mask & place.bit != 0 else { return FoundValue(state: .absent) }
@@ -97,8 +97,8 @@ package struct RecordView {
       : Int(base.loadUnaligned(fromByteOffset: Int(offset), as: UInt16.self))
   }
 
-  /// The fields that have a value or a nil that was written on purpose, in stored order. The fields
-  /// must fill the record without gaps at its end.
+  /// The fields with a value or an explicit nil, in stored order. They must fill the record without
+  /// gaps at its end.
   package func fields(_ shapes: ShapeTable) throws -> [(name: String, value: FoundValue)] {
     let shape = try shape(shapes)
     let slotsEnd = try slotsEnd(shape)
@@ -107,7 +107,7 @@ package struct RecordView {
     for (slot, field) in shape.fields.enumerated() {
       let place = FieldPlace(slot, in: shape, isWide: isWide)
       if place.width == 0 {
-        // Also where the field is not there: the next one starts where it ends.
+        // Even for an absent field: the next one starts at its end.
         let end = number(at: place.offset)
         guard last <= end, end <= bytes.count else { throw ByteReader.damaged("offset of a field") }
         last = end

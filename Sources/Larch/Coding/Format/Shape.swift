@@ -9,7 +9,8 @@ package struct ShapeField: Hashable, Sendable {
   }
 }
 
-/// Where a field lies in a record of its shape. Plain data, so that reading it counts no references.
+/// The place of a field in a record of its shape. It is plain data, so that reading it counts no
+/// references.
 package struct FieldLayout {
   /// The raw value of the kind.
   let kind: UInt8
@@ -18,11 +19,11 @@ package struct FieldLayout {
   /// Offset of the slot from the start of a narrow record and of a wide one.
   package let offset: UInt32
   package let wideOffset: UInt32
-  /// Index of the variable field before this one, -1 for none.
+  /// The index of the previous variable field; -1 if there is none.
   let previousVariable: Int32
 }
 
-/// The names and kinds of the fields of a record: what the catalog stores under a shape id.
+/// The names and kinds of the fields of a record. The catalog stores it under a shape id.
 ///
 /// ```text
 /// encoded   type name (u16 length, UTF-8), field count u16,
@@ -31,18 +32,18 @@ package struct FieldLayout {
 package final class Shape: Sendable {
   /// 1...16383; a record of shape 0 is a tagged value and has no shape.
   package let id: UInt16
-  /// The name of the Swift type that was first written with this shape: for people, and for finding
-  /// the shapes of a type again in the next process. Decoding never depends on it.
+  /// The name of the Swift type that first wrote this shape: for people, and for finding the shapes
+  /// of a type in the next process. Decoding never depends on it.
   package let typeName: String
   package let fields: [ShapeField]
 
-  // Written in init only, freed in deinit.
+  // Written only in init, freed in deinit.
   package nonisolated(unsafe) let layouts: UnsafeMutablePointer<FieldLayout>
   package let maskBytes: Int
   /// The end of the slots, where the heap starts, in a narrow and in a wide record.
   package let slotsEnd: Int
   package let wideSlotsEnd: Int
-  /// Index of the last variable field, -1 for none.
+  /// The index of the last variable field; -1 if there is none.
   let lastVariable: Int
   private let slotByName: [String: Int]
 
@@ -102,7 +103,7 @@ package final class Shape: Sendable {
     return bytes
   }
 
-  /// Reads what `encoded()` wrote. Any bytes give a shape or a thrown error.
+  /// Reads what `encoded()` wrote. Arbitrary bytes give a shape or a thrown error.
   convenience init(id: UInt16, decoding bytes: UnsafeRawBufferPointer) throws {
     var offset = 0
     func damaged() -> LarchError {

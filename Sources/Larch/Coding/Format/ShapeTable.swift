@@ -1,16 +1,17 @@
-/// The shapes of a store as one context sees them: by id for reading, by content for writing.
+/// The shapes of a store in one context: by id for reading, by content for writing.
 ///
-/// Not thread-safe: every coder, and so every transaction, has its own. Ids are dense from 1. A shape
-/// never changes, but after `truncate(to:)` an id may come back with another shape, so whoever keeps
-/// something about a shape keeps the shape itself and compares identity.
+/// Not thread-safe: every coder, and so every transaction, has its own. Ids are dense from 1. A
+/// shape never changes, but after `truncate(to:)` its id may be reused for another shape. So a
+/// cache for a shape must keep the shape itself and compare its identity.
 package final class ShapeTable {
-  /// Asked for a shape below `count` that is not in memory; nil when the catalog has none.
+  /// Called for a shape below `count` that is not in memory; returns nil if the catalog does not
+  /// have it.
   @exclusivity(unchecked) var loader: ((UInt16) throws -> Shape?)?
 
   /// The shapes 1...count exist, in memory or behind the loader.
   @exclusivity(unchecked) package private(set) var count: Int
 
-  /// Rises with every `truncate`, so that caches see it.
+  /// Rises with every `truncate`, so that caches notice it.
   @exclusivity(unchecked) private(set) var generation = 0
 
   // Index is id - 1.
@@ -19,7 +20,7 @@ package final class ShapeTable {
   // Shapes 1...indexed are in idsByTypeName.
   @exclusivity(unchecked) private var indexed = 0
 
-  /// A table of the shapes 1...count, which the loader will bring when they are needed.
+  /// A table of the shapes 1...count, which the loader loads when they are needed.
   init(count: Int = 0) {
     self.count = count
     shapes = Array(repeating: nil, count: count)
@@ -32,12 +33,12 @@ package final class ShapeTable {
     return try load(id)
   }
 
-  /// The shape with exactly these fields for the type, made under the next id if there is none.
+  /// The shape with exactly these fields for the type; created with the next id if there is none.
   package func intern(typeName: String, fields: [ShapeField]) throws -> Shape {
     if let found = try first(typeName: typeName, where: { $0.fields == fields }) { return found }
     guard count < Int(RecordFormat.shapeMask) else {
       throw LarchError(
-        .encodingFailed, "The store holds as many record shapes as there can be.")
+        .encodingFailed, "The store has reached the maximum number of record shapes.")
     }
     let shape = Shape(id: UInt16(count + 1), typeName: typeName, fields: fields)
     append(shape)
@@ -54,7 +55,7 @@ package final class ShapeTable {
     return nil
   }
 
-  /// How many shapes the type has.
+  /// The number of shapes of the type.
   func shapeCount(typeName: String) throws -> Int {
     try indexAll()
     return idsByTypeName[typeName]?.count ?? 0
@@ -62,14 +63,14 @@ package final class ShapeTable {
 
   /// Adds the shape with the next id.
   private func append(_ shape: Shape) {
-    // Only `intern` makes shapes to append, with the next id; those of a file are loaded by theirs.
+    // Only `intern` appends shapes, with the next id; stored shapes are loaded under their own.
     precondition(Int(shape.id) == count + 1, "shape ids are dense")
     shapes.append(shape)
     count += 1
   }
 
-  /// Takes over how many shapes the file holds now: other programs may have added some, or an
-  /// addition of our own was undone.
+  /// Sets the number of shapes in the file: other programs may have added some, or an addition was
+  /// undone.
   package func setCount(_ newCount: Int) {
     if newCount < count { return truncate(to: newCount) }
     shapes.append(contentsOf: repeatElement(nil, count: newCount - count))
@@ -88,10 +89,10 @@ package final class ShapeTable {
 
   private func load(_ id: UInt16) throws -> Shape {
     let index = Int(id) - 1
-    // A reader learns of new shapes by their first record.
+    // A reader discovers new shapes through their first record.
     guard index >= 0, let shape = try loader?(id), shape.id == id else {
       throw LarchError(
-        .corrupted, "A record names a shape that the catalog does not have; verify the store."
+        .corrupted, "A record has a shape that is missing in the catalog; verify the store."
       ) { $0.detail = "shape \(id)" }
     }
     if index >= count { setCount(index + 1) }

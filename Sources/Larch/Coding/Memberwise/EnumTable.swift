@@ -1,15 +1,15 @@
-/// What each case of a one-byte enum is written as, and which case is read back from it.
+/// The encoded bytes of each case of a one-byte enum, and the decoded case for them.
 ///
-/// Nothing is concluded from `RawRepresentable`: each case is encoded and decoded once, so an enum
-/// with a coding of its own (an unknown raw value read as a default case, say) is right too. What
-/// the table does not know is left to Codable.
+/// `RawRepresentable` alone proves nothing: each case is encoded and decoded once, so an enum with
+/// its own coding (for example, an unknown raw value that becomes a default case) is also handled
+/// correctly. Codable handles what is not in the table.
 final class EnumTable: Sendable {
   let kind: FieldKind
-  /// How many cases, so how many bytes the memory may hold.
+  /// The number of cases, and so of valid bytes.
   let caseCount: Int
   /// The byte of `Optional.none`.
   let noneByte: UInt8
-  /// The bytes of all cases in order, and where each starts; the last entry is the end.
+  /// The bytes of all cases in order, and the start of each; the last entry is the end.
   nonisolated(unsafe) let bytes: UnsafeMutablePointer<UInt8>
   nonisolated(unsafe) let starts: UnsafeMutablePointer<UInt32>
 
@@ -51,7 +51,7 @@ final class EnumTable: Sendable {
     starts.deallocate()
   }
 
-  /// The bytes of a case; nil for memory that is no case.
+  /// The bytes of a case; nil for memory that is not a case.
   @inline(__always)
   func bytes(ofCase byte: UInt8) -> UnsafeRawBufferPointer? {
     guard Int(byte) < caseCount else { return nil }
@@ -60,7 +60,7 @@ final class EnumTable: Sendable {
     return UnsafeRawBufferPointer(start: bytes + start, count: end &- start)
   }
 
-  /// The case that is written so, or nil when the table knows none.
+  /// The case for these bytes; nil if the table has none.
   @inline(__always)
   func find(_ wanted: UnsafeRawBufferPointer) -> UInt8? {
     var start = Int(starts[0])

@@ -1,40 +1,40 @@
-/// Codable as memberwise coding sees it: what it has to equal.
+/// Codable coding, with which memberwise coding is compared.
 protocol MemberwiseReference {
-  /// The record that Codable writes now; only asked for while writing, since it may make shapes.
+  /// The record that Codable writes now; called only while writing, since it may create shapes.
   func codableBytes<Value: Encodable>(of value: Value) throws -> [UInt8]
-  /// Bytes that are equal for equal values, written with shapes of their own.
+  /// Bytes that are equal for equal values, written with separate shapes.
   func comparableBytes<Value: Encodable>(of value: Value) throws -> [UInt8]
   func codableValue<Value: Decodable>(
     _ type: Value.Type, from record: UnsafeRawBufferPointer
   ) throws -> Value
 }
 
-/// Memberwise coding of one type for one coder: it knows the shapes that Codable uses now, and
-/// proves itself against Codable before it is used.
+/// Memberwise coding of one type for one coder: it knows the shapes that Codable uses now, and is
+/// compared with Codable before its first use.
 ///
-/// Both directions answer false for whatever they cannot do exactly. The caller then goes through
-/// Codable and shows the result to `learnWriting` or `learnReading`, so that the next value can be
-/// coded memberwise.
+/// Both directions return false if they cannot code a value exactly. The caller then uses Codable
+/// and passes the result to `learnWriting` or `learnReading`, so that the next value can be coded
+/// memberwise.
 final class MemberwiseCodec {
   let type: any MemberwiseCoded.Type
   let plan: MemberwisePlan
   private let shapes: ShapeTable
   private let readsMissingAsNil: Bool
   @exclusivity(unchecked) private var generation: Int
-  /// The program that writes, and the one of the shape that was read last. Not counted, since
-  /// counting costs more than a field; `programs` owns them.
+  /// The program for writing, and that of the last shape read. Not counted, since counting costs
+  /// more than a field; `programs` owns them.
   @exclusivity(unchecked) private var writer: Unmanaged<MemberwiseProgram>?
   @exclusivity(unchecked) private var reader: Unmanaged<MemberwiseProgram>?
   @exclusivity(unchecked) private var programs: [MemberwiseProgram] = []
   @exclusivity(unchecked) private var readers: [UInt16: MemberwiseProgram] = [:]
   @exclusivity(unchecked) private var misfits: Set<UInt16> = []
-  /// Values that teach nothing must not cost a lesson each time.
+  /// Limits the lessons from values that teach nothing.
   @exclusivity(unchecked) private var lessonsLeft = 64
-  /// Memory for one value of the type, where reading puts it together.
+  /// Memory for one value of the type, which reading fills.
   let scratch: UnsafeMutableRawPointer
 
-  /// Nil when the type did not opt in or cannot be coded so. Where defaults or older names of
-  /// fields are declared, a field that the stored shape does not have is Codable's to find.
+  /// Nil if the type did not opt in or cannot be coded memberwise. If there are defaults or older
+  /// names of fields, Codable handles fields that the stored shape does not have.
   init?(_ type: Any.Type, shapes: ShapeTable, readsMissingAsNil: Bool = true) {
     guard let type = type as? any MemberwiseCoded.Type else { return nil }
     let plan = MemberwisePlan.plan(for: type)
@@ -52,7 +52,7 @@ final class MemberwiseCodec {
 
   // MARK: Writing
 
-  /// The id of the shape that it writes, 0 when it does not write yet.
+  /// The id of the shape for writing; 0 if it cannot write yet.
   var writtenShape: UInt16 { writer?.takeUnretainedValue().header ?? 0 }
 
   /// Appends the record of the value at `value`.
@@ -80,7 +80,7 @@ final class MemberwiseCodec {
     writer = Unmanaged.passUnretained(program)
   }
 
-  /// True when both directions give what Codable gives; nil when Codable itself fails.
+  /// True if both directions agree with Codable; nil if Codable itself fails.
   private func provesWriting<Value: MemberwiseCoded>(
     _ program: MemberwiseProgram, _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
     _ reference: any MemberwiseReference
@@ -90,7 +90,7 @@ final class MemberwiseCodec {
     // A value that needs Codable, such as one of more than 64 KiB, proves nothing.
     guard program.encode(UnsafeRawPointer(value), to: &output) else { return nil }
     guard output.bytes.elementsEqual(record) else { return false }
-    // A value that Codable writes but does not read back proves nothing either.
+    // A value that Codable writes but cannot read back proves nothing either.
     guard let known = try? reference.codableValue(Value.self, from: record) else { return nil }
     return withUnsafePointer(to: known) { provesReading(program, $0, record, reference) }
   }
@@ -141,7 +141,8 @@ final class MemberwiseCodec {
     return agrees(read, value.pointee, program, record, reference)
   }
 
-  /// Whether both read the same; nil when that says nothing, since nobody wrote the record so.
+  /// Whether both read the same value; nil if that proves nothing, since the record was not written
+  /// in this way.
   private func agrees<Value: MemberwiseCoded>(
     _ ours: Value, _ theirs: Value, _ program: MemberwiseProgram,
     _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
@@ -160,7 +161,7 @@ final class MemberwiseCodec {
 
   // MARK: Lessons
 
-  /// Whether what Codable wrote or read may still teach something.
+  /// Whether results of Codable may still teach something.
   var wantsLessons: Bool { lessonsLeft > 0 }
 
   private func prepareLesson() -> Bool {
@@ -189,11 +190,11 @@ final class MemberwiseCodec {
     programs = []
   }
 
-  /// The program for the shape of a record, made if there is none, taught by the record.
+  /// The program for the shape of a record; created if there is none, and taught by the record.
   private func program(for record: UnsafeRawBufferPointer) -> MemberwiseProgram? {
     guard record.count >= 2 else { return nil }
     let id = record.loadUnaligned(as: UInt16.self)
-    // Wide records and tagged values are Codable's.
+    // Codable handles wide records and tagged values.
     guard id != 0, id & ~RecordFormat.shapeMask == 0, !misfits.contains(id),
       let shape = try? shapes.shape(id)
     else { return nil }
@@ -223,8 +224,8 @@ final class MemberwiseCodec {
 }
 
 extension MemberwiseCodec {
-  /// In debug builds every record that was read memberwise is read through Codable too, which
-  /// decides: about errors as well.
+  /// In debug builds every record that was read memberwise is also read by Codable, whose result
+  /// and errors are used.
   func checkReading<Value: Decodable>(
     _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
   ) throws -> Value {

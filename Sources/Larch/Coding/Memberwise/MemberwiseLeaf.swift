@@ -3,9 +3,9 @@ internal import Foundation
 /// A value of variable length that memberwise coding writes by itself, in slot form.
 protocol MemberwiseLeaf: Codable, SendableMetatype {
   static var leafKind: FieldKind { get }
-  /// Appends the value; false when only Codable can write it.
+  /// Appends the value; false if only Codable can write it.
   func write(to output: inout RecordOutput) -> Bool
-  /// Nil when the bytes are not as the writer makes them: then Codable has the last word.
+  /// Nil if the bytes differ from those of the writer: then Codable decides.
   static func read(_ bytes: UnsafeRawBufferPointer) -> Self?
 }
 
@@ -62,7 +62,7 @@ extension Array: MemberwiseLeaf where Element: MemberwiseListElement {
   static func read(_ bytes: UnsafeRawBufferPointer) -> [Element]? { Element.readList(bytes) }
 }
 
-/// Elements that know how a whole list of them is written.
+/// Elements that can write a whole list of them.
 protocol MemberwiseListElement: Codable, SendableMetatype {
   static func writeList(_ list: [Self], to output: inout RecordOutput)
   static func readList(_ bytes: UnsafeRawBufferPointer) -> [Self]?
@@ -81,7 +81,7 @@ extension MemberwiseListElement where Self: MemberwiseElement {
     guard let (kind, count) = try? reader.listHeader(isMap: false) else { return nil }
     guard let kind else { return reader.isAtEnd ? [] : nil }
     let size = MemoryLayout<Self>.size
-    // No overflow: the header promised no more elements than there are bytes for.
+    // No overflow: the header has at most as many elements as there are bytes.
     guard kind == elementKind, reader.remaining == count * size,
       let elements = try? reader.take(count * size)
     else { return nil }

@@ -1,13 +1,14 @@
 internal import Foundation
 internal import Synchronization
 
-/// What is known about coding a type member by member, independent of any store: its stored
-/// properties with their coding names and how each is written, or the reason why it goes through
-/// Codable. Made once per type and process.
+/// The store-independent facts about memberwise coding of a type: its stored properties with their
+/// coding names and forms, or the reason why it is coded through Codable. Created once per type and
+/// process.
 final class MemberwisePlan: Sendable {
   /// How the memory of a property becomes bytes.
   enum Form: Sendable {
-    /// The slot is the memory: integers, floats, dates, UUIDs, and structs of one of these.
+    /// The slot has the bytes of the memory: integers, floats, dates, UUIDs, and structs of one of
+    /// these.
     case plain(FieldKind)
     case bool
     case decimal
@@ -21,19 +22,19 @@ final class MemberwisePlan: Sendable {
   struct Property: Sendable {
     let codingName: String
     let offset: Int
-    /// The type as declared, an optional one included.
+    /// The declared type, including an optional.
     let type: Any.Type
     let isOptional: Bool
     let form: Form
   }
 
-  /// Every stored property; empty when there is a reason.
+  /// Every stored property; empty if there is a reason.
   let properties: [Property]
   private let typeName: String
   private let reason: String?
   private let proved = Atomic<UInt8>(0)
 
-  /// What a comparison with Codable is about. Writing is only proved together with reading.
+  /// The direction of a comparison with Codable. Writing is compared only together with reading.
   enum Direction: UInt8 { case reading = 1, writing = 3 }
   private static let refuted: UInt8 = 0x80
 
@@ -43,16 +44,16 @@ final class MemberwisePlan: Sendable {
     self.reason = reason
   }
 
-  /// Why the type goes through Codable: a sentence for a log, nil when it is coded memberwise.
+  /// The reason why the type is coded through Codable, for a log; nil if it is coded memberwise.
   var reasonForFallback: String? {
     if proved.load(ordering: .relaxed) & Self.refuted != 0 {
-      return "\(typeName) is coded through Codable: what its Codable writes or reads is not its"
+      return "\(typeName) is coded through Codable: its Codable does not write and read exactly its"
         + " stored properties, so it should not be MemberwiseCoded."
     }
     return reason.map { "\(typeName) is coded through Codable: \($0)." }
   }
 
-  /// Whether records of the type are still to be compared with Codable's: in debug builds always,
+  /// Whether records of the type must still be compared with Codable's: always in debug builds,
   /// otherwise until it was done once in the process.
   func needsProof(_ direction: Direction) -> Bool {
     #if DEBUG
@@ -62,7 +63,8 @@ final class MemberwisePlan: Sendable {
     #endif
   }
 
-  /// What the comparison with Codable said. A difference holds for the life of the process.
+  /// Sets the result of the comparison with Codable. A difference holds for the life of the
+  /// process.
   func conclude(_ isProved: Bool, _ direction: Direction) {
     proved.bitwiseOr(isProved ? direction.rawValue : Self.refuted, ordering: .relaxed)
     if !isProved { Self.reportRefuted(typeName) }
@@ -71,20 +73,20 @@ final class MemberwisePlan: Sendable {
   private static func reportRefuted(_ typeName: String) {
     #if DEBUG
       guard trapsWhenRefuted else { return }
-      // In debug builds only, and about a type of the program, whatever the data is: what its own
-      // two ways of coding say differs. A release build goes on with the type's `Codable`.
+      // Only in debug builds, and only because of a type of the program, whatever the data is: its
+      // two codings differ. A release build continues with the type's `Codable`.
       preconditionFailure(
-        "\(typeName) is MemberwiseCoded, but its Codable writes or reads something else than its"
+        "\(typeName) is MemberwiseCoded, but its Codable does not write and read exactly its"
           + " stored properties. Remove the conformance to MemberwiseCoded.")
     #endif
   }
 
   #if DEBUG
-    /// Off in the tests of a broken promise, as it is in release builds.
+    /// Off in the tests of a broken promise, as in release builds.
     @TaskLocal static var trapsWhenRefuted = true
   #endif
 
-  /// The plan of a type, found out at its first use.
+  /// The plan of a type, created at its first use.
   static func plan(for type: any MemberwiseCoded.Type) -> MemberwisePlan {
     let key = ObjectIdentifier(type)
     if let known = plans.withLock({ $0[key] }) { return known }
@@ -110,13 +112,13 @@ final class MemberwisePlan: Sendable {
 
   private static func properties(of type: any MemberwiseCoded.Type) throws(Reason) -> [Property] {
     guard MemoryLayout<UInt>.size == 8, 1.littleEndian == 1 else {
-      throw Reason("this processor's memory differs from the record format")
+      throw Reason("the memory layout of this processor differs from the record format")
     }
     guard Reflection.isTrusted else {
       throw Reason("this version of Swift describes types in a way that Larch does not know")
     }
     guard let layout = TypeLayout(ofStruct: type) else {
-      throw Reason("it is not a struct whose memory reflection explains")
+      throw Reason("it is not a struct whose memory layout reflection can describe")
     }
     guard !layout.fields.isEmpty, layout.fields.count <= 64 else {
       throw Reason("it has no stored properties or more than 64")
@@ -134,11 +136,12 @@ final class MemberwisePlan: Sendable {
     guard keys.cases.count == properties.count else {
       throw Reason("its CodingKeys have a key without a stored property")
     }
-    // The type promises synthesised coding, so no code of the user's judges the made-up values. What
-    // is asked for proves that reading fills every property from a field, which a `let x = 3` is not.
+    // The type promises synthesised coding, so no code of the program sees the sample values. The
+    // requested keys prove that reading fills every property from a field, which a `let x = 3` does
+    // not do.
     let facts = TypeProbe.facts(of: type)
     guard facts.asksOnce else {
-      throw Reason("its init(from:) does more than ask for each key once")
+      throw Reason("its init(from:) does more than decode each key once")
     }
     let questions = Dictionary(
       facts.questions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -192,7 +195,7 @@ final class MemberwisePlan: Sendable {
       form: form)
   }
 
-  /// The kind of a type whose memory is its slot.
+  /// The kind of a type whose memory is its slot form.
   private static func plainKind(of type: Any.Type) -> FieldKind? {
     guard PlainMemory.isTrusted else { return nil }
     if let element = type as? any MemberwiseElement.Type { return element.elementKind }

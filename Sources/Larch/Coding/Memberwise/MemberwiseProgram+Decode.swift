@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension MemberwiseProgram {
-  /// Initializes the memory at `target` from a record. False when Codable has to read it, for
-  /// example because the bytes are damaged; then nothing is left initialized.
+  /// Initializes the memory at `target` from a record. False if Codable must read it, for example
+  /// because the bytes are damaged; then nothing is left initialized.
   func decode(_ record: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) -> Bool {
     let count = record.count
     guard count >= slotsEnd, count <= RecordFormat.narrowLimit, let base = record.baseAddress,
@@ -165,7 +165,7 @@ extension MemberwiseProgram {
       guard let nested = detail.nested, nested.decode(bytes, into: place) else { return false }
     default: return false
     }
-    // Without an optional around it the payload is the property.
+    // Without an optional, the payload is the property.
     detail.optional?.wrap(at: place)
     return true
   }

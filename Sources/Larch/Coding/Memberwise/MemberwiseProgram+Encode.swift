@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension MemberwiseProgram {
-  /// Appends the record of the value at `value`. False when Codable has to write it; what was
-  /// appended by then is meaningless.
+  /// Appends the record of the value at `value`. False if Codable must write it; the appended bytes
+  /// then have no meaning.
   func encode(_ value: UnsafeRawPointer, to output: inout RecordOutput) -> Bool {
     guard canEncode else { return false }
     if hasAbsent, !absent.allSatisfy({ $0.optional.isNone(at: value + $0.offset) }) {

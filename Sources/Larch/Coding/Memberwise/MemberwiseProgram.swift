@@ -1,29 +1,29 @@
-/// The plan of a type joined with one stored shape: a flat list of steps in the order of the slots.
+/// The plan of a type for one stored shape: a flat list of steps in the order of the slots.
 ///
-/// It answers false for whatever is not exactly as its writer makes it, and then Codable has the
-/// last word, so that errors and conversions have one home. Not thread-safe: shapes of nested
-/// records are learned while it is used; every coder has its own.
+/// It returns false for everything that differs from its writer's form. Codable then decides, so
+/// that errors and conversions are in one place. It is not thread-safe: it learns shapes of nested
+/// records while it is used, so every coder has its own.
 final class MemberwiseProgram {
   enum Operation: UInt8 {
     // The slot is the memory.
     case copy1, copy2, copy4, copy8, copy16
     case bool
-    /// String through the library, and in its direct form.
+    /// A string through the standard library, and in its direct form.
     case string, directString
     case fixedEnumeration, enumeration
     case leaf, record
     case decimal, optionalDecimal
-    // The same when the property is optional.
+    // The same for an optional property.
     case optionalCopy, optionalBool, optionalString, optionalDirectString
     case optionalFixedEnumeration, optionalEnumeration
     case optionalLeaf, optionalRecord
-    /// A variable field that the type no longer has; reading passes over it.
+    /// A variable field that the type does not have any more; reading skips it.
     case skip
   }
 
   struct Step {
     let operation: Operation
-    /// Bytes of the slot for what is copied.
+    /// The number of bytes to copy from the slot.
     let width: UInt8
     let bit: UInt8
     let memoryOffset: UInt32
@@ -34,7 +34,7 @@ final class MemberwiseProgram {
     let table: Unmanaged<EnumTable>?
   }
 
-  /// What only the rarer steps need.
+  /// The data of less frequent steps.
   struct Detail {
     let type: Any.Type
     var leaf: (any MemberwiseLeaf.Type)?
@@ -49,27 +49,27 @@ final class MemberwiseProgram {
   let header: UInt16
   let slotsEnd: Int
   let maskBytes: Int
-  /// Bits of the fields that must be there, and of all fields of the shape.
+  /// The bits of the required fields, and of all fields of the shape.
   let requiredMask: UInt64
   let knownMask: UInt64
   /// The bits of the mask bytes, in the eight bytes from the first of them.
   let readMask: UInt64
   /// Room for the slots and one small string per variable field.
   let reserve: Int
-  /// Whether every field of the shape is a property: only then it writes. Properties that the
-  /// shape does not have must be nil then, as they were for Codable when it chose the shape.
+  /// Whether every field of the shape is a property, which writing requires. Properties that the
+  /// shape does not have must then be nil, as they were for Codable when it chose the shape.
   let canEncode: Bool
   let stepCount: Int
   let steps: UnsafeMutablePointer<Step>
-  /// Not read on the common path; checked exclusive access would be.
+  /// Not read on the common path, where checked exclusive access would cost time.
   @exclusivity(unchecked) var details: [Detail] = []
   /// Optional properties that the shape does not have: they are nil.
   let absent: [(offset: Int, optional: any OptionalMemory.Type)]
   let hasAbsent: Bool
-  /// Whether those are nil when it reads; false when the coder knows defaults or older names.
+  /// Whether reading makes those nil; false if the coder has defaults or older names.
   let readsMissingAsNil: Bool
 
-  /// Nil when the shape does not fit the type as it is today: Codable converts.
+  /// Nil if the shape does not fit the present type: Codable converts it.
   init?(plan: MemberwisePlan, shape: Shape, readsMissingAsNil: Bool = true) {
     guard plan.reasonForFallback == nil, shape.fields.count <= 64, shape.slotsEnd < 32_768 else {
       return nil
@@ -169,7 +169,7 @@ final class MemberwiseProgram {
     }
   }
 
-  /// Finds the programs of nested records from a record that Codable wrote. False when a nested
+  /// Finds the programs of nested records from a record that Codable wrote. False if a nested
   /// record has a shape that does not fit its type.
   func learn(from record: UnsafeRawBufferPointer, shapes: ShapeTable) -> Bool {
     guard record.count >= slotsEnd,

@@ -1,19 +1,19 @@
 /// The memberwise codecs of one coder, by type.
 final class MemberwiseCodecs {
   private let shapes: ShapeTable
-  /// False once defaults or older names of fields were declared to the coder.
+  /// False once the coder has defaults or older names of fields.
   private var readsMissingAsNil = true
   @exclusivity(unchecked) private var byType: [ObjectIdentifier: MemberwiseCodec?] = [:]
   @exclusivity(unchecked) private var lastType: ObjectIdentifier?
   /// Not counted; `byType` owns it.
   @exclusivity(unchecked) private var lastCodec: Unmanaged<MemberwiseCodec>?
 
-  /// Writes bytes that can be compared whatever the shapes of the store are.
+  /// Writes bytes that can be compared independently of the store's shapes.
   private(set) lazy var comparingCoder = RecordCoder(shapes: ShapeTable(), writesMaps: true)
 
   init(shapes: ShapeTable) { self.shapes = shapes }
 
-  /// Nil for a type that did not opt in, or cannot be coded so.
+  /// Nil for a type that did not opt in, or cannot be coded memberwise.
   @inline(__always)
   func codec(for type: Any.Type) -> Unmanaged<MemberwiseCodec>? {
     if lastType == ObjectIdentifier(type) { return lastCodec }
@@ -35,7 +35,7 @@ final class MemberwiseCodecs {
     return lastCodec
   }
 
-  /// Fields may now have defaults or older names, which are Codable's to find.
+  /// Called when fields may have defaults or older names, which Codable handles.
   func declaresMissingFields() {
     readsMissingAsNil = false
     byType = [:]
@@ -45,12 +45,12 @@ final class MemberwiseCodecs {
 }
 
 extension RecordCoder: MemberwiseReference {
-  /// The record of a value whose type opted in, or nil when Codable has to write it.
+  /// The record of a value whose type opted in, or nil if Codable must write it.
   @inline(__always)
   func encodeMemberwise<R: Encodable>(
     _ value: R, _ codec: Unmanaged<MemberwiseCodec>
   ) -> UnsafeRawBufferPointer? {
-    // A copy, so that it is not read again from memory for each field.
+    // A copy, so that it is not read from memory for each field.
     var output = state.pointee.output
     output.count = 0
     let isWritten = withUnsafePointer(to: value) { value in
@@ -59,7 +59,7 @@ extension RecordCoder: MemberwiseReference {
     state.pointee.output = output
     guard isWritten else { return nil }
     #if DEBUG
-      // Codable decides; the caller goes on through it, and learns when this was different.
+      // Codable decides; the caller uses it, and notices if this result was different.
       let ours = [UInt8](output.bytes)
       guard let theirs = try? codableBytes(of: value), ours == theirs else { return nil }
       return UnsafeRawBufferPointer(start: state.pointee.base, count: state.pointee.end)
@@ -68,7 +68,7 @@ extension RecordCoder: MemberwiseReference {
     #endif
   }
 
-  /// Shows the codec what Codable wrote, and gives the record back: proving uses the buffer.
+  /// Shows Codable's record to the codec, and returns the record: the comparison uses the buffer.
   @inline(never)
   func learnWriting<R: Encodable>(
     _ value: R, _ record: UnsafeRawBufferPointer,
@@ -85,12 +85,12 @@ extension RecordCoder: MemberwiseReference {
     return UnsafeRawBufferPointer(start: state.pointee.base, count: bytes.count)
   }
 
-  /// A value of a type that opted in, through Codable where it has to be.
+  /// A value of a type that opted in, through Codable if necessary.
   @inline(__always)
   func decodeMemberwise<R: Decodable>(
     _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: Unmanaged<MemberwiseCodec>
   ) throws -> R {
-    // No code of the user's runs between the two, so one piece of memory is enough.
+    // No code of the program runs between the two, so one buffer is enough.
     let target = codec._withUnsafeGuaranteedRef { codec in
       codec.decode(record, into: codec.scratch) ? codec.scratch : nil
     }
@@ -120,7 +120,7 @@ extension RecordCoder: MemberwiseReference {
   }
 
   func comparableBytes<Value: Encodable>(of value: Value) throws -> [UInt8] {
-    // The bytes live in the coder's buffer, which another coder takes over when it is gone.
+    // The bytes are in the coder's buffer, which another coder reuses after its end.
     let coder = memberwise.comparingCoder
     return try withExtendedLifetime(coder) { [UInt8](try coder.encode(value)) }
   }

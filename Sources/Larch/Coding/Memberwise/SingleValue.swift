@@ -1,4 +1,4 @@
-/// The one primitive value that a single-value container was given, in slot form.
+/// The only primitive value in a single-value container, in slot form.
 struct SingleValue: Hashable {
   let kind: FieldKind
   let bytes: [UInt8]
@@ -18,7 +18,7 @@ struct SingleValue: Hashable {
     bytes = Array(text.utf8)
   }
 
-  /// What a value writes when it writes one primitive value and nothing else.
+  /// Nil unless the value encodes exactly one primitive value.
   init?(encodedBy value: some Encodable) {
     let encoder = SingleValueEncoder()
     guard (try? value.encode(to: encoder)) != nil, !encoder.isUnclear, let found = encoder.found
@@ -26,15 +26,15 @@ struct SingleValue: Hashable {
     self = found
   }
 
-  /// The value that a type makes of it, or nil when it refuses.
+  /// The value that a type decodes from it, or nil if it throws.
   func decoded<Value: Decodable>(as type: Value.Type) -> Value? { try? decode(as: type) }
 
-  /// The value that a type makes of it.
+  /// The value that a type decodes from it.
   func decode<Value: Decodable>(as type: Value.Type) throws -> Value {
     try type.init(from: SingleValueDecoder(value: self))
   }
 
-  /// What a type is that may be the one value: an integer of at most 64 bits, or a string.
+  /// The kind of a type that may be the value: an integer of at most 64 bits, or a string.
   fileprivate static func kind(of type: any Any.Type) -> FieldKind? {
     switch StandardType.primitiveKind(type) {
     case .bool, .float, .double, nil: nil
@@ -45,7 +45,7 @@ struct SingleValue: Hashable {
 
 private struct NotSingle: Error {}
 
-/// Takes one integer, Boolean or string; everything else makes it unclear.
+/// Accepts one integer, Boolean or string; everything else makes the result nil.
 private final class SingleValueEncoder: Encoder, SingleValueEncodingContainer {
   var found: SingleValue?
   var isUnclear = false
@@ -74,7 +74,7 @@ private final class SingleValueEncoder: Encoder, SingleValueEncodingContainer {
   }
 }
 
-/// Gives one value, to whoever asks for exactly its kind.
+/// Returns one value, only for its exact kind.
 private struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
   let value: SingleValue
   var codingPath: [any CodingKey] { [] }
@@ -93,7 +93,7 @@ private struct SingleValueDecoder: Decoder, SingleValueDecodingContainer {
       return Leaf.bits(String(decoding: value.bytes, as: UTF8.self), as: type)
     }
     guard value.bytes.count == MemoryLayout<Value>.size else { throw NotSingle() }
-    // An integer, as the kind says: any bytes of its width are one.
+    // An integer, according to the kind: any bytes of its width are valid.
     return value.bytes.withUnsafeBytes { bytes in
       withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { memory in
         UnsafeMutableRawBufferPointer(memory).copyMemory(from: bytes)

@@ -3,14 +3,14 @@ struct CodingKeyCases: Sendable {
   struct Case: Sendable, Equatable {
     /// The case's name, which for synthesised coding is the property's name.
     let propertyName: String
-    /// What is written: `stringValue`, so `"last_name"` for `case surname = "last_name"`.
+    /// The written name: `stringValue`, so `"last_name"` for `case surname = "last_name"`.
     let codingName: String
   }
 
   /// In the order of the key's byte.
   let cases: [Case]
 
-  /// Nil for key types that are not an enum of plain cases, and when two cases share a name.
+  /// Nil for key types that are not an enum of plain cases, or if two cases share a name.
   init?<Key: CodingKey>(_ type: Key.Type) {
     guard let names = Reflection.caseNames(of: type) else { return nil }
     var cases: [Case] = []

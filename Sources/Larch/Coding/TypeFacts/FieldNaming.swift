@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Tells which stored field a key path reads, exactly or not at all.
+/// Finds the stored field that a key path reads, exactly or not at all.
 ///
 /// A key path knows its property by offset or by accessor, the record knows its fields by coding
 /// name. Two sources connect them: the offset of a stored property looked up in the type's layout,
@@ -10,12 +10,12 @@ internal import Foundation
 /// taken for them.
 enum FieldNaming {
   enum Resolution: Sendable, Equatable {
-    /// The path reads a stored property that its type writes under these names.
+    /// The path reads a stored property, which its type writes under these names.
     ///
-    /// This is what synthesised coding does; a hand-written `encode(to:)` may put something else
-    /// under the same key, which only a look at an encoded value can tell.
+    /// Synthesised coding does this; a hand-written `encode(to:)` may write another value under the
+    /// same key, which only an encoded value can show.
     case stored(codingNames: [String], propertyNames: [String])
-    /// The value cannot be read from the record; the name is there when the property has one.
+    /// The value cannot be read from the record; the name is present if the property has one.
     case computed(printableName: String?)
   }
 
@@ -71,8 +71,8 @@ enum FieldNaming {
 }
 
 extension FieldNaming {
-  /// Resolutions by key path. A literal is one object for the whole process, so its address
-  /// answers first; key paths built at run time are found by equality.
+  /// Resolutions by key path. A literal is one object for the whole process, so it is found by its
+  /// address first; key paths built at run time are found by equality.
   private final class Cache: Sendable {
     /// Key paths are immutable, and only their identity, hash and equality are used here.
     private struct Entry: @unchecked Sendable {
@@ -80,7 +80,7 @@ extension FieldNaming {
       let resolution: Resolution
     }
     private struct Entries: @unchecked Sendable {
-      /// Holds the object, so that its address is not given to another one.
+      /// Retains the object, so that its address is not reused.
       var byIdentity: [ObjectIdentifier: Entry] = [:]
       var byValue: [AnyKeyPath: Resolution] = [:]
     }

@@ -1,4 +1,4 @@
-/// What a type sees of the keys of a made-up record.
+/// The keyed container of a sample record.
 struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let run: ProbeRun
   var codingPath: [any CodingKey] { [] }
@@ -6,12 +6,12 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var allKeys: [Key] { run.keys(Key.self) }
 
   func contains(_ key: Key) -> Bool {
-    run.mayLack(key.stringValue)
+    run.noteExistenceCheck(key.stringValue)
     return true
   }
 
   func decodeNil(forKey key: Key) throws -> Bool {
-    run.mayLack(key.stringValue)
+    run.noteExistenceCheck(key.stringValue)
     return false
   }
 
@@ -19,13 +19,13 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try run.answer(type, key)
   }
 
-  // The defaults of these refuse.
+  // The default implementations of these throw.
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try run.answer(type, key) }
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
     try run.answer(type, key)
   }
 
-  // The defaults of these would ask `contains` and `decodeNil`.
+  // The default implementations of these would call `contains` and `decodeNil`.
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? { try lack(key) }
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try lack(key) }
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try lack(key) }
@@ -62,7 +62,7 @@ struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { throw run.nested(key.stringValue) }
 }
 
-/// What a type sees of a made-up list: values without end, of which it has had enough after one.
+/// The unkeyed container of a sample list: endless values, of which one is enough.
 struct ProbeUnkeyedContainer: UnkeyedDecodingContainer {
   let run: ProbeRun
   var codingPath: [any CodingKey] { [] }
@@ -93,7 +93,7 @@ struct ProbeUnkeyedContainer: UnkeyedDecodingContainer {
   mutating func superDecoder() throws -> any Decoder { throw run.stop() }
 }
 
-/// What a type sees that is written as one value.
+/// The single-value container of a sample.
 struct ProbeSingleContainer: SingleValueDecodingContainer {
   let run: ProbeRun
   var codingPath: [any CodingKey] { [] }

@@ -1,27 +1,27 @@
 /// One run of `init(from:)` of a type.
 final class ProbeRun: Decoder {
-  /// What is not answered in a run.
+  /// What a run refuses to answer.
   enum Refusal {
     case nothing
     case field(String)
-    /// Not even what container there is.
+    /// Everything, including requests for a container.
     case everything
   }
 
   private let type: any Decodable.Type
   private let probe: TypeProbe
   private let refused: Refusal
-  /// The case that an enum with payloads is told to be.
+  /// The case that an enum with payloads gets.
   private let caseNumber: Int
-  /// The keys are those of the payload of a case, which are no stored properties.
+  /// The keys are those of the payload of a case, which are not stored properties.
   private let isPayload: Bool
-  /// An enum with payloads asked which case it is.
+  /// An enum with payloads has requested its case.
   private(set) var asksForCase = false
-  /// The stored properties of the type, where it has a layout.
+  /// The stored properties of the type, if it has a layout.
   private let layout: TypeLayout?
 
   private(set) var form = FieldForm.unknown
-  /// The questions in their order, and whether there was nothing but one for each field.
+  /// The requests in order, and whether there was exactly one for each field.
   private(set) var questions: [TypeFacts.Question] = []
   private(set) var asksOnce = true
   private var keyType: (any CodingKey.Type)?
@@ -31,12 +31,12 @@ final class ProbeRun: Decoder {
   private var isRecord = false
   private var lackable: Set<String> = []
   private var isComplete = true
-  /// The field whose question was the first that was not answered.
+  /// The field of the first request that was refused.
   private var stoppedAt: String?
   private var hasStopped = false
-  /// Questions came after one that was not answered.
+  /// Requests came after a refused one.
   private(set) var wentOn = false
-  /// The fields that were asked for as if they had to be there.
+  /// The fields that were requested as required ones.
   private(set) var refusable: [String] = []
 
   let codingPath: [any CodingKey] = []
@@ -54,12 +54,12 @@ final class ProbeRun: Decoder {
     layout = TypeLayout(of: type)
   }
 
-  /// A value of the type, if the run came to its end.
+  /// A value of the type, if the run completed.
   func run() -> Any? {
     func make<Value: Decodable>(_ type: Value.Type) -> Any? { try? type.init(from: self) }
     let value = _openExistential(type, do: make)
     let succeeded = value != nil
-    // It took an unanswered question for an answer.
+    // It treated a refusal as an answer.
     if hasStopped, succeeded || wentOn {
       isComplete = false
       if let stoppedAt { forget(stoppedAt) }
@@ -69,7 +69,7 @@ final class ProbeRun: Decoder {
     return value
   }
 
-  /// Whatever stands there, it is read in more than one way.
+  /// The form of this field is unknown, since it is read in more than one way.
   func forget(_ name: String) {
     for place in fields.indices where fields[place].name == name {
       fields[place].form = .unknown
@@ -87,7 +87,7 @@ final class ProbeRun: Decoder {
       RecordForm(fields, isComplete: isComplete, owner: ObjectIdentifier(type)))
   }
 
-  /// The keys of the type; nil unless one enum of keys is all that it asked for.
+  /// The keys of the type; nil unless it used exactly one enum of keys.
   var keys: CodingKeyCases? { hasOtherKeys ? nil : keyCases }
 
   // MARK: Questions
@@ -104,13 +104,13 @@ final class ProbeRun: Decoder {
     guard probe.mayAsk() else { throw stop() }
   }
 
-  /// Asked whether a field is there at all.
-  func mayLack(_ name: String) {
+  /// The type asks whether a field exists.
+  func noteExistenceCheck(_ name: String) {
     asksOnce = false
     lackable.insert(name)
   }
 
-  /// All keys that there are: those of dictionaries are none, an enum with payloads has one.
+  /// All keys: a dictionary has none, and an enum with payloads has one.
   func keys<Key: CodingKey>(_: Key.Type) -> [Key] {
     isUnclear()
     guard isEnumeration, let cases = cases(of: Key.self)?.cases,
@@ -122,14 +122,14 @@ final class ProbeRun: Decoder {
 
   private var isEnumeration: Bool { Reflection.Kind(of: type) == .enumeration }
 
-  /// The payload of the case that an enum was told to be; nil for other containers inside.
+  /// The payload of the case of an enum; nil for other nested containers.
   func payload<Key: CodingKey>(_: Key.Type) -> KeyedDecodingContainer<Key>? {
     guard asksForCase else { return nil }
     let run = ProbeRun(type, probe: probe, isPayload: true)
     return KeyedDecodingContainer(ProbeKeyedContainer<Key>(run: run))
   }
 
-  /// A container inside this one, whose fields stay unknown.
+  /// A nested container, whose fields stay unknown.
   func nested(_ name: String) -> TypeProbe.Refused {
     isUnclear()
     note(name, .unknown, isOptional: true)
@@ -159,7 +159,7 @@ final class ProbeRun: Decoder {
     fields.append(RecordForm.Field(name: name, form: form, isOptional: isOptional))
   }
 
-  /// Answers a field that has to be there.
+  /// Answers a request for a required field.
   func answer<Value, Key: CodingKey>(_ type: Value.Type, _ key: Key) throws -> Value {
     try begin()
     let name = key.stringValue
@@ -196,7 +196,7 @@ final class ProbeRun: Decoder {
     return value
   }
 
-  /// A type that holds exactly what it asks for.
+  /// Whether a type stores exactly the value that it requests.
   func isWrapper(of type: any Any.Type) -> Bool {
     guard let layout, layout.fields.count == 1 else { return false }
     return layout.fields[0].type == type
@@ -225,13 +225,13 @@ final class ProbeRun: Decoder {
     return ProbeSingleContainer(run: self)
   }
 
-  /// Notes which keys are asked for; nil for a container without keys.
+  /// Notes the key type; nil for a container without keys.
   private func begin(keyType new: (any CodingKey.Type)?) throws {
     if let new, keyType == nil {
       keyType = new
       keyCases = CodingKeyCases(new)
     } else if new == nil || keyType != new {
-      // As a type does that tries something else once the first was refused.
+      // Like a type that tries another form after a refusal.
       hasOtherKeys = true
     }
     try begin()
@@ -247,7 +247,7 @@ final class ProbeRun: Decoder {
     hasSingle = true
   }
 
-  /// What stands there may be nil, which is written as a value of its own.
+  /// The single value may be nil, which is written as a separate value.
   func singleMayBeNil() {
     hasSingle = true
     if !isRecord { form = .unknown }

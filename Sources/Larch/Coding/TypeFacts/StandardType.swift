@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// The types that a record holds as one value, with the kind of each and a value that code is unlikely
-/// to stumble over.
+/// The types that a record stores as one value, with the kind of each and a harmless sample value.
 struct StandardType: @unchecked Sendable {
   let kind: FieldKind
-  /// Of a standard type whose values are plain data.
+  /// For a standard type whose values are plain data.
   let sample: Any
-  /// One of the types that Codable's containers name, each in the bytes of its memory but `String`.
+  /// Whether it is one of the types that Codable's containers name; all but `String` are stored as
+  /// their memory.
   let isPrimitive: Bool
 
   static func of(_ type: any Any.Type) -> StandardType? { known[ObjectIdentifier(type)] }

@@ -1,28 +1,28 @@
-/// What is known of a type before there is a value of it.
+/// The facts about a type that are known without a value of it.
 struct TypeFacts: Sendable {
-  /// A field that `init(from:)` asks for.
+  /// A field that `init(from:)` requests.
   struct Question: Sendable {
     let name: String
     let type: any Any.Type
     let mayBeMissing: Bool
   }
 
-  /// What values of the type hold.
+  /// The form of the type's values.
   let form: FieldForm
-  /// In the order in which they came.
+  /// In the order of the requests.
   let questions: [Question]
-  /// Whether `init(from:)` asks one keyed container for each field once, and for nothing else.
+  /// Whether `init(from:)` requests each field once from one keyed container, and nothing else.
   let asksOnce: Bool
 }
 
-/// Finds out what values of a type hold, without one: `init(from:)` runs on made-up values, and what
-/// it asks for is noted.
+/// Finds out the form of a type's values without a value: `init(from:)` runs on sample values, and
+/// its requests are noted.
 ///
-/// What is asked for and how is all that is believed. A property of the type that is asked for as
-/// it is declared gets a value; where something else is asked for, the type converts, and no
-/// made-up value is given to code that may not like it: the rest stays unknown.
+/// Only the requests count. A property that is requested with its declared type gets a sample
+/// value. A request with another type means that the type converts the value; such code gets no
+/// sample value, since it may fail on it, and the rest stays unknown.
 final class TypeProbe {
-  /// What was found of a type, and a value where one could be made.
+  /// The facts about a type, and a value if one could be made.
   struct Found {
     var facts: TypeFacts
     var value: Any?
@@ -39,30 +39,30 @@ final class TypeProbe {
     var form: FieldForm { facts.form }
   }
 
-  /// A question that is not answered.
+  /// A refused request.
   struct Refused: Error {}
 
-  /// What was found out of a type before; each by runs of its own.
+  /// Cached facts about a type; each comes from its own runs.
   private struct Known {
     var keys: CodingKeyCases??
     var facts: TypeFacts?
   }
 
   private static let known = Locked<[ObjectIdentifier: Known]>([:])
-  /// How many cases of an enum with payloads are tried.
+  /// The maximum number of cases of an enum with payloads that are tried.
   private static let caseLimit = 8
-  /// Endless questions end.
+  /// Limits endless requests.
   private static let questionLimit = 200_000
 
   private var found: [ObjectIdentifier: Found] = [:]
   private var running: Set<ObjectIdentifier> = []
-  /// Types inside themselves that are not at their end yet.
+  /// Recursive types that are still being probed.
   private var cut: Set<ObjectIdentifier> = []
   private var questions = 0
 
-  /// The coding keys of a type, when its coding is one keyed container with an enum of keys. They are
-  /// private to the type, but its `init(from:)` has to name them. The first question is refused, so
-  /// no code of the type runs past it and no value is made.
+  /// The coding keys of a type, if its coding is one keyed container with an enum of keys. They are
+  /// private to the type, but its `init(from:)` has to name them. The first request is refused, so
+  /// no code of the type runs after it and no value is made.
   static func keys(of type: any Decodable.Type) -> CodingKeyCases? {
     let id = ObjectIdentifier(type)
     if let keys = known.withLock({ $0[id]?.keys }) { return keys }
@@ -73,7 +73,7 @@ final class TypeProbe {
     return keys
   }
 
-  /// What is known of a type. Found out once for each type.
+  /// The facts about a type. Found out once per type.
   static func facts(of type: any Decodable.Type) -> TypeFacts {
     let id = ObjectIdentifier(type)
     if let facts = known.withLock({ $0[id]?.facts }) { return facts }
@@ -87,14 +87,14 @@ final class TypeProbe {
     guard let type = type as? any Decodable.Type else { return Found(.unknown) }
     let id = ObjectIdentifier(type)
     if let known = found[id] { return known }
-    // A type inside itself: what is found of it stands at its first place.
+    // For a recursive type, the facts are those at its first place.
     guard running.count < 64, running.insert(id).inserted else {
       cut.insert(id)
       return Found(.unknown)
     }
     defer { running.remove(id) }
     let made = make(type)
-    // What was cut short inside another type may be more where it stands alone.
+    // A type that was cut off inside another one may have more fields on its own.
     cut.remove(id)
     if cut.isEmpty { found[id] = made }
     return made
@@ -123,7 +123,7 @@ final class TypeProbe {
       value: value)
   }
 
-  /// Refuses each field once: a type that goes on then reads it in another way too.
+  /// Refuses each field once: a type that continues then also reads it in another way.
   private func checked(_ type: any Decodable.Type, _ run: ProbeRun) -> FieldForm {
     guard run.refusable.count <= 128 else { return run.form }
     for name in run.refusable {
@@ -160,7 +160,7 @@ private protocol FormSequence {
 }
 
 extension TypeProbe {
-  /// A nil in a list or a map makes all of it tagged, so such elements are not known.
+  /// A nil in a list or a map makes all of it tagged, so the form of such elements is unknown.
   func elementForm(_ type: any Any.Type) -> FieldForm {
     type is any OptionalType.Type ? .unknown : find(type).form
   }
@@ -191,7 +191,7 @@ extension Dictionary: FormSequence {
   fileprivate static func form(_ probe: TypeProbe) -> FieldForm {
     let isMap =
       Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type
-    // Other keys and their values alternate in a list.
+    // With other key types, keys and values alternate in a list.
     return isMap ? .map(probe.elementForm(Value.self)) : .list(.unknown)
   }
   fileprivate static var emptySample: Any { [Key: Value]() }

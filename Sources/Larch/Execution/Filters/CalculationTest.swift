@@ -17,7 +17,8 @@ final class CalculationTest {
 
   // MARK: Making
 
-  /// Whether stored bytes can tell: numbers of standard types, each one of the record or its id.
+  /// Whether stored bytes are enough: numbers of standard types, each a field of the record or its
+  /// id.
   static func isDecidable(_ field: FieldReference) -> Bool {
     guard let calculation = field.calculation else {
       guard let simple = field.form.simple, !field.isMultiple else { return false }
@@ -92,7 +93,7 @@ final class CalculationTest {
       let right = try CalculationTest.value(part, record, id, shapes)
       if case .unknown = right { return .unknown }
       guard let a = left.comparable, let b = right.comparable else {
-        // Nil is equal to nil, and in no order.
+        // Nil equals nil, and has no order.
         let isNeither = left.comparable == nil && right.comparable == nil
         return ValueTest.Outcome(comparison == .equal && isNeither)
       }
@@ -141,7 +142,7 @@ extension FieldKind {
 }
 
 extension CalculatedNumber {
-  /// A stored value of a fixed kind; `unknown` if it is no number.
+  /// A stored value of a fixed kind; `unknown` if it is not a number.
   fileprivate init(_ kind: FieldKind, stored bytes: UnsafeRawBufferPointer) {
     func little<T: FixedWidthInteger>(_: T.Type) -> T {
       T(littleEndian: bytes.loadUnaligned(as: T.self))
@@ -161,7 +162,7 @@ extension CalculatedNumber {
     }
   }
 
-  /// As it is compared; nil where there is no number.
+  /// The value for comparisons; nil if there is no number.
   fileprivate var comparable: UInt64? {
     switch self {
     case .signed(let value): ComparableNumber.of(value)

@@ -1,9 +1,9 @@
 /// Values of fixed width as numbers that compare as the values do: one comparison serves all types.
 ///
-/// Floating point is taken as `Double`. Every NaN is `UInt64.max`, and nothing else is.
+/// Floating point is converted to `Double`. Every NaN is `UInt64.max`, and no other value is.
 enum ComparableNumber {
   static let nan = UInt64.max
-  /// The greatest number that is one: positive infinity.
+  /// The greatest number that is not NaN: positive infinity.
   static let infinity: UInt64 = 0xFFF0_0000_0000_0000
 
   @inline(__always)
@@ -16,7 +16,7 @@ enum ComparableNumber {
     return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
   }
 
-  /// Of a constant; nil where it is not of fixed width, or not of this primitive type.
+  /// For a constant; nil if its width is not fixed, or its type is another.
   static func of(_ value: KeyValue, as primitive: KeyForm.Primitive) -> UInt64? {
     switch (primitive, value) {
     case (.bool, .bool(let value)): value ? 1 : 0
@@ -32,7 +32,7 @@ enum ComparableNumber {
     }
   }
 
-  /// Of a stored value of a fixed kind of at most eight bytes.
+  /// For a stored value of a fixed kind of at most eight bytes.
   @inline(__always)
   static func of(_ kind: FieldKind, stored bytes: UnsafeRawBufferPointer) -> UInt64 {
     switch kind {
@@ -62,7 +62,7 @@ enum ComparableNumber {
     }
   }
 
-  /// Of the bytes of a key.
+  /// For the bytes of a key.
   static func of(_ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) -> UInt64 {
     func big<T: FixedWidthInteger>(_: T.Type) -> T {
       T(bigEndian: bytes.loadUnaligned(as: T.self))
@@ -85,7 +85,7 @@ enum ComparableNumber {
 }
 
 extension KeyForm.Primitive {
-  /// The kind that a value of the type is stored as.
+  /// The kind under which a value of the type is stored.
   package var storedKind: FieldKind {
     switch self {
     case .bool: .bool
@@ -107,7 +107,7 @@ extension KeyForm.Primitive {
     }
   }
 
-  /// The bytes of a value in a key; nil for text and data, which differ.
+  /// The number of bytes of a value in a key; nil for text and data, which vary.
   var keyWidth: Int? {
     switch self {
     case .bool, .int8, .uint8: 1
@@ -119,7 +119,7 @@ extension KeyForm.Primitive {
     }
   }
 
-  /// At most eight bytes, so that `ComparableNumber` stands for it.
+  /// Whether it has at most eight bytes, so that `ComparableNumber` can represent it.
   var isNumber: Bool {
     switch self {
     case .string, .data, .uuid, .url: false
@@ -128,7 +128,7 @@ extension KeyForm.Primitive {
   }
 
   var isFloatingPoint: Bool { self == .double || self == .float || self == .date }
-  /// Compared by its normal form.
+  /// Whether it is compared in its normal form.
   var isText: Bool { self == .string }
 }
 

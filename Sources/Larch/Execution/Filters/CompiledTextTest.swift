@@ -1,12 +1,12 @@
 /// A `TextTest` on the bytes of a stored text.
 ///
-/// In text of ASCII alone every byte is a character, but for CR LF, which is one. All other text
-/// is asked as Swift's `String`, where the bytes at its beginning do not tell already.
+/// In ASCII text every byte is a character, except CR LF, which is one. Other text is tested as a
+/// Swift `String`, unless its first bytes already decide.
 final class CompiledTextTest {
   private let test: TextTest
-  /// What is looked for, in normal form, folded where the test ignores case.
+  /// The text to find, in normal form, folded if the test ignores case.
   private let wanted: [UInt8]
-  /// All of `wanted` is ASCII and has no CR.
+  /// Whether `wanted` is all ASCII without CR.
   private let isPlain: Bool
   private let pattern: [PatternStep]
 
@@ -29,23 +29,23 @@ final class CompiledTextTest {
     } else if wanted.contains(where: { $0 >= 0x80 }), test.kind != .like,
       CompiledTextTest.isPlain(text)
     {
-      // No text of ASCII alone equals one that is not when both are in normal form.
+      // In normal form, an ASCII text never equals one that is not ASCII.
       return .no
     }
-    // What is no text is told by the error of decoding it.
+    // For invalid text, decoding reports the error.
     guard let text = String(validating: text, as: UTF8.self) else { return .unknown }
     return ValueTest.Outcome(test.matches(text))
   }
 
-  /// ASCII alone, without CR.
+  /// Whether a text is all ASCII without CR.
   private static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
     var offset = 0
     var hasReturn = false
     while offset &+ 8 <= text.count {
       let word = text.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
       if word & 0x8080_8080_8080_8080 != 0 { return false }
-      // A byte of CR becomes 0, and 0x80 is borrowed from it; a borrow may also come from a
-      // neighbour, so this only says that it is worth a look.
+      // A CR byte becomes 0, and 0x80 is borrowed from it. A borrow may also come from a neighbour,
+      // so this only says that a closer look is needed.
       let other = word ^ 0x0D0D_0D0D_0D0D_0D0D
       if (other &- 0x0101_0101_0101_0101) & ~other & 0x8080_8080_8080_8080 != 0 {
         hasReturn = true
@@ -66,7 +66,7 @@ final class CompiledTextTest {
     test.ignoresCase && byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 
-  /// Nil where the bytes do not tell.
+  /// Nil if the bytes do not decide.
   private func testPrefix(_ text: UnsafeRawBufferPointer) -> ValueTest.Outcome? {
     let count = wanted.count
     for place in 0..<min(count, text.count) {
@@ -129,7 +129,7 @@ final class CompiledTextTest {
     return steps
   }
 
-  /// Goes back to the last `%` only, since an earlier one could not do better.
+  /// Only the last `%` has to be extended, since an earlier one could not do better.
   private func matchesPattern(_ text: UnsafeRawBufferPointer) -> Bool {
     var place = 0
     var step = 0

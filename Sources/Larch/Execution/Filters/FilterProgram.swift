@@ -1,8 +1,8 @@
-/// Conditions of a query, made ready to be asked of stored records without decoding them.
+/// The compiled conditions of a query, which are tested on stored records without decoding them.
 ///
-/// Made once for a run. Each condition is true, false or unknown on the bytes; what is unknown
-/// there (a field missing in an older record, a closure of the user's) is asked of the decoded
-/// record. The cheap conditions come first, and no record is decoded that one of them refuses.
+/// It is compiled once per run. On the bytes each condition is true, false or unknown. An unknown
+/// one (a field missing in an older record, a closure of the program) is tested on the decoded
+/// record. Cheap conditions come first, and a record that one of them refuses is not decoded.
 final class FilterProgram {
   typealias Outcome = ValueTest.Outcome
 
@@ -12,13 +12,16 @@ final class FilterProgram {
 
   private struct Node {
     var operation: Operation
-    /// The first child, or the place of the leaf, the pair, the calculation or the test of related
+    /// The first child, or the index of the leaf, the pair, the calculation or the test of related
     /// records.
     var first: Int
     var count: Int
+
+    var children: Range<Int> { first..<first + count }
   }
 
-  /// One field against constants. What it points to is kept alive by the program and not counted.
+  /// One field compared with constants. The program keeps the objects alive, so references are not
+  /// counted here.
   private struct Leaf {
     let path: Unmanaged<FieldPath>
     let test: Unmanaged<ValueTest>
@@ -29,7 +32,7 @@ final class FilterProgram {
 
   private let shapes: ShapeTable
   private let typed: TypedAccess
-  /// All conditions, and those of them that bytes alone can never decide.
+  /// All conditions, and those that bytes alone can never decide.
   private let conditions: [FilterNode]
   private let undecidable: [FilterNode]
   @exclusivity(unchecked) private var nodes: [Node] = []
@@ -39,11 +42,11 @@ final class FilterProgram {
   @exclusivity(unchecked) private var pairs: [PairTest] = []
   @exclusivity(unchecked) private var calculations: [CalculationTest] = []
   @exclusivity(unchecked) private var related: [RelatedTest] = []
-  /// Bytes that are not verified are no reason to look at related records.
+  /// Unverified bytes are no reason to read related records.
   @exclusivity(unchecked) private var isUnverified = false
   private var kept: [AnyObject] = []
-  /// The only condition is a field of the record against bounds that are numbers: the rest of
-  /// what it needs lies here, without a step in between.
+  /// Set if the only condition is a range of numbers for a field of the record: then everything it
+  /// needs is here, without indirection.
   private let isNumberRange: Bool
   private let numberPath: FieldPath
   private let numberKind: FieldKind
@@ -54,7 +57,7 @@ final class FilterProgram {
     shapes = context.shapes
     self.typed = typed
     let all = FilterProgram.conjuncts(filters)
-    // No other record is looked at for one that its own bytes refuse.
+    // Related records are read only if the record's own bytes do not refuse it.
     conditions =
       all.contains(where: \.asksRelated)
       ? all.filter { !$0.asksRelated } + all.filter(\.asksRelated) : all
@@ -76,7 +79,7 @@ final class FilterProgram {
 
   deinit { leaves.deallocate() }
 
-  /// Nil for no conditions, which most scans of an index leave.
+  /// Nil without conditions, which is the usual case for an index scan.
   static func of(
     _ filters: [FilterNode], context: TransactionContext, typed: TypedAccess
   ) throws -> FilterProgram? {
@@ -98,8 +101,8 @@ final class FilterProgram {
     return try matchesAll(record, id)
   }
 
-  /// Whether bytes that are not verified yet surely are no row's. What they cannot tell, because
-  /// they are damaged or for any other reason, is not refused.
+  /// Whether unverified bytes certainly do not meet the conditions. Bytes that do not decide,
+  /// because they are damaged or for any other reason, are not refused.
   @inline(__always)
   func refuses(_ unverified: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) -> Bool {
     if isNumberRange,
@@ -146,21 +149,9 @@ final class FilterProgram {
     case .calculation: return try calculations[node.first].test(record, id, shapes)
     case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
-    case .not:
-      switch try evaluate(node.first, record, id) {
-      case .no: return .yes
-      case .yes: return .no
-      case .unknown: return .unknown
-      }
-    case .all, .any:
-      let decisive: Outcome = node.operation == .all ? .no : .yes
-      var outcome: Outcome = node.operation == .all ? .yes : .no
-      for child in node.first..<node.first + node.count {
-        let part = try evaluate(child, record, id)
-        if part == decisive { return decisive }
-        if part == .unknown { outcome = .unknown }
-      }
-      return outcome
+    case .not: return try !evaluate(node.first, record, id)
+    case .all: return try Outcome.all(node.children) { try evaluate($0, record, id) }
+    case .any: return try Outcome.any(node.children) { try evaluate($0, record, id) }
     }
   }
 
@@ -212,7 +203,7 @@ final class FilterProgram {
     return outcome
   }
 
-  /// The bytes of an id are those of a key, but integers of all widths have eight.
+  /// An id has the bytes of a key, but integers of all widths have eight bytes.
   private static func test(id: UnsafeRawBufferPointer, _ test: ValueTest) -> Outcome {
     if test.primitive.isNumber {
       guard id.count == 8 else { return .unknown }
@@ -244,7 +235,7 @@ extension FilterProgram {
     }
   }
 
-  /// Whether no part of the condition needs the decoded record.
+  /// Whether the condition never needs the decoded record.
   private static func isDecidable(_ node: FilterNode) -> Bool {
     switch node {
     case .all(let parts), .any(let parts): parts.allSatisfy(isDecidable)
@@ -272,7 +263,7 @@ extension FilterProgram {
     return field.identity == .id || field.storedPath != nil
   }
 
-  /// Children lie one behind the other, so their places are taken before they are filled.
+  /// The children are consecutive, so their places are reserved before they are filled.
   private func compile(_ filter: FilterNode, _ context: TransactionContext) throws -> Int {
     let place = nodes.count
     nodes.append(Node(operation: .unknown, first: 0, count: 0))
@@ -336,7 +327,7 @@ extension FilterProgram {
       isMultiple: field.isMultiple)
   }
 
-  /// A stored field against bounds that are numbers.
+  /// A stored field with a range of numbers.
   private static func numberRange(_ node: FilterNode) -> (names: [String], test: ValueTest)? {
     guard case .field(let filter) = node, isDecidable(filter.field), !filter.field.isMultiple,
       let names = filter.field.storedPath, let (primitive, isOptional) = filter.field.form.simple

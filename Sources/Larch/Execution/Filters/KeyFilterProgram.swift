@@ -1,7 +1,7 @@
-/// Conditions asked of the keys of an index, once for each key.
+/// Conditions that are tested on the keys of an index, once per key.
 ///
-/// `unknown` where the key is cut in what is asked for, or does not hold it: then the records
-/// are asked.
+/// The result is `unknown` if the key is cut in the tested field, or does not have it: then the
+/// records are tested.
 final class KeyFilterProgram {
   typealias Outcome = ValueTest.Outcome
 
@@ -25,44 +25,17 @@ final class KeyFilterProgram {
 
   var isEmpty: Bool { roots.isEmpty }
 
-  /// Asks the key that `components` has open.
+  /// Tests the key that `components` has open.
   func test() throws -> Outcome {
-    var outcome = Outcome.yes
-    for root in roots {
-      switch try test(root) {
-      case .no: return .no
-      case .yes: break
-      case .unknown: outcome = .unknown
-      }
-    }
-    return outcome
+    try Outcome.all(roots, test)
   }
 
   private func test(_ node: Node) throws -> Outcome {
     switch node {
     case .unknown: return .unknown
-    case .not(let part):
-      switch try test(part) {
-      case .no: return .yes
-      case .yes: return .no
-      case .unknown: return .unknown
-      }
-    case .all(let parts):
-      var outcome = Outcome.yes
-      for part in parts {
-        let one = try test(part)
-        if one == .no { return .no }
-        if one == .unknown { outcome = .unknown }
-      }
-      return outcome
-    case .any(let parts):
-      var outcome = Outcome.no
-      for part in parts {
-        let one = try test(part)
-        if one == .yes { return .yes }
-        if one == .unknown { outcome = .unknown }
-      }
-      return outcome
+    case .not(let part): return try !test(part)
+    case .all(let parts): return try Outcome.all(parts, test)
+    case .any(let parts): return try Outcome.any(parts, test)
     case .test(let test, let component):
       switch try components.component(component) {
       case .cut: return .unknown
@@ -80,7 +53,7 @@ final class KeyFilterProgram {
     case .all(let parts): return .all(parts.map { node($0, schema) })
     case .any(let parts): return .any(parts.map { node($0, schema) })
     case .not(let part):
-      // Of several elements a key holds one: that it does not match says nothing of the others.
+      // A key has only one of several elements: if that does not match, another one may.
       return holdsMultiple(part, schema) ? .unknown : .not(node(part, schema))
     case .field(let filter):
       guard let place = place(of: filter, schema),
@@ -107,7 +80,7 @@ final class KeyFilterProgram {
         return false
       }
       guard field.isFolded else { return true }
-      // Keys in lower case only tell what ignores case.
+      // Keys in lower case decide only tests that ignore case.
       if case .text(let test) = filter.test { return test.ignoresCase }
       return false
     }

@@ -1,4 +1,4 @@
-/// Two stored fields of a record against each other.
+/// Two stored fields of a record compared with each other.
 final class PairTest {
   private let left: FieldPath
   private let right: FieldPath
@@ -10,7 +10,7 @@ final class PairTest {
   @exclusivity(unchecked) private var leftBuffer = NFCBuffer()
   @exclusivity(unchecked) private var rightBuffer = NFCBuffer()
 
-  /// Whether stored bytes can tell: two single stored fields of one standard type.
+  /// Whether stored bytes are enough: two single stored fields of one standard type.
   static func isDecidable(_ pair: PairFilter) -> Bool {
     guard let left = pair.left.form.simple, let right = pair.right.form.simple else { return false }
     return left.primitive == right.primitive && !pair.left.isMultiple && !pair.right.isMultiple

@@ -9,14 +9,14 @@ final class RecordAccess<R: Record>: TypedAccess {
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
   @exclusivity(unchecked) private var decoded: R?
 
-  /// What answers filters about related records; nil where none asks.
+  /// The answers about related records; nil without such filters.
   private var answers: RelatedAnswers?
-  /// Of an access that a part of those answers is made with: they own it.
+  /// Set for an access that is a part of those answers: they own it.
   private unowned let outerAnswers: RelatedAnswers?
 
   /// - Parameters:
-  ///   - outer: the answers of the run that this one is a part of.
-  ///   - answers: what the plan of the run was made with.
+  ///   - outer: the answers of the surrounding run.
+  ///   - answers: the answers for which the run was planned.
   init(
     _ context: TransactionContext, _ collection: CollectionHandle,
     partOf outer: RelatedAnswers? = nil, with answers: RelatedAnswers? = nil
@@ -65,7 +65,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     if let error = field.error { throw error }
     let value = try decode(record)
     var list: [[KeyValue]] = []
-    // Plans are made from queries of this type, whose fields are its own.
+    // Plans come from queries of this type, so the field belongs to it.
     unsafeDowncast(field, to: TypedField<R>.self).forEachValue(value) {
       list.append($0.list)
       return true
@@ -103,7 +103,7 @@ final class RecordAccess<R: Record>: TypedAccess {
     try row.record ?? run.record()
   }
 
-  /// The id of a row; the record is read only where the key does not tell how it was written.
+  /// The id of a row; the record is read only if the key does not determine how it was written.
   func id(of row: QueryRow, _ run: PlanRun) throws -> R.ID {
     if let id = idCoding.id(storedAs: row.id) { return id }
     return try decode(row, of: run).id

@@ -1,6 +1,6 @@
-/// What only the record type can tell. The store gives the executor one that knows the type.
+/// The operations that need the record type. The store gives the executor an object that knows it.
 class TypedAccess {
-  /// How the fields of its records are read that are stored in another way; nil where none is.
+  /// How to read fields whose stored form differs; nil if there are none.
   var reading: FieldReading? { nil }
 
   /// Whether all filters are true for the decoded record.
@@ -10,15 +10,15 @@ class TypedAccess {
     throw TypedAccess.unknown
   }
 
-  /// What answers a filter about related records for all of the run.
+  /// The answer of a filter about related records, for the whole run.
   func test(_ filter: RelatedFilter) throws -> RelatedTest { throw TypedAccess.unknown }
 
-  /// What tells a value of a related record for all of the run.
+  /// The values of a field of related records, for the whole run.
   func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
     throw TypedAccess.unknown
   }
 
-  /// The value of a field of an order, of the record or of a related one.
+  /// The value of a field of an order, from the record or a related one.
   final func orderValue(
     of field: FieldReference, in record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer
   ) throws -> [KeyValue] {
@@ -35,9 +35,10 @@ class TypedAccess {
     throw TypedAccess.unknown
   }
 
-  /// What is asked of one that is made for the other question alone.
+  /// The error of an operation that this object was not made for.
   private static var unknown: LarchError {
     LarchError(
-      .storage, "A plan asked for what only the record type tells; this is a fault of Larch.")
+      .storage,
+      "A plan needs something that only the record type knows; please report this bug in Larch.")
   }
 }

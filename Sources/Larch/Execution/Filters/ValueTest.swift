@@ -1,13 +1,5 @@
-/// A `FieldTest` made ready for one type: numbers and bytes to compare with, nothing to look up.
+/// A `FieldTest` compiled for one type: numbers and bytes to compare with, without look-ups.
 final class ValueTest {
-  /// `unknown`: only the decoded record tells.
-  enum Outcome: UInt8 {
-    case no, yes, unknown
-
-    @inline(__always)
-    init(_ isTrue: Bool) { self = isTrue ? .yes : .no }
-  }
-
   private enum Operation: UInt8 {
     case never, present, numbers, numberList, bytes, byteList, text, unknown
   }
@@ -17,7 +9,7 @@ final class ValueTest {
   /// The outcome for nil.
   let whenNil: Outcome
   private let operation: Operation
-  /// Numbers pass from `least` to `greatest`.
+  /// Numbers from `least` to `greatest` pass.
   private let least: UInt64
   private let greatest: UInt64
   private let list: [UInt64]
@@ -54,7 +46,7 @@ final class ValueTest {
     text = draft.text
   }
 
-  /// The numbers that pass, where they are those from one to another.
+  /// The numbers that pass, if they are a single range.
   var bounds: (least: UInt64, greatest: UInt64)? {
     operation == .numbers ? (least, greatest) : nil
   }
@@ -131,7 +123,7 @@ final class ValueTest {
   }
 }
 
-/// Text in normal form, in `buffer` where it is not so already.
+/// Text in normal form; in `buffer` if it had to be converted.
 @inline(__always)
 func normalized(
   _ utf8: UnsafeRawBufferPointer, _ buffer: inout NFCBuffer
@@ -144,7 +136,7 @@ func normalized(
 // MARK: - Making
 
 extension ValueTest {
-  /// Takes a test apart.
+  /// A test while it is being compiled.
   private struct Draft {
     let primitive: KeyForm.Primitive
     var operation = Operation.unknown

@@ -1,4 +1,4 @@
-/// Numbers by bytes, for as many keys as a join has: no allocation for a key.
+/// A hash table from bytes to numbers, without an allocation per key.
 struct ByteTable: ~Copyable {
   private struct Slot {
     var hash: UInt64
@@ -12,7 +12,7 @@ struct ByteTable: ~Copyable {
   private var mask: Int
   private(set) var count = 0
   private var keys = ByteBuffer()
-  /// So that keys cannot be chosen to meet in one slot.
+  /// Random, so that nobody can choose keys that collide.
   private let seed = UInt64.random(in: .min ... .max)
 
   init() {
@@ -28,13 +28,13 @@ struct ByteTable: ~Copyable {
     return slots
   }
 
-  /// The number of a key; nil where it has none.
+  /// The number of a key; nil if it has none.
   func value(of key: UnsafeRawBufferPointer) -> Int? {
     let slot = slots + place(of: key, hash(key))
     return slot.pointee.value < 0 ? nil : slot.pointee.value
   }
 
-  /// The number of a key, which is this one where it had none before.
+  /// The number of a key, which becomes this one if it had none.
   mutating func value(of key: UnsafeRawBufferPointer, orSet value: Int) -> Int {
     let hash = hash(key)
     let found = place(of: key, hash)
@@ -46,7 +46,7 @@ struct ByteTable: ~Copyable {
     return value
   }
 
-  /// Where the key is, or would be.
+  /// The slot of the key, or the free one for it.
   private func place(of key: UnsafeRawBufferPointer, _ hash: UInt64) -> Int {
     var place = Int(truncatingIfNeeded: hash) & mask
     while true {

@@ -1,14 +1,14 @@
-/// How the values of a join are written so that they are found in an index, or in a table.
+/// The form of the join values as keys, for finding them in an index or a table.
 struct JoinKeyForm {
-  /// How many optionals the index has around the value.
+  /// The number of optionals that the index has around the value.
   var optionals = 0
-  /// The key ends with the value: not the first part of a longer one.
+  /// Whether the key ends with the value, so that it is not the first part of a longer one.
   var isLast = true
 }
 
-/// Reads the values that a record is joined by, from its bytes where these tell them.
+/// Reads the join values of a record, from its bytes if possible.
 ///
-/// Nil and NaN are left out, since they are the partner of nothing.
+/// Nil and NaN are skipped, since they match nothing.
 final class JoinKeyReader {
   /// A value where it was found.
   private enum Value {
@@ -41,7 +41,7 @@ final class JoinKeyReader {
     isID = field.identity == .id && simple != nil && !field.isMultiple
     path = isID || simple == nil ? nil : field.storedPath.map { context.path($0, typed.reading) }
     step = .allocate(capacity: 1)
-    // A path of the context's, which outlives the run.
+    // A path of the context, which outlives the run.
     step.initialize(
       to: KeyPlan.Step(
         path: path ?? context.idPath, primitive: primitive, isOptional: false,
@@ -50,7 +50,7 @@ final class JoinKeyReader {
 
   deinit { step.deallocate() }
 
-  /// Calls with each value of a record, written as a key; equal ones may come repeatedly.
+  /// Calls with each join value of a record, written as a key; equal values may repeat.
   func forEachKey(
     of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, as form: JoinKeyForm,
     in writer: inout KeyWriter, _ body: (inout KeyWriter) throws -> Void
@@ -64,13 +64,13 @@ final class JoinKeyReader {
       guard try emit(.decoded(values), form, &writer, body) else {
         throw LarchError(
           .decodingFailed,
-          "A field has other values than its type tells; report this with the type."
+          "The stored values of a field do not fit its type; please report this bug with the declaration of the type."
         ) { $0.field = field.name }
       }
     }
   }
 
-  /// False where the stored bytes cannot tell; equal values may have been given before that.
+  /// False if the stored bytes are not enough; equal values may have been emitted before that.
   private func emitStored(
     _ path: FieldPath, _ record: UnsafeRawBufferPointer, _ form: JoinKeyForm,
     _ writer: inout KeyWriter, _ body: (inout KeyWriter) throws -> Void
@@ -148,14 +148,14 @@ final class JoinKeyReader {
     return true
   }
 
-  /// All of the value that was given last, however long. Only inside the closure that got it.
+  /// The whole last value, however long. Only inside the closure that received it.
   func withWholeValue<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     wholeWriter.clear()
     _ = write(current, JoinKeyForm(), to: &wholeWriter)
     return try wholeWriter.withWhole(body)
   }
 
-  /// Whether a record has this very value, which was written by `withWholeValue`.
+  /// Whether a record has exactly this value, which `withWholeValue` has written.
   func hasValue(
     _ whole: UnsafeRawBufferPointer, in record: UnsafeRawBufferPointer,
     id: UnsafeRawBufferPointer, _ writer: inout KeyWriter

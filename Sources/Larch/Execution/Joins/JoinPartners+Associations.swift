@@ -1,9 +1,9 @@
 extension JoinPartners {
-  /// The records that an association leads to from those of its owner.
+  /// The related records of an association, for the records of its owner.
   ///
   /// - Parameters:
-  ///   - typed: of the owner.
-  ///   - target: the query of the related records, and what knows their type.
+  ///   - typed: the access to the records of the owner.
+  ///   - target: the query of the related records, and the access to them.
   static func along(
     _ route: AssociationRoute.Kind, from owner: CollectionHandle, _ typed: TypedAccess,
     to target: CollectionHandle, _ targetTyped: TypedAccess, _ query: QueryDescription,
@@ -51,7 +51,7 @@ extension JoinPartners {
       return try KeyedPartners(
         outer, inner, access, query, in: target, context: context, typed: targetTyped)
     }
-    // A file that was opened read-only may lack the index.
+    // A read-only file may not have the index.
     var all = query
     all.limit = nil
     all.offset = 0
@@ -61,7 +61,7 @@ extension JoinPartners {
     return TablePartners(outer, inner, run, keepsAlone: false)
   }
 
-  /// What is read to find partners along an association, beside records.
+  /// The databases that are read to find partners along an association, without those of records.
   static func databases(
     _ route: AssociationRoute.Kind, from owner: CollectionHandle, to target: CollectionHandle,
     _ context: TransactionContext
@@ -83,7 +83,7 @@ extension LarchError {
   static func unknownAssociation(_ owner: String, _ target: String) -> LarchError {
     LarchError(
       .unknownAssociation,
-      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
+      "No type of the open store declares the association; declare it in the schema of one of its two types."
     ) {
       $0.collection = owner
       $0.detail = target

@@ -1,9 +1,9 @@
-/// The records of the inner side that go with one record of the outer side.
+/// Finds the partners of an outer record among the inner records.
 class JoinPartners {
-  /// How many the last `find` found.
+  /// The number of partners that the last `find` found.
   @exclusivity(unchecked) final var count = 0
 
-  /// Looks for the partners of a record of the outer side.
+  /// Finds the partners of an outer record.
   func find(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {}
 
   /// The id of a partner, in the order of the inner query.
@@ -14,11 +14,11 @@ class JoinPartners {
     UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
-  /// The same for every place with this partner, from 0 on; -1 where that is not known.
+  /// A number from 0 on that is the same at every place with this partner; -1 if it is not known.
   func number(at place: Int) -> Int { -1 }
 
-  /// Goes to the next record that was never found, in the order of the inner query; false behind
-  /// the last one. It is then the only partner.
+  /// Moves to the next record without a partner, in the order of the inner query; false after the
+  /// last one. It is then the only partner.
   func nextAlone() throws -> Bool { false }
 
   func close() {}

@@ -1,14 +1,14 @@
 extension QueryDescription {
-  /// Which records there are depends on more than their own values.
+  /// Whether the result depends on more than the values of each record.
   var isPart: Bool { limit != nil || offset != 0 || after != nil }
 }
 
 extension JoinDescription {
-  /// The order of the left, and what of the order of the join it does not keep.
+  /// The order of the left query, and the part of the join's order that it does not give.
   ///
-  /// An order by the left alone is that of the left query, which an index may serve. Not where
-  /// there are rows without a left, which are not among its records, nor where the left is a part
-  /// that its own order picks.
+  /// An order by left fields alone becomes that of the left query, which an index may serve. This
+  /// does not work if there are rows without a left record, or if the left query has a limit, whose
+  /// records depend on its own order.
   var ordersByLeft: (left: [OrderTerm], rest: [JoinOrderTerm]) {
     guard !keepsRight, !left.isPart, order.allSatisfy(\.isLeft) else { return (left.order, order) }
     return (order.map(\.term) + left.order, [])
@@ -16,39 +16,42 @@ extension JoinDescription {
 }
 
 extension JoinPlan {
-  /// Chooses how partners are found, and which side is gone through.
+  /// Chooses how partners are found, and which side is read row by row.
   ///
   /// - Parameters:
   ///   - leftPlan: how the left is read row by row.
   ///   - rightPlan: the same of the right.
+  ///   - takesUnfinished: whether unfinished indexes count as complete, to tell what would be chosen.
   init(
     _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
-    _ rightPlan: Plan, _ right: CollectionHandle, _ context: TransactionContext
+    _ rightPlan: Plan, _ right: CollectionHandle, _ context: TransactionContext,
+    takesUnfinished: Bool = false
   ) throws {
-    let ways = JoinPlan.ways(join, order: order, leftPlan, left, rightPlan, right)
+    let ways = JoinPlan.ways(
+      join, order: order, leftPlan, left, rightPlan, right, takesUnfinished: takesUnfinished)
     self = ways[0]
     guard let turned = ways.first(where: { !$0.isLeftOuter }) else { return }
     let leftCount = try leftPlan.rowsRead(in: left, context)
     let rightCount = try rightPlan.rowsRead(in: right, context)
     if leftCount <= rightCount { return }
-    // About so many rows there will be, if the values are spread evenly.
+    // The expected number of rows, if the values are spread evenly.
     let picked = Double(min(rightCount, rightPlan.limit ?? .max))
     let all = try right.records.statistics(in: context.transaction()).entries
     let rows = Double(leftCount) * picked / Double(max(1, all))
     var straight = Double(leftCount)
     if order.isEmpty, let limit = join.limit {
-      // Ends with the last row that is wanted, long before the last record.
+      // It ends with the last wanted row, long before the last record.
       straight *= min(1, (Double(limit) + Double(join.offset)) / max(1, rows))
     }
-    // A row costs a search and a place in the sort, a record of a scan a step.
+    // A row costs a search and a place in the sort; a record of a scan costs one step.
     if (Double(rightCount) + rows * 4) * 2 < straight { self = turned }
   }
 
-  /// Every way to answer the join: first the one that is best where the left side is gone through,
-  /// the table last of these.
+  /// All plans for the join: first the best one that reads the left side row by row, and the table
+  /// as the last of these.
   static func ways(
     _ join: JoinDescription, order: [JoinOrderTerm], _ leftPlan: Plan, _ left: CollectionHandle,
-    _ rightPlan: Plan, _ right: CollectionHandle
+    _ rightPlan: Plan, _ right: CollectionHandle, takesUnfinished: Bool = false
   ) -> [JoinPlan] {
     var ways: [JoinPlan] = []
     func add(_ access: JoinAccess, isLeftOuter: Bool = true) {
@@ -58,24 +61,26 @@ extension JoinPlan {
           inner: isLeftOuter ? rightPlan : leftPlan, isLeftOuter: isLeftOuter, access: access,
           order: order))
     }
-    // All records of the right are wanted, so they are read anyway; a part of them cannot be told
-    // by a look at one.
-    if !join.keepsRight, !join.right.isPart, let found = access(to: join.rightField, of: right) {
+    // All records of the right are needed, so they are read anyway; or the right query has a limit,
+    // and a single record does not show whether it is within it.
+    if !join.keepsRight, !join.right.isPart,
+      let found = access(to: join.rightField, of: right, takesUnfinished: takesUnfinished)
+    {
       add(found)
     }
     add(.table)
-    // Rows have to be sorted then, so there must be none without a place in the order of the left.
+    // Rows have to be sorted then, so every row must have a place in the order of the left.
     if !join.keepsRight, !join.keepsLeft, !join.left.isPart,
-      let found = access(to: join.leftField, of: left)
+      let found = access(to: join.leftField, of: left, takesUnfinished: takesUnfinished)
     {
       add(found, isLeftOuter: false)
     }
     return ways
   }
 
-  /// How records are found by the value of a field; nil where all of them have to be read.
+  /// How to find records by the value of a field; nil if all of them must be read.
   static func access(
-    to field: FieldReference, of collection: CollectionHandle
+    to field: FieldReference, of collection: CollectionHandle, takesUnfinished: Bool = false
   ) -> JoinAccess? {
     if field.identity == .id, !field.isMultiple,
       ReferenceForm(field.form.unwrapped, collection.stored.idKind) != nil
@@ -83,16 +88,16 @@ extension JoinPlan {
       return .id
     }
     var best: IndexHandle?
-    for index in collection.indexes
-    where collection.answering & 1 << UInt64(index.position) != 0 {
+    let usable = collection.answering | (takesUnfinished ? collection.unfinished : 0)
+    for index in collection.indexes where usable.hasBit(index.position) {
       let first = index.schema.fields[0]
       guard first.identityHash == field.identityHash, first.identity == field.identity,
         first.form.unwrapped == field.form.unwrapped, !first.isFolded,
         first.isMultiple == field.isMultiple
       else { continue }
-      // A record has no entry where another field of the index is an empty list.
+      // A record has no entry if another field of the index is an empty list.
       if index.schema.fields.dropFirst().contains(where: \.isMultiple) { continue }
-      // The fewer fields, the fewer keys for a value.
+      // Fewer fields mean fewer keys per value.
       if let best, best.schema.fields.count <= index.schema.fields.count { continue }
       best = index
     }
@@ -101,7 +106,7 @@ extension JoinPlan {
 }
 
 extension Plan {
-  /// About how many rows are read to give those that are wanted.
+  /// The approximate number of rows that are read to get the wanted ones.
   fileprivate func rowsRead(
     in collection: CollectionHandle, _ context: TransactionContext
   ) throws -> Int {
@@ -118,7 +123,7 @@ extension Plan.Source {
     case .nothing: return 0
     case .records(let ranges):
       let count = try statistics.recordCount()
-      // A range of one id is the id and the same with a zero behind it.
+      // A range of one id goes from the id to the same id with a zero after it.
       let isSingle = ranges.allSatisfy { $0.upper?.count == $0.lower.count + 1 }
       return isSingle ? min(ranges.count, count) : count
     case .index(let scan): return try statistics.estimate(index: scan.index, ranges: scan.ranges)

@@ -1,21 +1,21 @@
-/// The way that was chosen to answer a join.
+/// The plan of a join.
 struct JoinPlan: Sendable {
   var join: JoinDescription
-  /// The side that is gone through row by row.
+  /// The side that is read row by row.
   var outer: Plan
-  /// The other one, where it is read as a whole.
+  /// The other side, if it is read as a whole.
   var inner: Plan
-  /// The outer side is the left one.
+  /// Whether the outer side is the left one.
   var isLeftOuter = true
   /// How partners are found on the inner side.
   var access: JoinAccess
-  /// What is left of the order; the rest is that of the outer plan.
+  /// The rest of the order, after that of the outer plan.
   var order: [JoinOrderTerm]
 
-  /// Rows are collected and sorted.
+  /// Whether rows are collected and sorted.
   var isSorting: Bool { !order.isEmpty || !isLeftOuter }
 
-  /// What partners that are looked up must be, and in which order they are.
+  /// The filter and the order of partners that are looked up.
   var innerQuery: QueryDescription {
     if isLeftOuter { return join.right }
     // Sorted with all other rows.
@@ -27,7 +27,7 @@ extension JoinPlan {
   /// The plan on a few lines: the outer side, then how its partners are found.
   ///
   /// - Parameters:
-  ///   - outer: the text of the outer plan, where it says more than the plan itself.
+  ///   - outer: the text of the outer plan, if it has more than the plan itself.
   ///   - inner: the same of the inner one.
   func text(
     left: CollectionSchema, right: CollectionSchema, outer outerText: String? = nil,

@@ -1,4 +1,4 @@
-/// A row of a join, valid until the next one is asked for. A side that is missing is nil.
+/// A row of a join, valid until the next one. A missing side is nil.
 struct JoinRow {
   var left: UnsafeRawBufferPointer?
   var leftID = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -14,10 +14,10 @@ struct JoinSides {
   let rightTyped: TypedAccess
 }
 
-/// Follows the plan of a join through a snapshot, row by row.
+/// Executes the plan of a join on a snapshot, row by row.
 ///
-/// Rows point into the map: use each before the next one is asked for, and change nothing while
-/// the run lasts. `close()` it before its transaction ends.
+/// Rows point into the map: use each before the next one, and change nothing during the run.
+/// `close()` it before its transaction ends.
 final class JoinRun {
   private enum State { case outer, partners, alone, end }
 
@@ -38,8 +38,8 @@ final class JoinRun {
   private let sides: JoinSides
   private let settings: SortSettings
 
-  /// - Parameter keepsFound: records that are looked up by id are kept for other rows, so that each
-  ///   is read once, in memory that grows with them.
+  /// - Parameter keepsFound: whether to keep records that are looked up by id for other rows, so
+  ///   that each is read once; the memory grows with them.
   init(
     _ plan: JoinPlan, _ sides: JoinSides, context: TransactionContext, keepsFound: Bool = true,
     settings: SortSettings = SortSettings()
@@ -73,7 +73,7 @@ final class JoinRun {
       typed: isLeftOuter ? sides.leftTyped : sides.rightTyped)
   }
 
-  /// The next row; nil behind the last one.
+  /// The next row; nil after the last one.
   func next() throws -> JoinRow? {
     do {
       guard left > 0 else { return nil }
@@ -134,7 +134,7 @@ final class JoinRun {
     }
   }
 
-  /// True where the row has no partner and is a row all the same.
+  /// True if the row has no partner and is still a row of the join.
   private func nextOuter() throws -> Bool {
     guard let outerRow = try outer.next() else {
       state = keepsInner ? .alone : .end
@@ -169,7 +169,7 @@ final class JoinRun {
     }
   }
 
-  /// How many rows there are, whatever their order. Uses the run up.
+  /// The number of rows, in any order. The run cannot be used after that.
   func count() throws -> Int {
     do {
       var count = 0
@@ -191,7 +191,7 @@ final class JoinRun {
     partners.close()
   }
 
-  /// What the outer side cost, then the inner one, so far.
+  /// The cost of the outer side and of the inner side so far.
   var counters: (outer: ExecutionCounters, inner: ExecutionCounters, rows: Int, spilled: Int) {
     (outer.counters, partners.counters, rowsReturned, sorter?.spilledBytes ?? 0)
   }

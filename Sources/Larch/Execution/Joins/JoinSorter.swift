@@ -1,18 +1,18 @@
 /// Sorts the rows of a join by fields of either side.
 ///
-/// Rows that are the same in these stay in the order of the left, then of the right, those without
-/// a left last. It is the order that they come in where the left side is the outer one.
+/// Equal rows stay in the order of the left, then of the right; rows without a left record come
+/// last. If the left side is the outer one, they already come in this order.
 final class JoinSorter {
   private struct Term {
     let isLeft: Bool
     let key: SortKey
-    /// What stands for a row without that side: nil, where the field can be nil itself.
+    /// Whether a row may be without that side, or the field may be nil.
     let isOptional: Bool
     let descends: Bool
   }
 
   private let terms: [Term]
-  /// The place of a record of the left, where rows do not come in its order.
+  /// The position of a left record, if rows do not come in that order.
   private let leftKey: SortKey?
   private let top: TopRows?
   private let rows: RowSorter?
@@ -77,7 +77,8 @@ final class JoinSorter {
     }
   }
 
-  /// Where the records lie in the map, which stays while the run lasts, and the ids, which may not.
+  /// The addresses of the records, which stay in the map during the run, and copies of the ids,
+  /// which may not.
   private func setPayload(_ row: JoinRow) {
     payload.removeAll()
     for record in [row.left, row.right] {

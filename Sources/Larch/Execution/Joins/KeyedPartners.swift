@@ -1,21 +1,21 @@
-/// Partners that are looked up by a value: by their id, or in an index.
+/// Partners that are looked up by a value, as their id or in an index.
 final class KeyedPartners: LookupPartners {
   private let outerKeys: JoinKeyReader
   private let innerKeys: JoinKeyReader
-  /// Of ids.
+  /// For ids.
   private let idForm: ReferenceForm?
   private let keyForm: JoinKeyForm
-  /// Of every id in the index; nil where they differ.
+  /// The length of every id in the index; nil if it varies.
   private let width: Int?
   @exclusivity(unchecked) private var entries: LMDBCursor?
   @exclusivity(unchecked) private var writer = KeyWriter()
   @exclusivity(unchecked) private var checkWriter = KeyWriter()
 
   /// - Parameters:
-  ///   - query: the inner one, with neither limit nor offset.
-  ///   - keepsFound: what is found by id is kept for others.
-  ///   - keepsFoundOrder: partners come in the order of a list that the outer record holds, as
-  ///     often as it has them.
+  ///   - query: the inner query, without limit and offset.
+  ///   - keepsFound: whether records found by id are kept for other rows.
+  ///   - keepsFoundOrder: whether partners keep the order and the duplicates of a list in the outer
+  ///     record.
   init(
     _ outer: JoinKeyReader, _ inner: JoinKeyReader, _ access: JoinAccess,
     _ query: QueryDescription, in collection: CollectionHandle, context: TransactionContext,
@@ -38,7 +38,7 @@ final class KeyedPartners: LookupPartners {
     } else {
       idForm = try inner.idForm(in: collection)
       keyForm = JoinKeyForm()
-      // Ids are of one record each, so only others find a partner again.
+      // Each id belongs to one record, so only other fields find a partner again.
       rules.keepsFound = keepsFound && outer.field.identity != .id
     }
     try super.init(query, rules, in: collection, context: context, typed: typed)
@@ -56,7 +56,7 @@ final class KeyedPartners: LookupPartners {
     }
   }
 
-  /// - Parameter whole: the value behind a cut key, which others may have too.
+  /// - Parameter whole: the whole value of a cut key, which other values may share.
   private func findEntries(
     _ key: UnsafeRawBufferPointer, isExact: Bool, whole: UnsafeRawBufferPointer?
   ) throws {
@@ -78,7 +78,7 @@ final class KeyedPartners: LookupPartners {
     }
   }
 
-  /// Ids of one length come a page at a time.
+  /// Reads ids of one length a page at a time.
   private func findRuns(_ key: UnsafeRawBufferPointer, _ width: Int) throws {
     guard let entry = try entries?.seek(exactly: key) else { return }
     var run = try entries?.firstRun(at: entry).values
@@ -109,7 +109,7 @@ final class KeyedPartners: LookupPartners {
 }
 
 extension JoinKeyReader {
-  /// How values of the field stand for ids. Schemas and joins are checked for it before.
+  /// How values of the field represent ids. Schemas and joins are checked for it before.
   func idForm(in collection: CollectionHandle) throws -> ReferenceForm {
     guard let form = ReferenceForm(form, collection.stored.idKind) else {
       throw LarchError(
@@ -122,8 +122,7 @@ extension JoinKeyReader {
     return form
   }
 
-  /// Calls with the id that a value stands for, which was just given; not for one that no record
-  /// can have.
+  /// Calls with the id of the value that was just emitted; not if no record can have that id.
   func withID(
     _ form: ReferenceForm, _ writer: inout KeyWriter,
     _ body: (UnsafeRawBufferPointer) throws -> Void
@@ -132,7 +131,7 @@ extension JoinKeyReader {
       _ = try form.withID(inKey: writer.bytes, body)
       return
     }
-    // Ids are texts of any length up to the limit of keys, behind a byte.
+    // Ids are texts of any length up to the limit of keys, after one byte.
     try withWholeValue { whole in
       let size = MemoryLayout<Int>.size
       guard whole.count >= size, whole.count - size <= KeyWriter.keyLimit else { return }
@@ -143,7 +142,7 @@ extension JoinKeyReader {
 }
 
 extension KeyForm {
-  /// How many optionals are around the value.
+  /// The number of optionals around the value.
   var optionalCount: Int {
     if case .optional(let wrapped) = node { return wrapped.optionalCount + 1 }
     return 0

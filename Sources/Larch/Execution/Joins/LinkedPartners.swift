@@ -1,8 +1,8 @@
-/// Partners that the lists of an association name.
+/// Partners from the lists of an association.
 final class LinkedPartners: LookupPartners {
   @exclusivity(unchecked) private var list: LMDBCursor?
 
-  /// - Parameter database: the ids of the partners by those of the others.
+  /// - Parameter database: the lists of partner ids, by the id of the outer record.
   init(
     _ database: LMDBDatabase, _ query: QueryDescription, in collection: CollectionHandle,
     context: TransactionContext, typed: TypedAccess, keepsFound: Bool
@@ -27,7 +27,7 @@ final class LinkedPartners: LookupPartners {
   }
 }
 
-/// Partners that join records lead to.
+/// Partners through join records.
 final class ThroughPartners: LookupPartners {
   /// The join records of a record.
   private let joins: JoinPartners

@@ -1,22 +1,22 @@
-/// Where the partners of a record are looked up.
+/// How the partners of a record are found.
 enum JoinAccess: Sendable {
   /// By their id: the inner field is the id.
   case id
-  /// In the index that was declared at this place, whose first field is the inner one.
+  /// In the index at this place of the schema, whose first field is the inner one.
   case index(Int)
-  /// In a table that the inner side is read into.
+  /// In a table of the whole inner side.
   case table
 }
 
-/// How partners that are looked up are treated.
+/// The rules for partners that are looked up.
 struct PartnerRules {
-  /// What is found for one record comes in the order of ids by itself.
+  /// Whether the partners of one record already come in the order of ids.
   var isOrderedByID = true
-  /// A record can be found several times for one, and is its partner once.
+  /// Whether a record can be found several times; it is a partner once.
   var mayRepeat = false
-  /// Partners stay in the order that they are found in, unless the query has one.
+  /// Whether partners keep the order in which they are found, unless the query has one.
   var keepsFoundOrder = false
-  /// What was found is found again for others, and is kept so that it is read once.
+  /// Whether records are found repeatedly, and are kept so that each is read once.
   var keepsFound = false
 }
 
@@ -37,12 +37,12 @@ class LookupPartners: JoinPartners {
   @exclusivity(unchecked) private var records: LMDBCursor?
   @exclusivity(unchecked) private var partners: [Partner] = []
   @exclusivity(unchecked) private var sortBytes = ByteBuffer()
-  /// Of what is kept, by id; without a record where it is not there, or refused by the filter.
+  /// The kept records, by id; without a record if it does not exist, or the filter refuses it.
   @exclusivity(unchecked) private var numbers = ByteTable()
   @exclusivity(unchecked) private var known: [Partner?] = []
   @exclusivity(unchecked) final var entriesExamined = 0
 
-  /// - Parameter query: the inner one; its limit and offset are not looked at.
+  /// - Parameter query: the inner query; its limit and offset are ignored.
   init(
     _ query: QueryDescription, _ rules: PartnerRules, in collection: CollectionHandle,
     context: TransactionContext, typed: TypedAccess
@@ -68,14 +68,14 @@ class LookupPartners: JoinPartners {
     count = partners.count
   }
 
-  /// Adds the partners of a record, by `addRecord`.
+  /// Adds the partners of a record, with `addRecord`.
   func collect(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws {}
 
   /// Adds the record with an id, if the filter is true for it.
   ///
   /// - Parameters:
-  ///   - isListed: the id comes from an index or a list, so the record must be there.
-  ///   - isWanted: asked of the record, where an index did not tell it all.
+  ///   - isListed: whether the id comes from an index or a list, so that the record must exist.
+  ///   - isWanted: tests the record, if the index was not enough.
   @inline(__always)
   final func addRecord(
     _ id: UnsafeRawBufferPointer, isListed: Bool,
@@ -99,7 +99,7 @@ class LookupPartners: JoinPartners {
   @inline(__always)
   private func look(_ id: UnsafeRawBufferPointer, _ isListed: Bool) throws -> Partner? {
     guard let entry = try records?.seek(exactly: id) else {
-      // With its words, which name the record.
+      // This throws the error that names the record.
       if isListed { _ = try reader.read(id) }
       return nil
     }

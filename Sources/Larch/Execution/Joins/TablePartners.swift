@@ -1,4 +1,4 @@
-/// Partners out of a table that the whole inner side was read into, once.
+/// Partners from a table of the whole inner side, which is read once.
 final class TablePartners: JoinPartners {
   private struct Row {
     var idStart: Int
@@ -9,14 +9,14 @@ final class TablePartners: JoinPartners {
 
   private struct Link {
     var row: Int
-    /// -1 behind the last one.
+    /// -1 after the last one.
     var next: Int
   }
 
   private let outerKeys: JoinKeyReader
   private let innerKeys: JoinKeyReader
   private let run: PlanRun
-  /// Rows are asked for that have no partner.
+  /// Whether rows without a partner are wanted.
   private let keepsAlone: Bool
   @exclusivity(unchecked) private var isFilled = false
   @exclusivity(unchecked) private var rows: [Row] = []
@@ -30,7 +30,7 @@ final class TablePartners: JoinPartners {
   @exclusivity(unchecked) private var found: [Int] = []
   @exclusivity(unchecked) private var alone = -1
 
-  /// - Parameter run: the inner query, in its order.
+  /// - Parameter run: the run of the inner query, in its order.
   init(_ outer: JoinKeyReader, _ inner: JoinKeyReader, _ run: PlanRun, keepsAlone: Bool) {
     outerKeys = outer
     innerKeys = inner
@@ -38,7 +38,7 @@ final class TablePartners: JoinPartners {
     self.keepsAlone = keepsAlone
   }
 
-  /// Before the first row is looked for, and not before a row is asked for at all.
+  /// Fills the table when the first row is requested, not before.
   private func fill() throws {
     isFilled = true
     while let row = try run.next() {
@@ -65,7 +65,7 @@ final class TablePartners: JoinPartners {
     run.close()
   }
 
-  /// A key that is cut has all of the value behind it, which tells it apart from others.
+  /// A cut key is followed by the whole value, which distinguishes it from others.
   private func withKey<T>(
     _ writer: inout KeyWriter, _ keys: JoinKeyReader, _ body: (UnsafeRawBufferPointer) -> T
   ) -> T {
@@ -92,7 +92,7 @@ final class TablePartners: JoinPartners {
     count = found.count
   }
 
-  /// A pair with several elements in common is one.
+  /// Sorts and removes duplicates: a pair with several common elements is one row.
   private func sortFound() {
     found.sort()
     var kept = 1

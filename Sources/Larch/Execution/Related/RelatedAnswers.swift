@@ -1,17 +1,17 @@
-/// Answers the filters about related records of one run: each is asked of many records, and what
-/// was found out for one serves the others.
+/// Answers the filters about related records of one run. Each filter is tested on many records, and
+/// an answer for one record serves the others.
 final class RelatedAnswers {
-  /// How answers are found. All but the first are for tests, which compare them.
+  /// How answers are found. All but the first exist for tests, which compare them.
   enum Strategy {
-    /// Whatever is expected to cost the least.
+    /// The strategy with the lowest expected cost.
     case byCost
-    /// Inner queries are run before the outer one is planned, whatever they cost.
+    /// Inner queries run before the outer one is planned, whatever they cost.
     case first
-    /// The related records of each row are looked at.
+    /// The related records of each row are read.
     case eachRow
-    /// Inner queries are run when the first row asks.
+    /// Inner queries run when the first row needs them.
     case once
-    /// As `once`, with a full scan: the reference for checking other answers.
+    /// Like `once`, with a full scan: the reference for checking other answers.
     case control
   }
 
@@ -19,7 +19,7 @@ final class RelatedAnswers {
   let strategy: Strategy
   private var tests: [ObjectIdentifier: RelatedTest] = [:]
   private var orders: [OrderKey: RelatedOrder] = [:]
-  /// What was read for the answers.
+  /// The counts of what was read for the answers.
   private(set) var counters = ExecutionCounters()
 
   init(_ context: TransactionContext, _ strategy: Strategy = .byCost) {
@@ -40,7 +40,7 @@ final class RelatedAnswers {
     let ignoresCase: Bool
   }
 
-  /// What rows are sorted by.
+  /// The values by which rows are sorted.
   func order(_ value: RelatedValue, ignoresCase: Bool) throws -> RelatedOrder {
     let key = OrderKey(value: ObjectIdentifier(value), ignoresCase: ignoresCase)
     if let known = orders[key] { return known }
@@ -49,10 +49,10 @@ final class RelatedAnswers {
     return order
   }
 
-  /// The test of a filter, if it was asked.
+  /// The test of a filter, if it was already used.
   func knownTest(_ filter: RelatedFilter) -> RelatedTest? { tests[ObjectIdentifier(filter)] }
 
-  /// Takes note of what was read.
+  /// Counts what was read.
   func add(entries: Int = 0, records: Int = 0) {
     counters.entriesExamined += entries
     counters.recordsExamined += records
@@ -60,7 +60,7 @@ final class RelatedAnswers {
 
   // MARK: Inner queries
 
-  /// The plan of an inner query, which has parts bound already where that was worth it.
+  /// The plan of an inner query, whose own inner queries may already be bound.
   func plan(
     _ filter: FilterNode, in collection: CollectionHandle, for need: QueryNeed
   ) throws -> Plan {
@@ -86,7 +86,7 @@ final class RelatedAnswers {
 }
 
 extension ExecutionCounters {
-  /// Adds what a part of the work cost. Its rows are not those of the whole.
+  /// Adds the cost of a part of the work, but not its rows.
   mutating func add(_ other: ExecutionCounters) {
     entriesExamined += other.entriesExamined
     recordsExamined += other.recordsExamined
@@ -95,7 +95,7 @@ extension ExecutionCounters {
 }
 
 extension CollectionHandle {
-  /// The way to decoded records of a collection whose type only the schema knows.
+  /// Access to decoded records of a collection whose type only the schema knows.
   func access(partOf answers: RelatedAnswers) -> TypedAccess {
     func make<R: Record>(_: R.Type) -> TypedAccess {
       RecordAccess<R>(answers.context, self, partOf: answers)
@@ -103,10 +103,10 @@ extension CollectionHandle {
     return make(schema.type)
   }
 
-  /// A reference that records of the collection hold, as a field.
+  /// A reference of records of the collection, as a field.
   func field(of reference: ReferenceDeclaration) -> FieldReference {
     func make<R: Record>(_: R.Type) -> FieldReference {
-      // Found by the type that holds the reference.
+      // It was found by the type that has the reference.
       unsafeDowncast(reference, to: TypedReference<R>.self).field
     }
     return make(schema.type)

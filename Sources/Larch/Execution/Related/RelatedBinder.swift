@@ -1,21 +1,21 @@
-/// Runs inner queries before the outer one is planned, where that is expected to cost no more than
-/// asking the rows one by one, and puts what they found in their place: tests of fields, which the
-/// planner answers as any others, by indexes where there are such.
+/// Runs inner queries before the outer one is planned, if that is expected to cost no more than
+/// testing the rows one by one. Their results replace the filters as tests of fields, which the
+/// planner answers like any others, with indexes if there are any.
 struct RelatedBinder {
   private let answers: RelatedAnswers
-  /// How each filter about related records is answered, in the order they were written in.
+  /// How each filter about related records is answered, in the order of the query.
   private(set) var uses: [RelatedUse] = []
 
-  /// More ids than these are no bounds of a plan: they are kept as a set for the rows.
+  /// More ids than this are not bounds of a plan: they are kept as a set for testing the rows.
   private static let idLimit = 20_000
-  /// A look at the related records of one row.
+  /// The cost of reading the related records of one row.
   private static let rowCost = 20.0
-  /// So much is spent on an inner query without a look at the outer one.
+  /// The cost that an inner query may always have, without planning the outer one.
   private static let leastBudget = 200.0
 
   init(_ answers: RelatedAnswers) { self.answers = answers }
 
-  /// The same query, with what inner queries found.
+  /// The same query, with the results of inner queries.
   mutating func bind(
     _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle
   ) throws -> QueryDescription {
@@ -26,8 +26,8 @@ struct RelatedBinder {
     return query
   }
 
-  /// How many rows would have to be asked for their related records, if these had no say in how
-  /// they are found.
+  /// The number of rows whose related records would have to be read, if these filters could not
+  /// help to find rows.
   private func rowsAsked(
     of query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle
   ) throws -> RowsAsked {
@@ -43,9 +43,9 @@ struct RelatedBinder {
     let statistics = IndexStatistics(collection, answers.context)
     let planner = Planner(schema: collection.schema, usable: collection.answering)
     let plan = try planner.plan(plain, for: need, statistics: statistics)
-    let rows = try plan.figures(statistics).results
+    let rows = try plan.expectedCost(statistics).results
     var wanted = Double.infinity
-    // A sort has to see all rows, whatever is wanted of them.
+    // A sort reads all rows, however many are wanted.
     if case .sorted = plan.order {
       wanted = .infinity
     } else if case .exists = need {
@@ -58,10 +58,10 @@ struct RelatedBinder {
 
   private struct RowsAsked {
     var rows: Double
-    /// Of those that pass, so many are enough.
+    /// The number of passing rows that are enough.
     var wanted: Double
 
-    /// What may be spent so as not to ask the rows.
+    /// The cost that is worth spending to avoid testing the rows.
     func budget(share: Double) -> Double {
       if rows < 0 { return -1 }
       return max(leastBudget, min(rows, wanted / max(share, 1e-9)) * rowCost)
@@ -81,12 +81,12 @@ struct RelatedBinder {
   private mutating func bind(_ related: RelatedFilter, _ asked: RowsAsked) throws -> FilterNode {
     let route = try RelatedRoute(related, answers.context)
     if related.least > 1 {
-      // A look at a few entries for each row, whatever it is.
+      // In any case a few entries are read for each row.
       uses.append(RelatedUse(related: related, filter: related, inner: []))
       return .related(related)
     }
     var inner = RelatedBinder(answers)
-    // What lies inside costs at most what the rows outside are worth.
+    // A nested filter may cost at most what the rows around it are worth.
     let bound = try inner.bind(
       related.filter, RowsAsked(rows: asked.rows, wanted: .infinity))
     let filter =
@@ -95,16 +95,18 @@ struct RelatedBinder {
     var use = RelatedUse(related: related, filter: filter, inner: inner.uses)
     defer { uses.append(use) }
     if filter.listedBy != nil { return .related(filter) }
-    // Whether there is any is one search for each row.
+    // Testing for existence is one search per row.
     if bound.isAlways, answers.strategy != .first { return .related(filter) }
     let plan = try answers.plan(bound, in: route.target, for: route.need)
     use.plan = plan
     use.schema = route.target.schema
     let statistics = IndexStatistics(route.target, answers.context)
-    let figures = try plan.figures(statistics)
+    use.missed = try route.target.missedIndexes(
+      QueryDescription(filter: bound), for: route.need, statistics, answers.context)
+    let cost = try plan.expectedCost(statistics)
     let total = Double(try statistics.recordCount())
-    let share = figures.results / max(total, 1)
-    guard figures.work <= asked.budget(share: share) else { return .related(filter) }
+    let share = cost.results / max(total, 1)
+    guard cost.work <= asked.budget(share: share) else { return .related(filter) }
     guard let values = try answers.test(filter).found(plan, upTo: RelatedBinder.idLimit) else {
       return .related(filter)
     }
@@ -122,14 +124,16 @@ struct RelatedBinder {
 
 /// How a filter about related records is answered.
 struct RelatedUse {
-  /// As it was written.
+  /// The filter in the query.
   let related: RelatedFilter
-  /// As it is asked: parts in it may be bound.
+  /// The filter that is tested: nested filters may be bound.
   var filter: RelatedFilter
   var inner: [RelatedUse]
   /// The plan of the inner query, and the schema of its records.
   var plan: Plan?
   var schema: CollectionSchema?
+  /// The names of the unfinished indexes that the plan would use if they were complete.
+  var missed: [String] = []
   /// How many ids it found, if it was run.
   var count: Int?
   /// The field of the outer records that the ids are compared with.

@@ -1,17 +1,17 @@
-/// Whether records have so many related ones, in one run.
+/// Whether records have at least a number of related records, in one run.
 ///
-/// It looks at the related ones of each row, at no more of them than are asked for. Where nothing
-/// lists them, they are collected once.
+/// It reads the related records of each row, but no more than that number. If there is no list of
+/// them, they are collected once.
 final class RelatedCounter {
   private let least: Int
   private let route: RelatedRoute
   private unowned let answers: RelatedAnswers
-  /// Nil for routes by which owners hold nothing.
+  /// Nil for routes on which owners hold no ids.
   private let held: HeldIDs?
-  /// Of an association through join records: the way from these to the related ones.
+  /// For an association through join records: the route from these to the related records.
   private let far: (route: RelatedRoute, held: HeldIDs)?
   @exclusivity(unchecked) private var writer = KeyWriter()
-  /// By the id of the owner, no more than are asked for.
+  /// The related ids by the id of the owner, up to the required number.
   private var collected: [[UInt8]: Set<[UInt8]>]?
 
   init(_ filter: RelatedFilter, _ route: RelatedRoute, _ answers: RelatedAnswers) throws {
@@ -39,7 +39,7 @@ final class RelatedCounter {
     return (all[[UInt8](id)]?.count ?? 0) >= least
   }
 
-  /// Nil where related records are not listed, or are to be found in another way.
+  /// Nil if there is no list of related records, or if they must be found otherwise.
   private func list(of id: UnsafeRawBufferPointer) throws -> AssociationList? {
     switch route.kind {
     case .held: return nil
@@ -94,7 +94,7 @@ final class RelatedCounter {
     return all
   }
 
-  /// Adds the ids that a record holds of records that are there, until they are enough.
+  /// Adds the ids of existing records that a record holds, up to the required number.
   private func add(
     _ held: HeldIDs, _ route: RelatedRoute, _ record: UnsafeRawBufferPointer,
     _ found: inout Set<[UInt8]>

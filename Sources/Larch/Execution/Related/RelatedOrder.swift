@@ -1,33 +1,33 @@
 /// The values of a field of related records, by which rows are sorted.
 ///
-/// Where rows hold the ids of the related records, what was found for an id serves all rows that
-/// hold it: each related record is read once, as long as there is room for their values.
+/// If rows hold the ids of the related records, a value is found once for all rows with that id:
+/// each related record is read once, as long as there is memory for the values.
 final class RelatedOrder {
   private let route: RelatedRoute
-  /// Owns the order.
+  /// The owner of this object.
   private unowned let answers: RelatedAnswers
-  /// Of the related records.
+  /// Reads the related records.
   private let reader: RowReader
-  /// Where the field belongs to what is related to the related record.
+  /// Set if the field belongs to a record that is related to the related record.
   private let next: RelatedOrder?
   private let field: FieldReference
-  /// Writes the field; not asked where there is a next one.
+  /// Writes the field; not used if there is a next one.
   private let sortKey: SortKey
   private let isOptional: Bool
   private let held: HeldIDs?
 
-  /// The places of what is kept in `values`, by the ids that rows hold.
+  /// The places in `values` by the ids in rows.
   @exclusivity(unchecked) private var known = ByteTable()
   @exclusivity(unchecked) private var places: [Range<Int>] = []
   @exclusivity(unchecked) private var values = ByteBuffer()
   @exclusivity(unchecked) private var writer = KeyWriter()
-  /// The related record of each owner, where no index tells it.
+  /// The related record of each owner, if no index has it.
   private var table: [[UInt8]: [UInt8]]?
 
-  /// Bytes of values that are kept.
+  /// The maximum size of kept values in bytes.
   private static let budget = 16 << 20
 
-  /// - Parameter depth: so many associations of the route lead to the owner.
+  /// - Parameter depth: the number of associations from the record of the query to the owner.
   init(
     _ value: RelatedValue, depth: Int = 0, ignoresCase: Bool, _ answers: RelatedAnswers
   ) throws {
@@ -51,7 +51,7 @@ final class RelatedOrder {
 
   // MARK: Keys
 
-  /// Appends the value for a record as keys of a sort have it, ascending.
+  /// Appends the value of a record in the form of ascending sort keys.
   func append(
     for record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, to buffer: inout ByteBuffer
   ) throws {
@@ -69,7 +69,7 @@ final class RelatedOrder {
     if !isFound { buffer.append(0) }
   }
 
-  /// Where the value for an id is kept.
+  /// The place of the value for an id.
   private func known(_ id: UnsafeRawBufferPointer) throws -> Range<Int> {
     if let number = known.value(of: id) { return places[number] }
     if values.count > RelatedOrder.budget {
@@ -83,7 +83,7 @@ final class RelatedOrder {
     return places[known.value(of: id, orSet: places.count - 1)]
   }
 
-  /// Appends the value for the record with an id; false where there is none.
+  /// Appends the value of the record with an id; false if it does not exist.
   private func append(_ id: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws -> Bool {
     guard let record = try record(id) else { return false }
     if let next {
@@ -130,14 +130,14 @@ final class RelatedOrder {
     return try reader.open(stored, id)
   }
 
-  /// Calls with the id of each related record until the closure returns false. Such a record need
-  /// not be there.
+  /// Calls with the id of each related record until the closure returns false. The record may not
+  /// exist.
   private func forEachRelated(
     _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer,
     _ body: (UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     if let held { return try held.forEach(in: record, body) }
-    // Lists of the store are no association with one.
+    // Lists of the store are never an association to one record.
     guard case .holding(let reference, let field) = route.kind else { return }
     guard let end = route.end(of: reference, answers.context) else {
       let table = try self.table ?? collect(field)

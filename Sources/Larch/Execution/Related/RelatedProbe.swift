@@ -1,4 +1,4 @@
-/// Looks at the related records of one row after the other, until it has cost too much.
+/// Tests rows by reading their related records, one row after the other, up to a cost limit.
 final class RelatedProbe {
   private let route: RelatedRoute
   private unowned let answers: RelatedAnswers
@@ -6,12 +6,12 @@ final class RelatedProbe {
   private let budget: Double
   @exclusivity(unchecked) private var spent = 0.0
   @exclusivity(unchecked) private var writer = KeyWriter()
-  /// Only whether there is a related record is asked.
+  /// Whether only existence is tested.
   private let isAlways: Bool
   /// The only ids that the related record may have.
   private var wantedIDs: [[UInt8]]?
 
-  /// A search in a tree.
+  /// The cost of a search in a tree.
   private static let searchCost = 10.0
 
   init(
@@ -33,7 +33,7 @@ final class RelatedProbe {
     if wantedIDs.map({ $0.count > 4 }) ?? false { wantedIDs = nil }
   }
 
-  /// Whether a record with this id is there and passes; nil when too much was spent.
+  /// Whether the record with this id exists and passes; nil if the cost limit is reached.
   func isRelated(_ id: UnsafeRawBufferPointer) throws -> Bool? {
     spent += RelatedProbe.searchCost
     if spent > budget { return nil }
@@ -48,7 +48,7 @@ final class RelatedProbe {
     return try reader.matches(try reader.open(stored, id), id)
   }
 
-  /// Whether a record that is listed for the owner passes; nil when too much was spent.
+  /// Whether a record in the owner's list passes; nil if the cost limit is reached.
   func hasRelated(ownerID: UnsafeRawBufferPointer) throws -> Bool? {
     spent += RelatedProbe.searchCost
     if spent > budget { return nil }

@@ -5,7 +5,7 @@ struct RelatedRoute {
     case held(ReferenceDeclaration)
     /// The related records hold ids of owners.
     case holding(ReferenceDeclaration, FieldReference)
-    /// Lists of ids; the ends of the owner and of the related records.
+    /// Many-to-many lists, with the ends of the owner and of the related records.
     case links(owner: AssociationEnd, target: AssociationEnd)
   }
 
@@ -37,27 +37,27 @@ struct RelatedRoute {
   private static func undeclared(_ filter: RelatedFilter) -> LarchError {
     LarchError(
       .unknownAssociation,
-      "No type that the store was opened with declares these lists; write the `ManyToMany` into the schema of one."
+      "No type of the open store declares this many-to-many association; add `ManyToMany` to the schema of one of its two types."
     ) {
       $0.collection = filter.owner.collection
       $0.field = filter.name
     }
   }
 
-  /// What inner queries have to tell.
+  /// What inner queries have to return.
   var need: QueryNeed {
     if case .holding(_, let field) = kind { return field.isMultiple ? .records : .fields([field]) }
     return .ids
   }
 
-  /// The field of the owner that tells whether it has related records.
+  /// The field of the owner that determines its related records.
   var ownerField: FieldReference {
     if case .held(let reference) = kind { return owner.field(of: reference) }
     return owner.idField
   }
 
-  /// The end of the owner of a reference that related records hold; nil where no type declares it,
-  /// and nothing is listed.
+  /// The owner's end of a reference that related records hold; nil if no type declares it, so that
+  /// there is no list.
   func end(of reference: ReferenceDeclaration, _ context: TransactionContext) -> AssociationEnd? {
     guard case .stored(let names, _) = reference.resolve(),
       let association = context.catalog.association(
@@ -67,7 +67,7 @@ struct RelatedRoute {
     return AssociationEnd(association: association, isFirst: false)
   }
 
-  /// What may be read to find related records, beside records.
+  /// The databases that may be read to find related records, without those of records.
   var databases: [LMDBDatabase] {
     var all = target.indexes.filter(\.isReady).map(\.database)
     if case .links(let end, _) = kind, let lists = end.association.lists {
@@ -76,7 +76,7 @@ struct RelatedRoute {
     return all
   }
 
-  /// Where the ids of some lists lie, and under which keys.
+  /// The database and the keys of some lists.
   static func lists(
     _ scan: Plan.ListScan, _ context: TransactionContext
   ) throws -> (LMDBDatabase, [KeyRange]) {
@@ -93,12 +93,12 @@ struct RelatedRoute {
     return (end.isFirst ? lists.forward : lists.inverse, ranges)
   }
 
-  /// Keys of lists are no fields of the records in them.
+  /// The keys of lists are not fields of their records.
   static let listSchema = IndexSchema(
     name: "list", isUnique: false, fields: [], isDecoded: false, isPartial: false, definition: "")
 
-  /// The kind of the ids that tell whether a record has related ones: its own, or for `held` those
-  /// that it holds.
+  /// The kind of the ids that determine the related records: the record's own id, or for `held`
+  /// those that it holds.
   var idKind: RecordIDKind {
     if case .held = kind { return target.stored.idKind }
     return owner.stored.idKind
@@ -127,8 +127,7 @@ extension KeyValue {
 }
 
 extension RecordIDKind {
-  /// Calls with the bytes that a record with this id is stored under; not at all for nil, and for
-  /// what no id can be.
+  /// Calls with the stored bytes of this id; not for nil, and not for values that cannot be an id.
   func withBytes(of value: KeyValue, _ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
     switch (self, value) {
     case (.assigned, .signed(let number)), (.integer, .signed(let number)):

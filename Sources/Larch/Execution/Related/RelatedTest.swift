@@ -1,19 +1,19 @@
-/// Whether records have related ones that a filter is true for, in one run.
+/// Whether records have related records for which a filter is true, in one run.
 ///
-/// The related records of the first rows are looked at. When that has cost more than the inner
-/// query is expected to, the query is run, once, and the ids that it stands for are kept.
+/// The related records of the first rows are read. Once that has cost as much as the inner query is
+/// expected to, the query runs once, and the resulting ids are kept.
 final class RelatedTest {
   private let filter: RelatedFilter
   private let route: RelatedRoute
-  /// Owns the test.
+  /// The owner of this object.
   private unowned let answers: RelatedAnswers
-  /// The ids of owners that have such a record; of a reference that owners hold, the ids of such
-  /// records.
+  /// The ids of owners that have such a related record; for a reference that owners hold, the ids
+  /// of these related records.
   @exclusivity(unchecked) private var passing: IDList?
   @exclusivity(unchecked) private var probe: RelatedProbe?
-  /// Where more than one is asked for; made for the first row.
+  /// Set if more than one related record is required; made for the first row.
   private var counter: RelatedCounter?
-  /// Rows whose related records were looked at.
+  /// The number of rows whose related records were read.
   private(set) var rowsAsked = 0
   private lazy var held = HeldIDs(route, answers.context)
 
@@ -23,10 +23,10 @@ final class RelatedTest {
     self.answers = answers
   }
 
-  /// Whether an answer costs no more than a look into a set.
+  /// Whether an answer costs only a look-up in a set.
   var isCollected: Bool { passing != nil }
 
-  /// Whether a stored record of the owning type has such a related record.
+  /// Whether a stored owner has such a related record.
   func hasRelated(_ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> Bool {
     if filter.least > 1 { return try isReached(record, id) }
     if passing == nil {
@@ -61,7 +61,7 @@ final class RelatedTest {
 
   // MARK: Row by row
 
-  /// The answer for one row; nil where it is time to run the inner query.
+  /// The answer for one row; nil if it is time to run the inner query.
   private func probed(
     _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
   ) throws -> Bool? {
@@ -83,14 +83,14 @@ final class RelatedTest {
     let budget =
       answers.strategy == .eachRow
       ? Double.infinity
-      : try plan().figures(IndexStatistics(route.target, answers.context)).work
+      : try plan().expectedCost(IndexStatistics(route.target, answers.context)).work
     return try RelatedProbe(filter, route, answers, budget: budget)
   }
 
   // MARK: All at once
 
-  /// What the inner query found, as values that a field of the owner, or for lists the ids of the
-  /// related records, are compared with; nil where there are more than are wanted.
+  /// The result of the inner query as values that a field of the owner is compared with, or for
+  /// lists the ids of the related records; nil if there are too many.
   func found(_ plan: Plan, upTo limit: Int) throws -> [[KeyValue]]? {
     if case .links = route.kind {
       var list = IDList(width: route.target.stored.idKind.width)
@@ -153,13 +153,13 @@ final class RelatedTest {
 }
 
 extension IDList {
-  /// Whether it has an id. It must be finished.
+  /// Whether it has an id. The list must be finished.
   func contains(_ id: UnsafeRawBufferPointer) -> Bool {
     let place = place(atOrAfter: id, from: 0)
     return place < count && compareBytes(self[place], id) == 0
   }
 
-  /// The ids as values of fields, in their order.
+  /// The ids as values of fields, in order.
   func values(_ kind: RecordIDKind) -> [[KeyValue]] {
     var list: [[KeyValue]] = []
     list.reserveCapacity(count)

@@ -1,5 +1,5 @@
-/// The rows of a plan with two ways: those of the first, and of the other one from where the first
-/// has looked at too much.
+/// The rows of a plan with an alternative: those of the first plan, and of the alternative from the
+/// point where the first one has read too much.
 final class BoundedRows: RowSource {
   private let run: Unmanaged<PlanRun>
   private let otherwise: Plan.Otherwise
@@ -20,8 +20,8 @@ final class BoundedRows: RowSource {
   override func next() throws -> Bool {
     do {
       guard try rows.next() else { return false }
-    } catch is WayIsLong {
-      guard try goOtherWay() else { return false }
+    } catch is CostLimitReached {
+      guard try switchToAlternative() else { return false }
     }
     given += 1
     id = rows.id
@@ -31,8 +31,8 @@ final class BoundedRows: RowSource {
     return true
   }
 
-  /// Both ways have the same rows in the same order, so those that were given are passed over.
-  private func goOtherWay() throws -> Bool {
+  /// Both plans have the same rows in the same order, so the rows already returned are skipped.
+  private func switchToAlternative() throws -> Bool {
     examined += rows.entriesExamined
     spilled += rows.spilledBytes
     rows.close()

@@ -3,12 +3,12 @@ final class HeldIDs {
   private let route: RelatedRoute
   private let reference: ReferenceDeclaration
   private let context: TransactionContext
-  /// Nil where only the decoded record tells.
+  /// Nil if the decoded record is needed.
   private let path: FieldPath?
   private let primitive: KeyForm.Primitive
   @exclusivity(unchecked) private var writer = KeyWriter()
 
-  /// Nil for routes by which owners hold nothing.
+  /// Nil for routes on which owners hold no ids.
   init?(_ route: RelatedRoute, _ context: TransactionContext) {
     guard case .held(let reference) = route.kind else { return nil }
     self.route = route

@@ -1,4 +1,4 @@
-/// Collects the ids of sources that give them in no order, or that are put together.
+/// Collects the ids of sources that are not in order, or that are combined.
 final class IDCollector {
   private let reader: RowReader
   private let width: Int?
@@ -9,7 +9,7 @@ final class IDCollector {
     width = reader.collection.stored.idKind.width
   }
 
-  /// The ids of a source, sorted and each once. The residue of the plan is not asked.
+  /// The ids of a source, sorted and without duplicates. The residue of the plan is not tested.
   func collect(_ source: Plan.Source) throws -> IDList {
     if case .intersection(let sources) = source { return try intersect(sources) }
     var list = IDList(width: width)

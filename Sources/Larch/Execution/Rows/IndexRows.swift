@@ -3,15 +3,15 @@ final class IndexRows: RowSource {
   let scanner: IndexScanner
   private let reader: RowReader
   private let isFiltering: Bool
-  /// Asked of the record where the key does not tell.
+  /// Tested on the record if the key is not enough.
   private let keyFilter: FilterProgram?
-  /// Ids have to be looked at one by one: some may repeat, or not be saved yet.
+  /// Whether ids must be tested one by one: some may repeat, or not be saved yet.
   private let isSelecting: Bool
   private let passesOverUnsaved: Bool
   @exclusivity(unchecked) private var given: IDSet
 
-  /// - Parameter start: of a scan of one key: ids before it, in the direction of the scan, may be
-  ///   left out.
+  /// - Parameter start: for a scan of one key: ids before it, in the direction of the scan, may be
+  ///   skipped.
   init(
     _ scan: Plan.IndexScan, descends: Bool, idsDescend: Bool, from start: [UInt8]? = nil,
     _ reader: RowReader
@@ -30,7 +30,7 @@ final class IndexRows: RowSource {
     given = IDSet(width: reader.collection.stored.idKind.width)
   }
 
-  /// The records whose ids are in lists.
+  /// The records with ids in lists.
   init(
     _ scan: Plan.ListScan, idsDescend: Bool, from start: [UInt8]? = nil, _ reader: RowReader
   ) throws {
@@ -52,7 +52,7 @@ final class IndexRows: RowSource {
     }
   }
 
-  /// Goes to the next row of the key that the scan is at.
+  /// Moves to the next row of the scan's current key.
   @inline(__always)
   func nextInKey() throws -> Bool {
     while try scanner.nextID() {
@@ -77,7 +77,7 @@ final class IndexRows: RowSource {
       return false
     }
     guard try reader.matches(record, id) else {
-      if reader.recordsExamined > reader.mostRecords { throw WayIsLong() }
+      if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
       return false
     }
     self.record = record
@@ -89,11 +89,11 @@ final class IndexRows: RowSource {
   override var entriesExamined: Int { scanner.entriesExamined }
 }
 
-/// The records of the entries of an index in the order of the first components of the keys, and
-/// by id where those are the same.
+/// The records of the entries of an index in the order of the first components of the keys, then by
+/// id.
 ///
-/// Where an order has several keys for the same values of these components, or one cut key for
-/// several values, the rows are gathered and sorted before they are given.
+/// If several keys have the same values of these components, or one cut key stands for several
+/// values, the rows are collected and sorted first.
 final class OrderedIndexRows: RowSource {
   private let rows: IndexRows
   private let components: KeyComponents
@@ -103,7 +103,7 @@ final class OrderedIndexRows: RowSource {
   private let descends: Bool
   private let reader: RowReader
   private let settings: SortSettings
-  /// The keys of the index come out with the rows.
+  /// Whether rows include their keys.
   private let keepsKeys: Bool
   private let index: Int
   // Only cut keys need these.
@@ -113,7 +113,7 @@ final class OrderedIndexRows: RowSource {
 
   private enum Mode { case start, key, list, sorted, end }
   @exclusivity(unchecked) private var mode = Mode.start
-  /// The scan is at a key that no row was taken of.
+  /// Whether the scan is at a key of which no row was returned.
   private var isAtKey = false
   @exclusivity(unchecked) private var list: IDList
   private var place = 0
@@ -222,7 +222,7 @@ final class OrderedIndexRows: RowSource {
     }
   }
 
-  /// By the ids alone, each with its key.
+  /// Sorts by the ids alone, each with its key.
   private func sortGroup(_ prefix: UnsafeRawBufferPointer) throws {
     let key = makeSortKey([])
     let sorter = RowSorter(settings)

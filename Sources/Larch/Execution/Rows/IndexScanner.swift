@@ -1,53 +1,53 @@
-/// Steps through the entries of an index that lie in ranges of keys: from key to key, and through
-/// the ids of each key.
+/// Iterates over the entries of an index in ranges of keys: from key to key, and over the ids of
+/// each key.
 ///
-/// Key filters are asked once for a key, not for each of its ids.
+/// Key filters are tested once per key, not for each of its ids.
 final class IndexScanner {
   let schema: IndexSchema
-  /// Takes the key apart that the scan is at.
+  /// Splits the current key into its components.
   private(set) lazy var components = KeyComponents(schema)
   /// The bounds of all ranges, as plain memory: arrays would be counted for every key.
   private let ranges: UnsafeMutablePointer<Bounds>
   private let rangeCount: Int
   private let boundBytes: UnsafeMutableRawPointer
-  /// The only filter is a beginning of a text that the range consists of: so many bytes, of ASCII
-  /// alone. What stands behind them tells whether a character ends there.
+  /// Set if the only filter is the prefix of a text that the range consists of: its number of
+  /// bytes, which are all ASCII. The next byte decides whether a character ends there.
   private let prefixCount: Int
   private var filter: KeyFilterProgram?
-  /// Every range is one key, so that behind it nothing has to be looked at.
+  /// Whether every range is one key, so that nothing after it must be read.
   private let isPoints: Bool
   private let descends: Bool
   private let idsDescend: Bool
-  /// Ids of one size, which LMDB gives a page at a time.
+  /// The length of ids of equal size, which LMDB returns a page at a time.
   private let width: Int?
   @exclusivity(unchecked) private var cursor: LMDBCursor?
-  /// The ids of the only key begin here, or a little before, and not at its first or last one.
+  /// The ids of the only key begin here or slightly earlier, not at its first or last one.
   var startID: [UInt8]? {
     didSet { hasStart = startID != nil }
   }
   @exclusivity(unchecked) private var hasStart = false
 
-  /// The place of the range that is read; -1 before the first.
+  /// The current range; -1 before the first.
   @exclusivity(unchecked) private var range = -1
   @exclusivity(unchecked) private var isInRange = false
-  /// The pair that the cursor came to when it reached the key.
+  /// The pair at which the cursor reached the key.
   @exclusivity(unchecked) private var entry: LMDBEntry?
   private enum Ids: UInt8 { case none, fresh, run, single }
   @exclusivity(unchecked) private var state = Ids.none
-  // A literal that is not zero, so never nil; read only after a run was entered, which sets both.
+  // A literal that is not zero, so never nil; read only inside a run, where both are set.
   @exclusivity(unchecked) private var runPosition = UnsafeRawPointer(bitPattern: 1)!
   @exclusivity(unchecked) private var runEnd = UnsafeRawPointer(bitPattern: 1)!
-  /// The key has no ids behind those of the run.
+  /// Whether the key has no ids after those of the run.
   @exclusivity(unchecked) private var isLastRun = false
 
-  /// The key that the scan is at.
+  /// The current key.
   @exclusivity(unchecked) private(set) var key = UnsafeRawBufferPointer(start: nil, count: 0)
-  /// The id that the scan is at.
+  /// The current id.
   @exclusivity(unchecked) private(set) var id = UnsafeRawBufferPointer(start: nil, count: 0)
-  /// The key does not tell whether the filters are true; the records have to be asked.
+  /// Whether the key does not decide the filters, so that the records must be tested.
   @exclusivity(unchecked) private(set) var isUndecided = false
   @exclusivity(unchecked) private(set) var entriesExamined = 0
-  /// How many entries may be looked at before `WayIsLong` is thrown.
+  /// The number of entries that may be read before `CostLimitReached` is thrown.
   @exclusivity(unchecked) var mostEntries = Int.max
 
   convenience init(
@@ -60,9 +60,9 @@ final class IndexScanner {
       context)
   }
 
-  /// Of lists of ids: entries like those of an index whose keys are the ids of their owners.
+  /// A scan of lists of ids, whose entries are like those of an index with the owners' ids as keys.
   ///
-  /// - Parameter collection: that of the ids in the lists.
+  /// - Parameter collection: the collection of the ids in the lists.
   convenience init(
     _ scan: Plan.ListScan, in collection: CollectionHandle, idsDescend: Bool = false,
     context: TransactionContext
@@ -109,7 +109,7 @@ final class IndexScanner {
     isInRange = false
   }
 
-  /// Goes to the next key whose filters are not false.
+  /// Moves to the next key whose filters are not false.
   func nextKey() throws -> Bool {
     while try step() {
       entriesExamined += 1
@@ -119,7 +119,7 @@ final class IndexScanner {
         components.open(key)
         let outcome = try filter.test()
         if outcome == .no {
-          if entriesExamined > mostEntries { throw WayIsLong() }
+          if entriesExamined > mostEntries { throw CostLimitReached() }
           continue
         }
         isUndecided = outcome == .unknown
@@ -174,9 +174,9 @@ final class IndexScanner {
     return entry == nil ? try cursor?.last() : try cursor?.previousKey()
   }
 
-  /// How many ids there are, counted key by key; may stop at `most`. Uses the scan up.
+  /// The number of ids, counted key by key; may stop at `most`. The scan cannot be used after that.
   ///
-  /// Nothing but this is done for a key, since a count may pass all keys of an index.
+  /// It does nothing else for a key, since a count may pass all keys of an index.
   func countIDs(upTo most: Int) throws -> Int {
     var count = 0
     for place in 0..<rangeCount {
@@ -203,18 +203,18 @@ final class IndexScanner {
 
   // MARK: The ids of a key
 
-  /// How many ids the key has, without reading them.
+  /// The number of ids of the key, without reading them.
   func idCount() throws -> Int {
     try cursor?.duplicateCount() ?? 0
   }
 
-  /// The first id of a key whose ids were not asked for.
+  /// The first id of a key whose ids were not read yet.
   func firstIDOfKey() throws -> UnsafeRawBufferPointer {
     _ = try nextID()
     return id
   }
 
-  /// The next id of the key; false behind the last one.
+  /// The next id of the key; false after the last one.
   @inline(__always)
   func nextID() throws -> Bool {
     if state == .run, runPosition < runEnd, let width {
@@ -256,16 +256,16 @@ final class IndexScanner {
     runEnd = start + bytes.count / width * width
   }
 
-  /// The key was counted as an entry already.
+  /// The key was already counted as an entry.
   private func firstID() throws -> Bool {
     if hasStart, let startID { return try firstID(near: startID) }
-    // A step forward ends at the first id of a key, a step back at the last one.
+    // A step forward arrives at the first id of a key, a step back at the last one.
     var entry = self.entry
     if idsDescend, !descends {
       entry = try cursor?.lastDuplicate()
     } else if descends, !idsDescend {
-      // Not `firstDuplicate`: a cursor that came to the last key by `last` keeps a mark that it is
-      // at the end, and then LMDB gives no further value of this key.
+      // Not `firstDuplicate`: a cursor that reached the last key with `last` stays marked as at the
+      // end, and LMDB then returns no further value of this key.
       entry = try cursor?.seek(exactly: key)
     }
     guard let entry else {
@@ -331,8 +331,8 @@ extension IndexScanner {
 }
 
 extension Plan.IndexScan {
-  /// How many bytes the only range consists of, where it is made of the beginning of a text and
-  /// nothing else is asked of the key; else 0.
+  /// The number of bytes of the only range, if it consists of the prefix of a text and there are no
+  /// other tests of the key; otherwise 0.
   fileprivate var prefixCount: Int {
     guard keyFilter.count == 1, ranges.count == 1, case .field(let filter) = keyFilter[0],
       case .text(let text) = filter.test, text.kind == .hasPrefix,
@@ -348,7 +348,7 @@ extension Plan.IndexScan {
 }
 
 extension CollectionHandle {
-  /// The index at a place in the schema. A file that was opened read-only may lack it.
+  /// The index at a place in the schema. A read-only file may not have it.
   func index(at position: Int) throws -> IndexHandle {
     guard let index = indexes.first(where: { $0.position == position }) else {
       throw LarchError(

@@ -1,27 +1,27 @@
-/// Takes the keys of an index apart into their components, without decoding them.
+/// Splits the keys of an index into their components, without decoding them.
 ///
-/// Used again for each key. Bytes that are no key of the form are an error.
+/// It is reused for each key. Bytes that do not have the form are an error.
 final class KeyComponents {
-  /// What is known of a component in the key that was taken apart last.
+  /// The state of a component in the current key.
   enum Component {
     /// Nil.
     case null
-    /// The bytes of a number or UUID, or the text or data without marks and escapes.
+    /// The bytes of a number or UUID, or the text or data without end marks and escapes.
     case value(UnsafeRawBufferPointer)
-    /// The key is cut in it or before it.
+    /// The key is cut in it, or before it.
     case cut
   }
 
   private struct Part {
     var primitive: KeyForm.Primitive
     var isOptional: Bool
-    /// Not simple: its values are read one after the other only to find its end.
+    /// Whether it is not simple: its values are parsed only to find its end.
     var isComplex: Bool
   }
 
   let fields: [IndexFieldSchema]
   private let parts: UnsafeMutablePointer<Part>
-  /// Where each component ends; `cutEnd` where the key does not hold all of it.
+  /// The end of each component; `cutEnd` if the key does not have all of it.
   private let ends: UnsafeMutablePointer<Int>
   private static let cutEnd = -1
   private let count: Int
@@ -49,14 +49,14 @@ final class KeyComponents {
     scratch?.deallocate()
   }
 
-  /// Begins with another key, which must stay where it is while it is asked about.
+  /// Starts with another key, which must not move meanwhile.
   @inline(__always)
   func open(_ key: UnsafeRawBufferPointer) {
     self.key = key
     known = 0
   }
 
-  /// The bytes of the first components together; nil where the key is cut in them.
+  /// The bytes of the first components; nil if the key is cut in them.
   func prefix(_ components: Int) throws -> UnsafeRawBufferPointer? {
     if components == 0 { return UnsafeRawBufferPointer(rebasing: key[0..<0]) }
     let end = try self.end(of: components - 1)
@@ -104,7 +104,7 @@ final class KeyComponents {
       ? offset : Self.cutEnd
   }
 
-  /// False where the key is cut before the end.
+  /// False if the key is cut before the end.
   private func end(of form: KeyForm, _ offset: inout Int, isLast: Bool) throws -> Bool {
     switch form.node {
     case .primitive(let primitive):
@@ -165,7 +165,7 @@ final class KeyComponents {
     return nil
   }
 
-  /// The bytes end inside a value: right only where the writer cuts all keys.
+  /// The bytes end inside a value: valid only if the writer cuts all keys.
   private func endsCut() throws -> Bool {
     guard key.count == KeyWriter.keyLimit else { throw Self.damaged }
     return false

@@ -20,8 +20,8 @@ final class RecordRows: RowSource {
     return true
   }
 
-  /// Most records that a scan passes are refused, and to verify one costs more than to ask it: so
-  /// only those are verified that their bytes do not refuse.
+  /// A scan refuses most records, and verifying one costs more than testing it: so only records are
+  /// verified whose bytes pass.
   private func nextFiltered() throws -> Bool {
     guard let residue = reader.residue else { return false }
     var refused = 0
@@ -30,12 +30,12 @@ final class RecordRows: RowSource {
     while let entry = try scanner.next() {
       if residue.refuses(RecordEnvelope.unverified(entry.value), id: entry.key) {
         refused &+= 1
-        if refused > most { throw WayIsLong() }
+        if refused > most { throw CostLimitReached() }
         continue
       }
       let record = try reader.open(entry.value, entry.key)
       guard try reader.matches(record, entry.key) else {
-        if reader.recordsExamined > reader.mostRecords { throw WayIsLong() }
+        if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
         continue
       }
       self.record = record
@@ -45,10 +45,10 @@ final class RecordRows: RowSource {
     return false
   }
 
-  /// The next row whose unverified bytes are not refused: what is refused costs nothing more than
-  /// the step to it. Only where no condition is asked of the rows.
+  /// The next row whose unverified bytes pass: a refused one costs only the step to it. Used only
+  /// if there is no condition on the rows.
   ///
-  /// - Returns: false behind the last row.
+  /// - Returns: false after the last row.
   @inline(__always)
   func next(unless isRefused: (UnsafeRawBufferPointer) -> Bool) throws -> Bool {
     var refused = 0
@@ -70,7 +70,7 @@ final class RecordRows: RowSource {
   override func close() { scanner.close() }
 }
 
-/// Records whose ids are known, in the order of the ids.
+/// Records with known ids, in the order of the ids.
 final class IDRows: RowSource {
   private let reader: RowReader
   private let descends: Bool
@@ -78,7 +78,7 @@ final class IDRows: RowSource {
   @exclusivity(unchecked) private var place: Int
   private let examined: Int
 
-  /// - Parameter after: the id behind which rows begin.
+  /// - Parameter after: the id after which rows begin.
   init(
     _ list: consuming IDList, descends: Bool, after: [UInt8]?, entriesExamined: Int,
     _ reader: RowReader

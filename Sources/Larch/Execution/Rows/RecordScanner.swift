@@ -1,11 +1,11 @@
-/// Steps through the records of a collection that lie in ranges of ids, either way.
+/// Iterates over the records of a collection in ranges of ids, in either direction.
 final class RecordScanner {
   private let ranges: [KeyRange]
   private let descends: Bool
   @exclusivity(unchecked) private var cursor: LMDBCursor?
   private var range = -1
   @exclusivity(unchecked) private var isInRange = false
-  /// The bound that ends the range: the upper one, or the lower one of a scan that descends.
+  /// The end of the range: the upper bound, or the lower one of a descending scan.
   @exclusivity(unchecked) private var end: [UInt8]?
 
   init(
@@ -39,7 +39,7 @@ final class RecordScanner {
       isInRange = false
       range += 1
       guard range < ranges.count else {
-        // Stays at the end.
+        // It stays at the end.
         range = ranges.count
         return nil
       }

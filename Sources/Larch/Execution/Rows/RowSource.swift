@@ -1,25 +1,25 @@
-/// Rows, one after the other: what a part of a plan gives.
+/// A sequence of rows: the result of a part of a plan.
 class RowSource {
-  /// The id of the row, valid until the next one is asked for.
+  /// The id of the row, valid until the next row.
   @exclusivity(unchecked) final var id = UnsafeRawBufferPointer(start: nil, count: 0)
   /// The record of the row, verified, if it was read.
   @exclusivity(unchecked) final var record: UnsafeRawBufferPointer?
-  /// The bytes of the record as they are stored, if the scan came by them.
+  /// The stored bytes of the record, if the scan read them.
   @exclusivity(unchecked) final var stored: UnsafeRawBufferPointer?
-  /// The key of the index that the row was found by, if it is known.
+  /// The key of the index by which the row was found, if it is known.
   @exclusivity(unchecked) final var key: UnsafeRawBufferPointer?
 
-  /// Goes to the next row; false behind the last one.
+  /// Moves to the next row; false after the last one.
   func next() throws -> Bool { false }
 
-  /// Closes the cursors. There are no rows after it.
+  /// Closes the cursors. There are no rows after that.
   func close() {}
 
-  /// Entries of indexes that were looked at so far.
+  /// The number of index entries read so far.
   var entriesExamined: Int { 0 }
   var spilledBytes: Int { 0 }
 
-  /// The record of the row, which is read now unless it was before.
+  /// The record of the row; reads it if that has not happened.
   @inline(__always)
   final func record(_ reader: RowReader) throws -> UnsafeRawBufferPointer {
     if let record { return record }
@@ -29,10 +29,10 @@ class RowSource {
   }
 }
 
-/// Thrown where a plan has another way to go on: see `Plan.Otherwise`.
-struct WayIsLong: Error {}
+/// Thrown if a plan has an alternative: see `Plan.Otherwise`.
+struct CostLimitReached: Error {}
 
-/// Reads records by id and asks the residue of a plan.
+/// Reads records by id and tests the residue of a plan.
 final class RowReader {
   let collection: CollectionHandle
   let context: TransactionContext
@@ -41,11 +41,10 @@ final class RowReader {
   private let transaction: LMDBTransaction
   private let number: UInt32
   let residue: FilterProgram?
-  /// Whether rows have to be read to know whether they are rows.
+  /// Whether the record of each row must be read for the test.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
-  /// How many records may be looked at, and how many entries of the index that rows come from,
-  /// before `WayIsLong` is thrown.
+  /// The number of records, and of index entries, that may be read before `CostLimitReached` is thrown.
   @exclusivity(unchecked) var mostRecords = Int.max
   var mostEntries = Int.max
 
@@ -63,16 +62,16 @@ final class RowReader {
     isFiltering = self.residue != nil
   }
 
-  /// Records that were looked at elsewhere.
+  /// Counts records that were read elsewhere.
   func add(recordsExamined count: Int) { recordsExamined &+= count }
 
-  /// The verified record of an id that an index gave.
+  /// The verified record of an id from an index.
   func read(_ id: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
     guard let stored = try records.get(id, in: transaction) else { throw missing(id) }
     return try open(stored, id)
   }
 
-  /// Whether there is a record of an id that a list gave.
+  /// Whether the record of an id from a list exists.
   func isThere(_ id: UnsafeRawBufferPointer) throws -> Bool {
     try records.get(id, in: transaction) != nil
   }
@@ -88,10 +87,10 @@ final class RowReader {
     return record
   }
 
-  /// Whether the residue is true.
+  /// Whether the residue is true for the record.
   @inline(__always)
   func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
-    // Not bound to a name: that would count a reference up and down for every record.
+    // Not bound to a name: that would count references for every record.
     do {
       return try residue?.matches(record, id: id) ?? true
     } catch {
@@ -110,11 +109,11 @@ final class RowReader {
     }
   }
 
-  /// An error that came up with a record, with its name.
+  /// An error that concerns a record, with its id.
   @inline(never)
   func naming(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
     guard let error = error as? LarchError, error.code != .invalidQuery,
-      // It may be about a related record, and say so.
+      // The error may concern a related record and already name it.
       error.context.id == nil
     else { return error }
     return RecordEnvelope.naming(error, id, collection.stored)
@@ -122,7 +121,7 @@ final class RowReader {
 
   private func missing(_ id: UnsafeRawBufferPointer) -> LarchError {
     LarchError(
-      .corrupted, "An index has an entry for a record that is not there; verify the store."
+      .corrupted, "An index entry refers to a record that does not exist; verify the store."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)

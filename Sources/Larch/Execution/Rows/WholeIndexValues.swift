@@ -1,8 +1,8 @@
-/// The whole values behind the keys of an index, however long: where keys are cut, entries are put
-/// in order by these.
+/// The whole values of the keys of an index, however long: if keys are cut, these give the order of
+/// entries.
 ///
-/// Any index is served, also one over a computed property: the declaration makes the key again
-/// from the decoded record, and the writer keeps what it would have cut.
+/// It works for any index, even over a computed property: the declaration makes the key from the
+/// decoded record, and the writer keeps what it would have cut.
 final class WholeIndexValues: TypedAccess {
   private let position: Int
   private let collection: CollectionHandle
@@ -23,7 +23,7 @@ final class WholeIndexValues: TypedAccess {
     let schema = try collection.index(at: position).schema
     let position = position
     var found: [KeyValue] = []
-    // Entries of one record differ in multiple fields only, which orders do not ask for.
+    // Entries of one record differ only in multiple fields, which orders do not use.
     try collection.schema.decodedKeys(
       record, context.coder, &writer, { $0 == position },
       { _, writer in
@@ -41,7 +41,7 @@ final class WholeIndexValues: TypedAccess {
   }
 }
 
-/// Reads what a `KeyWriter` that keeps all has kept.
+/// Reads the values of a `KeyWriter` that keeps everything.
 private struct WholeReader {
   private var reader: StoredReader
 
@@ -87,7 +87,7 @@ private struct WholeReader {
     return Double(bitPattern: bits >> 63 == 1 ? bits ^ 1 << 63 : ~bits)
   }
 
-  /// Numbers were kept as they lay in memory.
+  /// Numbers are kept as they are in memory.
   private mutating func number<T: FixedWidthInteger>(_: T.Type) throws -> T {
     try reader.take(MemoryLayout<T>.size).loadUnaligned(as: T.self)
   }

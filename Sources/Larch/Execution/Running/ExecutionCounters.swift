@@ -1,8 +1,8 @@
-/// What a query cost.
+/// The cost of a query.
 package struct ExecutionCounters: Sendable, Equatable {
-  /// Entries of indexes that were looked at. A key that is refused, or counted, as a whole is one.
+  /// Index entries read. A key that is refused or counted as a whole is one.
   var entriesExamined = 0
-  /// Records that were read, also those that were read for a condition only.
+  /// Records read, including those read only for a condition.
   var recordsExamined = 0
   var rowsReturned = 0
   /// Bytes of sorted rows that went through a temporary file.

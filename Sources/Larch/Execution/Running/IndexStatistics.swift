@@ -1,11 +1,11 @@
-/// Figures about the data from what LMDB keeps, for the price of a few seeks.
+/// Statistics from LMDB's own counts and a few seeks.
 ///
-/// A range of few keys is counted. Of a longer one the share between its ends is estimated by the
-/// numbers that the keys are, as if keys were spread evenly between the first and the last one.
+/// A range of few keys is counted. For a longer one the share is estimated from the keys as
+/// numbers, as if they were spread evenly between the first and the last one.
 struct IndexStatistics: PlanStatistics {
-  /// So many keys are counted before anything is estimated.
+  /// The number of keys that are counted before anything is estimated.
   private static let countedKeys = 32
-  /// Of more ranges than these, as many are looked at, evenly spread.
+  /// The number of ranges that are sampled, evenly spread, if there are more.
   private static let rangesLooked = 16
 
   private let collection: CollectionHandle
@@ -97,7 +97,7 @@ struct IndexStatistics: PlanStatistics {
       let beyond = try upper.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
       if beyond != nil { last = try cursor.previousKey().map { [UInt8]($0.key) } ?? first }
     }
-    // The numbers behind what all keys have in common.
+    // The numbers after the common prefix of all keys.
     var common = 0
     while common < least.count, common < greatest.count, least[common] == greatest[common] {
       common += 1

@@ -1,5 +1,5 @@
-/// What answers the questions of a run in place of a record type. For modules above this one: they
-/// cannot inherit from `TypedAccess`, which is not public.
+/// Answers the questions of a run without a record type. It is for modules above this one, which
+/// cannot inherit from the internal `TypedAccess`.
 package protocol RecordAnswers {
   /// Whether all filters are true for the record.
   func matches(
@@ -32,14 +32,14 @@ private final class AnsweredAccess: TypedAccess {
 }
 
 extension PlanRun {
-  /// Plans a query without a record type. Nothing is read before a row is asked for, but for the
-  /// figures that the plan is chosen by.
+  /// Plans a query without a record type. Until the first row is requested, it reads only the
+  /// statistics for the choice of the plan.
   ///
   /// - Parameters:
   ///   - usable: the indexes that can answer, by bit and by their place in the schema; nil for a
-  ///     look at every record with the filter as it was written.
-  ///   - answers: tells what only records tell.
-  /// - Throws: `.invalidQuery` for a query that cannot be asked; `.corrupted`.
+  ///     full scan with the filter as written.
+  ///   - answers: answers what only records can.
+  /// - Throws: `.invalidQuery` for an invalid query; `.corrupted`.
   package convenience init(
     _ query: QueryDescription, for need: QueryNeed, through usable: UInt64?,
     in collection: CollectionHandle, _ context: TransactionContext, answers: any RecordAnswers
@@ -52,6 +52,6 @@ extension PlanRun {
     try self.init(plan, in: collection, context: context, typed: AnsweredAccess(answers))
   }
 
-  /// The plan, as `RecordReading.explain` tells it.
+  /// The plan, in the form of `RecordReading.explain`.
   package var planText: String { plan.text(in: collection.schema) }
 }

@@ -1,5 +1,5 @@
 extension PlanRun {
-  /// How many rows there are, within offset and limit. Uses the run up.
+  /// The number of rows within offset and limit. The run cannot be used after that.
   package func count() throws -> Int {
     defer { close() }
     do {
@@ -12,7 +12,7 @@ extension PlanRun {
     }
   }
 
-  /// Whether there is a row, within offset and limit. Uses the run up.
+  /// Whether there is a row within offset and limit. The run cannot be used after that.
   func exists() throws -> Bool {
     defer { close() }
     // No collection has more rows than `Int.max`, and one more could not be counted.
@@ -31,7 +31,7 @@ extension PlanRun {
     if plan.after == nil, plan.residue.isEmpty, let count = try countWithoutRows(upTo: most) {
       return count
     }
-    // The order of rows matters only for where a page begins.
+    // The order of rows matters only for the start of a page.
     var unordered = plan
     if plan.after == nil {
       unordered.order = .any
@@ -56,7 +56,7 @@ extension PlanRun {
     return count
   }
 
-  /// Nil where rows have to be looked at.
+  /// Nil if rows must be read.
   private func countWithoutRows(upTo most: Int) throws -> Int? {
     let transaction = try context.transaction()
     switch plan.source {
@@ -78,7 +78,7 @@ extension PlanRun {
       return try scanner.countIDs(upTo: most)
     case .list where most == 1: return nil
     case .union where most == 1:
-      // The first row of any part will do, and rows come without the others being looked at.
+      // The first row of any part is enough, and reading one row does not read the others.
       return nil
     case .list, .union, .intersection:
       let collector = IDCollector(reader)

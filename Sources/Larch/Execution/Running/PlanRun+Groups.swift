@@ -1,12 +1,12 @@
 extension PlanRun {
-  /// Calls with the values of a selected field and how many rows have them, without a look at each
-  /// row: once for each key of the index that the rows come from, so the same values may come
-  /// several times. Uses the run up.
+  /// Calls with the values of a selected field and the number of rows that have them, without
+  /// reading each row: once per key of the index, so equal values may repeat. The run cannot be
+  /// used after that.
   ///
-  /// Text is in normal form, zero is 0.0 and there is one NaN, as in keys. `id` gives the id of a
-  /// record that has the values.
+  /// As in keys, text is in normal form, zero is 0.0 and there is one NaN. `id` returns the id of a
+  /// record with the values.
   ///
-  /// - Returns: false, without a call, where the plan has to be followed row by row.
+  /// - Returns: false, without a call, if the plan must be executed row by row.
   func forEachGroup(
     of place: Int,
     _ body: (_ values: [KeyValue], _ count: Int, _ id: () throws -> UnsafeRawBufferPointer) throws
@@ -60,7 +60,7 @@ extension PlanRun {
 }
 
 extension KeyValue {
-  /// The value as a key has it, which is the same for all that are equal.
+  /// The value in the form of keys, which is the same for all equal values.
   var ofKey: KeyValue {
     switch self {
     case .float(let value): .float(value == 0 ? 0 : value.isNaN ? .nan : value)
@@ -71,7 +71,7 @@ extension KeyValue {
     }
   }
 
-  /// The value that stands in a key.
+  /// The value in a key.
   init(_ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) {
     switch primitive {
     case .double, .date, .float:
@@ -94,7 +94,7 @@ extension KeyValue {
     }
   }
 
-  /// The value that stands in a key; nil where the key does not tell it to the last bit.
+  /// The value in a key; nil if the key does not determine every bit.
   init?(exactly primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) {
     switch primitive {
     case .double, .date, .float:

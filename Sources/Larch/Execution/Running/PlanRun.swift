@@ -1,21 +1,21 @@
-/// A row of a result, valid until the next one is asked for.
+/// A row of a result, valid until the next one.
 package struct QueryRow {
   package var id: UnsafeRawBufferPointer
-  /// The verified bytes of the record; nil where the plan does without.
+  /// The verified bytes of the record; nil if the plan does not read it.
   package var record: UnsafeRawBufferPointer?
 }
 
-/// Follows a plan through a snapshot of the store, row by row.
+/// Executes a plan on a snapshot of the store, row by row.
 ///
-/// Rows point into the map: use each before the next one is asked for, and change nothing while
-/// the run lasts. `close()` it before its transaction ends.
+/// Rows point into the map: use each before the next one, and change nothing during the run.
+/// `close()` it before its transaction ends.
 package final class PlanRun {
   let plan: Plan
   let collection: CollectionHandle
   let context: TransactionContext
   let typed: TypedAccess
   let selection: [FieldReference]
-  /// For tests, which sort little in less memory.
+  /// For tests, which sort few rows with less memory.
   var settings = SortSettings()
 
   let reader: RowReader
@@ -24,12 +24,12 @@ package final class PlanRun {
   @exclusivity(unchecked) private var left: Int
   @exclusivity(unchecked) private var toSkip: Int
   @exclusivity(unchecked) private var rowsReturned = 0
-  /// The counters of sources that are closed.
+  /// The counters of closed sources.
   private var entriesExamined = 0
   private var recordsExaminedElsewhere = 0
   private var spilledBytes = 0
   private var isClosed = false
-  /// What goes on where the plan was left behind for its other way.
+  /// The run of the alternative, once it has replaced the plan.
   var other: PlanRun?
   private let isCovering: Bool
   private lazy var selector = RowSelector(self)
@@ -49,12 +49,12 @@ package final class PlanRun {
     reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
   }
 
-  /// The next row; nil behind the last one.
+  /// The next row; nil after the last one.
   package func next() throws -> QueryRow? {
     do {
       guard left > 0 else { return nil }
       guard let current = try self.current ?? begin() else { return nil }
-      // `source` holds it; to hold it once more would count references for every row.
+      // `source` keeps it alive; holding it again would count references for every row.
       return try current._withUnsafeGuaranteedRef { try nextRow(of: $0) }
     } catch {
       throw noted(error)
@@ -88,7 +88,7 @@ package final class PlanRun {
     return nil
   }
 
-  /// The record of the row that was given last, which is read now if the plan did without.
+  /// The record of the last row; reads it if the plan did not.
   package func record() throws -> UnsafeRawBufferPointer {
     guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
     do {
@@ -98,8 +98,8 @@ package final class PlanRun {
     }
   }
 
-  /// The values of a selected field in the row that was given last; nil where only decoding the
-  /// record tells them bit for bit.
+  /// The values of a selected field in the last row; nil if only the decoded record determines
+  /// every bit.
   func values(of place: Int) throws -> [KeyValue]? {
     guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
     do {
@@ -109,7 +109,7 @@ package final class PlanRun {
     }
   }
 
-  /// Closes the cursors. There are no rows after it.
+  /// Closes the cursors. There are no rows after that.
   package func close() {
     isClosed = true
     left = 0
@@ -121,7 +121,7 @@ package final class PlanRun {
     current = nil
   }
 
-  /// What the run cost so far.
+  /// The cost of the run so far.
   package var counters: ExecutionCounters {
     ExecutionCounters(
       entriesExamined: entriesExamined + (source?.entriesExamined ?? 0),
@@ -131,10 +131,10 @@ package final class PlanRun {
       spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
   }
 
-  /// Work that is not done row by row, as far as counters show.
+  /// Counts work that is not done row by row.
   func add(entriesExamined count: Int) { entriesExamined += count }
 
-  /// What another run cost that did a part of the work.
+  /// Adds the cost of another run that did a part of the work.
   func add(_ other: ExecutionCounters) {
     entriesExamined += other.entriesExamined
     recordsExaminedElsewhere += other.recordsExamined
@@ -144,5 +144,124 @@ package final class PlanRun {
   /// An error as users see it.
   func noted(_ error: any Error) -> any Error {
     (error as? LMDBError).map(context.note) ?? error
+  }
+}
+
+// MARK: - Rows
+
+extension PlanRun {
+  /// The rows of the plan in its order, without offset and limit.
+  ///
+  /// - Parameter limit: so many are asked for at most.
+  func makeRows(limit: Int?) throws -> RowSource {
+    guard let otherwise = plan.otherwise else { return try makeRowsOfOneWay(limit: limit) }
+    reader.mostRecords = otherwise.records
+    reader.mostEntries = otherwise.entries
+    return BoundedRows(try makeRowsOfOneWay(limit: limit), self, otherwise, limit: limit)
+  }
+
+  private func makeRowsOfOneWay(limit: Int?) throws -> RowSource {
+    switch plan.order {
+    case .any:
+      if case .union(let parts) = plan.source { return UnionRows(parts, self) }
+      return try unorderedRows(plan.source)
+    case .byID(let descends): return try rowsByID(descends: descends)
+    case .byIndex(let components, let descends, let idsDescend):
+      return try rowsByIndex(components, descends: descends, idsDescend: idsDescend)
+    case .sorted(let terms, let idsDescend):
+      return try sortedRows(terms, idsDescend: idsDescend, limit: limit)
+    }
+  }
+
+  private var keepsKeys: Bool { plan.isCovering && !selection.isEmpty }
+
+  /// The rows of a source in whatever order is cheapest.
+  func unorderedRows(_ source: Plan.Source) throws -> RowSource {
+    switch source {
+    case .nothing: return RowSource()
+    case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
+    case .index(let scan):
+      return try IndexRows(scan, descends: false, idsDescend: false, reader)
+    case .list(let scan): return try IndexRows(scan, idsDescend: false, reader)
+    case .union, .intersection: return try listedRows(source, descends: false, after: nil)
+    }
+  }
+
+  private func rowsByID(descends: Bool) throws -> RowSource {
+    let after = plan.after?.id
+    switch plan.source {
+    case .nothing: return RowSource()
+    case .records(let ranges):
+      let rest = after.map { PlanRun.ranges(ranges, behind: $0, descends: descends) } ?? ranges
+      return try RecordRows(rest, descends: descends, reader)
+    case .index(let scan):
+      if keepsKeys { return try sortedRows([], idsDescend: descends, limit: nil) }
+      if scan.isPoints, scan.ranges.count == 1 {
+        let rows = try IndexRows(
+          scan, descends: false, idsDescend: descends, from: after, reader)
+        return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+      }
+      return try listedRows(plan.source, descends: descends, after: after)
+    case .list(let scan) where scan.ids.count == 1:
+      let rows = try IndexRows(scan, idsDescend: descends, from: after, reader)
+      return after.map { RowsBehindID(rows, $0, descends: descends) } ?? rows
+    case .list, .union, .intersection:
+      return try listedRows(plan.source, descends: descends, after: after)
+    }
+  }
+
+  private func listedRows(
+    _ source: Plan.Source, descends: Bool, after: [UInt8]?
+  ) throws -> RowSource {
+    let collector = IDCollector(reader)
+    let list = try collector.collect(source)
+    return IDRows(
+      list, descends: descends, after: after,
+      entriesExamined: collector.entriesExamined, reader)
+  }
+
+  private func rowsByIndex(
+    _ components: Int, descends: Bool, idsDescend: Bool
+  ) throws -> RowSource {
+    guard case .index(let scan) = plan.source else {
+      return try rowsByID(descends: idsDescend)
+    }
+    let rows = try OrderedIndexRows(
+      scan, components: components, descends: descends, idsDescend: idsDescend,
+      keepsKeys: keepsKeys, settings: settings, reader)
+    guard let after = plan.after else { return rows }
+    return try RowsBehindToken(
+      rows, after, scan, components: components, descends: descends, idsDescend: idsDescend,
+      reader)
+  }
+
+  private func sortedRows(
+    _ terms: [OrderTerm], idsDescend: Bool, limit: Int?
+  ) throws -> RowSource {
+    if case .nothing = plan.source { return RowSource() }
+    let rows = try unorderedRows(plan.source)
+    var index: IndexSchema?
+    if case .index = plan.source { index = (rows as? IndexRows)?.scanner.schema }
+    let key = SortKey(
+      terms, idsDescend: idsDescend, idKind: collection.stored.idKind, index: index,
+      context: context, typed: typed)
+    return SortedRows(
+      rows, key, limit: limit, after: plan.after,
+      components: key.isInKeys ? (rows as? IndexRows)?.scanner.components : nil,
+      keepsKeys: keepsKeys, settings: settings, reader)
+  }
+
+  /// What of the ranges lies behind an id.
+  static func ranges(_ ranges: [KeyRange], behind id: [UInt8], descends: Bool) -> [KeyRange] {
+    ranges.compactMap { range in
+      var range = range
+      if descends {
+        if range.upper.map({ id.lexicographicallyPrecedes($0) }) ?? true { range.upper = id }
+      } else {
+        let next = id + [0]
+        if range.lower.lexicographicallyPrecedes(next) { range.lower = next }
+      }
+      return range.isEmpty ? nil : range
+    }
   }
 }

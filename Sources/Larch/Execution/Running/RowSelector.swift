@@ -1,6 +1,7 @@
-/// Reads selected fields of rows from keys and stored bytes, where these tell them bit for bit.
+/// Reads selected fields of rows from keys and stored bytes, if these determine every bit.
 ///
-/// A key does not tell which zero or NaN a number was, nor how a text beyond ASCII was written.
+/// A key does not determine which zero or NaN a number was, nor the code points of a text beyond
+/// ASCII.
 package final class RowSelector {
   private struct Field {
     let reference: FieldReference
@@ -89,7 +90,7 @@ package final class RowSelector {
 }
 
 extension KeyValue {
-  /// A stored value of a standard kind; nil for kinds that no key has.
+  /// A stored value of a standard kind; nil for kinds that keys do not have.
   package init?(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer) throws {
     func little<T: FixedWidthInteger>(_: T.Type) -> T {
       T(littleEndian: bytes.loadUnaligned(as: T.self))

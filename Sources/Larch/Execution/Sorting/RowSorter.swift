@@ -1,8 +1,6 @@
-internal import Foundation
-
 /// Puts rows in order: the best few in a heap, or all of them, in memory or through a file.
 ///
-/// A row is its sort key, which ends with the id, and the data that comes out with it.
+/// A row consists of its sort key, which ends with the id, and its payload.
 final class RowSorter {
   struct Row {
     var key: UnsafeRawBufferPointer
@@ -21,9 +19,7 @@ final class RowSorter {
 
   private let budget: Int
   private let makeSpillFile: () throws -> SpillFile
-  private var arena: UnsafeMutableRawPointer
-  private var arenaCapacity: Int
-  private var arenaCount = 0
+  private var arena = ByteBuffer(capacity: 4096)
   private var entries: [Entry] = []
   private var place = 0
   private var spill: SpillFile?
@@ -33,11 +29,7 @@ final class RowSorter {
   init(budget: Int, makeSpillFile: @escaping () throws -> SpillFile) {
     self.budget = budget
     self.makeSpillFile = makeSpillFile
-    arenaCapacity = 4096
-    arena = .allocate(byteCount: arenaCapacity, alignment: 16)
   }
-
-  deinit { arena.deallocate() }
 
   // MARK: Filling
 
@@ -45,31 +37,16 @@ final class RowSorter {
     key: UnsafeRawBufferPointer, idStart: Int, payload: UnsafeRawBufferPointer
   ) throws {
     let size = key.count + payload.count
-    if arenaCount + size + entries.count * MemoryLayout<Entry>.stride > budget, !entries.isEmpty {
+    if arena.count + size + entries.count * MemoryLayout<Entry>.stride > budget, !entries.isEmpty {
       try spillRun()
     }
-    if arenaCount + size > arenaCapacity { grow(by: size) }
-    let start = arenaCount
-    copy(key)
-    copy(payload)
+    let start = arena.count
+    arena.append(key)
+    arena.append(payload)
     entries.append(
       Entry(
         head: RowSorter.head(key), start: start, keyCount: key.count, idStart: idStart,
         payloadCount: payload.count))
-  }
-
-  private func copy(_ bytes: UnsafeRawBufferPointer) {
-    guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
-    memcpy(arena + arenaCount, start, bytes.count)
-    arenaCount += bytes.count
-  }
-
-  private func grow(by size: Int) {
-    arenaCapacity = max(arenaCapacity * 2, arenaCount + size)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: arenaCapacity, alignment: 16)
-    memcpy(larger, arena, arenaCount)
-    arena.deallocate()
-    arena = larger
   }
 
   private static func head(_ key: UnsafeRawBufferPointer) -> UInt64 {
@@ -79,18 +56,17 @@ final class RowSorter {
     return head
   }
 
-  private func key(_ entry: Entry) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: arena + entry.start, count: entry.keyCount)
-  }
-
   private func row(_ entry: Entry) -> Row {
     Row(
-      key: key(entry), idStart: entry.idStart,
-      payload: UnsafeRawBufferPointer(
-        start: arena + entry.start + entry.keyCount, count: entry.payloadCount))
+      key: arena.bytes(at: entry.start, count: entry.keyCount), idStart: entry.idStart,
+      payload: arena.bytes(at: entry.start + entry.keyCount, count: entry.payloadCount))
   }
 
   private func sortEntries() {
+    let rows = arena.base
+    func key(_ entry: Entry) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(start: rows + entry.start, count: entry.keyCount)
+    }
     entries.sort { a, b in
       a.head != b.head ? a.head < b.head : compareBytes(key(a), key(b)) < 0
     }
@@ -105,12 +81,12 @@ final class RowSorter {
     try file.endRun()
     spilledBytes = file.byteCount
     entries.removeAll(keepingCapacity: true)
-    arenaCount = 0
+    arena.removeAll()
   }
 
   // MARK: Reading
 
-  /// Everything was added.
+  /// Ends the input.
   func finish() throws {
     if let spill {
       if !entries.isEmpty { try spillRun() }
@@ -120,7 +96,7 @@ final class RowSorter {
     }
   }
 
-  /// The next row, valid until the one after; nil behind the last one.
+  /// The next row, valid until the one after; nil after the last one.
   func next() throws -> Row? {
     if let merge { return try merge.next() }
     guard place < entries.count else { return nil }

@@ -1,11 +1,12 @@
-/// Writes where a row stands in an order as bytes that sort as the rows do, the id at the end.
+/// Writes the position of a row in an order as bytes that sort as the rows do, with the id at the
+/// end.
 ///
-/// Unlike a key of an index it is complete: nothing is cut, each component is marked where it ends,
-/// and those that descend are turned. Nil comes first, NaN last of the numbers.
+/// Unlike an index key it is complete: nothing is cut, each component has an end mark, and
+/// descending ones are inverted. Nil comes first, and NaN after all numbers.
 final class SortKey {
   private struct Term {
     let field: FieldReference
-    /// Nil where only the decoded record tells, and for the id.
+    /// Nil for the id, and if the decoded record is needed.
     let path: FieldPath?
     let isID: Bool
     let primitive: KeyForm.Primitive
@@ -13,14 +14,14 @@ final class SortKey {
     let isOptional: Bool
     let descends: Bool
     let foldsCase: Bool
-    /// The component of the keys of the index that holds it.
+    /// The component of the index keys that has it.
     let component: Int?
     let isFoldedComponent: Bool
-    /// Where the value is that of a related record.
+    /// Set if the value is that of a related record.
     let related: RelatedTerm?
   }
 
-  /// What tells the values of a term is made for its first row.
+  /// The values of related records, made for the first row.
   private final class RelatedTerm {
     private let value: RelatedValue
     private let ignoresCase: Bool
@@ -44,16 +45,17 @@ final class SortKey {
   private let idWidth: Int?
   private let shapes: ShapeTable
   private let typed: TypedAccess
-  /// Every term can be told by the key of an index, unless it is cut.
+  /// Whether the keys of an index can give every term, unless they are cut.
   let isInKeys: Bool
-  /// One number and an id of eight bytes: rows that sort as pairs of numbers.
+  /// Whether it is one number and an id of eight bytes: then rows sort as pairs of numbers.
   let isNumber: Bool
-  // What the number of a record needs, not behind a term, whose references would be counted.
+  // Everything for the number of a record, without a term object, whose references would be
+  // counted.
   private let numberPath: FieldPath
   private let hasNumberPath: Bool
   private let numberKind: FieldKind
   private let numberFlip: UInt64
-  /// What is added to a number to make room for nil.
+  /// The offset that makes room for nil among the numbers.
   private let numberShift: UInt64
   private let numberMayBeNil: Bool
   @exclusivity(unchecked) private var buffer = ByteBuffer()
@@ -77,7 +79,7 @@ final class SortKey {
     numberKind = first?.primitive.storedKind ?? .bool
     numberFlip = first?.descends ?? false ? .max : 0
     numberMayBeNil = first?.isOptional ?? false
-    // Floating point is never 0, so nil can be.
+    // Floating point is never 0, so nil can be 0.
     numberShift = numberMayBeNil && !(first?.primitive.isFloatingPoint ?? false) ? 1 : 0
   }
 
@@ -105,16 +107,16 @@ final class SortKey {
 
   private static func fitsNumber(_ term: Term) -> Bool {
     guard term.isSimple, term.primitive.isNumber, term.related == nil else { return false }
-    // Nil needs a number of its own, which integers of eight bytes leave no room for.
+    // Nil needs its own number, for which integers of eight bytes leave no room.
     return !term.isOptional || (term.primitive != .int64 && term.primitive != .uint64)
   }
 
-  /// The bytes that were written last, valid until the next ones.
+  /// The last written bytes, valid until the next write.
   var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
   // MARK: Numbers
 
-  /// The number that stands for the only term of a record.
+  /// The number for the only term of a record.
   @inline(__always)
   func number(of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) throws -> UInt64 {
     if hasNumberPath,
@@ -126,7 +128,7 @@ final class SortKey {
     return try rareNumber(of: record, id: id)
   }
 
-  /// Whether bytes that are not verified yet tell at once that their row is not wanted.
+  /// Whether unverified bytes already show that their row is not wanted.
   @inline(__always)
   func refuses(_ unverified: UnsafeRawBufferPointer, _ isWanted: (UInt64) -> Bool) -> Bool {
     guard hasNumberPath,
@@ -150,7 +152,7 @@ final class SortKey {
     return number(ComparableNumber.of(value, as: terms[0].primitive))
   }
 
-  /// The number of a row by the key of an index; nil where that does not tell.
+  /// The number of a row from the key of an index; nil if that is not enough.
   func number(of components: KeyComponents, id: UnsafeRawBufferPointer) throws -> UInt64? {
     if terms[0].isID { return number(UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))) }
     guard let place = terms[0].component else { return nil }
@@ -198,7 +200,7 @@ final class SortKey {
     append(rowID: id)
   }
 
-  /// Writes the key of a row from the key of an index; false where that does not tell.
+  /// Writes the key of a row from the key of an index; false if that is not enough.
   func write(components: KeyComponents, id: UnsafeRawBufferPointer) throws -> Bool {
     buffer.removeAll()
     for term in terms {
@@ -240,7 +242,7 @@ final class SortKey {
     return true
   }
 
-  /// The token as the pair of numbers that rows are told by.
+  /// The token as a pair of numbers, like the rows.
   func numbers(_ token: PageToken) -> (UInt64, UInt64)? {
     guard token.values.count == 1, token.values[0].count == 1, token.id.count == 8 else {
       return nil
@@ -277,7 +279,7 @@ final class SortKey {
     buffer.append(terminated: isReady ? bytes : normalized(bytes, &normalizer))
   }
 
-  /// The id as a term of its own, from the bytes that the record is stored under.
+  /// The id as a separate term, from its stored bytes.
   private func append(id: UnsafeRawBufferPointer, _ term: Term) {
     if term.isOptional { buffer.append(1) }
     if term.primitive == .string, id.count >= 1 {
@@ -292,7 +294,8 @@ final class SortKey {
     let values = try typed.values(of: term.field, in: record).first ?? [.null]
     guard append(values, term) else {
       throw LarchError(
-        .decodingFailed, "A field has other values than its type tells; report this with the type."
+        .decodingFailed,
+        "The stored values of a field do not fit its type; please report this bug with the declaration of the type."
       ) { $0.field = term.field.name }
     }
   }
@@ -344,18 +347,18 @@ final class SortKey {
 
   // MARK: The id of the row
 
-  /// How many bytes the key has without the id that was written last.
+  /// The length of the key without the last id.
   @exclusivity(unchecked) private(set) var countBeforeID = 0
 
   private func append(rowID id: UnsafeRawBufferPointer) {
     countBeforeID = buffer.count
     if !idsDescend { return buffer.append(id) }
-    // A complement turns the order only of what has one length or a marked end.
+    // Inverting reverses the order only for a fixed length or with an end mark.
     if idWidth == nil { buffer.append(terminated: id) } else { buffer.append(id) }
     buffer.complement(from: countBeforeID)
   }
 
-  /// The id from the end of a key, in `target`.
+  /// The id from the end of a key, into `target`.
   func readID(_ bytes: UnsafeRawBufferPointer, into target: inout ByteBuffer) {
     target.removeAll()
     if !idsDescend { return target.append(bytes) }

@@ -1,6 +1,6 @@
-/// How rows are sorted that do not come in order.
+/// The settings for sorting rows.
 struct SortSettings {
-  /// Bytes of rows in memory; more than these go through a temporary file.
+  /// The bytes of rows in memory; more than this go through a temporary file.
   var budget = 64 << 20
   var makeSpillFile: () throws -> SpillFile = SpillFile.temporary
 }
@@ -11,18 +11,18 @@ extension RowSorter {
   }
 }
 
-/// All rows of another source, sorted; or the first of them.
+/// The rows of another source, sorted; all, or only the first ones.
 final class SortedRows: RowSource {
   private let source: RowSource
   private let sortKey: SortKey
   private let reader: RowReader
   private let settings: SortSettings
-  /// So many rows are wanted at most.
+  /// The maximum number of rows.
   private let limit: Int?
   private let after: PageToken?
-  /// The components of the keys that tell the order; nil where records tell it.
+  /// The components of keys that determine the order; nil if records are needed.
   private let components: KeyComponents?
-  /// The keys of the index come out with the rows.
+  /// Whether rows include the keys of the index.
   private let keepsKeys: Bool
 
   private enum Mode { case start, numbers, list, top, sorter, end }
@@ -30,7 +30,7 @@ final class SortedRows: RowSource {
   @exclusivity(unchecked) private var top: TopNumbers
   private var numbers: [UInt128] = []
   private var place = 0
-  /// The row of the token.
+  /// The number of the token's row.
   @exclusivity(unchecked) private var least: UInt128 = 0
   @exclusivity(unchecked) private var hasLeast = false
   private var topRows: TopRows?
@@ -136,7 +136,7 @@ final class SortedRows: RowSource {
     }
   }
 
-  /// More numbers than there is memory for go the way of all other rows.
+  /// Moves the numbers to the general sort, if they do not fit into memory.
   private func moveNumbers() throws {
     let rows = sorter ?? RowSorter(settings)
     sorter = rows
@@ -147,8 +147,8 @@ final class SortedRows: RowSource {
     numbers.removeAll()
   }
 
-  /// Calls with the number of each row that is wanted. Records whose bytes tell that they are not
-  /// wanted, which are most where a few are, are not verified: that costs more than to ask them.
+  /// Calls with the number of each wanted row. If the bytes of a record already show that it is not
+  /// wanted, as for most records when few are, it is not verified: that costs more than testing it.
   @inline(__always)
   private func forEachNumber(
     isWanted: (UInt64) -> Bool, _ body: (UInt64) throws -> Void
@@ -173,7 +173,7 @@ final class SortedRows: RowSource {
     }
   }
 
-  /// With the number of the verified record of a row.
+  /// Calls with the number of the verified record of a row.
   @inline(__always)
   private func addNumber(
     _ isWanted: (UInt64) -> Bool, _ body: (UInt64) throws -> Void
@@ -227,7 +227,7 @@ final class SortedRows: RowSource {
   static var foreignToken: LarchError {
     LarchError(
       .invalidQuery,
-      "The token of a page belongs to another order; use it with the query that it came from.")
+      "The page token belongs to another order; use it with the query that it came from.")
   }
 
   override func close() {

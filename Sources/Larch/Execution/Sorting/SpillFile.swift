@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Sorted runs of rows in a file without a name, which is gone with its descriptor.
+/// Sorted runs of rows in a file without a name, which disappears with its descriptor.
 ///
-/// A run is rows one behind the other: the lengths of the key, of the key without the id and of
-/// the payload as u32, then the bytes of both.
+/// A run is a sequence of rows: the lengths of the key, of the key without the id and of the
+/// payload as u32, then the bytes of both.
 final class SpillFile {
   struct Run {
     var start: Int
@@ -22,10 +22,10 @@ final class SpillFile {
 
   deinit { close(descriptor) }
 
-  /// A file in the temporary directory, removed at once.
+  /// A file in the temporary directory, unlinked at once.
   static func temporary() throws -> SpillFile {
     let directory = FileManager.default.temporaryDirectory.path
-    // `mkstemp` wants six of these at the end, and replaces them.
+    // `mkstemp` requires six of these at the end, and replaces them.
     let place = String(repeating: "X", count: 6)
     var template = Array((directory + "/larch-sort-" + place).utf8CString)
     let descriptor = mkstemp(&template)
@@ -43,7 +43,7 @@ final class SpillFile {
     if code == ENOSPC || code == EDQUOT || code == EFBIG {
       return LarchError(
         .diskFull,
-        "There is no room for the temporary file of a sort; free some, add a limit to the query, or declare an index for its order.",
+        "The disk has no room for the temporary file of a sort; free some space, add a limit to the query, or declare an index for its order.",
         fill)
     }
     return LarchError(
@@ -81,7 +81,7 @@ final class SpillFile {
     buffer.removeAll()
   }
 
-  /// Fills `target` from the offset on; fewer bytes only at the end of the file.
+  /// Fills `target` from an offset; fewer bytes only at the end of the file.
   func read(_ offset: Int, into target: UnsafeMutableRawBufferPointer) throws -> Int {
     var count = 0
     while count < target.count {
@@ -101,53 +101,30 @@ final class SpillFile {
 
 /// The rows of all runs of a file in order.
 final class RunMerge {
-  private let readers: [RunReader]
   /// A heap of the readers that have a row, the least row at the top.
-  private var heap: [Int] = []
+  private var heap: [RunReader] = []
   private var isAtTop = false
 
   init(_ file: SpillFile, budget: Int) throws {
     let size = min(1 << 18, max(4096, budget / max(1, file.runs.count)))
-    readers = file.runs.map { RunReader(file, $0, bufferSize: size) }
-    for place in readers.indices where try readers[place].advance() {
-      heap.append(place)
-      siftUp()
+    for run in file.runs {
+      let reader = RunReader(file, run, bufferSize: size)
+      guard try reader.advance() else { continue }
+      heap.append(reader)
+      heap.siftUp { compareBytes($0.row.key, $1.row.key) < 0 }
     }
   }
 
   func next() throws -> RowSorter.Row? {
     if isAtTop {
-      if try !readers[heap[0]].advance() {
+      if try !heap[0].advance() {
         heap[0] = heap[heap.count - 1]
         heap.removeLast()
       }
-      siftDown()
+      heap.siftDown { compareBytes($0.row.key, $1.row.key) < 0 }
     }
     isAtTop = !heap.isEmpty
-    return heap.isEmpty ? nil : readers[heap[0]].row
-  }
-
-  private func isBefore(_ a: Int, _ b: Int) -> Bool {
-    compareBytes(readers[heap[a]].row.key, readers[heap[b]].row.key) < 0
-  }
-
-  private func siftUp() {
-    var place = heap.count - 1
-    while place > 0, isBefore(place, (place - 1) / 2) {
-      heap.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
-  }
-
-  private func siftDown() {
-    var place = 0
-    while 2 * place + 1 < heap.count {
-      var child = 2 * place + 1
-      if child + 1 < heap.count, isBefore(child + 1, child) { child += 1 }
-      guard isBefore(child, place) else { return }
-      heap.swapAt(place, child)
-      place = child
-    }
+    return heap.first?.row
   }
 }
 
@@ -194,7 +171,7 @@ private final class RunReader {
     return true
   }
 
-  /// Sees to it that so many bytes lie in memory from `start` on.
+  /// Makes sure that this number of bytes is in memory from `start` on.
   private func require(_ size: Int) throws {
     if count >= size { return }
     guard size <= count + end - offset else { throw RunReader.damaged }
@@ -217,6 +194,6 @@ private final class RunReader {
 
   private static var damaged: LarchError {
     LarchError(
-      .ioFailure, "The temporary file of a sort was changed by someone else; run the query again.")
+      .ioFailure, "Another program changed the temporary file of a sort; run the query again.")
   }
 }

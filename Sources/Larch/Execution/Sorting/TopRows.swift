@@ -18,7 +18,7 @@ final class TopRows {
 
   deinit { for slot in slots { slot.memory.deallocate() } }
 
-  /// Nothing is copied of a row that is behind all that are kept.
+  /// A row after all that are kept is not copied.
   func add(key: UnsafeRawBufferPointer, idStart: Int, payload: UnsafeRawBufferPointer) {
     if slots.count < limit {
       var slot = Slot(
@@ -26,10 +26,10 @@ final class TopRows {
         payloadCount: 0)
       TopRows.fill(&slot, key, idStart, payload)
       slots.append(slot)
-      siftUp(slots.count - 1)
+      slots.siftUp(TopRows.isLater)
     } else if limit > 0, compareBytes(key, TopRows.key(slots[0])) < 0 {
       TopRows.fill(&slots[0], key, idStart, payload)
-      siftDown(0, slots.count)
+      slots.siftDown(TopRows.isLater)
     }
   }
 
@@ -56,31 +56,12 @@ final class TopRows {
     UnsafeRawBufferPointer(start: slot.memory, count: slot.keyCount)
   }
 
-  private func isBefore(_ a: Int, _ b: Int) -> Bool {
-    compareBytes(TopRows.key(slots[a]), TopRows.key(slots[b])) < 0
-  }
-
-  private func siftUp(_ start: Int) {
-    var place = start
-    while place > 0, isBefore((place - 1) / 2, place) {
-      slots.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
-  }
-
-  private func siftDown(_ start: Int, _ count: Int) {
-    var place = start
-    while 2 * place + 1 < count {
-      var child = 2 * place + 1
-      if child + 1 < count, isBefore(child, child + 1) { child += 1 }
-      guard isBefore(place, child) else { return }
-      slots.swapAt(place, child)
-      place = child
-    }
+  private static func isLater(_ a: Slot, _ b: Slot) -> Bool {
+    compareBytes(key(a), key(b)) > 0
   }
 
   func finish() {
-    slots.sort { compareBytes(TopRows.key($0), TopRows.key($1)) < 0 }
+    slots.sort { TopRows.isLater($1, $0) }
   }
 
   func next() -> RowSorter.Row? {
@@ -94,11 +75,11 @@ final class TopRows {
   }
 }
 
-/// The first rows of an order by one number, each as that number with the id behind it.
+/// The first rows of an order by one number, each as the number followed by the id.
 struct TopNumbers: ~Copyable {
   private let limit: Int
   private var heap: [UInt128] = []
-  /// A row whose number is greater is none of the first.
+  /// A row with a greater number is not among the first.
   private(set) var bound = UInt64.max
   private var place = 0
 
@@ -107,22 +88,11 @@ struct TopNumbers: ~Copyable {
   mutating func add(_ row: UInt128) {
     if heap.count < limit {
       heap.append(row)
-      var place = heap.count - 1
-      while place > 0, heap[(place - 1) / 2] < heap[place] {
-        heap.swapAt(place, (place - 1) / 2)
-        place = (place - 1) / 2
-      }
+      heap.siftUp(>)
       if heap.count == limit { bound = UInt64(truncatingIfNeeded: heap[0] >> 64) }
     } else if limit > 0, row < heap[0] {
       heap[0] = row
-      var place = 0
-      while 2 * place + 1 < heap.count {
-        var child = 2 * place + 1
-        if child + 1 < heap.count, heap[child] < heap[child + 1] { child += 1 }
-        guard heap[place] < heap[child] else { break }
-        heap.swapAt(place, child)
-        place = child
-      }
+      heap.siftDown(>)
       bound = UInt64(truncatingIfNeeded: heap[0] >> 64)
     }
   }

@@ -1,9 +1,9 @@
 internal import CLMDB
 
-/// A key and one of its values, where they lie in the map or in a page of the transaction.
+/// A key and one of its values, in the map or in a page of the transaction.
 package struct LMDBEntry {
-  // Not two buffers: pointers that are never nil leave room for the nil of an optional entry, so
-  // that the whole is returned in registers.
+  // Pointers that are never nil, not two buffers: they leave room for the nil of an optional entry,
+  // so that the whole is returned in registers.
   private let keyStart: UnsafeRawPointer
   private let keyCount: Int
   private let valueStart: UnsafeRawPointer
@@ -28,15 +28,15 @@ package struct LMDBEntry {
   }
 }
 
-/// A position in a database that moves by key order.
+/// A position in a database that moves in key order.
 ///
-/// It has no way to delete: in databases with duplicates, deleting at a cursor and stepping on
-/// destroys other entries, in every 0.9 version of LMDB. Collect the pairs, then delete each with
+/// It cannot delete: in databases with duplicates, deleting at a cursor and then moving it destroys
+/// other entries, in every 0.9 version of LMDB. Collect the pairs, then delete each with
 /// `LMDBDatabase.delete(_:value:in:)`.
 ///
-/// A cursor of a write must be gone before the write, or the child it belongs to, ends. Entries
-/// are valid until the next change in the transaction, or its end. LMDB does not copy the key of a
-/// seek, so the seeks return the stored key wherever a caller's scratch could be meant.
+/// A cursor of a write must be closed before the write, or its child transaction, ends. Entries are
+/// valid until the next change in the transaction, or its end. LMDB does not copy the key of a
+/// seek, so the seeks return the stored key, never the caller's buffer.
 package struct LMDBCursor: ~Copyable {
   private let pointer: OpaquePointer
 
@@ -63,7 +63,7 @@ package struct LMDBCursor: ~Copyable {
   @inline(__always)
   package mutating func next() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT) }
 
-  /// The pair before; the last one before any other move.
+  /// The previous pair; the last one before any other move.
   @inline(__always)
   package mutating func previous() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV) }
 
@@ -71,7 +71,7 @@ package struct LMDBCursor: ~Copyable {
   @inline(__always)
   package mutating func nextKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_NEXT_NODUP) }
 
-  /// The last pair of the key before.
+  /// The last pair of the previous key.
   @inline(__always)
   mutating func previousKey() throws(LMDBError) -> LMDBEntry? { try move(MDB_PREV_NODUP) }
 
@@ -91,14 +91,14 @@ package struct LMDBCursor: ~Copyable {
     try moveWithinKey(MDB_LAST_DUP)
   }
 
-  /// The pair at the position; nil when there is none.
+  /// The pair at the position; nil if there is none.
   @inline(__always)
   func current() throws(LMDBError) -> LMDBEntry? { try move(MDB_GET_CURRENT) }
 
   // MARK: Seeking
 
-  /// The first pair whose key is the given one or comes after it. LMDB refuses the empty key: a
-  /// scan without a lower bound starts with `first`.
+  /// The first pair whose key is equal to or greater than the given one. LMDB refuses the empty
+  /// key: a scan without a lower bound starts with `first`.
   @inline(__always)
   mutating func seek(
     atOrAfter key: UnsafeRawBufferPointer
@@ -112,7 +112,7 @@ package struct LMDBCursor: ~Copyable {
     try move(MDB_SET_KEY, key: MDB_val(key))
   }
 
-  /// The first pair of exactly this key whose value is the given one or comes after it.
+  /// The first pair of exactly this key whose value is equal to or greater than the given one.
   mutating func seek(
     _ key: UnsafeRawBufferPointer, valueAtOrAfter value: UnsafeRawBufferPointer
   ) throws(LMDBError) -> LMDBEntry? {
@@ -128,19 +128,19 @@ package struct LMDBCursor: ~Copyable {
 
   // MARK: Values of one key
 
-  /// How many values the current key has, without a scan; only where duplicates are allowed.
+  /// The number of values of the current key, without a scan; only where duplicates are allowed.
   package func duplicateCount() throws(LMDBError) -> Int {
     var count = 0
     try check(mdb_cursor_count(pointer, &count), "mdb_cursor_count")
     return count
   }
 
-  /// The first run of values of the key that the cursor has just reached at its first value, all
-  /// of one size and without gaps; and whether the key has no others. The cursor then stands on the
-  /// last value of the run.
+  /// The first run of values of a key, and whether the key has no others. The cursor must be at the
+  /// first value of the key. The values of a run have the same size and no gaps. The cursor then is
+  /// at the last value of the run.
   ///
-  /// The count is asked for first: on a key with one value LMDB answers success and leaves
-  /// whatever bytes were in the result before.
+  /// The count is read first: for a key with one value LMDB returns success and leaves the old
+  /// bytes in the result.
   mutating func firstRun(
     at entry: LMDBEntry
   ) throws(LMDBError) -> (values: UnsafeRawBufferPointer, isOnly: Bool) {
@@ -164,7 +164,7 @@ package struct LMDBCursor: ~Copyable {
 
   // MARK: Storing
 
-  /// Stores a pair and moves to it; false when the mode forbids it and nothing was stored.
+  /// Stores a pair and moves to it; false if the mode forbids it and nothing was stored.
   @inline(__always) @discardableResult
   mutating func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
@@ -192,7 +192,7 @@ package struct LMDBCursor: ~Copyable {
     throw failure(code, "mdb_cursor_get")
   }
 
-  /// LMDB leaves the key out when it moves between the values of one key.
+  /// LMDB does not return the key when it moves between the values of one key.
   private func moveWithinKey(_ operation: MDB_cursor_op) throws(LMDBError) -> LMDBEntry? {
     var key = MDB_val()
     var value = MDB_val()

@@ -13,27 +13,27 @@ package struct LMDBDatabase: Sendable, Hashable {
     static let duplicates = Self(rawValue: UInt32(MDB_DUPSORT))
     /// All values have one size.
     static let fixedDuplicates = Self(rawValue: UInt32(MDB_DUPFIXED))
-    /// The database is made when it is not there.
+    /// Creates the database if it does not exist.
     static let create = Self(rawValue: UInt32(MDB_CREATE))
   }
 
-  /// How a put treats what is there.
+  /// What a put does if the key or pair exists.
   struct PutMode: Sendable {
     let flags: UInt32
     /// Replaces the value, or adds one where duplicates are allowed.
     static let upsert = Self(flags: 0)
-    /// Stores nothing when the key is there.
+    /// Stores nothing if the key exists.
     static let ifAbsent = Self(flags: UInt32(MDB_NOOVERWRITE))
-    /// Stores nothing when this pair is there.
+    /// Stores nothing if this pair exists.
     static let ifPairAbsent = Self(flags: UInt32(MDB_NODUPDATA))
-    /// The key comes after every other; stores nothing when it does not.
+    /// The key is greater than every other; stores nothing if it is not.
     static let append = Self(flags: UInt32(MDB_APPEND))
-    /// The pair comes after every other; stores nothing when it does not.
+    /// The pair is greater than every other; stores nothing if it is not.
     static let appendDuplicate = Self(flags: UInt32(MDB_APPENDDUP))
   }
 
-  /// Opens a database by name, or the unnamed one that lists all others; nil when it is absent
-  /// and not to be created. One thread at a time: inside a write, or `openDatabases`.
+  /// Opens a database by name, or the unnamed one that lists all others; nil if it does not exist
+  /// and must not be created. One thread at a time: inside a write, or in `openDatabases`.
   static func open(
     _ name: String?, _ flags: Flags = [], in transaction: LMDBTransaction
   ) throws(LMDBError) -> LMDBDatabase? {
@@ -49,8 +49,8 @@ package struct LMDBDatabase: Sendable, Hashable {
     return LMDBDatabase(handle: handle)
   }
 
-  /// The value of the key, the first one of several; nil when there is none. The bytes are valid
-  /// until the next change in the transaction, or its end.
+  /// The value of the key, or the first of several; nil if there is none. The bytes are valid until
+  /// the next change in the transaction, or its end.
   @inline(__always)
   package func get(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
@@ -63,7 +63,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_get", in: transaction.pointer)
   }
 
-  /// Stores a pair; false when the mode forbids it and nothing was stored.
+  /// Stores a pair; false if the mode forbids it and nothing was stored.
   @inline(__always) @discardableResult
   func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
@@ -77,8 +77,8 @@ package struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
 
-  /// Makes room for a value of this size, which the caller fills before anything else happens in
-  /// the transaction; nil when the mode forbids it and nothing was stored.
+  /// Makes room for a value of this size, which the caller must fill before any other call in the
+  /// transaction; nil if the mode forbids it and nothing was stored.
   @inline(__always)
   func reserve(
     _ key: UnsafeRawBufferPointer, size: Int, in transaction: LMDBTransaction,
@@ -95,7 +95,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_put", in: transaction.pointer)
   }
 
-  /// Deletes the key with all its values; false when it was not there.
+  /// Deletes the key with all its values; false if it did not exist.
   @discardableResult
   func delete(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
@@ -107,8 +107,8 @@ package struct LMDBDatabase: Sendable, Hashable {
     throw LMDBError.failure(code, "mdb_del", in: transaction.pointer)
   }
 
-  /// Deletes one pair; false when it was not there. Only for databases with duplicates: elsewhere
-  /// LMDB ignores the value.
+  /// Deletes one pair; false if it did not exist. Only for databases with duplicates: LMDB ignores
+  /// the value in others.
   @discardableResult
   func delete(
     _ key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, in transaction: LMDBTransaction
@@ -128,7 +128,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     return LMDBStatistics(statistics)
   }
 
-  /// The flags that the database was made with.
+  /// The flags that the database was created with.
   func flags(in transaction: LMDBTransaction) throws(LMDBError) -> Flags {
     var flags: UInt32 = 0
     let code = mdb_dbi_flags(transaction.pointer, handle, &flags)
@@ -142,14 +142,14 @@ package struct LMDBDatabase: Sendable, Hashable {
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
 
-  /// Deletes the database itself; the handle is void at once, also when the write is aborted.
+  /// Deletes the database itself. The handle is invalid at once, even if the write is aborted.
   func drop(in transaction: LMDBTransaction) throws(LMDBError) {
     let code = mdb_drop(transaction.pointer, handle, 1)
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
 }
 
-/// How large a database is and what its tree looks like.
+/// The size of a database and the form of its tree.
 package struct LMDBStatistics: Sendable, Hashable {
   package var entries: Int
   var depth: Int
@@ -175,7 +175,7 @@ extension MDB_val {
       mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
   }
 
-  /// The bytes by value. A span taken of the struct itself would make the compiler box it.
+  /// The bytes by value. A span of the struct itself would make the compiler box it.
   @inline(__always)
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: mv_data, count: mv_size) }
 }

@@ -6,7 +6,7 @@ extension LarchError.Code {
 }
 
 extension LMDBError {
-  /// The error as users see it: a stable code, a sentence that says what to do, and the path.
+  /// The error as users see it: a stable code, a sentence with advice, and the path.
   func larchError(path: String) -> LarchError {
     let (code, message) = advice
     return LarchError(code, message, underlying: self) { $0.path = path }
@@ -21,16 +21,16 @@ extension LMDBError {
     case .invalidFile:
       (.notAStore, "The file is not a Larch store, or its header is damaged; check the path.")
     case .versionMismatch:
-      (.newerFormat, "Another version of LMDB wrote the file; open it with that version.")
+      (.newerFormat, "The file was written by another version of LMDB; open it with that version.")
     case .pageNotFound, .corrupted, .pageFull, .cursorFull:
       (
         .corrupted,
         "The structure of the store is damaged; verify it, then salvage it or restore a backup."
       )
     case .fileNotFound:
-      (.fileNotFound, "The store file or its directory is not there; check the path.")
+      (.fileNotFound, "The store file or its directory does not exist; check the path.")
     case .fileExists:
-      (.fileExists, "A file is already there; choose another path or remove it.")
+      (.fileExists, "A file exists at the path; choose another path, or remove the file.")
     case .accessDenied:
       (
         .accessDenied,
@@ -47,21 +47,21 @@ extension LMDBError {
   private var systemAdvice: (LarchError.Code, StaticString)? {
     switch kind {
     case .diskFull:
-      (.diskFull, "There is no room left on the disk; nothing was changed, free some and retry.")
+      (.diskFull, "The disk is full, and nothing was changed; free some space, then retry.")
     case .ioFailure:
       (.ioFailure, "Reading or writing the store failed; check the disk, then retry.")
     case .panic:
-      (.ioFailure, "An earlier failure stopped the store; close it and open it again.")
+      (.ioFailure, "An earlier failure stopped the store; close it, then open it again.")
     case .outOfMemory:
       (.outOfResources, "The system has no memory or address space left; use a smaller map.")
     case .tooManyFiles:
       (.outOfResources, "The process has too many open files; close some or raise the limit.")
     case .busy, .threadKeysFull:
-      (.outOfResources, "The system could not give the store a lock; retry later.")
+      (.outOfResources, "The system has no lock left for the store; retry later.")
     case .mapFull, .mapResized:
-      (.mapFull, "The map of the store is full and could not grow; end long reads and retry.")
+      (.mapFull, "The map of the store is full and could not grow; end long reads, then retry.")
     case .readersFull:
-      (.readersFull, "All reader slots are taken; end some reads or raise the reader limit.")
+      (.readersFull, "All reader slots are in use; end some reads, or raise the reader limit.")
     default: nil
     }
   }
@@ -69,20 +69,26 @@ extension LMDBError {
   private var useAdvice: (LarchError.Code, StaticString) {
     switch kind {
     case .databasesFull:
-      (.storage, "The store has too many collections and indexes; raise the limit of databases.")
+      (
+        .storage,
+        "The store has more collections and indexes than it was opened for; close it, then open it again."
+      )
     case .transactionFull:
       (.storage, "The transaction changes too much at once; split it into several.")
     case .badValueSize:
       (.storage, "A key or value has a size that LMDB cannot store; keys have 1 to 511 bytes.")
     case .badTransaction:
-      (.storage, "The transaction has failed before and cannot go on; end it and start again.")
+      (
+        .storage,
+        "An earlier call of the transaction failed, so it cannot continue; end it, then start again."
+      )
     case .incompatible, .badDatabase:
       (
         .schemaChanged,
-        "A collection or index was changed by another process; close the store and open it again."
+        "Another process changed a collection or index; close the store, then open it again."
       )
     case .keyExists, .notFound:
-      (.storage, "A stored entry was not as expected; verify the store.")
+      (.storage, "A stored entry is not as expected; verify the store.")
     default:
       (.storage, "LMDB reported a failure that Larch did not expect; see the cause.")
     }

@@ -2,7 +2,7 @@ internal import CLMDB
 
 internal import Foundation
 
-/// A failure that LMDB reported: its return code, and which of its functions gave it.
+/// A failure that LMDB reported: its return code and the function that returned it.
 package struct LMDBError: Error, Sendable, Equatable {
   let code: Int32
   let operation: StaticString
@@ -16,7 +16,7 @@ package struct LMDBError: Error, Sendable, Equatable {
 }
 
 extension LMDBError {
-  /// What went wrong, as far as a caller may want to tell failures apart.
+  /// The kind of failure, as far as a caller needs it.
   enum Kind: Hashable, Sendable {
     case keyExists, notFound, pageNotFound, corrupted, panic, versionMismatch, invalidFile
     case mapFull, databasesFull, readersFull, threadKeysFull, transactionFull, cursorFull, pageFull
@@ -45,7 +45,7 @@ extension LMDBError {
     ENAMETOOLONG: .unsuitablePath, EXDEV: .unsuitablePath,
   ]
 
-  /// LMDB's or the system's own words for the code.
+  /// The words of LMDB or of the system for the code.
   var cause: String { String(cString: mdb_strerror(code)) }
 }
 
@@ -54,7 +54,7 @@ extension LMDBError: CustomStringConvertible {
 }
 
 extension LMDBError {
-  /// Throws when LMDB did not return success.
+  /// Throws if LMDB did not return success.
   @inline(__always)
   static func check(
     _ code: Int32, _ operation: StaticString, in transaction: OpaquePointer? = nil
@@ -62,10 +62,10 @@ extension LMDBError {
     if code != MDB_SUCCESS { throw failure(code, operation, in: transaction) }
   }
 
-  /// The error of a code. Not inlined: failures are rare and their callers are hot.
+  /// The error of a code. It is not inlined: failures are rare, and the callers are hot.
   ///
-  /// A full map is noted on the environment as well, since the closure of a write may catch the
-  /// error and return as if nothing had happened, with half of its changes missing.
+  /// A full map is also noted in the environment. The closure of a write may catch the error and
+  /// return as if nothing had happened, with half of its changes missing.
   @inline(never)
   static func failure(
     _ code: Int32, _ operation: StaticString, in transaction: OpaquePointer?

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// A mutex that conditions can wait on, which the standard library's `Mutex` offers no way to.
+/// A mutex that conditions can wait on; the standard library's `Mutex` cannot do that.
 struct SystemMutex: ~Copyable {
   fileprivate let storage: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -32,7 +32,7 @@ struct SystemCondition: ~Copyable {
     #if canImport(Darwin)
       pthread_cond_init(storage, nil)
     #else
-      // Deadlines are on the monotonic clock, so that a change of the wall clock moves none.
+      // Deadlines use the monotonic clock, so that a change of the wall clock does not move them.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)
       pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -53,7 +53,7 @@ struct SystemCondition: ~Copyable {
 
   func wait(_ mutex: borrowing SystemMutex) { pthread_cond_wait(storage, mutex.storage) }
 
-  /// Waits, but not past the deadline; false when the deadline has passed.
+  /// Waits until the deadline at most; false if the deadline has passed.
   func wait(_ mutex: borrowing SystemMutex, until deadline: MonotonicTime) -> Bool {
     #if canImport(Darwin)
       let now = MonotonicTime.now
@@ -82,7 +82,7 @@ struct MonotonicTime: Sendable {
     return Self(nanoseconds: now.nanoseconds &+ Int64(limit * 1e9))
   }
 
-  /// A point in the future; one that is too far away to be told is never reached.
+  /// A point in the future; one too far away to be represented is never reached.
   static func after(_ duration: Duration) -> Self { after(seconds: duration.inSeconds) }
 
   fileprivate var specification: timespec {
@@ -93,7 +93,7 @@ struct MonotonicTime: Sendable {
   }
 }
 
-/// Which thread runs, as a number that is never zero and not shared by two live threads.
+/// The number of the current thread; never zero, and unique among live threads.
 enum ThreadIdentity {
   static var current: UInt {
     #if canImport(Darwin)
@@ -106,8 +106,8 @@ enum ThreadIdentity {
 
 /// Counts the forks that lead to this process, so that a child notices that it inherited a store.
 ///
-/// LMDB notices nothing: in a child every call returns success and the lock table is destroyed.
-/// Asking for the process id in each transaction would be a system call.
+/// LMDB does not notice: in a child every call returns success and destroys the lock table. Reading
+/// the process id in each transaction would be a system call.
 enum ForkWatch {
   private static let forks = Atomic<Int>(0)
 

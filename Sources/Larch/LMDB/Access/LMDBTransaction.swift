@@ -1,17 +1,17 @@
 internal import CLMDB
 
-/// A handle of an LMDB transaction; nothing owns it but the function that began it.
+/// A handle of an LMDB transaction. Only the function that began it owns it.
 ///
 /// It is a bare pointer, so that passing it costs nothing. The environment's `write` and its
-/// readers begin and end transactions; only children are begun and ended by hand. No handle may
-/// be used after its end, nor a parent while its child lives.
+/// readers begin and end transactions; only children are begun and ended by hand. No handle may be
+/// used after its end, and no parent while its child is open.
 package struct LMDBTransaction {
   let pointer: OpaquePointer
 
-  /// The number of the snapshot; a write's is one more than that of the snapshot it changes.
+  /// The number of the snapshot. A write has a number one higher than the snapshot it changes.
   package var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
 
-  /// Begins a child that can be undone alone. Read transactions have no children.
+  /// Begins a child transaction, which can be undone alone. Read transactions have no children.
   func beginChild() throws(LMDBError) -> LMDBTransaction {
     var child: OpaquePointer?
     let code = mdb_txn_begin(mdb_txn_env(pointer), pointer, 0, &child)
@@ -21,9 +21,9 @@ package struct LMDBTransaction {
     return LMDBTransaction(pointer: child)
   }
 
-  /// Commits, and ends the transaction also when that fails.
+  /// Commits. The transaction ends even if that fails.
   func commit() throws(LMDBError) {
-    // The environment is asked for first: LMDB has freed the transaction when commit returns.
+    // Read before the commit, because LMDB frees the transaction in it.
     let parent = mdb_txn_env(pointer)
     let code = mdb_txn_commit(pointer)
     guard code == MDB_SUCCESS else {

@@ -2,18 +2,18 @@ internal import CLMDB
 
 internal import Foundation
 
-/// What an environment knows of the exchange of its file for another one, and the steps of that
-/// which need no environment. See docs/decisions/0014-compaction-swaps-files.md.
+/// The state of the replacement of an environment's file by another one, and those steps of it that
+/// need no environment. See docs/decisions/0014-compaction-swaps-files.md.
 ///
-/// Only touched by the thread that has the write lock, or before anyone else can see the environment.
+/// Used only by the thread that has the write lock, or before anyone else can see the environment.
 final class FileExchange {
   private let path: String
   private let isReadOnly: Bool
-  /// Called at each step of an exchange, so that tests can end the process there.
+  /// Called at each step of a replacement, so that tests can end the process there.
   let report: ((ReplacementStep) -> Void)?
-  /// The file was found to be replaced: the one that is at the path now is the store.
+  /// The file was replaced: the file that is now at the path is the store.
   var isReplaced = false
-  /// The file has a mark that means nothing and cannot be taken away.
+  /// The file has a mark without a meaning that cannot be removed.
   var keepsMark = false
 
   init(path: String, _ options: LMDBEnvironment.Options) {
@@ -22,22 +22,22 @@ final class FileExchange {
     report = options.replacing
   }
 
-  /// Whether another file has taken the place of that of the snapshot.
+  /// Whether another file has replaced that of the snapshot.
   func isSuperseded(_ transaction: LMDBTransaction) throws(LMDBError) -> Bool {
     keepsMark ? false : try ReplacementMark.isThere(in: transaction)
   }
 
-  /// What came of a file with a mark.
+  /// What became of a file with a mark.
   enum Outcome {
     /// The path leads to the new file.
     case done
-    /// There is no new file, or not the one that the mark means: the old one stays the store.
+    /// The new file does not exist, or is not the one in the mark: the old one remains the store.
     case impossible
-    /// The file system is read-only, or the folder is for this reader.
+    /// The file system or the directory is read-only for this process.
     case unwritable
   }
 
-  /// Gives the new file the name of the old one, if nobody else has.
+  /// Gives the new file the name of the old one, unless another process has done so.
   func exchange(_ file: FileIdentity, for mark: ReplacementMark) throws(LMDBError) -> Outcome {
     guard let place = try PlaceLock(path, isExclusive: true) else {
       throw LMDBError(ENOENT, "open")
@@ -51,8 +51,8 @@ final class FileExchange {
     }
     defer { Foundation.close(new) }
     guard ReplacementMark(ofFile: new) == mark else { return .impossible }
-    // The lock file of the old store means nothing for the new one. It goes first: a file with the
-    // lock file of another one must not be there at any moment.
+    // The lock file of the old store has no meaning for the new one. It is removed first: no file
+    // may ever be there with the lock file of another one.
     guard unlink(path + "-lock") == 0 || errno == ENOENT else {
       let code = errno
       if isReadOnly, [EACCES, EPERM].contains(code) || code == EROFS { return .unwritable }
@@ -71,7 +71,7 @@ final class FileExchange {
 
   // MARK: The mark
 
-  /// Takes away a mark that means no file, while nobody else can open the store.
+  /// Removes a mark without a meaning, while nobody else can open the store.
   static func removeMark(_ handle: OpaquePointer) throws(LMDBError) {
     let transaction = try begin(handle, 0)
     do throws(LMDBError) {
@@ -86,7 +86,7 @@ final class FileExchange {
   /// The mark in the newest snapshot.
   static func mark(of handle: OpaquePointer) throws(LMDBError) -> ReplacementMark? {
     let transaction = try begin(handle, UInt32(MDB_RDONLY))
-    // With it goes the handle of the database that the mark is in.
+    // The abort also closes the handle of the database that has the mark.
     defer { transaction.abort() }
     guard try ReplacementMark.isThere(in: transaction) else { return nil }
     return try ReplacementMark.read(in: transaction)
@@ -103,7 +103,7 @@ final class FileExchange {
 }
 
 extension StoreLocation {
-  /// Brings the names in the directory to the disk.
+  /// Flushes the names in the directory to the disk.
   func flushDirectory() throws {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw LMDBError(errno, "open") }

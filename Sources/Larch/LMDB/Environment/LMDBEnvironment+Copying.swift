@@ -3,11 +3,11 @@ internal import CLMDB
 internal import Foundation
 
 extension LMDBEnvironment {
-  /// Gives a compacting copy of the newest snapshot to `receive`, from the first byte to the last.
+  /// Passes a compacting copy of the newest snapshot to `receive`, from the first byte to the last.
   ///
-  /// LMDB writes a copy into a descriptor and tells nothing meanwhile. Here that is a pipe, so that
-  /// the caller sees how far it is and can stop it: by throwing, which ends the copy at its next
-  /// write. The calling thread holds no lock, the copy itself is a read like any other.
+  /// LMDB writes a copy to a descriptor and reports no progress. Here the descriptor is a pipe, so
+  /// that the caller sees the progress and can stop the copy by throwing, which ends it at its next
+  /// write. The calling thread holds no lock. The copy itself is a read like any other.
   func streamCopy(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
     var isRecovered = false
     while true {
@@ -15,7 +15,7 @@ extension LMDBEnvironment {
       let code = try withHandle { try streamCopy(of: $0, receive) }
       switch code {
       case MDB_SUCCESS: return
-      // Both come from the beginning of the read, before a byte was written.
+      // Both come at the beginning of the read, before a byte was written.
       case MDB_MAP_RESIZED: try adoptMapSize()
       case MDB_PANIC where !isRecovered:
         isRecovered = true
@@ -39,11 +39,11 @@ extension LMDBEnvironment {
     } catch {
       failure = error
     }
-    // With this end gone a copy that still writes ends with EPIPE; its thread blocks the signal.
+    // Without this end, a copy that still writes ends with EPIPE; its thread blocks the signal.
     Foundation.close(ends[0])
     let result = job.wait()
     if let failure {
-      // What LMDB could not read is the cause of whatever came of it here.
+      // A read error of LMDB is the cause of every later failure here.
       if result != MDB_SUCCESS, result != EPIPE {
         throw translated(LMDBError(result, "mdb_env_copyfd2"))
       }
@@ -59,7 +59,7 @@ extension LMDBEnvironment {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     defer { buffer.deallocate() }
     while true {
-      // A pipe gives little at a time; fewer and larger pieces cost less further on.
+      // A pipe returns little at a time; fewer and larger pieces cost less.
       var filled = 0
       while filled < buffer.count {
         let count = read(descriptor, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
@@ -74,10 +74,10 @@ extension LMDBEnvironment {
   }
 }
 
-/// A copy that LMDB writes into a pipe, on a thread of its own.
+/// A copy that LMDB writes to a pipe, on a thread of its own.
 ///
-/// Unchecked: the thread and the one that waits for it hand the variables over by the semaphore,
-/// and whoever waits keeps the handle open.
+/// Unchecked: a semaphore hands the variables from the thread to the one that waits for it, and the
+/// waiting thread keeps the handle open.
 private final class CopyJob: @unchecked Sendable {
   private let handle: OpaquePointer
   private let descriptor: Int32
@@ -91,7 +91,7 @@ private final class CopyJob: @unchecked Sendable {
 
   func start() {
     Thread.detachNewThread { [self] in
-      // LMDB's own writing thread takes over the mask, and blocks the signal by itself too.
+      // LMDB's own writing thread inherits the mask, and also blocks the signal itself.
       var signals = sigset_t()
       sigemptyset(&signals)
       sigaddset(&signals, SIGPIPE)

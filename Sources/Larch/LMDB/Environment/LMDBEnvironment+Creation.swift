@@ -3,10 +3,10 @@ internal import CLMDB
 internal import Foundation
 
 extension LMDBEnvironment {
-  /// Makes a new store under a temporary name and moves it to its place when it is complete.
+  /// Creates a new store under a temporary name and moves it to its place when it is complete.
   ///
-  /// A crash between LMDB's first writes leaves a file that LMDB can never open. When another
-  /// process was faster, its file stays and this one is dropped.
+  /// A crash between LMDB's first writes leaves a file that LMDB can never open. If another process
+  /// was faster, its file stays and this one is deleted.
   static func create(
     at location: StoreLocation, options: Options,
     initialize: ((LMDBTransaction) throws -> Void)?
@@ -15,12 +15,12 @@ extension LMDBEnvironment {
     let temporary = try TemporaryFile(in: location.directory, for: location.path)
     defer { temporary.discard() }
     try fill(temporary.path, options: options, for: location.path, initialize)
-    // The new store makes a lock file of its own at its place.
+    // The new store creates its own lock file at its place.
     unlink(temporary.path + "-lock")
     try location.withDirectoryLock { directory in
       var status = stat()
       if lstat(location.path, &status) == 0 { return }
-      // Left by a store that was removed; its reader table would be taken for this store's.
+      // It belongs to a store that was removed; its reader table would be taken for this store's.
       unlink(location.lockPath)
       guard try temporary.move(to: location.path) else { return }
       if options.durability != .none, fsync(directory) != 0, errno != EINVAL {
@@ -29,7 +29,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Makes a store of a file that is empty.
+  /// Creates a store in an empty file.
   static func fill(
     _ temporary: String, options: Options, for path: String,
     _ initialize: ((LMDBTransaction) throws -> Void)?
@@ -53,7 +53,7 @@ extension LMDBEnvironment {
           try transaction.commit()
           break
         } catch let error as LMDBError where error.kind == .mapFull {
-          // Nobody else has the file: a new map of twice the size does.
+          // Nobody else has the file, so try a new map of twice the size.
           size = [opened.mapSize * 2]
           mdb_env_close(opened.handle)
           opened = try map(path: temporary, options: options, sizes: size)
@@ -68,8 +68,8 @@ extension LMDBEnvironment {
   }
 }
 
-/// A file that is being made beside its place. It is locked as long as its maker lives, so that
-/// others can tell a dead maker's leftovers, whatever process numbers they see.
+/// A file that is being created beside its place. Its creator holds a lock on it, so that others
+/// can recognize the leftover of a dead process, whatever process ids they see.
 struct TemporaryFile {
   private static let prefix = ".larch-new-"
 
@@ -87,7 +87,7 @@ struct TemporaryFile {
         if code == EEXIST { continue }
         break
       }
-      // Until the lock is held, a cleaner may take the file for a leftover.
+      // Until the lock is held, a cleanup may take the file for a leftover.
       var status = stat()
       if flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
         || fstat(descriptor, &status) != 0 || status.st_nlink == 0
@@ -102,19 +102,19 @@ struct TemporaryFile {
     throw LMDBError(code, "open").larchError(path: final)
   }
 
-  /// Whether a path is one of a file that is being made.
+  /// Whether a path is that of a file that is being created.
   static func isTemporary(_ path: String) -> Bool {
     path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
       .hasPrefix(prefix)
   }
 
-  /// Gives the file its place; false when another one is there already. The directory is locked.
+  /// Moves the file to its place; false if another one exists there. The directory is locked.
   func move(to final: String) throws -> Bool {
-    // A second name cannot replace a file, which a rename could; the first one goes with `discard`.
+    // Unlike a rename, a hard link cannot replace a file; `discard` removes the first name.
     if link(path, final) == 0 { return true }
     var failure = errno
     if failure == EEXIST { return false }
-    // Some file systems have no second names. There the lock and the look before must do.
+    // Some file systems have no hard links. There the lock and the check before must suffice.
     var status = stat()
     if lstat(final, &status) == 0 { return false }
     if [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(failure) {
@@ -124,12 +124,12 @@ struct TemporaryFile {
     throw LMDBError(failure, "link").larchError(path: final)
   }
 
-  /// Gives the complete file its place; throws when there is a file already.
+  /// Moves the complete file to its place; throws if a file exists there.
   func place(at location: StoreLocation) throws {
     try location.withDirectoryLock { directory in
       var status = stat()
       guard lstat(location.path, &status) != 0 else { throw location.exists }
-      // The lock file of a store that was there before would be taken for this one's.
+      // The lock file of an earlier store would be taken for this one's.
       unlink(location.lockPath)
       guard try move(to: location.path) else { throw location.exists }
       if fsync(directory) != 0, errno != EINVAL {
@@ -138,7 +138,7 @@ struct TemporaryFile {
     }
   }
 
-  /// Removes what is left under the temporary name and gives the lock up.
+  /// Removes what remains under the temporary name and releases the lock.
   func discard() {
     unlink(path)
     unlink(path + "-lock")
@@ -155,8 +155,8 @@ struct TemporaryFile {
     #endif
   }
 
-  /// Takes away the temporary names that a file has still, whose maker died before it could; tells
-  /// how many stay. The file is locked, so that no maker works on it.
+  /// Removes the temporary names that a file still has because its creator died, and returns how
+  /// many remain. The file is locked, so that no creator uses it.
   static func removeNames(of file: FileIdentity, in directory: String) -> Int {
     var left = 0
     for name in names(in: directory) {
@@ -184,12 +184,12 @@ struct TemporaryFile {
     return names
   }
 
-  /// Removes the temporary files of makers that are no more.
+  /// Removes the temporary files of dead processes.
   static func removeLeftovers(in directory: String) {
     for name in names(in: directory) {
       let path = directory + "/" + name
       if name.hasSuffix("-lock") {
-        // Its file is there first and goes last, so without one nobody uses it.
+        // The store file is created first and removed last, so without it nobody uses the others.
         var status = stat()
         if lstat(String(path.dropLast(5)), &status) != 0, errno == ENOENT { unlink(path) }
         continue
@@ -206,14 +206,14 @@ struct TemporaryFile {
 }
 
 extension StoreLocation {
-  /// There is a file where a new one was to be made.
+  /// A file exists at the path of a new one.
   var exists: LarchError {
-    LarchError(.fileExists, "A file is already there; choose another path or remove it.") {
+    LarchError(.fileExists, "A file exists at the path; choose another path, or remove the file.") {
       $0.path = path
     }
   }
 
-  /// Runs a body that no other maker of a store in this directory runs at the same time.
+  /// Runs a body, excluding other creators of a store in this directory.
   func withDirectoryLock<T>(_ body: (Int32) throws -> T) throws -> T {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw LMDBError(errno, "open").larchError(path: path) }

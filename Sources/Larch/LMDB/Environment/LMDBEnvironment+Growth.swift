@@ -1,7 +1,7 @@
 internal import CLMDB
 
 extension LMDBEnvironment {
-  /// Makes the map larger, with the write lock held and no write transaction open.
+  /// Enlarges the map, with the write lock held and no write transaction open.
   func grow() throws {
     try withoutReads { handle in
       clearStaleReaders(handle)
@@ -15,17 +15,17 @@ extension LMDBEnvironment {
       }
       try resize(handle, to: size)
       options.log?(
-        LogMessage(.notice, .mapGrown, "The map of the store was made larger.") {
+        LogMessage(.notice, .mapGrown, "The map of the store has grown.") {
           $0.path = path
           $0.detail = "\(map.bytes) bytes"
         })
     }
   }
 
-  /// Takes over the size that another process has grown the file to.
+  /// Adopts the size to which another process has grown the file.
   ///
-  /// A thread that has the write lock already has no transaction open then: with one open nobody else
-  /// can have made the file larger than what it has mapped.
+  /// If this thread already has the write lock, it has no transaction open: while one is open,
+  /// nobody else can make the file larger than the map.
   func adoptMapSize() throws {
     if isWriting { return try adoptMapSizeWithWriteLock() }
     try withWriteLock { try adoptMapSizeWithWriteLock() }
@@ -37,12 +37,12 @@ extension LMDBEnvironment {
       do { needed = try MapSize.needed(handle) } catch { throw translated(error) }
       guard let size = map.size(for: needed) else {
         throw LarchError(
-          .mapFull, "Another process made the store larger than this one has addresses for."
+          .mapFull, "Another process made the store larger than the address space of this one."
         ) { $0.path = path }
       }
       try resize(handle, to: size)
       options.log?(
-        LogMessage(.notice, .followed, "Another process made the file larger; this one follows.") {
+        LogMessage(.notice, .followed, "Another process made the file larger; the map follows.") {
           $0.path = path
           $0.detail = "\(needed) bytes"
         })
@@ -53,7 +53,7 @@ extension LMDBEnvironment {
     do {
       try map.resize(handle, to: size)
     } catch {
-      // The old map is gone all the same.
+      // The old map is gone in any case.
       readers.poison()
       throw translated(error)
     }
@@ -61,8 +61,8 @@ extension LMDBEnvironment {
 
   /// Runs a body while no read is open and none can begin, with the write lock held.
   ///
-  /// LMDB looks only for a live write when it moves its map: a live read would crash.
-  /// Held reads that nobody uses do not last through it; `ending` says why to their owners.
+  /// When LMDB moves its map, it checks only for an open write: an open read would crash. Held
+  /// reads that are not in use are ended; `ending` gives their owners the reason.
   func withoutReads<T>(
     ending: LMDBHeldRead.Ending = .mapMoved, _ body: (OpaquePointer) throws -> T
   ) throws -> T {

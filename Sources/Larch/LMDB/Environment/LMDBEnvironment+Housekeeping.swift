@@ -1,36 +1,36 @@
 internal import CLMDB
 
-/// When the slots of readers are next looked through for those of dead processes.
+/// When to look for reader slots of dead processes.
 ///
-/// A reader that died pins every page that was freed since, and the file, which never shrinks,
-/// grows instead of using them. LMDB looks for one only when the lock of the writer was left by a
-/// dead process. Looking asks the system about each process that has a slot: some microseconds,
-/// too many for each write and few enough for one in a while.
+/// A reader that died pins every page that was freed since, so the file grows instead of reusing
+/// them, and it never shrinks. LMDB looks for dead readers only when a dead process left the
+/// writer's lock. The check asks the system about each process that has a slot. It takes some
+/// microseconds: too many for each write, but few enough once in a while.
 struct StaleReaderWatch {
-  /// When there are writes, the next look comes so many nanoseconds after the one before.
+  /// With continuous writes, the time between two checks in nanoseconds.
   private static let interval: Int64 = 50_000_000
-  /// Looks take one hundredth of the time at most, also those that a growing file asks for.
+  /// Checks take at most one hundredth of the time, including those that a growing file causes.
   private static let share: Int64 = 100
 
-  /// The last page of the file when the readers were last looked through.
+  /// The last page of the file at the last check.
   private var page: Int
-  /// No time yet: an environment has just cleared them when it was opened.
+  /// Not due at first: opening an environment clears the slots.
   private var isDue = MonotonicTime.now.nanoseconds &+ Self.interval
   private var isDueAfterGrowth: Int64 = 0
 
   init(lastPage: Int) { page = lastPage }
 
-  /// Whether a write that begins now is to look first.
+  /// Whether a write that begins now must check first.
   var isDueNow: Bool { MonotonicTime.now.nanoseconds >= isDue }
 
-  /// Whether a commit that left the file so long is to look: it had too few pages to use again.
+  /// Whether a commit must check, because the file grew: it had too few pages to reuse.
   mutating func isDue(lastPage: Int) -> Bool {
     guard lastPage > page else { return false }
     return MonotonicTime.now.nanoseconds >= isDueAfterGrowth
   }
 
-  /// Takes note of a look.
-  mutating func hasLooked(since start: Int64, lastPage: Int) {
+  /// Notes a check.
+  mutating func noteCheck(since start: Int64, lastPage: Int) {
     let end = MonotonicTime.now.nanoseconds
     page = lastPage
     let pause = (end &- start) &* Self.share
@@ -40,14 +40,14 @@ struct StaleReaderWatch {
 }
 
 extension LMDBEnvironment {
-  /// Clears dead readers away before a write when nobody has looked for a while, with the write
-  /// lock held: the write then finds the pages that they pinned.
-  func keepHouse(beforeWrite handle: OpaquePointer) {
+  /// Clears dead readers before a write if the last check is long ago, with the write lock held:
+  /// the write can then reuse the pages that they pinned.
+  func runHousekeeping(beforeWrite handle: OpaquePointer) {
     if staleReaderWatch.isDueNow { lookForStaleReaders(handle, lastPage: nil) }
   }
 
-  /// Clears dead readers away after a commit for which the file grew, with the write lock held.
-  func keepHouse(afterCommit handle: OpaquePointer, lastPage: Int) {
+  /// Clears dead readers after a commit that made the file grow, with the write lock held.
+  func runHousekeeping(afterCommit handle: OpaquePointer, lastPage: Int) {
     if staleReaderWatch.isDue(lastPage: lastPage) {
       lookForStaleReaders(handle, lastPage: lastPage)
     }
@@ -62,6 +62,6 @@ extension LMDBEnvironment {
       mdb_env_info(handle, &info)
       page = Int(info.me_last_pgno)
     }
-    staleReaderWatch.hasLooked(since: start, lastPage: page ?? 0)
+    staleReaderWatch.noteCheck(since: start, lastPage: page ?? 0)
   }
 }

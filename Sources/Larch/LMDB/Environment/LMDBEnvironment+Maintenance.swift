@@ -10,7 +10,7 @@ struct LMDBEnvironmentInfo: Sendable {
   var pageSize: Int
   var readersInUse: Int
   var maxReaders: Int
-  /// The length of the file; free pages within it are used again.
+  /// The length of the file, including free pages, which are reused.
   var fileSize: Int
 }
 
@@ -33,7 +33,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Frees the slots of readers whose process has died, and tells how many there were.
+  /// Frees the slots of readers whose process has died, and returns how many there were.
   @discardableResult
   func checkReaders() throws -> Int {
     try withHandle { handle in
@@ -45,7 +45,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Frees the slots of dead readers along with something else, whatever comes of it.
+  /// Frees the slots of dead readers during another operation; failures are ignored.
   func clearStaleReaders(_ handle: OpaquePointer) {
     var dead: Int32 = 0
     mdb_reader_check(handle, &dead)
@@ -57,14 +57,14 @@ extension LMDBEnvironment {
     log(
       LogMessage(
         .notice, .staleReaders,
-        "Reads of processes that died were cleared; they kept the space of what was deleted."
+        "Reader slots of ended processes were cleared; they kept deleted data from being reused."
       ) {
         $0.path = path
         $0.detail = "\(count)"
       })
   }
 
-  /// Brings every commit to the disk, for stores that do not do so at each commit.
+  /// Flushes every commit to the disk, for stores that do not flush each commit.
   func sync() throws {
     if options.isReadOnly { return }
     try withHandle { handle in
@@ -73,13 +73,13 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Copies the newest snapshot to a new file, which appears under its name when it is complete.
-  /// A compacting copy leaves free pages out; it is slower and smaller.
+  /// Copies the newest snapshot to a new file, which appears under its name when it is complete. A
+  /// compacting copy omits free pages; it is slower and smaller.
   func copy(to path: String, compacting: Bool) throws {
-    // LMDB takes the lock of the writer for a moment, which a thread that writes has already.
+    // LMDB takes the writer's lock for a moment, but a thread that writes already has it.
     if isWriting {
       throw LarchError(
-        .nestedWrite, "A copy cannot be made inside a write; make it when the write has ended."
+        .nestedWrite, "A copy cannot be made inside a write; make it after the write."
       ) { $0.path = self.path }
     }
     let location = try StoreLocation(path)

@@ -2,21 +2,26 @@ internal import CLMDB
 
 internal import Foundation
 
-/// An LMDB environment that was opened and looked at, not yet owned by anyone.
+/// An LMDB environment that was opened and checked, but has no owner yet.
 struct OpenedHandle {
   let handle: OpaquePointer
   let mapSize: Int
   let lastPage: Int
-  /// Which lock file LMDB has beside it.
+  /// The lock file that LMDB uses with it.
   var lockFile = FileClaim.LockFile.none
-  /// Why it has none; nil where it has one.
-  var lockFailure: Int32?
   /// Whether the file says that it was replaced, by a file that is not there.
   var keepsMark = false
 }
 
+/// The lock file of a store, where this process may write it.
+struct LockFileFound {
+  let file: FileClaim.LockFile
+  /// Why there is none; nil where there is one.
+  var failure: Int32?
+}
+
 extension LMDBEnvironment {
-  /// Opens the store at the path, or makes a new one; the same file is shared within a process.
+  /// Opens the store at the path, or creates one; a process shares one environment per file.
   ///
   /// `initialize` writes the first entries of a new store: nobody sees the store without them.
   static func open(
@@ -26,7 +31,7 @@ extension LMDBEnvironment {
     ForkWatch.install()
     let location = try StoreLocation(path)
     if !options.allowsRemoteFileSystem { try location.checkFileSystem() }
-    // A file may be made, removed or replaced by others between two looks; then look again.
+    // Other processes may create, remove or replace the file between two checks; then check again.
     for _ in 0..<16 {
       do {
         if let file = try location.existingFile() {
@@ -47,26 +52,26 @@ extension LMDBEnvironment {
       } catch is FileReplaced {
         continue
       } catch let other as LMDBRegistry.PathInUse {
-        // Made and opened by another thread since the look, or removed while it is open?
+        // Another thread may have created it since the check, or it was removed while open.
         if try location.existingFile() == other.file { continue }
-        // A store that is open here may not know yet that it was compacted by another process.
+        // A store that is open here may not know yet that another process compacted it.
         if try LMDBRegistry.shared.follow(other.file) { continue }
         throw other.larchError(location.path)
       }
     }
     throw LarchError(
-      .unsuitableFile, "The file is replaced again and again while it is opened; retry later."
+      .unsuitableFile, "The file was replaced repeatedly while it was being opened; retry later."
     ) { $0.path = location.path }
   }
 
-  /// Drops one owner; the last one closes the file, at once or when the transactions that are
-  /// still open have ended.
+  /// Removes one owner. The last one closes the file, at once or when all open transactions have
+  /// ended.
   func close() { LMDBRegistry.shared.release(self) }
 
-  /// The file at the path is not the one that was looked at.
+  /// The file at the path is not the one that was checked.
   struct FileReplaced: Error {}
 
-  /// The version of LMDB that the program runs with.
+  /// The version of LMDB that the program uses.
   static var library: (major: Int32, minor: Int32, patch: Int32) {
     var found: (major: Int32, minor: Int32, patch: Int32) = (0, 0, 0)
     _ = mdb_version(&found.major, &found.minor, &found.patch)
@@ -75,7 +80,7 @@ extension LMDBEnvironment {
 
   private static func checkLibrary() throws {
     let (major, minor, patch) = library
-    // Before 0.9.22 duplicates and forks have known faults; 1.x has another file format.
+    // Before 0.9.22, duplicates and forks have known bugs; 1.x has another file format.
     let version = larch_mdb_version(major, minor, patch)
     guard version >= larch_mdb_version(0, 9, 22), version < larch_mdb_version(1, 0, 0) else {
       throw LarchError(
@@ -84,7 +89,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Checks the file and maps it; used for opening and for opening again.
+  /// Checks the file and maps it, for the first opening and for later ones.
   func openHandle(sizes: [Int]) throws -> OpenedHandle {
     try options.beforeMapping?(path)
     var options = options
@@ -92,7 +97,7 @@ extension LMDBEnvironment {
       options.maxDatabases = max(options.maxDatabases, count + options.maxDatabases / 2)
     }
     do {
-      // A file that is being made has the lock of its maker, and no place for another one.
+      // The creator of a file holds its lock, so no other lock can be taken.
       if TemporaryFile.isTemporary(path) { return try openMapped(options, sizes) }
       return try openWithRoom(options, sizes)
     } catch let error as LMDBError {
@@ -101,8 +106,8 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens the file with a larger map when other processes have made it larger in between: with the
-  /// map LMDB gets no more room than the file has just then.
+  /// Opens the file with a larger map if other processes have made it larger meanwhile: otherwise
+  /// LMDB maps only the current length of the file.
   private func openWithRoom(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
     var sizes = sizes
     while true {
@@ -115,7 +120,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens the file, unless it says that another one has taken its place: then that one gets it.
+  /// Opens the file. If it says that it was replaced, the new file is moved to its path first.
   private func openInPlace(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
     let (opened, mark) = try openShared(options, sizes)
     guard let mark else { return opened }
@@ -124,15 +129,15 @@ extension LMDBEnvironment {
       exchange.isReplaced = true
       throw FileReplaced()
     }
-    // The new file is not there: it was removed, or this one was copied elsewhere without it. What
-    // the old one has is all that the new one had.
+    // The new file does not exist: it was removed, or the old file was copied elsewhere alone. The
+    // old file has all the data that the new one had.
     guard let place = try PlaceLock(path, isExclusive: true), place.file == file else {
       throw FileReplaced()
     }
-    var found = try openWithLockFile(options, sizes)
+    var (found, other) = try openClaimed(place, options, sizes)
     found.keepsMark = options.isReadOnly
     do {
-      if let other = try claim(found) { throw foreignError(other, found.lockFile) }
+      if let other { throw foreignError(other, found.lockFile) }
       if !options.isReadOnly { try FileExchange.removeMark(found.handle) }
     } catch {
       Self.close(found.handle)
@@ -144,16 +149,10 @@ extension LMDBEnvironment {
   private func openShared(
     _ options: Options, _ sizes: [Int]
   ) throws -> (OpenedHandle, ReplacementMark?) {
-    // Until LMDB has opened both files: nobody may exchange them meanwhile.
+    // Held until LMDB has opened both files: nobody may replace them meanwhile.
     guard let place = try PlaceLock(path), place.file == file else { throw FileReplaced() }
-    let opened = try openWithLockFile(options, sizes)
+    let (opened, other) = try openClaimed(place, options, sizes)
     do {
-      let other = try claim(opened)
-      // Nobody writes to a file that was replaced, and its lock file may be gone already. Found out
-      // without LMDB, which must not read what others may overwrite.
-      if let other, try options.saysReplaced?(path) != true {
-        throw foreignError(other, opened.lockFile)
-      }
       let mark = try FileExchange.mark(of: opened.handle)
       if mark == nil, let other { throw foreignError(other, opened.lockFile) }
       if mark == nil, !options.isReadOnly {
@@ -169,27 +168,53 @@ extension LMDBEnvironment {
     }
   }
 
-  /// LMDB finds the lock file by its name: whether it has the one that was looked at is known when
-  /// that is still there.
-  private func openWithLockFile(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
+  /// Opens the file with LMDB when nobody has it open with another lock file, or when it was
+  /// replaced: nobody writes to such a file, and its lock file may be gone already.
+  ///
+  /// The claim comes first. The first process that opens a lock file writes the number of the last
+  /// commit into it. If another process still committed with another lock file, that number would
+  /// be out of date, and the next process would read an old state and overwrite the new one.
+  private func openClaimed(
+    _ place: borrowing PlaceLock, _ options: Options, _ sizes: [Int]
+  ) throws -> (OpenedHandle, other: FileClaim.Holder?) {
     for _ in 0..<16 {
-      let opened = try openMapped(options, sizes)
-      var status = stat()
-      if opened.lockFailure != nil
-        || lstat(path + "-lock", &status) == 0
-          && FileClaim.LockFile(FileIdentity(status)) == opened.lockFile
-      {
-        return opened
+      let lock = try Self.prepareLockFile(path: path, options: options)
+      let other = try claim(place.descriptor, lock)
+      // This is read without LMDB, which must not read what others may overwrite.
+      if let other, try options.saysReplaced?(path) != true {
+        throw foreignError(other, lock.file)
       }
-      mdb_env_close(opened.handle)
+      let opened = try openMapped(options, sizes, lock)
+      do {
+        var descriptor: Int32 = -1
+        mdb_env_get_fd(opened.handle, &descriptor)
+        // From here on the claim is held as long as LMDB has the file.
+        _ = try claim(descriptor, lock)
+      } catch {
+        Self.close(opened.handle)
+        throw error
+      }
+      // LMDB finds the lock file by its name. It has the one of the claim if that is still there.
+      var status = stat()
+      if lock.failure != nil
+        || lstat(path + "-lock", &status) == 0
+          && FileClaim.LockFile(FileIdentity(status)) == lock.file
+      {
+        return (opened, other)
+      }
+      Self.close(opened.handle)
+      FileClaim.drop(place.descriptor)
     }
     throw LarchError(
-      .unsuitableFile, "The lock file is removed again and again while the store is opened."
+      .unsuitableFile,
+      "The lock file was removed repeatedly while the store was being opened; retry later."
     ) { $0.path = path }
   }
 
-  private func openMapped(_ options: Options, _ sizes: [Int]) throws -> OpenedHandle {
-    let opened = try Self.map(path: path, options: options, sizes: sizes)
+  private func openMapped(
+    _ options: Options, _ sizes: [Int], _ lock: LockFileFound? = nil
+  ) throws -> OpenedHandle {
+    let opened = try Self.map(path: path, options: options, sizes: sizes, lock)
     do {
       try checkOpened(opened)
     } catch {
@@ -201,7 +226,7 @@ extension LMDBEnvironment {
     return opened
   }
 
-  /// LMDB opens by name and maps what is shorter than its header says, which ends in SIGBUS.
+  /// LMDB also maps a file that is shorter than its header says; reading it ends in SIGBUS.
   private func checkOpened(_ opened: OpenedHandle) throws {
     var descriptor: Int32 = -1
     mdb_env_get_fd(opened.handle, &descriptor)
@@ -213,8 +238,9 @@ extension LMDBEnvironment {
     let (needed, overflow) = (opened.lastPage &+ 1)
       .multipliedReportingOverflow(by: Int(statistics.ms_psize))
     if !overflow, opened.lastPage >= 0, Int(status.st_size) >= needed { return }
-    // LMDB does not write a page that a transaction took from the end and gave back. Whether nothing
-    // else is missing was found out before mapping; once more, since the file may have been cut.
+    // LMDB does not write a page that a transaction took from the end and gave back. The check
+    // before mapping showed that nothing else is missing; it runs again, since the file may have
+    // been cut meanwhile.
     guard !overflow, opened.lastPage >= 0, let check = options.beforeMapping else {
       throw LarchError(
         .truncated, "The file is shorter than its header says; restore a backup, or salvage it."
@@ -224,7 +250,7 @@ extension LMDBEnvironment {
   }
 
   static func map(
-    path: String, options: Options, sizes: [Int]
+    path: String, options: Options, sizes: [Int], _ found: LockFileFound? = nil
   ) throws(LMDBError) -> OpenedHandle {
     var flags = UInt32(MDB_NOSUBDIR) | UInt32(MDB_NOTLS)
     if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
@@ -233,9 +259,10 @@ extension LMDBEnvironment {
     case .relaxed: flags |= UInt32(MDB_NOMETASYNC)
     case .none: flags |= UInt32(MDB_NOSYNC)
     }
-    let lock = try prepareLockFile(path: path, options: options)
-    // Who may only read can neither make nor write a lock file. That nobody writes is seen to by
-    // `FileClaim`.
+    let lock: LockFileFound
+    if let found { lock = found } else { lock = try prepareLockFile(path: path, options: options) }
+    // A process that may only read can neither create nor write a lock file. `FileClaim` makes sure
+    // that nobody writes.
     if lock.failure != nil { flags |= UInt32(MDB_NOLOCK) }
     var last = LMDBError(ENOMEM, "mdb_env_open")
     for size in sizes {
@@ -251,30 +278,33 @@ extension LMDBEnvironment {
         mdb_env_info(handle, &info)
         return OpenedHandle(
           handle: handle, mapSize: Int(info.me_mapsize), lastPage: Int(info.me_last_pgno),
-          lockFile: lock.file, lockFailure: lock.failure)
+          lockFile: lock.file)
       }
       mdb_env_close(handle)
       last = LMDBError(code, "mdb_env_open")
-      // Tools such as valgrind call a map that is too large an invalid argument.
+      // Tools such as valgrind report a map that is too large as an invalid argument.
       if last.kind != .outOfMemory && last.kind != .invalidArgument { break }
     }
     throw last
   }
 
-  /// Makes the lock file where it is missing, returns which one it is, and makes sure that it has its
-  /// blocks on the disk. Returns the error where the store can be read without a lock file.
+  /// Creates the lock file if it is missing, returns which file it is, and makes sure that its
+  /// blocks are allocated on the disk. Returns the error if the store can be read without a lock
+  /// file.
   ///
-  /// LMDB makes it as one large hole and writes to it through a map: on a full disk the first
-  /// touch of a page ends the process with SIGBUS. Must come before LMDB opens the file, since
-  /// closing a descriptor of it drops the locks that this process has.
+  /// LMDB creates it as one large hole and writes to it through a map: on a full disk, the first
+  /// access to a page ends the process with SIGBUS. This must run before LMDB opens the file, since
+  /// closing a descriptor of the file drops the locks of this process.
   private static func prepareLockFile(
     path: String, options: Options
-  ) throws(LMDBError) -> (file: FileClaim.LockFile, failure: Int32?) {
+  ) throws(LMDBError) -> LockFileFound {
     let lock = Foundation.open(path + "-lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
       let code = errno
       let isRefused = [EACCES, EPERM].contains(code) && !options.needsLockFile
-      if options.isReadOnly, isRefused || code == EROFS { return (.none, code) }
+      if options.isReadOnly, isRefused || code == EROFS {
+        return LockFileFound(file: .none, failure: code)
+      }
       throw LMDBError(code, "open")
     }
     defer { Foundation.close(lock) }
@@ -282,15 +312,17 @@ extension LMDBEnvironment {
     guard fstat(lock, &status) == 0 else { throw LMDBError(errno, "fstat") }
     let file = FileClaim.LockFile(FileIdentity(status))
     #if os(Linux)
-      // The size that LMDB would give it: a header as large as three readers, one of them in it.
+      // The size that LMDB would use: a header as large as three readers, one of them in it.
       let size = (max(options.maxReaders, 1) - 1) * 64 + 192
       if status.st_size == 0 {
-        // One process gives the file its size: others must not map it before it is that long.
-        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else { return (file, nil) }
+        // One process sets the size of the file: others must not map it before that.
+        guard flock(lock, LOCK_EX) == 0, fstat(lock, &status) == 0 else {
+          return LockFileFound(file: file)
+        }
       }
       let code = larch_allocate(lock, status.st_size > 0 ? status.st_size : off_t(size))
       if [ENOSPC, EDQUOT, EFBIG].contains(code) { throw LMDBError(code, "fallocate") }
     #endif
-    return (file, nil)
+    return LockFileFound(file: file)
   }
 }

@@ -1,8 +1,8 @@
 internal import CLMDB
 
 extension LMDBEnvironment {
-  /// Runs a body that opens databases, in a transaction that keeps their handles: those of a read
-  /// would be closed at its end. Works on read-only stores too.
+  /// Runs a body that opens databases, in a transaction that keeps their handles: a read would
+  /// close them at its end. Works on read-only stores too.
   func openDatabases<T>(_ body: (LMDBTransaction) throws -> T) throws -> T {
     try withWriteLock {
       var isRecovered = false
@@ -29,7 +29,7 @@ extension LMDBEnvironment {
   /// A transaction for opening could not begin.
   private struct OpeningFailure: Error { let code: Int32 }
 
-  /// Another file has taken the place of this one.
+  /// Another file has replaced this one.
   private struct Superseded: Error {}
 
   private func openingRead<T>(
@@ -38,7 +38,7 @@ extension LMDBEnvironment {
     var transaction = try beginOpening(handle)
     if missesCommit(transaction, handle) {
       transaction.abort()
-      try settleLastCommit(handle)
+      try publishLastCommit(handle)
       transaction = try beginOpening(handle)
     }
     let value: T
@@ -58,8 +58,8 @@ extension LMDBEnvironment {
     var code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &started)
     if code == MDB_READERS_FULL {
       clearStaleReaders(handle)
-      // A write needs no slot, and the write lock is held: a store can always be opened. One that is
-      // opened read-only cannot write, and has the slots of the dead.
+      // A write needs no slot, and the write lock is held, so a store can always be opened. A
+      // read-only store cannot write; it can use the slots of dead processes.
       let flags = options.isReadOnly ? UInt32(MDB_RDONLY) : 0
       code = mdb_txn_begin(handle, nil, flags, &started)
     }
@@ -67,22 +67,22 @@ extension LMDBEnvironment {
     return LMDBTransaction(pointer: started)
   }
 
-  /// Whether a commit is in the file that a read does not see yet.
+  /// Whether the file has a commit that a read does not see yet.
   ///
-  /// The last writer wrote the header and then tells readers in the lock file. One that is killed
-  /// between the two leaves readers at the state before, until somebody writes. Most die while the
-  /// header is flushed, since nothing takes longer.
+  /// A writer writes the header and then publishes the commit to readers in the lock file. If it is
+  /// killed between the two, readers see the old state until the next write. Most kills hit this
+  /// moment, because flushing the header takes the longest.
   private func missesCommit(_ transaction: LMDBTransaction, _ handle: OpaquePointer) -> Bool {
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
     return transaction.id < UInt64(info.me_last_txnid)
   }
 
-  /// Lets a commit whose writer died be seen before the store is read for the first time. A program
-  /// that goes on after a kill would read the old state, and write on top of the new one.
+  /// Publishes a commit whose writer died, before the store is read for the first time. A program
+  /// that restarts after a kill would otherwise read the old state and write over the new one.
   ///
-  /// LMDB does it when it takes the lock of the writer from a dead process.
-  private func settleLastCommit(_ handle: OpaquePointer) throws(OpeningFailure) {
+  /// LMDB does this when it takes the writer's lock from a dead process.
+  private func publishLastCommit(_ handle: OpaquePointer) throws(OpeningFailure) {
     if options.isReadOnly { return }
     var started: OpaquePointer?
     let code = mdb_txn_begin(handle, nil, 0, &started)
@@ -90,7 +90,7 @@ extension LMDBEnvironment {
     mdb_txn_abort(started)
   }
 
-  /// Opens a database by name; nil when it is absent and not to be created.
+  /// Opens a database by name; nil if it does not exist and must not be created.
   func openDatabase(
     _ name: String, _ flags: LMDBDatabase.Flags = [], in transaction: LMDBTransaction
   ) throws(LMDBError) -> LMDBDatabase? {

@@ -1,17 +1,17 @@
 internal import CLMDB
 
 extension LMDBEnvironment {
-  /// Handles were opened before the environment was opened again, and are void.
+  /// The handles were opened before the environment was reopened, so they are invalid.
   struct HandlesVoid: Error {}
 
-  /// Throws when handles that were opened in another generation would be used. Inside of a
-  /// transaction the answer stays true until its end.
+  /// Throws if the handles belong to another generation. Inside a transaction the answer stays
+  /// valid until its end.
   func checkGeneration(_ expected: Int) throws {
     if generation != expected { throw HandlesVoid() }
   }
 
-  /// Runs a body that opens handles and then uses them in transactions of its own, in which it
-  /// calls `check` first; again, when the environment was opened again in between.
+  /// Runs a body that opens handles and then uses them in its own transactions, in which it must
+  /// first call `check`. The body runs again if the environment was reopened meanwhile.
   package func withSteadyHandles<T>(_ body: (_ check: () throws -> Void) throws -> T) throws -> T {
     while true {
       let generation = self.generation
@@ -19,9 +19,9 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Opens an environment again that LMDB has given up, from a thread that wants to read.
+  /// Reopens an environment that LMDB has stopped, from a thread that wants to read.
   ///
-  /// The stopped one is known by its generation: a new one may well lie at the same address.
+  /// The stopped one is identified by its generation: a new one may have the same address.
   func recover(poisoning stopped: Int? = nil) throws {
     if let stopped { readers.poison(ifStill: stopped) }
     // The write of this thread still uses the old handle.
@@ -31,10 +31,10 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Closes the LMDB environment and opens it again, with the write lock held and no write open.
+  /// Closes and reopens the LMDB environment, with the write lock held and no write open.
   ///
-  /// After a failed write of the header LMDB answers every call with MDB_PANIC until then. All
-  /// readers and database handles are void afterwards: the generation rises.
+  /// After a failed write of the header, LMDB returns MDB_PANIC for every call until then. All
+  /// readers and database handles are invalid afterwards: the generation rises.
   func reopen() throws {
     if case .closed = readers.state { throw LarchError.closed(path) }
     readers.poison()
@@ -44,13 +44,13 @@ extension LMDBEnvironment {
     } catch let error as LarchError where error.code == .mapFull {
       throw LarchError(
         .ioFailure,
-        "A disk failure stopped the store, and an open read keeps it from going on; end it.",
+        "A disk failure stopped the store, and an open read prevents its recovery; end the read.",
         underlying: error
       ) { $0.path = path }
     }
   }
 
-  /// Closes the LMDB environment and opens what is at the path, while no read is open.
+  /// Closes the LMDB environment and opens the file at the path, while no read is open.
   func closeAndOpenAgain(_ closing: OpaquePointer) throws {
     readers.removeHandle()
     Self.close(closing)
@@ -61,9 +61,9 @@ extension LMDBEnvironment {
     var opened: OpenedHandle?
     while opened == nil {
       do {
-        opened = try openHandle(sizes: map.toReserveAgain)
+        opened = try openHandle(sizes: map.sizesForReopening)
       } catch is FileReplaced {
-        // Only where the old file has said so is the one that is there now the same store.
+        // Only if the old file said so is the file that is now there the same store.
         guard exchange.isReplaced, let new = try StoreLocation(path).existingFile(), new != file
         else {
           throw LarchError(
@@ -77,7 +77,7 @@ extension LMDBEnvironment {
     let wasReplaced = exchange.isReplaced
     exchange.isReplaced = false
     adopt(opened)
-    readers.adoptAgain(opened.handle)
+    readers.adoptReopened(opened.handle)
     if wasReplaced { return }
     options.log?(
       LogMessage(.warning, .recovered, "The file was opened again after a disk failure.") {

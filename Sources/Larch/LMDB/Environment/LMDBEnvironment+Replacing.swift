@@ -2,13 +2,13 @@ internal import CLMDB
 
 internal import Foundation
 
-/// The moments of an exchange of files between which a crash leaves different things.
+/// The steps of a replacement of the file, which differ in what a crash leaves.
 package enum ReplacementStep: String, Sendable, CaseIterable {
-  /// The writer is stopped, the new file is empty.
+  /// The writer is stopped, and the new file is empty.
   case begun
-  /// The new file is complete, and nothing says so yet.
+  /// The new file is complete, but not announced.
   case copied
-  /// The old file says that it was replaced: from here on everybody goes over.
+  /// The old file says that it was replaced: from here on everybody switches to the new one.
   case announced
   /// The old lock file is gone.
   case unlocked
@@ -17,15 +17,15 @@ package enum ReplacementStep: String, Sendable, CaseIterable {
 }
 
 extension LMDBEnvironment {
-  /// Puts another file in the place of this one, for everybody who has the store open.
+  /// Replaces this file by another one, for everybody who has the store open.
   ///
-  /// `prepare` may change the store before, and tells whether it did; it is asked until it did not.
-  /// `fill` makes the new file; it may read the store, which nobody changes meanwhile, and gets the
-  /// number above which the transactions of the new file must go on. `announce` changes the old
-  /// file so that other processes look at it again. What they throw undoes everything.
+  /// `prepare` may change the store before, and returns whether it did; it is called until it did
+  /// not. `fill` writes the new file. It may read the store, which nobody changes meanwhile, and
+  /// gets the transaction number above which the new file must continue. `announce` changes the old
+  /// file so that other processes check it again. An error in any of them undoes everything.
   ///
-  /// The commit of the announcement is what counts: before it the old file is the store, after it
-  /// the new one is, and whoever comes next gives it the name, should this process die.
+  /// The commit of the announcement decides: before it, the old file is the store; after it, the
+  /// new one is. If this process dies, the next process that opens the store renames the new file.
   func replaceFile(
     prepare: (LMDBTransaction) throws -> Bool = { _ in false },
     announce: (LMDBTransaction) throws -> Void,
@@ -38,7 +38,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// One run; false when the map was full and nothing was changed.
+  /// One attempt; false if the map was full and nothing was changed.
   private func attemptToReplace(
     _ prepare: (LMDBTransaction) throws -> Bool,
     _ announce: (LMDBTransaction) throws -> Void,
@@ -47,7 +47,7 @@ extension LMDBEnvironment {
     var (attempt, isChanged) = try self.attempt(prepare)
     while isChanged {
       guard try attempt.commit(.durable) else { return false }
-      // Somebody else may write between the two, and make it necessary to prepare again.
+      // Another process may write between the two, so that `prepare` must run again.
       (attempt, isChanged) = try self.attempt(prepare)
     }
     guard let file = try attempt.run({ try makeSuccessor(in: $0, announce, fill) }) else {
@@ -60,14 +60,14 @@ extension LMDBEnvironment {
         guard try attempt.commit(.durable) else { return false }
         exchange.isReplaced = true
         exchange.report?(.announced)
-        // Nobody clears it away now, and who opens it waits for nobody.
+        // Nobody removes it now, and whoever opens it must not wait.
         flock(file.descriptor, LOCK_UN)
         try closeAndOpenAgain(closing)
         return true
       }
       if isCommitted { return true }
     } catch {
-      // After a commit that failed only the file knows whether the new one is needed.
+      // After a commit that failed, only the file shows whether the new one is needed.
       if !isCommitting {
         unlink(file.path)
         attempt.abort()
@@ -78,8 +78,7 @@ extension LMDBEnvironment {
     return false
   }
 
-  /// Makes the new file, and writes into the old one that it was replaced; when that fails, there is no
-  /// new file.
+  /// Writes the new file, and the mark into the old one; if that fails, there is no new file.
   private func makeSuccessor(
     in transaction: LMDBTransaction, _ announce: (LMDBTransaction) throws -> Void,
     _ fill: (_ path: String, _ descriptor: Int32, _ above: UInt64) throws -> Void
@@ -103,17 +102,17 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Goes over to the file that has taken the place of this one, with the write lock held.
+  /// Switches to the file that has replaced this one, with the write lock held.
   func follow() throws {
     exchange.isReplaced = true
     try holdingReads { try closeAndOpenAgain($0) }
     options.log?(
       LogMessage(
-        .notice, .followed, "The file was exchanged by another process, and this one went along."
+        .notice, .followed, "Another process replaced the file; the store uses the new one."
       ) { $0.path = path })
   }
 
-  /// As `withoutReads`, with an error that says what is meant here.
+  /// Like `withoutReads`, with an error that fits here.
   private func holdingReads<T>(_ body: (OpaquePointer) throws -> T) throws -> T {
     var hasBegun = false
     do {
@@ -123,7 +122,7 @@ extension LMDBEnvironment {
       }
     } catch let error as LarchError where error.code == .mapFull && !hasBegun {
       throw LarchError(
-        .busy, "The file of the store is exchanged, but a read stays open; end it, then retry.",
+        .busy, "The file cannot be replaced while a read is open; end the read, then retry.",
         underlying: error
       ) {
         $0.path = path
@@ -134,7 +133,7 @@ extension LMDBEnvironment {
 
   private func ownReadError() -> LarchError {
     LarchError(
-      .busy, "The file cannot be exchanged inside a read of the store; end the read first."
+      .busy, "The file cannot be replaced inside a read of the store; end the read first."
     ) { $0.path = path }
   }
 }

@@ -2,43 +2,43 @@ internal import CLMDB
 
 internal import Foundation
 
-/// A slot of the lock table, of this process or another.
+/// A used slot of the lock table, of this process or another.
 struct LMDBReaderSlot: Sendable, Equatable {
   let process: Int32
-  /// The snapshot that is being read; nil while the slot is only kept for the next read.
+  /// The snapshot that is being read; nil if the slot is only kept for the next read.
   let snapshot: UInt64?
 }
 
-/// What no named database has: the free list, and who keeps pages from being used again.
+/// The space that no named database has: the free list, and the reads that pin its pages.
 struct LMDBSpace: Sendable {
   var info: LMDBEnvironmentInfo
   /// The tree of the free list, and the one that lists all named databases.
   var freeList: LMDBStatistics
   var main: LMDBStatistics
   var freePages = 0
-  /// Free pages that reads of older snapshots may still look at.
+  /// Free pages that older snapshots may still read.
   var pinnedPages = 0
   var slots: [LMDBReaderSlot]
 }
 
 extension LMDBEnvironment {
-  /// Every slot of the lock table that is taken.
+  /// Every slot of the lock table that is in use.
   func readerSlots() throws -> [LMDBReaderSlot] {
     try tableLines().compactMap { line in
       guard line.count == 3, let process = Int32(line[0]) else { return nil }
-      // A dash for a slot that is taken, but reads nothing.
+      // A dash means that the slot is in use, but reads nothing.
       return LMDBReaderSlot(process: process, snapshot: UInt64(line[2]))
     }
   }
 
-  /// The state of the file in the snapshot of a read; nil when another commit came in between,
-  /// since LMDB tells of the newest snapshot only how long the file is.
+  /// The state of the file in the snapshot of a read; nil if another commit came meanwhile, since
+  /// LMDB knows the length of the file only for the newest snapshot.
   func space(in transaction: LMDBTransaction) throws -> LMDBSpace? {
     let slots = try readerSlots()
     let info = try info()
     guard info.lastTransactionID == transaction.id else { return nil }
-    // LMDB uses the pages again that were freed before the oldest read began, and never those of
-    // the last commit, which a crash of the next one would bring back.
+    // LMDB reuses the pages that were freed before the oldest read began, but not those of the last
+    // commit, to which a crash of the next one would return.
     let oldest = slots.compactMap(\.snapshot).min() ?? transaction.id
     // The two databases that LMDB opens itself, at fixed numbers.
     let freeList = LMDBDatabase(handle: 0)
@@ -48,18 +48,18 @@ extension LMDBEnvironment {
     var cursor = try LMDBCursor(freeList, in: transaction)
     var entry = try cursor.first()
     while let here = entry {
-      // A transaction, and behind the number of its pages the pages.
+      // A transaction number as key; as value the number of pages, then the pages.
       guard here.key.count == MemoryLayout<UInt>.size, here.value.count >= MemoryLayout<UInt>.size
       else { throw LMDBError(MDB_CORRUPTED, "free list").larchError(path: path) }
       let freedBy = UInt64(here.key.loadUnaligned(as: UInt.self))
-      // No more than the file has, whatever a damaged number says.
+      // At most the pages of the file, even if the number is damaged.
       let count = min(
         Int(clamping: here.value.loadUnaligned(as: UInt.self)), info.lastPage - space.freePages)
       space.freePages += count
       if freedBy >= oldest, freedBy < transaction.id { space.pinnedPages += count }
       entry = try cursor.next()
     }
-    // Another commit may have come while the header was looked at.
+    // Another commit may have come while the header was read.
     let later = try self.info()
     guard later.lastTransactionID == transaction.id, later.lastPage == info.lastPage else {
       return nil
@@ -82,6 +82,6 @@ extension LMDBEnvironment {
 }
 
 extension LMDBDatabase {
-  /// The tree that lists the named databases; the values of its entries are their records.
+  /// The tree that lists the named databases; its values are their headers.
   static let main = LMDBDatabase(handle: 1)
 }

@@ -2,8 +2,9 @@ internal import CLMDB
 
 /// The environments of the process, by file.
 ///
-/// LMDB allows one environment a file and process, and checks nothing: closing a second one drops
-/// the locks of the first, whose readers other processes then no longer see and overwrite.
+/// LMDB allows one environment per file and process, but does not check it. Closing a second one
+/// drops the locks of the first; other processes then do not see its readers and overwrite their
+/// pages.
 final class LMDBRegistry: @unchecked Sendable {
   static let shared = LMDBRegistry()
 
@@ -24,7 +25,7 @@ final class LMDBRegistry: @unchecked Sendable {
   private var entries: [FileIdentity: Entry] = [:]
 
   /// The open environment of the file with one more owner, or a new one. Opening runs without the
-  /// lock, since it may check the whole file; others who want the same file wait for it.
+  /// lock, since it may check the whole file; other threads that open the same file wait for it.
   func environment(
     for file: FileIdentity, path: String, _ options: LMDBEnvironment.Options,
     make: () throws -> LMDBEnvironment
@@ -56,8 +57,8 @@ final class LMDBRegistry: @unchecked Sendable {
     }
   }
 
-  /// Notes that the environment has another file now. Its handle is closed, so that nobody else
-  /// has the new file open in this process as long as the path is taken.
+  /// Notes that the environment has another file now. Its handle is closed, and the path stays
+  /// reserved, so that nobody else in this process opens the new file.
   func move(_ environment: LMDBEnvironment, to file: FileIdentity) throws {
     mutex.lock()
     defer { mutex.unlock() }
@@ -69,7 +70,7 @@ final class LMDBRegistry: @unchecked Sendable {
     environment.file = file
   }
 
-  /// Lets the environment of a file see whether it was exchanged; true when it was.
+  /// Lets the environment of a file check whether the file was replaced; true if it was.
   func follow(_ file: FileIdentity) throws -> Bool {
     mutex.lock()
     guard case .open(let environment)? = entries[file], !environment.isForked,
@@ -87,7 +88,7 @@ final class LMDBRegistry: @unchecked Sendable {
     return environment.file != file
   }
 
-  /// The environment that is open under a path, with one more owner, however it was opened.
+  /// The environment that is open under a path, with one more owner, whatever its options are.
   func environment(at path: String) -> LMDBEnvironment? {
     mutex.lock()
     defer { mutex.unlock() }
@@ -106,15 +107,15 @@ final class LMDBRegistry: @unchecked Sendable {
     mutex.unlock()
   }
 
-  /// Throws when a store that was removed is still open under this path: a new one would share its
-  /// lock file, and either would drop the locks of the other.
+  /// Throws if a removed store is still open under this path: a new one would share its lock file,
+  /// and each would drop the locks of the other.
   func checkNotOpen(path: String) throws {
     mutex.lock()
     defer { mutex.unlock() }
     try checkNoOtherFile(path: path, than: nil)
   }
 
-  /// Whether a store is open, or being opened by others than the caller, under this path.
+  /// Whether a store is open under this path, or is being opened by another caller.
   func isOpen(path: String) -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
@@ -134,14 +135,14 @@ final class LMDBRegistry: @unchecked Sendable {
     }
   }
 
-  /// Another file than the one that was looked at is open under the path.
+  /// Another file than the one that was checked is open under the path.
   struct PathInUse: Error {
     let file: FileIdentity
 
     func larchError(_ path: String) -> LarchError {
       LarchError(
         .unsuitableFile,
-        "The file was removed or replaced while it is open in this process; close it first."
+        "The file was removed or replaced while this process has it open; close it first."
       ) { $0.path = path }
     }
   }
@@ -154,14 +155,14 @@ final class LMDBRegistry: @unchecked Sendable {
     if environment.owners == 0 { finish(environment) }
   }
 
-  /// How many have the environment open.
+  /// The number of owners of the environment.
   func owners(of environment: LMDBEnvironment) -> Int {
     mutex.lock()
     defer { mutex.unlock() }
     return environment.owners
   }
 
-  /// Closes an environment without owners whose last transaction has ended.
+  /// Closes an environment without owners after its last transaction.
   func finishClosing(_ environment: LMDBEnvironment) {
     mutex.lock()
     defer { mutex.unlock() }
@@ -183,24 +184,24 @@ extension LMDBEnvironment {
     else {
       throw LarchError(
         .conflictingOptions,
-        "The store is open in this process with other options; use the same or close it first."
+        "The store is open in this process with other options; use the same options, or close it first."
       ) { $0.path = path }
     }
   }
 
-  /// An environment that waits for its last transactions to end is taken back into use.
+  /// Reuses an environment that waits for its last transactions to end.
   fileprivate func reopenIfClosing() {
     readers.reopen()
     writeQueue.reopen()
   }
 
-  /// Refuses new transactions, and closes when none is open; true when it is closed.
+  /// Refuses new transactions, and closes if none is open; true if it is closed.
   ///
-  /// Readers come first: whoever still gets the write lock then finds the environment closed.
+  /// Readers come first: a thread that still gets the write lock then finds the environment closed.
   fileprivate func closeHandleIfIdle() -> Bool {
     readers.close()
     guard writeQueue.close(), let unused = readers.takeUnused() else { return false }
-    // In a child of fork the slots and locks are the parent's.
+    // In a forked child, the slots and locks belong to the parent.
     if let closing = unused.handle, !isForked {
       for reader in unused.readers { reader.transaction.abort() }
       LMDBEnvironment.close(closing)

@@ -2,25 +2,26 @@ internal import CLMDB
 
 internal import Foundation
 
-/// What a process holds on the file of a store while it has it open: that it has, and which lock
-/// file it uses with it.
+/// A lock by which a process shows that it has the file of a store open, and with which lock file.
 ///
-/// LMDB finds its lock file by the name of the store. Two programs that came by two names, or of
-/// which one came when the lock file had been removed, would write without knowing of each other.
-/// So each has a shared lock on one byte of the file itself, far above any page; the place of the
-/// byte tells the lock file and the process. It is a lock of LMDB's own descriptor, which goes with
-/// it. Who opens takes the lock first and looks for others then, so that of two at least one sees
-/// the other.
+/// LMDB finds its lock file by the name of the store. Two programs that use two names of the store,
+/// or of which one started after the lock file had been removed, would write without knowing of
+/// each other. So each holds a shared lock on one byte of the file itself, far above any page; the
+/// position of the byte identifies the lock file and the process. A process first takes the lock, on
+/// a descriptor of its own, and then looks for others, so that at least one of two sees the other.
+/// Only then does LMDB open the file, and the lock is held on LMDB's own descriptor, with which it
+/// ends.
 ///
 /// See docs/decisions/0016-a-claim-on-the-file.md.
 enum FileClaim {
-  /// The bytes of claims: 39 bits for the lock file, 22 for the process. The bytes from `end` on are
-  /// for locks of another purpose.
+  /// The bytes of claims: 39 bits for the lock file, 22 for the process. The bytes from `end` on
+  /// are for other locks.
   static let start: Int64 = 1 << 61
   static let end: Int64 = 1 << 62
   private static let processBits: Int64 = 22
 
-  /// Which lock file somebody uses, as a number; 0 stands for none, where a reader may not write one.
+  /// The lock file that a process uses, as a number; 0 stands for none, if a reader may not write
+  /// it.
   struct LockFile: Equatable {
     let number: Int64
 
@@ -29,7 +30,7 @@ enum FileClaim {
     private init(number: Int64) { self.number = number }
 
     init(_ file: FileIdentity) {
-      // Mixed (splitmix64), since the number of a file on another device may be the same.
+      // Mixed (splitmix64), since a file on another device may have the same number.
       var mixed = file.inode &+ file.device &* 0x9E37_79B9_7F4A_7C15
       mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
       mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
@@ -37,7 +38,7 @@ enum FileClaim {
       number = Int64(mixed % (1 << 39 - 1)) + 1
     }
 
-    /// The lock file and the process that a byte tells.
+    /// The lock file and the process that a byte stands for.
     fileprivate static func holder(_ byte: Int64) -> Holder {
       let rest = byte - FileClaim.start
       return Holder(
@@ -48,13 +49,13 @@ enum FileClaim {
     fileprivate var firstByte: Int64 { FileClaim.start + number << processBits }
   }
 
-  /// Somebody who has the file open.
+  /// A process that has the file open.
   struct Holder {
     let lockFile: LockFile
     let process: Int32
   }
 
-  /// Takes the claim; false where the file system has no such locks.
+  /// Takes the claim; false if the file system has no such locks.
   static func take(_ descriptor: Int32, _ lockFile: LockFile) -> Bool {
     let process = Int64(getpid()) & (1 << processBits - 1)
     return larch_share_bytes(descriptor, lockFile.firstByte + process, 1) == 0
@@ -64,8 +65,8 @@ enum FileClaim {
     larch_unlock_bytes(descriptor, start, end - start)
   }
 
-  /// Somebody else who has the file open with another lock file, or whoever has it open where none
-  /// is given. The descriptor's own claim does not count.
+  /// Another process that has the file open with another lock file; without `lockFile`, any other
+  /// process that has it open. The descriptor's own claim does not count.
   static func other(than lockFile: LockFile?, _ descriptor: Int32) -> Holder? {
     var found = Int64(-1)
     if let lockFile {
@@ -78,13 +79,13 @@ enum FileClaim {
     return found < 0 ? nil : LockFile.holder(found)
   }
 
-  /// The first byte of a lock of somebody else, or -1.
+  /// The first byte that another process has locked, or -1.
   private static func firstLocked(_ descriptor: Int32, _ start: Int64, _ count: Int64) -> Int64 {
     var (first, last) = (Int64(-1), Int64(-1))
     return larch_find_lock(descriptor, start, count, &first, &last) > 0 ? first : -1
   }
 
-  /// Somebody who has the file at a path open; nil where there is no file.
+  /// A process that has the file at a path open; nil if there is no file.
   static func holder(ofFileAt path: String) -> Holder? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
@@ -94,7 +95,7 @@ enum FileClaim {
 }
 
 extension FileClaim.Holder {
-  /// Who has the file open, and under which names, as far as the system tells.
+  /// The processes that have the file open, and the names they use, as far as the system knows.
   func description(of file: FileIdentity) -> String {
     var text = "process \(process)"
     #if os(Linux)
@@ -121,37 +122,44 @@ extension FileClaim.Holder {
 }
 
 extension LMDBEnvironment {
-  /// Closes an environment, and gives up what says that the file is open: at once, since a program
-  /// that is being started may have the descriptor for a moment.
+  /// Closes an environment, and then drops its claim.
+  ///
+  /// The claim is dropped after LMDB has let go of the lock file, so that nobody can commit with
+  /// another one before. It is dropped explicitly, since a program that is being started may have the
+  /// descriptor for a moment.
   static func close(_ handle: OpaquePointer) {
     var descriptor: Int32 = -1
-    if mdb_env_get_fd(handle, &descriptor) == MDB_SUCCESS { FileClaim.drop(descriptor) }
+    mdb_env_get_fd(handle, &descriptor)
+    let kept = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    // Without a free descriptor the claim must go first.
+    if kept < 0, descriptor >= 0 { FileClaim.drop(descriptor) }
     mdb_env_close(handle)
+    guard kept >= 0 else { return }
+    FileClaim.drop(kept)
+    Foundation.close(kept)
   }
 
-  /// Tells others that the file is open, and finds who has it open with another lock file.
-  func claim(_ opened: OpenedHandle) throws -> FileClaim.Holder? {
-    // Where locks of several machines meet, `flock` may count among them.
+  /// Claims the file, and finds a process that has it open with another lock file.
+  func claim(_ descriptor: Int32, _ lock: LockFileFound) throws -> FileClaim.Holder? {
+    // If several machines share the file system, `flock` may count as one of these locks.
     if options.allowsRemoteFileSystem, try StoreLocation(path).isRemote { return nil }
-    var descriptor: Int32 = -1
-    mdb_env_get_fd(opened.handle, &descriptor)
-    guard FileClaim.take(descriptor, opened.lockFile) else {
-      // Nothing tells whether somebody writes to what is read without a lock file.
-      if let code = opened.lockFailure, code != EROFS { throw LMDBError(code, "open") }
+    guard FileClaim.take(descriptor, lock.file) else {
+      // A process without a lock file cannot know whether another one writes.
+      if let code = lock.failure, code != EROFS { throw LMDBError(code, "open") }
       return nil
     }
-    return FileClaim.other(than: opened.lockFile, descriptor)
+    return FileClaim.other(than: lock.file, descriptor)
   }
 
-  /// The error of a file that somebody else has open with another lock file.
+  /// The error for a file that another process has open with another lock file.
   func foreignError(_ holder: FileClaim.Holder, _ lockFile: FileClaim.LockFile) -> LarchError {
     let message: StaticString =
       if lockFile == .none {
-        "A process has the file open, and this one may not write the lock file that tells of its reads; open it when the file is closed there, or allow writing the lock file."
+        "Another process has the file open, and this one may not write the lock file, which lists the reads; close the file there first, or allow writing the lock file."
       } else if holder.lockFile == .none {
-        "A process reads the file without its lock file, which it may not write; close it there, then open the store again."
+        "Another process reads the file without the lock file, which it may not write; close it there, then open the store again."
       } else {
-        "A process has the file open under another name, or with a lock file that was removed; close it there, then open the store again."
+        "Another process has the file open under another name, or with a lock file that was removed; close it there, then open the store again."
       }
     return LarchError(.busy, message) {
       $0.path = path

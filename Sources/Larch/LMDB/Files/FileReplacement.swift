@@ -2,10 +2,10 @@ internal import CLMDB
 
 internal import Foundation
 
-/// What a store file says when another file takes its place: which file that is.
+/// The mark in a store file that names the file that replaces it.
 ///
-/// It is the one entry of a database of its own. From the commit that writes it on nobody changes
-/// the file any more, and whoever meets it goes over to the other one. See
+/// It is the only entry of its own database. After the commit that writes it, nobody changes the
+/// file, and every process that finds it switches to the other file. See
 /// docs/decisions/0014-compaction-swaps-files.md.
 struct ReplacementMark: Equatable {
   static let databaseName = "larch.replaced"
@@ -13,7 +13,7 @@ struct ReplacementMark: Equatable {
 
   /// The length of the new file.
   var length: UInt64
-  /// The checksum of both its meta pages, where each commit leaves another number.
+  /// The checksum of both its meta pages, in which each commit leaves another number.
   var checksum: UInt32
 
   init(length: UInt64, checksum: UInt32) {
@@ -21,11 +21,11 @@ struct ReplacementMark: Equatable {
     self.checksum = checksum
   }
 
-  /// The mark of a file that is complete and that nobody uses yet; nil when it is none.
+  /// The mark for a complete file that nobody uses yet; nil if it is not one.
   init?(ofFile descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_size > 0 else { return nil }
-    // The meta pages, whatever the size of a page is, up to the largest one.
+    // The meta pages, whatever the page size is, up to the largest one.
     var head = [UInt8](repeating: 0, count: Int(min(status.st_size, 2 * 32_768)))
     let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
     guard count == head.count else { return nil }
@@ -37,9 +37,9 @@ struct ReplacementMark: Equatable {
     }
   }
 
-  /// Whether a snapshot has a mark: one look into the tree of named databases.
+  /// Whether a snapshot has a mark: one search in the tree of named databases.
   static func isThere(in transaction: LMDBTransaction) throws(LMDBError) -> Bool {
-    // The unnamed database is always there; this asks for its handle, which costs nothing.
+    // The unnamed database always exists; this only gets its handle, which costs nothing.
     guard let names = try LMDBDatabase.open(nil, in: transaction) else { return false }
     var key = MDB_val()
     return try withBytes(of: databaseName) { (bytes) throws(LMDBError) -> Bool in
@@ -64,7 +64,7 @@ struct ReplacementMark: Equatable {
     return try result.get()
   }
 
-  /// The mark of a snapshot; nil where there is none.
+  /// The mark of a snapshot; nil if there is none.
   static func read(in transaction: LMDBTransaction) throws(LMDBError) -> ReplacementMark? {
     guard let database = try LMDBDatabase.open(databaseName, in: transaction) else { return nil }
     var found: ReplacementMark?
@@ -72,7 +72,7 @@ struct ReplacementMark: Equatable {
     key.withUnsafeBytes { key in
       do throws(LMDBError) {
         guard let value = try database.get(key, in: transaction), value.count == 12 else {
-          // A mark that names no file, so that none will be found.
+          // A damaged mark; it names no file, so none will be found.
           found = ReplacementMark(length: 0, checksum: 0)
           return
         }
@@ -108,14 +108,14 @@ struct ReplacementMark: Equatable {
     if let failure { throw failure }
   }
 
-  /// Takes the mark away; the file is the store again.
+  /// Removes the mark, so that the file is the store again.
   static func remove(in transaction: LMDBTransaction) throws(LMDBError) {
     try LMDBDatabase.open(databaseName, in: transaction)?.drop(in: transaction)
   }
 }
 
-/// The file that is made to take the place of a store. It has one name for each store, so that
-/// whoever comes after a crash finds it, and it is locked as long as its maker works on it.
+/// The file that will replace a store. It has one name per store, so that it is found after a
+/// crash, and its creator keeps it locked.
 struct SuccessorFile: ~Copyable {
   let path: String
   let descriptor: Int32
@@ -124,8 +124,8 @@ struct SuccessorFile: ~Copyable {
 
   static func path(for store: String) -> String { store + suffix }
 
-  /// Makes the file, or takes over what a maker that is no more has left. Only with the lock of the
-  /// writer of a store that has no mark: nobody needs what is there.
+  /// Creates the file, or reuses the leftover of a dead process. The caller must have the write
+  /// lock of a store without a mark: nobody needs the leftover.
   init(for store: String) throws(LMDBError) {
     let path = Self.path(for: store)
     while true {
@@ -137,13 +137,13 @@ struct SuccessorFile: ~Copyable {
         }
         var made = stat()
         var named = stat()
-        // Whoever clears leftovers away may have taken this one.
+        // A cleanup may have removed this file.
         if fstat(descriptor, &made) == 0, lstat(path, &named) == 0,
           FileIdentity(made) == FileIdentity(named)
         {
           guard ftruncate(descriptor, 0) == 0 else { throw LMDBError(errno, "ftruncate") }
           var old = stat()
-          // Whoever could use the store can use it afterwards.
+          // The new file gets the permissions and the owner of the old one.
           if stat(store, &old) == 0 {
             fchmod(descriptor, old.st_mode & 0o777)
             if old.st_uid != made.st_uid || old.st_gid != made.st_gid {
@@ -164,8 +164,8 @@ struct SuccessorFile: ~Copyable {
 
   deinit { Foundation.close(descriptor) }
 
-  /// Clears away what a dead maker left beside a store. `isNeeded` is asked once it is certain that
-  /// nobody works on the file: only then does the answer stay true.
+  /// Removes what a dead process left beside a store. `isNeeded` is called once it is certain that
+  /// nobody uses the file: only then does the answer stay true.
   static func removeLeftover(of store: String, isNeeded: () -> Bool) {
     let path = path(for: store)
     var status = stat()

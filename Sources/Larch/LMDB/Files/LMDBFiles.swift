@@ -2,7 +2,7 @@ internal import CLMDB
 
 internal import Foundation
 
-/// Which file it is, however it is called.
+/// The identity of a file, independent of its name.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
@@ -13,7 +13,7 @@ struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// Where a store is, with the directory resolved, and the checks that come before any opening.
+/// The place of a store, with the directory resolved, and the checks before it is opened.
 struct StoreLocation: Sendable {
   let directory: String
   let name: String
@@ -41,7 +41,8 @@ struct StoreLocation: Sendable {
     defer { free(resolved) }
     var status = stat()
     guard stat(resolved, &status) == 0, Self.isKind(status, S_IFDIR) else {
-      throw LarchError(.fileNotFound, "The directory of the store is not there; make it first.") {
+      throw LarchError(.fileNotFound, "The directory of the store does not exist; create it first.")
+      {
         $0.path = path
       }
     }
@@ -49,20 +50,21 @@ struct StoreLocation: Sendable {
     self.name = name
   }
 
-  /// Refuses a path at which a store keeps its lock file, or makes its successor: a file that took
-  /// its place would part those who have the store open from those who open it later.
+  /// Refuses a path at which a store keeps its lock file or creates its successor: a file there
+  /// would separate those who have the store open from those who open it later.
   static func refuseSideFile(_ path: String) throws {
     for suffix in ["-lock", SuccessorFile.suffix] where path.hasSuffix(suffix) {
       var status = stat()
       guard lstat(String(path.dropLast(suffix.count)), &status) == 0 else { continue }
       throw LarchError(
-        .unsuitableFile, "The path is that of a file which belongs to a store; choose another path."
+        .unsuitableFile,
+        "The path is the lock file or a temporary file of a store; choose another path."
       ) { $0.path = path }
     }
   }
 
-  /// The identity of the store file; nil when there is none. Throws for whatever is not a plain
-  /// file: LMDB would follow a link and make its target.
+  /// The identity of the store file; nil if there is none. Throws if it is not a plain file: LMDB
+  /// would follow a link and create its target.
   func existingFile() throws -> FileIdentity? {
     try checkLockFile()
     var status = stat()
@@ -75,14 +77,13 @@ struct StoreLocation: Sendable {
     guard status.st_size > 0 else {
       throw LarchError(
         .notAStore,
-        "The file is empty, so it is not a store; remove it if a new store may take its place."
+        "The file is empty, so it is not a store; remove it to create a new store there."
       ) { $0.path = path }
     }
     return FileIdentity(status)
   }
 
-  /// The identity of whatever plain file is at the path, also one that is no store; nil when there
-  /// is none.
+  /// The identity of any plain file at the path, a store or not; nil if there is none.
   func occupant() throws -> FileIdentity? {
     var status = stat()
     guard lstat(path, &status) == 0 else {
@@ -94,13 +95,13 @@ struct StoreLocation: Sendable {
     return FileIdentity(status)
   }
 
-  /// Refuses a file that has a second name: programs that come by two names do not meet at one lock
-  /// file. The name that the making of the store left after a crash is taken away.
+  /// Refuses a file with a second name: programs that use two names do not share one lock file. A
+  /// name that the creation of the store left after a crash is removed.
   func refuseSecondName() throws {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_nlink > 1 else { return }
     do throws(LMDBError) {
-      // Who makes a store has its file locked until the first name is gone.
+      // The creator of a store keeps its file locked until the first name is gone.
       guard let place = try PlaceLock(path) else { return }
       let left = TemporaryFile.removeNames(of: place.file, in: directory)
       guard lstat(path, &status) == 0, FileIdentity(status) == place.file,
@@ -152,18 +153,18 @@ struct StoreLocation: Sendable {
     }
   }
 
-  /// Refuses file systems on which memory maps and locks of several machines do not work.
+  /// Refuses file systems on which memory maps and locks do not work across machines.
   func checkFileSystem() throws {
     guard try isRemote else { return }
     throw LarchError(
       .unsuitableFile,
-      "The file system is remote, where a store can be damaged; choose a local directory."
+      "The file system is remote, and a store can be damaged there; choose a local directory."
     ) { $0.path = path }
   }
 }
 
 extension LMDBEnvironment {
-  /// True when the file system, or the limit on the size of files, has no room for the file to grow.
+  /// True if the file system, or the limit on the size of files, leaves no room to grow.
   func isOutOfRoom() -> Bool {
     var system = statvfs()
     if statvfs(path, &system) == 0, UInt64(system.f_bavail) &* UInt64(system.f_frsize) < 1 << 20 {
@@ -177,7 +178,7 @@ extension LMDBEnvironment {
     #endif
     var status = stat()
     guard code == 0, stat(path, &status) == 0 else { return false }
-    // A write past the limit is cut at it, so that the file ends within a page or so.
+    // The system cuts a write at the limit, so that the file ends within about a page of it.
     return UInt64(clamping: status.st_size) &+ (1 << 20) > UInt64(limit.rlim_cur)
   }
 }

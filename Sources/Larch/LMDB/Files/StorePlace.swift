@@ -2,18 +2,18 @@ internal import CLMDB
 
 internal import Foundation
 
-/// A lock on the file of a store, which those share who open it, and which one alone has who puts
-/// another file in its place.
+/// A lock on the file of a store. All who open the file share it; a process that replaces the file
+/// holds it exclusively.
 ///
-/// LMDB keeps a store in two files that belong together, and opens them one after the other:
-/// between the two nobody may exchange them. The lock is one of `flock`, which LMDB does not use,
-/// on the file itself, since opening and closing the lock file would drop LMDB's own locks.
+/// LMDB keeps a store in two files that belong together, and opens them one after the other: nobody
+/// may replace them in between. The lock is one of `flock`, which LMDB does not use. It is on the
+/// store file, since opening and closing the lock file would drop LMDB's own locks.
 struct PlaceLock: ~Copyable {
   /// The file that is locked, which was at the path when the lock was taken.
   let file: FileIdentity
-  private let descriptor: Int32
+  let descriptor: Int32
 
-  /// Waits for the lock; nil when there is no file.
+  /// Waits for the lock; nil if there is no file.
   init?(_ path: String, isExclusive: Bool = false) throws(LMDBError) {
     while true {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -27,7 +27,7 @@ struct PlaceLock: ~Copyable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw LMDBError(errno, "fstat") }
         let file = FileIdentity(status)
-        // While this waited, another file may have come to the path: that one is to be locked.
+        // Another file may have come to the path meanwhile: then that one must be locked.
         if lstat(path, &status) == 0, FileIdentity(status) == file {
           self.file = file
           self.descriptor = descriptor
@@ -47,7 +47,7 @@ struct PlaceLock: ~Copyable {
     while flock(descriptor, operation) != 0 {
       let code = errno
       if code == EINTR { continue }
-      // Some file systems have no such locks. There a store can be opened, and not exchanged.
+      // Some file systems have no such locks. There a store can be opened, but not replaced.
       if operation == LOCK_SH, [ENOTSUP, EOPNOTSUPP, ENOSYS, EINVAL].contains(code) { return }
       throw LMDBError(code, "flock")
     }
@@ -55,9 +55,9 @@ struct PlaceLock: ~Copyable {
 }
 
 extension TemporaryFile {
-  /// Gives the complete file its place, where a file may be that no process has open as a store.
+  /// Moves the complete file to its place, where a file may be that no process has open as a store.
   ///
-  /// A crash leaves the old file or the new one there, and neither with the lock file of the other.
+  /// A crash leaves the old file or the new one, and neither with the lock file of the other.
   func replace(at location: StoreLocation) throws {
     try location.withDirectoryLock { directory in
       do throws(LMDBError) {
@@ -77,13 +77,13 @@ extension TemporaryFile {
 }
 
 extension StoreLocation {
-  /// Whether a process has the file open as a store. Only certain while nobody can open it, which
-  /// an exclusive `PlaceLock` sees to.
+  /// Whether a process has the file open as a store. The answer is certain only while nobody can
+  /// open it, that is, with an exclusive `PlaceLock`.
   func isInUse() throws(LMDBError) -> Bool {
-    // Its lock file must not be looked at by a process that has the store open: closing it again
-    // would drop the locks.
+    // If this process has the store open, it must not read the lock file: closing it again would
+    // drop the locks.
     if LMDBRegistry.shared.isOpen(path: path) { return true }
-    // Under any name, and with a lock file that may be gone.
+    // Under any name, and even if its lock file was removed.
     if FileClaim.holder(ofFileAt: path) != nil { return true }
     let descriptor = open(lockPath, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
@@ -96,9 +96,10 @@ extension StoreLocation {
     return answer > 0
   }
 
-  /// Removes the store that is here, unless a process has it open; false where there is none. The
-  /// directory is locked. The file that was to take its place goes first: without that the store is
-  /// as it was. The lock file goes last: without a store it means nothing, and the next one removes it.
+  /// Removes the store at this place, unless a process has it open; false if there is none. The
+  /// directory is locked. The successor file is removed first: without it, the store is as it was.
+  /// The lock file is removed last: without a store it has no meaning, and the next store removes
+  /// it.
   func removeStore(_ directory: Int32) throws -> Bool {
     do throws(LMDBError) {
       let place = try PlaceLock(path, isExclusive: true)
@@ -123,7 +124,7 @@ extension StoreLocation {
 }
 
 extension LMDBError {
-  /// Brings what was written to a descriptor to the disk.
+  /// Flushes the written data of a descriptor to the disk.
   static func flush(_ descriptor: Int32, path: String) throws {
     let code = larch_flush(descriptor)
     guard code == 0 else { throw LMDBError(code, "fsync").larchError(path: path) }

@@ -1,8 +1,8 @@
 extension LMDBEnvironment {
-  /// Makes a read that has just begun last beyond its call.
+  /// Makes a read that has just begun outlive its call.
   ///
-  /// The map cannot move and the environment not be closed while a held read is used. One that is
-  /// not used is in nobody's way: it is ended.
+  /// The map cannot move and the environment cannot be closed while a held read is in use. One that
+  /// is not in use blocks nothing: it is ended.
   func hold(
     _ reader: LMDBReader, owner: ObjectIdentifier, deadline: MonotonicTime?
   ) -> LMDBHeldRead {
@@ -12,7 +12,7 @@ extension LMDBEnvironment {
     return held
   }
 
-  /// Refuses one more held read of an owner who has as many as are allowed.
+  /// Refuses another held read if the owner already has the allowed number.
   func checkRoomForHeldRead(of owner: ObjectIdentifier, limit: Int) throws {
     try endOldHeldReads()
     try readers.checkRoomForHeldRead(of: owner, limit: limit)
@@ -21,15 +21,16 @@ extension LMDBEnvironment {
   func isOpen(_ held: LMDBHeldRead) -> Bool { !isForked && readers.isOpen(held) }
 
   /// Whether another store of this process has the same file open, and so the same handles, or a
-  /// snapshot does, which may be of an older schema.
+  /// snapshot does, which may have an older schema.
   var isShared: Bool {
     LMDBRegistry.shared.owners(of: self) > 1 || readers.hasHeldReads
   }
 
   // MARK: Uses
 
-  /// Begins a use on this thread: the transaction, or nil inside another use of this thread. Where
-  /// another thread uses the read, it waits for that, not without an end when `isBounded`.
+  /// Begins a use on this thread: the transaction, or nil inside another use of this thread. If
+  /// another thread uses the read, this one waits; with `isBounded` it waits only for a limited
+  /// time.
   func beginUse(of held: LMDBHeldRead, isBounded: Bool) throws -> LMDBTransaction? {
     try checkNotForked()
     if let deadline = held.deadline, MonotonicTime.now.nanoseconds >= deadline.nanoseconds {
@@ -38,30 +39,30 @@ extension LMDBEnvironment {
     return try readers.beginUse(of: held, isBounded: isBounded)
   }
 
-  /// Ends a use, and the held read with it where that was asked for meanwhile.
+  /// Ends a use. Also ends the held read if that was requested meanwhile.
   func endUse(of held: LMDBHeldRead) {
     if !isForked, readers.endUse(of: held) { LMDBRegistry.shared.finishClosing(self) }
   }
 
   // MARK: Ending
 
-  /// Ends a held read, at the end of its use if it is in one; nothing when it has ended.
+  /// Ends a held read, or lets it end after its current use; does nothing if it has ended.
   func endHeldRead(_ held: LMDBHeldRead, _ ending: LMDBHeldRead.Ending = .given) {
     if !isForked, readers.giveUp(held, ending) { tell([held]) }
   }
 
-  /// Ends the held reads of an owner: those that nobody uses at once, others at the end of their use.
+  /// Ends the held reads of an owner: unused ones at once, others after their current use.
   func giveUpHeldReads(_ ending: LMDBHeldRead.Ending, of owner: ObjectIdentifier? = nil) {
     if !isForked { tell(readers.giveUp(ending, of: owner)) }
   }
 
-  /// Ends those that are older than their owners allow.
+  /// Ends the held reads that are older than their owners allow.
   func endOldHeldReads() throws {
     try checkNotForked()
     tell(readers.giveUpOld())
   }
 
-  /// Writes to the log that held reads were ended.
+  /// Logs that held reads were ended.
   func tell(_ ended: [LMDBHeldRead]) {
     guard let log = options.log else { return }
     for held in ended {

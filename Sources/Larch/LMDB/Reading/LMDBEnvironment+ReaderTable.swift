@@ -9,7 +9,7 @@ struct ForeignRead: Hashable, Sendable {
   let snapshot: UInt64
 }
 
-/// What is known of a read that is open.
+/// The facts about an open read.
 struct OpenReadInfo: Sendable {
   var isHeld = false
   /// Nil for reads of other processes.
@@ -18,16 +18,16 @@ struct OpenReadInfo: Sendable {
   var thread: UInt64
   var age: Duration
   var snapshot: UInt64
-  /// What cannot be used again as long as it is open; nil where there was no slot to look.
+  /// The space that it keeps from being reused; nil if there was no free slot to find out.
   var pinnedBytes: Int?
 }
 
 extension LMDBEnvironment {
-  /// The reads that are open, of this process and of others, the oldest snapshot first.
+  /// The open reads of this process and of others, the oldest snapshot first.
   func openReads() throws -> [OpenReadInfo] {
-    // Those of dead processes are no news.
+    // Reads of dead processes do not count.
     try checkReaders()
-    let look = beginReadAtOnce()
+    let look = beginReadWithoutWaiting()
     defer { if let look { endRead(look) } }
     let now = MonotonicTime.now.nanoseconds
     var found = readers.openReads(at: now).filter { $0.reader !== look }.map(\.read)
@@ -42,7 +42,7 @@ extension LMDBEnvironment {
     return found
   }
 
-  /// The reads of other processes, with the time since they were seen first.
+  /// The reads of other processes, with the time when they were first seen.
   func foreignReads(at now: Int64) throws -> [OpenReadInfo] {
     let listed = try listedReads().filter { $0.process != getpid() }
     let seen = foreignReads.withLock { known in
@@ -58,7 +58,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// How many slots of the table processes have, those of parked readers included.
+  /// The number of slots of each process, including those of parked readers.
   private func slots() throws -> [Int32: Int] {
     var counts: [Int32: Int] = [:]
     for line in try tableLines() {
@@ -70,14 +70,14 @@ extension LMDBEnvironment {
   private func listedReads() throws -> [ForeignRead] {
     try tableLines().compactMap { line in
       guard line.count == 3, let process = Int32(line[0]), let thread = UInt64(line[1], radix: 16),
-        // A dash for a slot that is taken, but reads nothing.
+        // A dash means that the slot is in use, but reads nothing.
         let snapshot = UInt64(line[2])
       else { return nil }
       return ForeignRead(process: process, thread: thread, snapshot: snapshot)
     }
   }
 
-  /// LMDB gives its table as lines of text only: process, thread in hexadecimal, snapshot.
+  /// LMDB returns its table only as lines of text: process, thread in hexadecimal, snapshot.
   func tableLines() throws -> [[Substring]] {
     var text = ""
     try withHandle { handle in
@@ -85,7 +85,7 @@ extension LMDBEnvironment {
         mdb_reader_list(
           handle,
           { line, context in
-            // The pointer to `text` that is given below, which lives as long as the call.
+            // The pointer to `text` that is passed below; it is valid during the call.
             if let line {
               context?.assumingMemoryBound(to: String.self).pointee += String(cString: line)
             }
@@ -97,7 +97,7 @@ extension LMDBEnvironment {
     return text.split(separator: "\n").map { $0.split(separator: " ") }
   }
 
-  /// Who has the slots, for the error of a full table: the reads that are open the longest first.
+  /// The holders of the slots, for the error of a full table; the longest open reads first.
   func describedSlots() -> String {
     let now = MonotonicTime.now.nanoseconds
     var own = readers.openReads(at: now).map(\.read)
@@ -115,13 +115,12 @@ extension LMDBEnvironment {
 
   // MARK: What a read costs
 
-  /// How many bytes were given back by commits after a snapshot: as long as that is read, none of
-  /// them can be used again.
+  /// The number of bytes that commits after a snapshot have freed: while the snapshot is read, none
+  /// of them can be reused.
   ///
   /// LMDB keeps a list of the pages that each transaction freed, under its number.
   func pinnedBytes(after snapshot: UInt64, in transaction: LMDBTransaction) throws -> Int {
-    // LMDB's own database of free pages; only a read may look into it. Keys and counts are words
-    // of the machine.
+    // LMDB's own database of free pages; only a read may use it. Keys and counts are machine words.
     var cursor = try LMDBCursor(LMDBDatabase(handle: 0), in: transaction)
     var first = UInt(truncatingIfNeeded: snapshot &+ 1)
     var entry = try withUnsafeBytes(of: &first) { key throws(LMDBError) in

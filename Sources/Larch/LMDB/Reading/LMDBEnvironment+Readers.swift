@@ -3,7 +3,7 @@ internal import CLMDB
 extension LMDBEnvironment {
   /// Begins a read of the newest snapshot. It must end with `endRead`, on the same thread.
   ///
-  /// Where a parked reader is at hand this makes no system call.
+  /// With a parked reader this makes no system call.
   func beginRead(at place: CodePlace = CodePlace()) throws -> LMDBReader {
     try checkNotForked()
     let thread = ThreadIdentity.current
@@ -14,7 +14,7 @@ extension LMDBEnvironment {
     return try beginReadSlowly(thread, place)
   }
 
-  /// Ends a read; its reader must not be used any more.
+  /// Ends a read; its reader must not be used after that.
   func endRead(_ reader: LMDBReader) {
     if isForked { return }
     mdb_txn_reset(reader.transaction.pointer)
@@ -39,7 +39,7 @@ extension LMDBEnvironment {
     return try body(handle)
   }
 
-  /// Counts a use when the environment is in a state for it; waits and recovers where needed.
+  /// Counts a use if the environment is usable; waits and recovers if needed.
   private func beginUse(_ thread: UInt) throws -> OpaquePointer {
     while true {
       switch readers.beginUse(thread) {
@@ -77,9 +77,9 @@ extension LMDBEnvironment {
     }
   }
 
-  /// A read for housekeeping, which waits for nothing: nil where that would be needed.
-  func beginReadAtOnce() -> LMDBReader? {
-    guard !isForked, let handle = readers.beginUseAtOnce() else { return nil }
+  /// A read for housekeeping, which does not wait: nil if it would have to.
+  func beginReadWithoutWaiting() -> LMDBReader? {
+    guard !isForked, let handle = readers.beginUseWithoutWaiting() else { return nil }
     let (reader, _) = readers.renewOrBegin(handle, ThreadIdentity.current, CodePlace())
     if reader == nil { endUse() }
     return reader
@@ -87,16 +87,16 @@ extension LMDBEnvironment {
 
   // MARK: A full table
 
-  /// A read that waits for a slot.
+  /// The state of a read that waits for a slot.
   private struct SlotWait {
     let began: MonotonicTime
     let deadline: MonotonicTime
-    /// Who had the slots when it began.
+    /// The holders of the slots when it began.
     let holders: String
   }
 
-  /// Frees the slots of dead processes and of snapshots that are too old, else waits a moment for
-  /// a read to end.
+  /// Frees the slots of dead processes and of snapshots that are too old, or else waits a moment
+  /// for a read to end.
   private func waitForSlot(_ before: SlotWait?) throws -> SlotWait {
     let wait =
       before
@@ -109,7 +109,7 @@ extension LMDBEnvironment {
     return wait
   }
 
-  /// The error that names the reads which have been open the longest.
+  /// The error that names the longest open reads.
   private func fullTableError() -> LarchError {
     let detail = describedSlots()
     var error = LMDBError(MDB_READERS_FULL, "mdb_txn_begin").larchError(path: path)
@@ -124,7 +124,7 @@ extension LMDBEnvironment {
     details.waited = .nanoseconds(MonotonicTime.now.nanoseconds &- wait.began.nanoseconds)
     log(
       LogMessage(
-        .warning, .readerWait, "A read waited for a slot: the table of readers is full.",
+        .warning, .readerWait, "A read waited for a reader slot: all slots are in use.",
         details: details
       ) {
         $0.path = path

@@ -1,8 +1,8 @@
 internal import CLMDB
 
-/// When old reads are next looked for.
+/// When to look for old reads next.
 struct OldReadWatch {
-  /// The last page of the file when reads of other processes were last looked for.
+  /// The last page of the file at the last check for reads of other processes.
   private var page: Int
   /// On the clock of `MonotonicTime`.
   private var nextLook: Int64 = 0
@@ -11,12 +11,12 @@ struct OldReadWatch {
 
   func isDue(at now: Int64) -> Bool { now >= nextLook }
 
-  mutating func hasLooked(at now: Int64, patience: Int64) {
+  mutating func noteCheck(at now: Int64, patience: Int64) {
     nextLook = now &+ min(50_000_000, patience / 4)
   }
 
-  /// Whether the file has grown much since this last said so. Where no page can be used again the file
-  /// grows, and a read of another process may be why.
+  /// Whether the file has grown much since the last answer of true. If no page can be reused, the
+  /// file grows, and a read of another process may be the cause.
   mutating func isGrowing(lastPage: Int) -> Bool {
     guard lastPage > page &+ page / 10 &+ 32 else { return false }
     page = lastPage
@@ -25,11 +25,12 @@ struct OldReadWatch {
 }
 
 extension LMDBEnvironment {
-  /// Looks for reads that are old, after a commit and with the write lock held: ends the snapshots that
-  /// are older than they may be, and writes to the log what keeps space for long.
+  /// Looks for old reads, after a commit and with the write lock held: ends snapshots that are too
+  /// old, and logs the reads that keep space for a long time.
   ///
-  /// Costs a mutex when no read is open, one look at the clock when one is, and more only every
-  /// now and then. A read is as old as the first commit that saw it: before, it kept no space.
+  /// The cost is a mutex if no read is open, one reading of the clock if one is, and more only from
+  /// time to time. The age of a read counts from the first commit that saw it: before that, it kept
+  /// no space.
   func watchReads(lastPage: Int) {
     let isGrowing = oldReadWatch.isGrowing(lastPage: lastPage)
     guard isGrowing || readers.hasOpenReads else { return }
@@ -37,7 +38,7 @@ extension LMDBEnvironment {
     let now = time.nanoseconds
     guard isGrowing || oldReadWatch.isDue(at: now) else { return }
     let patience = Int64(min(options.oldReadWarning, 1e9) * 1e9)
-    oldReadWatch.hasLooked(at: now, patience: patience)
+    oldReadWatch.noteCheck(at: now, patience: patience)
     var (ended, suspects) = readers.reviewOpenReads(at: time)
     tell(ended)
     guard options.log != nil else { return }
@@ -47,14 +48,13 @@ extension LMDBEnvironment {
     if !suspects.isEmpty { judge(suspects, lastPage: lastPage, at: now, patience: patience) }
   }
 
-  /// Writes to the log which of these reads are old or keep much, and notes when to look at
-  /// each of them again.
+  /// Logs the reads that are old or keep much space, and notes when to check each of them again.
   private func judge(
     _ suspects: [(read: OpenReadInfo, reader: LMDBReader?)], lastPage: Int, at now: Int64,
     patience: Int64
   ) {
-    // Without a free slot there is nobody to look; the next commit tries again.
-    guard let look = beginReadAtOnce() else { return }
+    // Without a free slot it cannot check; the next commit tries again.
+    guard let look = beginReadWithoutWaiting() else { return }
     defer { endRead(look) }
     let fileSize = lastPage &* pageSize(of: look.transaction)
     for (read, reader) in suspects {
@@ -65,7 +65,7 @@ extension LMDBEnvironment {
       let isOld = age >= patience && pinned > 0
       let isLarge = pinned > 1 << 20 && pinned > fileSize / 10
       let isNotable = isOld || isLarge
-      // Told again when it is twice as old; looked at again soon, but less and less often.
+      // Reported again when it is twice as old; checked again soon, but at growing intervals.
       let pause =
         isNotable ? max(age, patience) : min(max(age, 100_000_000), max(patience &- age, 1_000_000))
       if let reader {
@@ -77,7 +77,7 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Whether the log is to hear of a read of another process now.
+  /// Whether to log a read of another process now.
   private func mustReport(_ read: OpenReadInfo, at now: Int64, pause: Int64, isNotable: Bool)
     -> Bool
   {
@@ -96,11 +96,11 @@ extension LMDBEnvironment {
     details.ran = read.age
     let text: StaticString =
       if read.place == nil {
-        "A read of another process is open and keeps space that cannot be used again."
+        "A read of another process is open and keeps space from being reused."
       } else if read.isHeld {
-        "A snapshot is open and keeps space that cannot be used again; end it."
+        "A snapshot is open and keeps space from being reused; end it."
       } else {
-        "A read is open and keeps space that cannot be used again; end it."
+        "A read is open and keeps space from being reused; end it."
       }
     log(
       LogMessage(.warning, .oldRead, text, details: details) {

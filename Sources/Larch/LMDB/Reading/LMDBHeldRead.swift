@@ -1,42 +1,42 @@
-/// A read that lasts until it is ended: by its owner, or because something needs it gone.
+/// A read that stays open until its owner ends it, or something else requires its end.
 ///
-/// LMDB lets a read transaction move between threads if its uses are synchronized: one thread at a
-/// time uses it, others wait. While nobody does, it can be taken away at once; what has pointers
-/// into the map is in use.
+/// LMDB lets a read transaction move between threads if its uses are synchronized: one thread uses
+/// it at a time, others wait. While it is not in use, it can be ended at once. It is in use as long
+/// as something has pointers into the map.
 final class LMDBHeldRead: @unchecked Sendable {
   /// Why a held read was ended.
   enum Ending: Sendable, Hashable {
-    /// Its owner was done with it.
+    /// Its owner ended it.
     case given
     /// It was older than its owner allowed.
     case tooOld
-    /// The map had to move, which no read may live through.
+    /// The map had to move; no read may be open then.
     case mapMoved
-    /// The environment was opened again after a failure of the disk.
+    /// The environment was reopened after a disk failure.
     case reopened
-    /// The file was exchanged for another one.
+    /// The file was replaced by another one.
     case replaced
     /// The store was closed.
     case closed
   }
 
-  /// Who took it: all of an owner are counted, and ended, together.
+  /// Who took it. The held reads of one owner are counted and ended together.
   let owner: ObjectIdentifier
   /// Where the program took it.
   let place: CodePlace
   let began: MonotonicTime
-  /// When it is ended without being asked; nil for never.
+  /// When it is ended automatically; nil for never.
   let deadline: MonotonicTime?
   /// The last commit that it sees.
   let snapshot: UInt64
 
-  // All below is guarded by the mutex of `ReaderPool`.
+  // Everything below is guarded by the mutex of `ReaderPool`.
 
   /// Nil when it has ended.
   var reader: LMDBReader?
   /// The thread that uses it, or 0.
   var thread: UInt = 0
-  /// How deep its uses are nested on that thread.
+  /// The nesting depth of its uses on that thread.
   var depth = 0
   /// Why it has ended, or will when its use ends.
   var ending: Ending?
@@ -64,20 +64,20 @@ final class LMDBHeldRead: @unchecked Sendable {
 }
 
 extension LMDBHeldRead.Ending {
-  /// The error of a later use.
+  /// The error of a use after its end.
   func error(of read: LMDBHeldRead, path: String) -> LarchError {
     if self == .closed { return .closed(path) }
     let message: StaticString =
       switch self {
       case .tooOld:
-        "The snapshot was ended because it was older than `Options.maximumSnapshotAge`; take a new one."
+        "The snapshot has ended: it was older than `Options.maximumSnapshotAge`; take a new one."
       case .mapMoved:
-        "The snapshot was ended because the store had to grow; take a new one, or reserve more with `Options.initialMapSize`."
+        "The snapshot has ended, because the map had to grow; take a new one, or reserve a larger map with `Options.initialMapSize`."
       case .reopened:
-        "The snapshot was ended because the store had to be opened again after a failure of the disk; take a new one."
+        "The snapshot has ended, because the store was opened again after a disk failure; take a new one."
       case .replaced:
-        "The snapshot was ended because the file of the store was exchanged; take a new one."
-      case .given, .closed: "The snapshot was ended; take a new one."
+        "The snapshot has ended, because the file of the store was replaced; take a new one."
+      case .given, .closed: "The snapshot has ended; take a new one."
       }
     return LarchError(.snapshotEnded, message) {
       $0.path = path
@@ -85,19 +85,19 @@ extension LMDBHeldRead.Ending {
     }
   }
 
-  /// The message for the log; nil where the program knows it itself.
+  /// The message for the log; nil if the program itself ended it.
   func message(of read: LMDBHeldRead, path: String) -> LogMessage? {
     let (level, text): (LogMessage.Level, StaticString)
     switch self {
     case .given, .closed: return nil
     case .tooOld:
-      (level, text) = (.warning, "A snapshot was ended because it was too old.")
+      (level, text) = (.warning, "A snapshot was ended, because it was too old.")
     case .mapMoved:
-      (level, text) = (.notice, "A snapshot was ended because the map had to move.")
+      (level, text) = (.notice, "A snapshot was ended, because the map had to grow.")
     case .reopened:
-      (level, text) = (.notice, "A snapshot was ended because the file was opened anew.")
+      (level, text) = (.notice, "A snapshot was ended, because the file was opened again.")
     case .replaced:
-      (level, text) = (.notice, "A snapshot was ended because the file was exchanged.")
+      (level, text) = (.notice, "A snapshot was ended, because the file was replaced.")
     }
     var details = LogMessage.Details()
     details.place = read.place

@@ -1,8 +1,8 @@
 internal import CLMDB
 
 extension ReaderPool {
-  /// Makes a read that has just begun last beyond its call; true when its use was the last one of an
-  /// environment that is to be closed.
+  /// Makes a read that has just begun outlive its call; true if its use was the last one of an
+  /// environment that is closing.
   func hold(_ held: LMDBHeldRead, _ reader: LMDBReader) -> Bool {
     mutex.lock()
     reader.isHeld = true
@@ -12,17 +12,17 @@ extension ReaderPool {
     return endUseLocked()
   }
 
-  /// Refuses one more held read of an owner who has as many as are allowed.
+  /// Refuses another held read if the owner already has the allowed number.
   func checkRoomForHeldRead(of owner: ObjectIdentifier, limit: Int) throws {
     mutex.lock()
     defer { mutex.unlock() }
     let open = held.filter { $0.owner == owner }
-    // Half of the slots are left to reads.
+    // Half of the slots are left for other reads.
     let limit = min(limit, max(1, maxReaders / 2))
     guard open.count >= limit else { return }
     throw LarchError(
       .tooManySnapshots,
-      "The store has as many snapshots open as it may; end some, or raise `Options.maximumSnapshots`."
+      "The store has the maximum number of open snapshots; end some, or raise `Options.maximumSnapshots`."
     ) {
       $0.path = path
       $0.detail =
@@ -47,8 +47,8 @@ extension ReaderPool {
 
   /// Begins a use on this thread: the transaction, or nil inside another use of this thread.
   ///
-  /// A thread that is inside of something that others may wait for must not wait without an end
-  /// (`isBounded`): they may be in the use that it waits for.
+  /// A thread inside something that others may wait for must not wait without a limit
+  /// (`isBounded`): they may be inside the use that it waits for.
   func beginUse(of held: LMDBHeldRead, isBounded: Bool) throws -> LMDBTransaction? {
     let thread = ThreadIdentity.current
     var limit: MonotonicTime?
@@ -83,15 +83,15 @@ extension ReaderPool {
   private func usedElsewhere(_ held: LMDBHeldRead) -> LarchError {
     LarchError(
       .busy,
-      "Another thread uses the snapshot, and this one waits for it inside of a transaction; use a snapshot for each thread."
+      "Another thread uses the snapshot, and this thread may not wait inside a transaction; use one snapshot per thread."
     ) {
       $0.path = path
       $0.detail = "taken at \(held.place)"
     }
   }
 
-  /// Ends a use, and the held read with it where that was asked for meanwhile; true when it was the last
-  /// use of an environment that is to be closed.
+  /// Ends a use. Also ends the held read if that was requested meanwhile. True if it was the last
+  /// use of an environment that is closing.
   func endUse(of held: LMDBHeldRead) -> Bool {
     mutex.lock()
     held.depth -= 1
@@ -101,7 +101,7 @@ extension ReaderPool {
     }
     held.thread = 0
     held.reader?.thread = 0
-    // Before the use is counted off: with the last one the handle may be closed.
+    // Before the use is uncounted: after the last one the handle may be closed.
     if held.ending != nil { releaseLocked(held) }
     held.released.broadcast()
     return endUseLocked()
@@ -109,22 +109,22 @@ extension ReaderPool {
 
   // MARK: Ending
 
-  /// Ends a held read, at the end of its use if it is in one; true when it ends by this.
+  /// Ends a held read, or lets it end after its current use; true if this call ended it.
   func giveUp(_ held: LMDBHeldRead, _ ending: LMDBHeldRead.Ending) -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
     return giveUpLocked(held, ending)
   }
 
-  /// Ends the held reads of an owner, or all; those that are in use end with that. Returns those that end
-  /// by this.
+  /// Ends the held reads of an owner, or all; those in use end after their current use. Returns
+  /// those that this call ended.
   func giveUp(_ ending: LMDBHeldRead.Ending, of owner: ObjectIdentifier?) -> [LMDBHeldRead] {
     mutex.lock()
     defer { mutex.unlock() }
     return giveUpLocked(ending, of: owner)
   }
 
-  /// Ends those that are older than their owners allow, and returns them.
+  /// Ends the held reads that are older than their owners allow, and returns them.
   func giveUpOld() -> [LMDBHeldRead] {
     mutex.lock()
     defer { mutex.unlock() }
@@ -144,7 +144,7 @@ extension ReaderPool {
   private func giveUpLocked(_ held: LMDBHeldRead, _ ending: LMDBHeldRead.Ending) -> Bool {
     guard held.ending == nil else { return false }
     held.ending = ending
-    // Threads that wait to use it get the error of the ending.
+    // Threads that wait to use it get the error of its end.
     held.released.broadcast()
     if held.thread == 0 { releaseLocked(held) }
     return true

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ReaderPool {
-  /// The reads of this process that are open, with what is known of them.
+  /// The open reads of this process, with the facts about them.
   func openReads(at now: Int64) -> [(read: OpenReadInfo, reader: LMDBReader)] {
     mutex.lock()
     defer { mutex.unlock() }
@@ -15,7 +15,7 @@ extension ReaderPool {
     return activeUses > 0 || !held.isEmpty
   }
 
-  /// Ends the held reads that are older than they may be, and finds the reads that it is time to look at.
+  /// Ends the held reads that are too old, and finds the reads that are due for a check.
   func reviewOpenReads(
     at time: MonotonicTime
   ) -> (ended: [LMDBHeldRead], due: [(read: OpenReadInfo, reader: LMDBReader?)]) {
@@ -31,20 +31,20 @@ extension ReaderPool {
     return (ended, due)
   }
 
-  /// Notes when a read is to be looked at next.
+  /// Sets when to check a read next.
   func setNextLook(_ time: Int64, at reader: LMDBReader) {
     mutex.lock()
     reader.sighting.nextLook = time
     mutex.unlock()
   }
 
-  /// What is known of a reader, with the mutex held, which keeps it from being freed.
+  /// The facts about a reader. The caller holds the mutex, which keeps the reader from being freed.
   ///
-  /// The number of its snapshot may be that of the read before, when its thread is just beginning
-  /// it; LMDB keeps it in an aligned word, which is read whole.
+  /// If its thread is just beginning a read, the number of its snapshot may be that of the previous
+  /// read; LMDB keeps it in an aligned word, which is read atomically.
   private func describedLocked(_ reader: LMDBReader, at now: Int64) -> OpenReadInfo {
     if reader.sighting.use != reader.use {
-      // Seen for the first time.
+      // It is seen for the first time.
       reader.sighting = ReadSighting(use: reader.use, since: now)
     }
     return OpenReadInfo(

@@ -2,22 +2,22 @@ internal import CLMDB
 
 internal import Synchronization
 
-/// The read transactions of an environment, at work, parked and held, and all other uses of its handle
-/// that must end before the map may move or the file be closed.
+/// The read transactions of an environment, active, parked and held, and all other uses of its
+/// handle that must end before the map may move or the file may be closed.
 ///
-/// Beginning or ending a read takes the mutex once, and allocates nothing where a parked reader is at
-/// hand.
+/// Beginning or ending a read takes the mutex once, and allocates nothing if there is a parked
+/// reader.
 ///
 /// Unchecked: the variables are guarded by `mutex`, except where their comment says otherwise.
 final class ReaderPool: @unchecked Sendable {
-  /// What keeps uses from beginning.
+  /// The reasons why no use may begin.
   struct Blockers: OptionSet {
     let rawValue: UInt8
     /// The last owner has closed the environment.
     static let closed = Self(rawValue: 1)
     /// The map is about to move: no read may live.
     static let exclusive = Self(rawValue: 2)
-    /// LMDB has given the environment up; it must be opened again.
+    /// LMDB has stopped the environment; it must be reopened.
     static let poisoned = Self(rawValue: 4)
   }
 
@@ -25,36 +25,36 @@ final class ReaderPool: @unchecked Sendable {
   enum HandleState {
     case open(OpaquePointer)
     case closed
-    /// The environment must be opened again.
+    /// The environment must be reopened.
     case unusable
   }
 
   /// For messages.
   let path: String
   let maxReaders: Int
-  /// A parked reader keeps its slot, and other processes need some too.
+  /// A parked reader keeps its slot, and other processes need slots too.
   let maxParked: Int
-  /// How long growing waits for open reads, and a read for a free slot.
+  /// How long growth waits for open reads, and a read for a free slot.
   let waitLimit: Double
   private let generations = Atomic<Int>(0)
 
   let mutex = SystemMutex()
-  /// Signalled when a read has ended while someone waits for it, and when `blockers` shrinks.
+  /// Signalled when a read ends while a thread waits for it, and when `blockers` shrinks.
   let changed = SystemCondition()
 
-  /// LMDB's environment. It changes only with the write lock held, or when nobody has that any more: so
-  /// the thread that has the write lock reads it without the mutex.
+  /// LMDB's environment. It changes only with the write lock held, or when nobody holds that any
+  /// more: so the thread that has the write lock reads it without the mutex.
   private(set) var handle: OpaquePointer?
   var blockers: Blockers = []
   /// Readers and other uses of the handle that must end before the map may move.
   var activeUses = 0
-  /// Every reader that has a slot, at work or parked.
+  /// Every reader that has a slot, active or parked.
   private(set) var all: [LMDBReader] = []
-  /// Unchecked, since the mutex gives the exclusive access that the runtime would look up in a table: a
-  /// read takes 446 instructions so, else 802.
+  /// Unchecked, since the mutex gives the exclusive access that the runtime would check in a table:
+  /// a read takes 446 instructions with it, and 802 without.
   @exclusivity(unchecked) var parked: [LMDBReader] = []
   var slotWaiters = 0
-  /// Reads that last beyond the call that began them.
+  /// Reads that outlive the call that began them.
   var held: [LMDBHeldRead] = []
 
   init(path: String, _ options: LMDBEnvironment.Options) {
@@ -64,13 +64,13 @@ final class ReaderPool: @unchecked Sendable {
     waitLimit = options.waitLimit
   }
 
-  /// Rises when the environment had to be opened again: all database handles and readers are void then.
+  /// Rises when the environment is reopened: all database handles and readers are then invalid.
   var generation: Int { generations.load(ordering: .acquiring) }
 
   // MARK: The way of nearly every read
 
-  /// A parked reader for a read of this thread, which renews it; nil where there is none, or where
-  /// something keeps reads from beginning.
+  /// A parked reader for a read of this thread, which renews it; nil if there is none, or if reads
+  /// are blocked.
   func takeParked(_ thread: UInt, _ place: CodePlace) -> LMDBReader? {
     mutex.lock()
     guard blockers.isEmpty, let reader = parked.popLast() else {
@@ -83,7 +83,7 @@ final class ReaderPool: @unchecked Sendable {
     return reader
   }
 
-  /// Parks the reader of a read that has ended; true when the environment is to be closed.
+  /// Parks the reader of a read that has ended; true if the environment must be closed.
   func park(_ reader: LMDBReader) -> Bool {
     mutex.lock()
     reader.thread = 0
@@ -93,7 +93,8 @@ final class ReaderPool: @unchecked Sendable {
       mutex.unlock()
       return false
     }
-    // Not a use any more only when its slot is free: with the last use the handle may be closed.
+    // The use is uncounted only after its slot is free: after the last one the handle may be
+    // closed.
     parkOrAbortLocked(reader)
     return endUseLocked()
   }
@@ -109,11 +110,11 @@ final class ReaderPool: @unchecked Sendable {
 
   // MARK: Uses
 
-  /// Counts a use of the handle when that is in a state for it; waits while the map is about to move.
+  /// Counts a use of the handle if it is usable; waits while the map is about to move.
   func beginUse(_ thread: UInt) -> HandleState {
     mutex.lock()
     defer { mutex.unlock() }
-    // A thread that reads already goes on: what moves the map waits for it.
+    // A thread that already reads continues: whatever moves the map waits for it.
     while blockers.contains(.exclusive), handle == nil || !isReadingLocked(thread) {
       changed.wait(mutex)
     }
@@ -122,8 +123,8 @@ final class ReaderPool: @unchecked Sendable {
     return state
   }
 
-  /// Counts a use for housekeeping, which waits for nothing; nil where it would have to.
-  func beginUseAtOnce() -> OpaquePointer? {
+  /// Counts a use for housekeeping, which does not wait; nil if it would have to.
+  func beginUseWithoutWaiting() -> OpaquePointer? {
     mutex.lock()
     defer { mutex.unlock() }
     guard blockers.isEmpty, let handle else { return nil }
@@ -131,13 +132,13 @@ final class ReaderPool: @unchecked Sendable {
     return handle
   }
 
-  /// Ends a use; true when it was the last one of an environment that is to be closed.
+  /// Ends a use; true if it was the last one of an environment that is closing.
   func endUse() -> Bool {
     mutex.lock()
     return endUseLocked()
   }
 
-  /// The same with the mutex held, which it unlocks.
+  /// The same with the mutex held; unlocks it.
   func endUseLocked() -> Bool {
     activeUses &-= 1
     if !blockers.isEmpty || slotWaiters > 0 { changed.broadcast() }
@@ -157,7 +158,7 @@ final class ReaderPool: @unchecked Sendable {
 
   // MARK: The slow way to a read
 
-  /// Renews a parked reader, or begins a new one, within a use; LMDB's code where that fails.
+  /// Renews a parked reader, or begins a new one, inside a use; returns LMDB's code if that fails.
   func renewOrBegin(
     _ handle: OpaquePointer, _ thread: UInt, _ place: CodePlace
   ) -> (LMDBReader?, Int32) {
@@ -186,7 +187,7 @@ final class ReaderPool: @unchecked Sendable {
     return (reader, code)
   }
 
-  /// Waits a moment for a read to end and free its slot; false when the deadline has passed.
+  /// Waits a moment for a read to end and free its slot; false if the deadline has passed.
   func waitForSlot(until deadline: MonotonicTime) -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
@@ -206,11 +207,12 @@ final class ReaderPool: @unchecked Sendable {
 extension ReaderPool {
   // MARK: Moving the map
 
-  /// Holds new reads back and waits for the open ones to end, with the write lock held, until
-  /// `letReadsBegin`. Held reads are ended when nothing else is in the way any more, so that none is
-  /// lost for nothing.
+  /// Blocks new reads and waits for the open ones to end, with the write lock held, until
+  /// `letReadsBegin`. Held reads are ended only when nothing else blocks, so that none is lost in
+  /// vain.
   ///
-  /// A read whose thread waits to write (`isWaitingToWrite`) would never end, so it is not waited for.
+  /// A read whose thread waits to write (`isWaitingToWrite`) would never end, so this does not wait
+  /// for it.
   func stopReads(
     _ ending: LMDBHeldRead.Ending, isWaitingToWrite: (UInt) -> Bool
   ) throws -> (OpaquePointer, ended: [LMDBHeldRead]) {
@@ -221,7 +223,7 @@ extension ReaderPool {
     if isReadingLocked(ThreadIdentity.current) {
       throw LarchError(
         .mapFull,
-        "The map must grow, but this thread has a read of the store open; end it, then write."
+        "The map must grow, but this thread has an open read of the store; end the read, then write."
       ) { $0.path = path }
     }
     blockers.insert(.exclusive)
@@ -248,17 +250,17 @@ extension ReaderPool {
     mutex.unlock()
   }
 
-  /// Lets `stopReads` look again for what it waits for.
+  /// Lets `stopReads` check again what it waits for.
   func wakeWaiting() {
     mutex.lock()
     if blockers.contains(.exclusive) { changed.broadcast() }
     mutex.unlock()
   }
 
-  /// The error that names the read which keeps the map from moving.
+  /// The error that names the read that keeps the map from moving.
   private func blockedByRead(_ reader: LMDBReader?) -> LarchError {
     LarchError(
-      .mapFull, "The map must grow, but a read stays open; end reads that last long, then retry."
+      .mapFull, "The map must grow, but a read is still open; end long reads, then retry."
     ) {
       $0.path = path
       $0.detail = reader.map {
@@ -282,15 +284,15 @@ extension ReaderPool {
     return .unusable
   }
 
-  /// Notes that LMDB has given the environment up; nothing where it has been opened again since the
-  /// generation that is given.
+  /// Notes that LMDB has stopped the environment; does nothing if it has been reopened since the
+  /// given generation.
   func poison(ifStill generation: Int? = nil) {
     mutex.lock()
     if generation == nil || generation == self.generation { blockers.insert(.poisoned) }
     mutex.unlock()
   }
 
-  /// Takes the handle away from all reads, which were stopped, so that it can be closed.
+  /// Removes the handle from all reads, which are stopped, so that it can be closed.
   func removeHandle() {
     mutex.lock()
     blockers.insert(.poisoned)
@@ -308,15 +310,15 @@ extension ReaderPool {
     return all
   }
 
-  /// Takes a handle into use.
+  /// Starts to use a handle.
   func adopt(_ opened: OpaquePointer) {
     mutex.lock()
     handle = opened
     mutex.unlock()
   }
 
-  /// Takes the handle of an environment into use that was opened again.
-  func adoptAgain(_ opened: OpaquePointer) {
+  /// Starts to use the handle of an environment that was reopened.
+  func adoptReopened(_ opened: OpaquePointer) {
     mutex.lock()
     handle = opened
     generations.add(1, ordering: .releasing)
@@ -327,8 +329,8 @@ extension ReaderPool {
 
   // MARK: Closing
 
-  /// Refuses new uses, and ends held reads that nobody uses; those that are used count as uses, and are
-  /// ended with them.
+  /// Refuses new uses and ends held reads that are not in use; held reads in use end with their
+  /// use.
   func close() {
     mutex.lock()
     blockers.insert(.closed)
@@ -337,14 +339,14 @@ extension ReaderPool {
     mutex.unlock()
   }
 
-  /// Takes back `close`.
+  /// Undoes `close`.
   func reopen() {
     mutex.lock()
     blockers.remove(.closed)
     mutex.unlock()
   }
 
-  /// Takes the handle and all readers away when there is no use any more; nil when there is one.
+  /// Removes the handle and all readers if nothing uses them any more; nil if something does.
   func takeUnused() -> (handle: OpaquePointer?, readers: [LMDBReader])? {
     mutex.lock()
     defer { mutex.unlock() }

@@ -2,55 +2,55 @@ internal import CLMDB
 
 internal import Foundation
 
-/// The ids that this process gives to the records of one file, and that nobody else gives.
+/// The ids that this process assigns to the records of one file, and that no other process assigns.
 ///
-/// A write that is undone leaves no trace in the file, but the program may still hold the id in a
-/// record that it saves later. So a number is given once, however its write ended:
+/// A write that is undone leaves no trace in the file, but the program may still have the id in a
+/// record that it saves later. So each number is assigned only once, even if its write is undone:
 ///
-/// - within the process by memory: `next` never goes down, and all stores of a file share it, also
-///   one that is closed and opened again;
-/// - between processes by locks: each id has a byte far beyond the end of the file, and only who has
-///   an exclusive lock on that byte gives the id. The lock is taken before the id is given, so it is
-///   there whatever becomes of the transaction; it ends with the process, as its memory does. Bytes
-///   of ids up to the highest one that the file knows of mean nothing.
+/// - within the process by memory: `next` never decreases, and all stores of a file share it, even
+///   a store that is closed and opened again;
+/// - between processes by locks: each id has a byte far beyond the end of the file, and only a
+///   process with an exclusive lock on that byte assigns the id. The lock is taken before the id is
+///   assigned, so it does not depend on the transaction. It ends with the process, as its memory
+///   does. Bytes of ids up to the highest one in the file have no meaning.
 ///
-/// What was given and undone is noted in the file by the next commit (`WriteContext`).
+/// The next commit writes the ids that were assigned and undone to the file (`WriteContext`).
 ///
 /// Unchecked, since only the thread that has the write lock uses it, or the one that closes the
 /// environment when nobody else does.
 final class GivenIDs: @unchecked Sendable {
-  /// Ids from here on are the program's own: they do not move the numbers that are given, so that
-  /// one record with the highest id of all does not use up the rest.
+  /// Ids from here on belong to the program: they do not move the assigned numbers, so that one
+  /// record with the highest possible id does not use up the rest.
   static let limit: Int64 = 1 << 62
 
   private struct Sequence {
-    /// The next id; it never goes down.
+    /// The next id; it never decreases.
     var next: Int64 = 1
-    /// The highest id that was given, or 0.
+    /// The highest id that was assigned, or 0.
     var given: Int64 = 0
     /// The bytes of the ids from `next` to here are locked.
     var end: Int64 = 0
-    /// How many ids are locked at a time: more with each time in a transaction.
+    /// The number of ids to lock at a time; it grows with each time in a transaction.
     var step: Int64 = 1
-    /// The highest id that the file knows of.
+    /// The highest id that the file has noted.
     var known: Int64 = 0
-    /// When an id was given last, as `UndoneIDs` counts.
+    /// When an id was last assigned, in the epochs of `UndoneIDs`.
     var epoch = 0
   }
 
   private var sequences: [UInt32: Sequence] = [:]
-  /// Those of them that belong to no record.
+  /// The assigned ids that belong to no record.
   let undone: UndoneIDs
   /// The file whose bytes are locked.
   private var file: FileIdentity?
   private var descriptor: Int32 = -1
-  /// Some systems have no such locks (Darwin's wait for `flock`). There the process knows of itself
-  /// alone, and others know what the next commit notes.
+  /// Some systems have no such locks (on Darwin they conflict with `flock`). There the process
+  /// knows only its own ids, and others know what the next commit notes.
   private var hasLocks = true
 
-  /// Ids were given since the last commit.
+  /// Ids were assigned since the last commit.
   private var isPending = false
-  /// Ids were given in a write that was undone, and the file does not know of them.
+  /// Ids were assigned in a write that was undone, and the file has not noted them.
   private(set) var hasUndone = false
   /// The running transaction notes all of them.
   private var isNoting = false
@@ -67,7 +67,7 @@ final class GivenIDs: @unchecked Sendable {
 
   // MARK: The life of a transaction
 
-  /// Before a transaction begins. What was given and not committed was undone.
+  /// Called before a transaction. Ids that were assigned but not committed were undone.
   @inline(__always)
   func begin() {
     if isPending {
@@ -78,7 +78,7 @@ final class GivenIDs: @unchecked Sendable {
     isNoting = false
   }
 
-  /// After a commit.
+  /// Called after a commit.
   @inline(__always)
   func commit() {
     isPending = false
@@ -86,29 +86,30 @@ final class GivenIDs: @unchecked Sendable {
     if isNoting { hasUndone = false }
   }
 
-  /// Ids of the running transaction were undone, all of them or some.
+  /// Notes that ids of the running transaction were undone, all or some of them.
   func noteUndone() {
     isPending = false
     hasUndone = true
     isNoting = false
   }
 
-  /// What was given since the beginning of the running write was undone.
+  /// Notes that the ids assigned since the beginning of the running write were undone.
   func undoWrite() {
     undone.undo(from: UndoneIDs.write, given: highest)
     noteUndone()
   }
 
-  /// What was given since the beginning of the innermost savepoint was undone.
+  /// Notes that the ids assigned since the beginning of the innermost savepoint were undone.
   func undoSavepoint() { undone.undoSavepoint(given: highest) }
 
-  /// The running transaction notes all ids that were given; the note counts once it is committed.
+  /// Notes that the running transaction writes all assigned ids to the file; this counts once it is
+  /// committed.
   func noteNoting() { isNoting = true }
 
   // MARK: Giving
 
-  /// Prepares a collection for giving ids in a transaction; `known` is the highest one that the file
-  /// knows of.
+  /// Prepares a collection for assigning ids in a transaction; `known` is the highest id that the
+  /// file has noted.
   func prepare(
     _ collection: UInt32, above known: Int64, in environment: LMDBEnvironment
   ) throws(LMDBError) {
@@ -120,7 +121,7 @@ final class GivenIDs: @unchecked Sendable {
     sequences[collection] = sequence
   }
 
-  /// The next id of a collection that was prepared; nil when all are used up.
+  /// The next id of a prepared collection; nil if all are used up.
   func give(_ collection: UInt32) throws(LMDBError) -> Int64? {
     var sequence = sequences[collection] ?? Sequence()
     if sequence.next >= sequence.end {
@@ -138,17 +139,17 @@ final class GivenIDs: @unchecked Sendable {
     return id
   }
 
-  /// The highest id that was given, or 0.
+  /// The highest id that was assigned, or 0.
   func highest(_ collection: UInt32) -> Int64 { sequences[collection]?.given ?? 0 }
 
-  /// Takes note of an id that the program brought along.
+  /// Notes an id that the program chose itself.
   func noteUsed(_ id: Int64, _ collection: UInt32) {
     undone.noteSaved(id, collection)
     guard id < Self.limit, id >= sequences[collection]?.next ?? 1 else { return }
     sequences[collection, default: Sequence()].next = id + 1
   }
 
-  /// Gives back what was locked for ids that were not given, so that others go on from there.
+  /// Releases the locks for ids that were not assigned, so that others can use them.
   func release(_ collection: UInt32) {
     guard let sequence = sequences[collection], sequence.end > sequence.next else { return }
     sequences[collection]?.end = sequence.next
@@ -157,7 +158,7 @@ final class GivenIDs: @unchecked Sendable {
 
   // MARK: Locks
 
-  /// Locks the bytes of the next ids; those that somebody else has are left out. False when no ids
+  /// Locks the bytes of the next ids, except those that another process has locked. False if no ids
   /// are left.
   private func claim(_ sequence: inout Sequence, of collection: UInt32) throws(LMDBError) -> Bool {
     var first = sequence.next
@@ -167,7 +168,7 @@ final class GivenIDs: @unchecked Sendable {
       let bytes = IDBytes(of: first..<end, in: collection)
       if try lock(bytes) {
         if first != sequence.end {
-          // Another piece: of the old ones only that matters which the file does not know of.
+          // A new range: of the old one, only ids that the file has not noted matter.
           unlock(1..<max(1, min(sequence.known + 1, first)), of: collection)
         }
         undone.noteSkipped(sequence.next..<first, collection)
@@ -181,20 +182,20 @@ final class GivenIDs: @unchecked Sendable {
     }
   }
 
-  /// Uses the bytes of the file that the environment has now, which another one may have replaced.
+  /// Uses the bytes of the environment's current file, which may have replaced another one.
   private func open(_ environment: LMDBEnvironment) throws(LMDBError) {
     closeDescriptor()
     for collection in sequences.keys { sequences[collection]?.end = 0 }
     guard let handle = environment.handle else { throw LMDBError(EINVAL, "mdb_env_get_fd") }
     var data: Int32 = -1
     try LMDBError.check(mdb_env_get_fd(handle, &data), "mdb_env_get_fd")
-    // The same open file, whatever it is called now, which stays open when LMDB closes its own.
+    // The same open file, whatever its name is now; it stays open when LMDB closes its own.
     descriptor = fcntl(data, F_DUPFD_CLOEXEC, 0)
     guard descriptor >= 0 else { throw LMDBError(errno, "fcntl") }
     file = environment.file
   }
 
-  /// Locks bytes; false when somebody else has one of them.
+  /// Locks bytes; false if another process has locked one of them.
   private func lock(_ bytes: IDBytes) throws(LMDBError) -> Bool {
     guard hasLocks else { return true }
     let code = larch_lock_bytes(descriptor, bytes.start, bytes.count)
@@ -214,7 +215,7 @@ final class GivenIDs: @unchecked Sendable {
     larch_unlock_bytes(descriptor, bytes.start, bytes.count)
   }
 
-  /// The last byte of a lock that somebody else has on one of these bytes; nil when nobody has.
+  /// The last of these bytes that another process has locked; nil if none is.
   private func holder(of bytes: IDBytes) throws(LMDBError) -> Int64? {
     var (first, last) = (Int64(0), Int64(0))
     let code = larch_find_lock(descriptor, bytes.start, bytes.count, &first, &last)
@@ -222,8 +223,8 @@ final class GivenIDs: @unchecked Sendable {
     return code > 0 ? last : nil
   }
 
-  /// The highest id that this process gave, or that another one has locked: what a file must know
-  /// of that takes the place of this one.
+  /// The highest id that this process assigned, or that another one has locked: a file that
+  /// replaces this one must note it.
   func highestOfAll(
     _ collection: UInt32, above known: Int64, in environment: LMDBEnvironment
   ) throws(LMDBError) -> Int64 {
@@ -242,17 +243,17 @@ final class GivenIDs: @unchecked Sendable {
 
   // MARK: Closing
 
-  /// What was given for files that are closed and of which the file does not know: the program may
+  /// The ids that were assigned for closed files and that these have not noted: the program may
   /// open the file again, and still have the records.
   private static let kept = Locked<[FileIdentity: GivenIDs]>([:])
 
-  /// What is known of a file that is opened.
+  /// The state for a file that is being opened.
   static func of(_ file: FileIdentity) -> GivenIDs {
     kept.withLock { $0.removeValue(forKey: file) } ?? GivenIDs(undone: UndoneIDs.of(file))
   }
 
-  /// Keeps what is needed when the environment is closed. With its descriptor the file stays what
-  /// it is, so that no other one gets its identity.
+  /// Keeps what is needed when the environment is closed. The open descriptor keeps the identity of
+  /// the file, so that no other file gets it.
   func closeEnvironment() {
     if isPending {
       undone.undo(from: 1, given: highest)
@@ -268,7 +269,8 @@ final class GivenIDs: @unchecked Sendable {
     Self.forgetGone()
   }
 
-  /// Forgets files that were removed: nobody opens them again, and the descriptors keep their space.
+  /// Forgets files that were removed: nobody opens them again, and the descriptors keep their
+  /// space.
   static func forgetGone() {
     let gone = kept.withLock { kept in
       let gone = kept.filter { $0.value.isFileGone }
@@ -284,13 +286,13 @@ final class GivenIDs: @unchecked Sendable {
   }
 }
 
-/// The bytes that stand for ids: the upper half of all that a lock can name, parted among the
-/// collections. A collection with a great number shares its part with another one, and very high ids
-/// share bytes with their neighbours; then some ids are left out, and none is given twice.
+/// The bytes that stand for ids: the upper half of the range of locks, divided among the
+/// collections. A collection with a high number shares its part with another one, and very high ids
+/// share bytes with their neighbours; then some ids are skipped, but none is assigned twice.
 struct IDBytes: Equatable {
   static let base: Int64 = 1 << 62
   private static let width: Int64 = 1 << 48
-  /// Below it each id has a byte of its own.
+  /// Below this, each id has its own byte.
   private static let single: Int64 = 1 << 47
 
   let start: Int64
@@ -310,7 +312,7 @@ struct IDBytes: Equatable {
     id < single ? id : single + (id >> 16) + (id & 0xFFFF == 0 ? 0 : 1)
   }
 
-  /// The first id above all that a byte stands for.
+  /// The first id above all ids of a byte.
   static func id(after byte: Int64, in collection: UInt32) -> Int64 {
     let code = byte - part(collection)
     if code < single { return code + 1 }

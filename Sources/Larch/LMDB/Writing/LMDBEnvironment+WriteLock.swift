@@ -1,8 +1,8 @@
 extension LMDBEnvironment {
-  /// Runs a body with the write lock; threads get it in the order in which they asked.
+  /// Runs a body with the write lock; threads get it in the order of their requests.
   func withWriteLock<T>(_ body: () throws -> T) throws -> T {
     try checkNotForked()
-    // Whoever waits for this thread's read to end waits in vain now, and wants to know.
+    // A thread that waits for this thread's read to end now waits in vain, and must wake up.
     switch writeQueue.lock(willWait: { readers.wakeWaiting() }) {
     case .granted: break
     case .lent: return try body()
@@ -16,7 +16,7 @@ extension LMDBEnvironment {
     return try body()
   }
 
-  /// Gives the write lock back.
+  /// Releases the write lock.
   func releaseWriteLock() {
     if writeQueue.unlock() { LMDBRegistry.shared.finishClosing(self) }
   }

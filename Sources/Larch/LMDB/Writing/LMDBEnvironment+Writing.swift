@@ -5,8 +5,8 @@ internal import Foundation
 extension LMDBEnvironment {
   /// Runs a body in a write transaction and commits it; a thrown error undoes everything.
   ///
-  /// The body runs again from the start when the map was full: whatever it does outside the
-  /// transaction must allow that.
+  /// If the map is full, the body runs again from the start: its effects outside the transaction
+  /// must allow that.
   @discardableResult
   package func write<T>(
     durability: LMDBDurability? = nil, _ body: (LMDBTransaction) throws -> T
@@ -15,7 +15,7 @@ extension LMDBEnvironment {
   }
 
   /// The loop of every write that has the write lock for itself: `attempting` begins and fills a
-  /// transaction, and is called again when the commit finds the map full.
+  /// transaction, and is called again if the commit finds the map full.
   func write<T>(
     durability: LMDBDurability?, attempting: () throws -> (WriteAttempt, T)
   ) throws -> T {
@@ -29,8 +29,8 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Begins a transaction and runs a body in it, with the write lock held. Where the map has no room
-  /// for what the body does, the map grows and the body runs again in a new transaction.
+  /// Begins a transaction and runs a body in it, with the write lock held. If the map is too small
+  /// for the body, the map grows and the body runs again in a new transaction.
   ///
   /// The caller commits the attempt or aborts it.
   func attempt<T>(_ body: (LMDBTransaction) throws -> T) throws -> (WriteAttempt, T) {
@@ -49,8 +49,8 @@ extension LMDBEnvironment {
     }
   }
 
-  /// Commits what `beginWrite` began, with the write lock held; false when the map was full and nothing
-  /// was changed.
+  /// Commits what `beginWrite` began, with the write lock held; false if the map was full and
+  /// nothing was changed.
   func commit(_ transaction: LMDBTransaction, _ durability: LMDBDurability) throws -> Bool {
     let id = transaction.id
     map.wasFull = false
@@ -61,9 +61,9 @@ extension LMDBEnvironment {
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
       options.log?(
-        LogMessage(.error, .commitFailed, "A commit failed: the disk did not take it.") {
+        LogMessage(.error, .commitFailed, "A commit failed, because the disk reported an error.") {
           $0.path = path
-          // Of the store, so without data of records.
+          // An error of the store, so without data of records.
           $0.detail = "\(error)"
         })
       throw failure
@@ -73,7 +73,7 @@ extension LMDBEnvironment {
     return true
   }
 
-  /// LMDB looks at its flags when it commits; both may be changed while it is open.
+  /// LMDB reads its flags at the commit; both may change while it is open.
   private func setDurability(_ durability: LMDBDurability) {
     guard durability != currentDurability, let handle else { return }
     mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), durability == .none ? 1 : 0)
@@ -81,7 +81,7 @@ extension LMDBEnvironment {
     currentDurability = durability
   }
 
-  /// Begins a write with the write lock held, in whatever state others have left the environment.
+  /// Begins a write with the write lock held, whatever state others have left the environment in.
   func beginWrite() throws -> WriteAttempt {
     ids.begin()
     var isRecovered = false
@@ -94,7 +94,7 @@ extension LMDBEnvironment {
         try reopen()
         continue
       }
-      keepHouse(beforeWrite: current)
+      runHousekeeping(beforeWrite: current)
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
@@ -107,7 +107,7 @@ extension LMDBEnvironment {
           begun.abort()
           throw translated(error)
         }
-        // Nobody may write to a file that another one has taken the place of.
+        // Nobody may write to a file that another one has replaced.
         begun.abort()
         try follow()
         continue
@@ -128,7 +128,7 @@ extension LMDBEnvironment {
     guard let handle else { return }
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
-    // LMDB keeps its number, and writes nothing, when nothing was changed.
+    // If nothing was changed, LMDB keeps its number and writes nothing.
     if UInt64(info.me_last_txnid) < id { return }
     #if canImport(Darwin)
       // LMDB's own flush leaves the data in the cache of the drive there.
@@ -139,11 +139,11 @@ extension LMDBEnvironment {
       }
     #endif
     let page = Int(info.me_last_pgno)
-    keepHouse(afterCommit: handle, lastPage: page)
+    runHousekeeping(afterCommit: handle, lastPage: page)
     watchReads(lastPage: page)
   }
 
-  /// Sees whether a failed commit has made LMDB give the environment up, and opens it again then.
+  /// Checks whether a failed commit has made LMDB stop the environment, and reopens it then.
   private func afterFailedCommit(_ error: LMDBError, id: UInt64) -> any Error {
     let failure = translated(error)
     guard let current = handle else { return failure }
@@ -156,9 +156,10 @@ extension LMDBEnvironment {
       try reopen()
       newest = try newestSnapshot()
     } catch {
-      // Later operations try again; nobody knows before that what is in the file.
+      // Later operations try again; until then, the contents of the file are unknown.
       return LarchError(
-        .ioFailure, "The disk failed at the end of the commit; read whether the change is there.",
+        .ioFailure,
+        "The disk failed at the end of the commit; read the data to see whether the change was saved.",
         underlying: failure
       ) { $0.path = path }
     }
@@ -169,10 +170,10 @@ extension LMDBEnvironment {
     ) { $0.path = path }
   }
 
-  /// The number of the snapshot that a read would see. The header of the file may have a greater
-  /// one: where other processes have the file open, they go on without a commit that failed.
+  /// The number of the snapshot that a read would see. The header may have a greater one: if other
+  /// processes have the file open, they continue without a commit that failed.
   private func newestSnapshot() throws -> UInt64 {
-    // The write lock is held, and no write of it is open any more.
+    // The write lock is held, and none of its writes is open any more.
     try writeQueue.lending { try openDatabases { $0.id } }
   }
 }

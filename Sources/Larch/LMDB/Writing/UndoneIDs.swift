@@ -1,14 +1,14 @@
-/// Which of the ids that this process gave belong to no record that ever was: their write was undone.
+/// The assigned ids of this process that belong to no record, because their write was undone.
 ///
-/// Only the thread whose turn it is to write changes it; `contains` may be asked by all.
+/// Only the writing thread changes it; any thread may call `contains`.
 ///
-/// What was given is noted by level, the innermost last: the LMDB transaction, the write that runs in
-/// it, and the savepoints of that. Ids of a collection rise, so of each level only the first is
-/// needed.
+/// Assigned ids are noted by level, the innermost last: the LMDB transaction, the write in it, and
+/// the savepoints of that write. The ids of a collection rise, so only the first id of each level
+/// is needed.
 final class UndoneIDs: @unchecked Sendable {
-  /// The level of a write; below it are those that share its LMDB transaction and went before.
+  /// The level of a write; below it are earlier writes that share its LMDB transaction.
   static let write: Int32 = 2
-  /// More ranges of a collection than this are not remembered: the lowest go first.
+  /// The limit of remembered ranges of a collection: the lowest are dropped first.
   static let rangeLimit = 1 << 14
 
   private struct First {
@@ -17,31 +17,31 @@ final class UndoneIDs: @unchecked Sendable {
     let id: Int64
   }
 
-  /// A record with an undone id that was saved after all.
+  /// A record with an undone id that was saved later.
   private struct Revived {
     var level: Int32
     let collection: UInt32
     let id: Int64
   }
 
-  /// By collection, in order and apart from each other.
+  /// By collection, in order, without overlaps.
   private let undone = Locked<[UInt32: [ClosedRange<Int64>]]>([:])
   private var firsts: [First] = []
-  /// Ids between those that were given, which others have.
+  /// Ids between the assigned ones that other processes have.
   private var skipped: [(collection: UInt32, ids: ClosedRange<Int64>)] = []
   private var revived: [Revived] = []
   private var isAny = false
 
-  /// How deep the running transaction is; 0 where none runs.
+  /// The level of the running transaction; 0 if none runs.
   private(set) var level: Int32 = 0 {
     didSet { epoch &+= 1 }
   }
-  /// Another number whenever the level changes.
+  /// Changes whenever the level changes.
   private(set) var epoch = 1
 
   // MARK: Levels
 
-  /// Before an LMDB transaction.
+  /// Called before an LMDB transaction.
   func begin() {
     firsts.removeAll(keepingCapacity: true)
     skipped.removeAll(keepingCapacity: true)
@@ -49,16 +49,16 @@ final class UndoneIDs: @unchecked Sendable {
     level = 1
   }
 
-  /// Before the closure of a write.
+  /// Called before the closure of a write.
   func beginWrite() {
     while level >= Self.write { keep() }
     level = Self.write
   }
 
-  /// Before a savepoint.
+  /// Called before a savepoint.
   func beginSavepoint() { level += 1 }
 
-  /// What was given at the innermost level belongs to the one around it.
+  /// Moves the ids of the innermost level to the level around it.
   func keep() {
     for place in firsts.indices.reversed() where firsts[place].level == level {
       let first = firsts[place]
@@ -71,7 +71,7 @@ final class UndoneIDs: @unchecked Sendable {
     level -= 1
   }
 
-  /// What was given at a level and inside of it was undone.
+  /// Notes that the ids of a level, and of the levels inside it, were undone.
   func undo(from outer: Int32, given: (UInt32) -> Int64) {
     for first in firsts where first.level >= outer {
       let last = given(first.collection)
@@ -81,13 +81,13 @@ final class UndoneIDs: @unchecked Sendable {
     revived.removeAll { $0.level >= outer }
   }
 
-  /// What was given at the innermost level, a savepoint, was undone.
+  /// Notes that the ids of the innermost level, a savepoint, were undone.
   func undoSavepoint(given: (UInt32) -> Int64) {
     undo(from: level, given: given)
     level -= 1
   }
 
-  /// After a commit.
+  /// Called after a commit.
   func commit() {
     if isAny { for item in revived { remove(item.id...item.id, of: item.collection) } }
     begin()
@@ -96,20 +96,20 @@ final class UndoneIDs: @unchecked Sendable {
 
   // MARK: Ids
 
-  /// Takes note of an id that is given to a collection, of the first at a level at least.
+  /// Notes an id that is assigned to a collection; at least the first of each level.
   func noteGiven(_ id: Int64, _ collection: UInt32) {
     if firsts.contains(where: { $0.collection == collection && $0.level == level }) { return }
     firsts.append(First(level: level, collection: collection, id: id))
-    // Another file may have had the identity of this one.
+    // Another file may have had the identity of this one before.
     if isAny { remove(id...Int64.max, of: collection) }
   }
 
-  /// Takes note of ids that others gave.
+  /// Notes ids that other processes assigned.
   func noteSkipped(_ ids: Range<Int64>, _ collection: UInt32) {
     if !ids.isEmpty { skipped.append((collection, ids.lowerBound...ids.upperBound - 1)) }
   }
 
-  /// Takes note of an id that a record is saved with.
+  /// Notes an id that a record is saved with.
   @inline(__always)
   func noteSaved(_ id: Int64, _ collection: UInt32) {
     if isAny { revive(id, collection) }
@@ -120,9 +120,9 @@ final class UndoneIDs: @unchecked Sendable {
     revived.append(Revived(level: level, collection: collection, id: id))
   }
 
-  /// Whether no record with an id that this process gave ever was.
+  /// Whether this process assigned the id, and no record ever had it.
   ///
-  /// - Parameter isWriting: asked in the write that is running, whose saves count.
+  /// - Parameter isWriting: whether the caller is in the running write, whose saves count.
   func contains(_ id: Int64, of collection: UInt32, isWriting: Bool) -> Bool {
     guard isUndone(id, collection) else { return false }
     return !isWriting || !revived.contains { $0.collection == collection && $0.id == id }
@@ -197,10 +197,10 @@ final class UndoneIDs: @unchecked Sendable {
   // MARK: Closed stores
 
   private static let kept = Locked<[FileIdentity: UndoneIDs]>([:])
-  /// Of more files nothing is kept.
+  /// The maximum number of remembered files.
   private static let fileLimit = 1024
 
-  /// Keeps what is known of a file that is closed: the program may open it again.
+  /// Keeps the state of a file that is being closed: the program may open it again.
   func keep(for file: FileIdentity) {
     if isEmpty { return }
     Self.kept.withLock { kept in
@@ -211,7 +211,7 @@ final class UndoneIDs: @unchecked Sendable {
     }
   }
 
-  /// What is known of a file that is opened.
+  /// The state of a file that is being opened.
   static func of(_ file: FileIdentity) -> UndoneIDs {
     kept.withLock { $0.removeValue(forKey: file) } ?? UndoneIDs()
   }

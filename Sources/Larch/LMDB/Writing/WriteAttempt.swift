@@ -1,23 +1,23 @@
-/// One try of a write: an LMDB transaction that `beginWrite` began with the write lock held, and that
-/// notices when the map has no room for it.
+/// One attempt of a write: an LMDB transaction that `beginWrite` began with the write lock held,
+/// and that detects a full map.
 ///
-/// Every attempt ends: by `commit`, by `abort`, or by `run` where that throws or returns nil.
+/// Every attempt ends: by `commit`, by `abort`, or by `run` if that throws or returns nil.
 struct WriteAttempt {
   let environment: LMDBEnvironment
   let transaction: LMDBTransaction
 
-  /// A child could not be merged into its transaction, which may hold half of it now. All of the
-  /// attempt must be aborted, and run again.
+  /// A child could not be merged into its parent transaction, which may have only half of it. The
+  /// whole attempt must be aborted and run again.
   struct HalfMerged: Error { let cause: any Error }
 
-  /// Runs a body in the transaction; nil when the map was full. Then, and when the body throws, all of
-  /// the attempt is undone.
+  /// Runs a body in the transaction; nil if the map was full. Then, and if the body throws, the
+  /// whole attempt is undone.
   func run<T: ~Copyable>(_ body: (LMDBTransaction) throws -> T) throws -> T? {
     try run(in: transaction, body)
   }
 
-  /// Runs a body in a child of the transaction; nil when the map was full. Then, and when the body
-  /// throws, what this body did is undone, and the rest of the attempt stays.
+  /// Runs a body in a child of the transaction; nil if the map was full. Then, and if the body
+  /// throws, only the changes of this body are undone.
   func runChild<T>(_ body: (LMDBTransaction) throws -> T) throws -> T? {
     let child: LMDBTransaction
     do { child = try transaction.beginChild() } catch { throw environment.translated(error) }
@@ -26,8 +26,8 @@ struct WriteAttempt {
     return value
   }
 
-  /// The body may catch the error of a full map and return, with half of its changes missing: so it is
-  /// the environment that knows of a full map.
+  /// The body may catch the error of a full map and return with half of its changes missing, so the
+  /// environment keeps track of a full map.
   private func run<T: ~Copyable>(
     in transaction: LMDBTransaction, _ body: (LMDBTransaction) throws -> T
   ) throws -> T? {
@@ -44,7 +44,7 @@ struct WriteAttempt {
     }
   }
 
-  /// Commits what was run; false when the map was full. Then, and when it throws, all of the attempt is
+  /// Commits the attempt; false if the map was full. Then, and if it throws, the whole attempt is
   /// undone.
   func commit(_ durability: LMDBDurability) throws -> Bool {
     try environment.commit(transaction, durability)

@@ -1,12 +1,12 @@
 /// A ticket in the queue of waiting writers.
 final class WriteTicket: @unchecked Sendable {
   // All guarded by the mutex of the queue.
-  /// The thread that waits; 0 while none does, as when a group of writes takes a ticket before its
-  /// thread is there.
+  /// The waiting thread; 0 if none waits yet, as when a group of writes takes a ticket before its
+  /// thread runs.
   fileprivate var thread: UInt
   fileprivate let condition = SystemCondition()
   fileprivate var isGranted = false
-  /// How many tickets had been taken when this one was, itself included.
+  /// The number of tickets taken so far, including this one.
   fileprivate let number: UInt64
   fileprivate var wait: WriteWait?
 
@@ -18,20 +18,20 @@ final class WriteTicket: @unchecked Sendable {
 
 /// What a write had to wait for.
 struct WriteWait: Sendable {
-  /// Where the write was asked for that had the lock, as far as that is noted.
+  /// Where the write that had the lock was requested, if that was noted.
   let holder: CodePlace?
-  /// How many others waited already.
+  /// How many others were already waiting.
   let before: Int
 }
 
-/// The write lock of an environment: one thread of the process has it at a time, and threads get it in
-/// the order in which they asked.
+/// The write lock of an environment: one thread of the process has it at a time, and threads get it
+/// in the order of their requests.
 ///
-/// LMDB's own lock is unfair, and a second write on one thread would wait for itself without an end.
+/// LMDB's own lock is unfair, and a second write on one thread would wait for itself forever.
 ///
 /// Unchecked: the variables are guarded by `mutex`, except where their comment says otherwise.
 final class WriteQueue: @unchecked Sendable {
-  /// What came of asking for the lock.
+  /// The result of a request for the lock.
   enum Answer {
     case granted
     /// This thread has the lock, and lends it.
@@ -42,26 +42,27 @@ final class WriteQueue: @unchecked Sendable {
     case closed
   }
 
-  /// Stands for a thread that has the lock and is not there yet.
+  /// Stands for a thread that has the lock but does not run yet.
   private static let absentThread = UInt.max
 
   private let mutex = SystemMutex()
   /// The thread that has the lock, or 0.
   private var holder: UInt = 0
   private var waiting: [WriteTicket] = []
-  /// Whether the thread that has the lock may take it once more.
+  /// Whether the thread that has the lock may take it again.
   private var isLent = false
   private var isClosed = false
   private var asked: UInt64 = 0
-  /// Where the write was asked for that has the lock, for the log; nil where nobody asks.
+  /// Where the write that has the lock was requested, for the log; nil without a log.
   private var place: CodePlace?
-  /// What the write waited for that has the lock; nil where it did not. Only touched by the thread that
-  /// has the lock.
+  /// What the write that has the lock waited for; nil if it did not wait. Used only by the thread
+  /// that has the lock.
   private(set) var wait: WriteWait?
 
   // MARK: Taking and giving back
 
-  /// Waits for the lock. `willWait` is called, with no mutex held, when others are before this thread.
+  /// Waits for the lock. `willWait` is called, with no mutex held, if others come before this
+  /// thread.
   func lock(willWait: () -> Void) -> Answer {
     let thread = ThreadIdentity.current
     mutex.lock()
@@ -82,7 +83,7 @@ final class WriteQueue: @unchecked Sendable {
     return .granted
   }
 
-  /// Hands the lock to the next one; true when nobody comes any more, and the environment may be closed.
+  /// Passes the lock to the next thread; true if no more come and the environment may be closed.
   func unlock() -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
@@ -92,7 +93,7 @@ final class WriteQueue: @unchecked Sendable {
       holder = 0
       return isClosed
     }
-    // Handed over, not set free: a thread that comes just now must not overtake.
+    // It is passed on, not released: a new thread must not overtake.
     let next = waiting.removeFirst()
     holder = next.thread == 0 ? Self.absentThread : next.thread
     next.isGranted = true
@@ -100,9 +101,9 @@ final class WriteQueue: @unchecked Sendable {
     return false
   }
 
-  /// Lets `body` take the lock that this thread has, while no write of it is open.
+  /// Lets `body` take the lock that this thread has, while none of its writes is open.
   ///
-  /// Giving the lock back would not do: writes that only this thread runs could get it.
+  /// Releasing the lock would not work: another thread could get it.
   func lending<T>(_ body: () throws -> T) rethrows -> T {
     setLent(true)
     defer { setLent(false) }
@@ -117,8 +118,8 @@ final class WriteQueue: @unchecked Sendable {
 
   // MARK: Tickets that are taken before their thread is there
 
-  /// Takes the next ticket, without waiting. Each must be waited for with `wait(for:)`, also when the
-  /// environment is closed meanwhile, and the lock given back.
+  /// Takes the next ticket, without waiting. The caller must call `wait(for:)` for each ticket and
+  /// then release the lock, even if the environment is closed meanwhile.
   func takeTicket() -> WriteTicket {
     mutex.lock()
     defer { mutex.unlock() }
@@ -130,14 +131,15 @@ final class WriteQueue: @unchecked Sendable {
     return ticket
   }
 
-  /// Whether nobody has asked after this ticket: what comes now may share it, and overtakes no one.
+  /// Whether no ticket was taken after this one: a later request may then share it without
+  /// overtaking.
   func isLast(_ ticket: WriteTicket) -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
     return ticket.number == asked
   }
 
-  /// Waits until the ticket is granted: the lock is this thread's then.
+  /// Waits until the ticket is granted: then this thread has the lock.
   func wait(for ticket: WriteTicket) {
     mutex.lock()
     defer { mutex.unlock() }
@@ -177,14 +179,14 @@ final class WriteQueue: @unchecked Sendable {
     return waiting.count
   }
 
-  /// How often the lock was ever asked for.
+  /// How many times the lock was ever requested.
   var askedCount: UInt64 {
     mutex.lock()
     defer { mutex.unlock() }
     return asked
   }
 
-  /// Notes where the write was asked for that has the lock, for those that wait.
+  /// Notes where the write that has the lock was requested, for waiting threads.
   func noteHolder(at place: CodePlace) {
     mutex.lock()
     self.place = place
@@ -193,7 +195,7 @@ final class WriteQueue: @unchecked Sendable {
 
   // MARK: Closing
 
-  /// Refuses threads that come; tickets that were taken stay good. True when nobody has the lock.
+  /// Refuses new threads; existing tickets stay valid. True if nobody has the lock.
   func close() -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
@@ -201,7 +203,7 @@ final class WriteQueue: @unchecked Sendable {
     return holder == 0
   }
 
-  /// Takes back `close`.
+  /// Undoes `close`.
   func reopen() {
     mutex.lock()
     isClosed = false

@@ -1,8 +1,8 @@
-/// A declared link between records of two types: ``BelongsTo``, ``HasMany``, ``HasOne`` or
+/// A declared relation between records of two types: ``BelongsTo``, ``HasMany``, ``HasOne`` or
 /// ``ManyToMany``.
 ///
-/// Only these conform. A value of one can be kept as a static property, to be named again where
-/// related records are asked for:
+/// Only these types conform. Keep the value as a static property, so that you can name it again
+/// when you read related records:
 ///
 /// ```swift
 /// static let people = HasMany<Company, Person>(\.companyID, onDelete: .nullify)
@@ -14,14 +14,14 @@ public protocol Association<Owner, Target>: Sendable {
   /// The type at its other end.
   associatedtype Target: Record
 
-  /// How the other end is found. Met by Larch.
+  /// How the other end is found. Implemented by Larch.
   var _route: AssociationRoute { get }
 }
 
-/// An association with one record, or none, at its other end.
+/// An association to one record, or none.
 public protocol ToOneAssociation<Owner, Target>: Association {}
 
-/// An association with any number of records at its other end.
+/// An association to any number of records.
 public protocol ToManyAssociation<Owner, Target>: Association {}
 
 /// Declares that a property holds the id of a record of another type.
@@ -30,20 +30,20 @@ public protocol ToManyAssociation<Owner, Target>: Association {}
 /// BelongsTo(\.companyID, to: Company.self)
 /// ```
 ///
-/// The property is indexed, so the other end knows its list at any time, and saving a record that
-/// refers to one which is not there is an error. The index costs what ``Index`` does, the check a
-/// search in the tree of the other type where the reference is new.
+/// The property is indexed, so that the related records can be found from the other end. Saving a
+/// record with a dangling reference is an error. The index costs the same as ``Index``; the check
+/// of a new reference is one search in the tree of the other type.
 public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
-  /// How the other end is found. Met by Larch.
+  /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
 
   /// Declares the reference.
   ///
   /// - Parameters:
   ///   - field: a stored property with an id, or an optional one.
-  ///   - target: the type that the id is of.
+  ///   - target: the type of the record with the id.
   ///   - onDelete: what happens to the other record when the one with the property is deleted;
-  ///     nothing unless given.
+  ///     nothing by default.
   public init<Value: IDReference>(
     _ field: any KeyPath<Owner, Value> & Sendable, to target: Target.Type = Target.self,
     onDelete: DeleteRule = .automatic
@@ -52,10 +52,24 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
     _route = AssociationRoute(
       .parent(reference), [.reference(reference, .holder, onDelete, isOne: true)])
   }
+
+  /// Not available: a property of the other type.
+  @available(
+    *, unavailable,
+    message:
+      "the property is one of the other type: here it is `HasMany` or `HasOne` of that property; `BelongsTo` is for the type that has it"
+  )
+  @_disfavoredOverload
+  public init<Value: IDReference>(
+    _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
+  ) {
+    _route = AssociationRoute(
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)), [])
+  }
 }
 
-/// Declares that records of another type refer to those of this one, or that this one keeps a
-/// list of ids.
+/// Declares that records of another type refer to records of this type, or that a record of this
+/// type has a list of ids.
 ///
 /// ```swift
 /// HasMany(\Person.companyID, onDelete: .nullify)      // people hold the id of a company
@@ -63,18 +77,18 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
 /// HasMany(Course.self, through: \Enrolment.studentID, \Enrolment.courseID)
 /// ```
 ///
-/// It works from either end, wherever it is declared.
+/// The association works from both ends, whichever end declares it.
 public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
-  /// How the other end is found. Met by Larch.
+  /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
 
-  /// Declares the property by which others refer to records of this type.
+  /// Declares the property by which records of another type refer to this one.
   ///
   /// - Parameters:
-  ///   - field: a property of the other type with an id of this one, an optional one, or a list
-  ///     of them.
-  ///   - onDelete: what happens to the others when a record of this type is deleted; unless
-  ///     given, the reference is set to nil where that can be, else deleting is refused.
+  ///   - field: a property of the other type with an id of this type, an optional id, or a list of
+  ///     ids.
+  ///   - onDelete: what happens to the other records when a record of this type is deleted; by
+  ///     default the reference is set to nil if that is possible, and deleting is refused if not.
   public init<Value: IDReference>(
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
@@ -83,13 +97,13 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
       .children(reference), [.reference(reference, .target, onDelete, isOne: false)])
   }
 
-  /// Declares a list of ids that a record itself keeps, in its order.
+  /// Declares a list of ids that the record itself has, in its own order.
   ///
   /// - Parameters:
-  ///   - target: the type that the ids are of.
+  ///   - target: the type of the records with the ids.
   ///   - field: an array or a set of ids.
-  ///   - onDelete: what happens to the records in the list when the one with the list is
-  ///     deleted; nothing unless given.
+  ///   - onDelete: what happens to the records in the list when the one with the list is deleted;
+  ///     nothing by default.
   public init<Value: IDReference>(
     _ target: Target.Type = Target.self, in field: any KeyPath<Owner, Value> & Sendable,
     onDelete: DeleteRule = .automatic
@@ -105,8 +119,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
   ///   - target: the type at the other end.
   ///   - field: the property of the join record with the id of this type.
   ///   - other: its property with the id of the other type.
-  ///   - onDelete: what happens to join records when a record of either end is deleted; they are
-  ///     destroyed unless another rule is given here, or declared for a field by itself.
+  ///   - onDelete: what happens to join records when a record of either end is deleted; by default
+  ///     they are deleted; another rule can be given here, or declared for one of the fields.
   public init<Join: Record, Value: IDReference, Other: IDReference>(
     _ target: Target.Type = Target.self, through field: any KeyPath<Join, Value> & Sendable,
     _ other: any KeyPath<Join, Other> & Sendable, onDelete: DeleteRule = .automatic
@@ -116,22 +130,36 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     _route = AssociationRoute(
       .through(near, far), [.join(near, onDelete), .join(far, .automatic)])
   }
+
+  /// Not available: a property of this type.
+  @available(
+    *, unavailable,
+    message:
+      "the property is one of this type: here it is `BelongsTo` for an id, or `HasMany(in:)` for a list of ids; `HasMany` of a property is for the other type"
+  )
+  @_disfavoredOverload
+  public init<Value: IDReference>(
+    _ field: any KeyPath<Owner, Value> & Sendable, onDelete: DeleteRule = .automatic
+  ) {
+    _route = AssociationRoute(
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)), [])
+  }
 }
 
-/// Declares that one record of another type at most refers to each record of this one.
+/// Declares that at most one record of another type refers to each record of this type.
 ///
 /// ```swift
 /// HasOne(\Profile.userID, onDelete: .destroy)
 /// ```
 ///
-/// As ``HasMany``, with a unique index: saving a second record that refers to the same one is a
+/// Like ``HasMany``, with a unique index: saving a second record that refers to the same one throws
 /// `.uniqueConflict`.
 public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
-  /// How the other end is found. Met by Larch.
+  /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
 
-  /// Declares the property by which the other refers to a record of this type. For the
-  /// parameters see ``HasMany``.
+  /// Declares the property by which the other record refers to one of this type. For the parameters
+  /// see ``HasMany``.
   public init<Value: IDReference>(
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
@@ -139,31 +167,44 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
     _route = AssociationRoute(
       .children(reference), [.reference(reference, .target, onDelete, isOne: true)])
   }
+
+  /// Not available: a property of this type.
+  @available(
+    *, unavailable,
+    message:
+      "the property is one of this type: here it is `BelongsTo`; `HasOne` of a property is for the other type"
+  )
+  @_disfavoredOverload
+  public init<Value: IDReference>(
+    _ field: any KeyPath<Owner, Value> & Sendable, onDelete: DeleteRule = .automatic
+  ) {
+    _route = AssociationRoute(
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)), [])
+  }
 }
 
-/// Declares lists of ids that the store keeps for two types, in both directions, without a join
-/// record.
+/// Declares a many-to-many association, which the store keeps as lists of ids in both directions,
+/// without a join record.
 ///
 /// ```swift
 /// static let members = ManyToMany<Project, Person>(named: "members")
 /// ```
 ///
-/// Both types may declare it, each with its own rule; the name, together with the two types, says
-/// which lists are meant, and the file keeps them under it. Between records of one type the lists
-/// have a direction: the other end is the same declaration with `isInverse`. Membership is a set,
-/// adding and removing costs two searches.
+/// Both types may declare it, each with its own rule; the name and the two types identify the lists
+/// in the file. Between records of one type the lists have a direction: the other end is the same
+/// declaration with `isInverse`. A list is a set; adding or removing a member costs two searches.
 public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
-  /// How the other end is found. Met by Larch.
+  /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
 
   /// Declares the lists.
   ///
   /// - Parameters:
   ///   - target: the type at the other end.
-  ///   - name: what the lists are called: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`.
-  ///   - isInverse: the other end of lists between records of one type.
-  ///   - onDelete: what happens to the records at the other end when one of this type is
-  ///     deleted; only taken off the lists unless given.
+  ///   - name: the name of the lists: 1 to 64 of the characters `A-Z a-z 0-9 _ . -`.
+  ///   - isInverse: whether this is the other end of lists between records of one type.
+  ///   - onDelete: what happens to the records at the other end when one of this type is deleted;
+  ///     by default only the links are removed.
   public init(
     _ target: Target.Type = Target.self, named name: String, isInverse: Bool = false,
     onDelete: DeleteRule = .automatic
@@ -174,17 +215,17 @@ public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
   }
 }
 
-/// How an association finds the records at its other end. Made by Larch.
+/// How an association finds the records at its other end. Created by Larch.
 @_documentation(visibility: private)
 public struct AssociationRoute: Sendable {
   enum Kind: Sendable {
-    /// The owner holds one id.
+    /// The owner has one id.
     case parent(ReferenceDeclaration)
-    /// The owner holds a list of ids.
+    /// The owner has a list of ids.
     case listed(ReferenceDeclaration)
-    /// The target holds the id of the owner.
+    /// The target has the id of the owner.
     case children(ReferenceDeclaration)
-    /// A join record holds the id of the owner, and that of the target.
+    /// A join record has the id of the owner and that of the target.
     case through(ReferenceDeclaration, ReferenceDeclaration)
     case links(LinksDeclaration)
   }

@@ -1,8 +1,8 @@
-/// Brings the ends of associations together, whichever types declare them, and refuses what
-/// contradicts itself, before a file is touched.
+/// Combines the ends of associations, whichever types declare them, and refuses contradictions
+/// before a file is opened.
 struct AssociationCompiler {
   private var drafts: [String: Draft] = [:]
-  /// In the order of their declarations, so that everything made from them has an order.
+  /// In the order of the declarations, so that everything made from them has a fixed order.
   private var keys: [String] = []
 
   /// An association while its ends are being collected.
@@ -13,14 +13,14 @@ struct AssociationCompiler {
     var second: AssociatedType
     var firstRule = DeleteRule.automatic
     var secondRule = DeleteRule.automatic
-    /// Said by the type that is referred to.
+    /// Declared by the type that is referred to.
     var isOne: Bool?
     var isJoin = false
   }
 
   /// Collects the declarations of the types.
   ///
-  /// - Throws: `.invalidSchema` for declarations that cannot be used, or that contradict others.
+  /// - Throws: `.invalidSchema` for declarations that are unusable or contradictory.
   init(_ types: [any Record.Type]) throws {
     for type in types { try add(type) }
     let opened = Set(types.map { ObjectIdentifier($0) })
@@ -28,7 +28,7 @@ struct AssociationCompiler {
       guard let draft = drafts[key] else { continue }
       for end in [draft.first, draft.second] where !opened.contains(end.id) {
         throw error(
-          "An association names a record type that the store is not opened with; name the type in `Store(at:for:)` too.",
+          "An association refers to a type that the store is not opened with; add the type to `Store(at:for:)`.",
           (opened.contains(draft.first.id) ? draft.first : draft.second).collection, key,
           detail: end.typeName)
       }
@@ -44,7 +44,7 @@ struct AssociationCompiler {
           case .holder:
             guard isOne != reference.isList else {
               throw error(
-                "`BelongsTo` is for a property with one id, `HasMany(_:in:)` for one with several; declare the other one.",
+                "`BelongsTo` is for a property with one id, and `HasMany(_:in:)` for one with several; use the one that fits.",
                 draft.first.collection, key)
             }
             try merge(&draft.firstRule, rule, key, draft.first)
@@ -52,7 +52,7 @@ struct AssociationCompiler {
             try merge(&draft.secondRule, rule, key, draft.second)
             if let other = draft.isOne, other != isOne {
               throw error(
-                "One declaration says that one record has the reference at most, another that many do; leave one out.",
+                "An association is declared both as one-to-one and as one-to-many; remove one declaration.",
                 draft.first.collection, key)
             }
             draft.isOne = isOne
@@ -66,7 +66,7 @@ struct AssociationCompiler {
       case .links(let links, let rule):
         guard SchemaCompiler.isPlain(links.name) else {
           throw error(
-            "The name of lists has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `named:`.",
+            "The name of a many-to-many association must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change `named:`.",
             links.owner.collection, links.name)
         }
         let key = links.key
@@ -95,17 +95,17 @@ struct AssociationCompiler {
     case .stored(let names, _): path = names
     case .computed(let name):
       throw error(
-        "An association needs a stored property that holds the id; declare it for that.",
+        "An association needs the stored property that holds the id; name that property.",
         reference.holder.collection, name, detail: "an id of \(reference.target.typeName)")
     }
     let key = "\(reference.holder.collection).\(path.joined(separator: "."))"
     guard key.utf8.count <= 400 else {
       throw error(
-        "The names that lead to the property of an association are longer than 400 bytes; give it a shorter coding key.",
+        "The path to the property of an association is longer than 400 bytes; use shorter coding keys.",
         reference.holder.collection, key)
     }
     var draft = drafts[key] ?? Draft(first: reference.holder, second: reference.target)
-    // Names may have the dots and slashes in them that keys are joined with.
+    // Keys are joined with dots and slashes, and names may contain these too.
     if drafts[key] != nil, draft.first.id != reference.holder.id || draft.path != path {
       throw sameNames(reference.holder.collection, key)
     }
@@ -113,7 +113,7 @@ struct AssociationCompiler {
     draft.path = path
     guard draft.second.id == reference.target.id else {
       throw error(
-        "Two declarations say that a property refers to different types; correct one of them.",
+        "Two declarations give one property different target types; correct one of them.",
         reference.holder.collection, key,
         detail: "\(draft.second.typeName), \(reference.target.typeName)")
     }
@@ -138,9 +138,9 @@ struct AssociationCompiler {
     }
   }
 
-  /// The associations of types whose schemas were compiled with what they need.
+  /// The associations of types whose schemas were compiled with the required indexes.
   ///
-  /// - Throws: `.invalidSchema` for rules that a property cannot follow.
+  /// - Throws: `.invalidSchema` for rules that do not fit their property.
   func schemas(_ collections: [CollectionSchema]) throws -> [AssociationSchema] {
     try keys.compactMap { key in
       guard let draft = drafts[key] else { return nil }
@@ -160,16 +160,23 @@ struct AssociationCompiler {
   ) throws -> AssociationSchema {
     if reference.isList, draft.isOne == true {
       throw error(
-        "A list of ids cannot be the other end of `HasOne`; declare `HasMany`, or hold one id.",
+        "`HasOne` needs a property with one id, not a list; declare `HasMany`, or store one id.",
+        reference.holder.collection, key)
+    }
+    if draft.secondRule == .automatic || draft.secondRule == .nullify, !draft.isJoin,
+      reference.isInOptional
+    {
+      throw error(
+        "The property of an association is reached through an optional (`?`), by which Swift cannot set it, so a reference cannot become nil when its record is deleted; declare another rule with `HasMany` or `HasOne` in the type that it refers to, or hold the id in a property of the record itself.",
         reference.holder.collection, key)
     }
     let canBeNil = reference.isOptional && reference.isWritable
     let automatic: DeleteRule = draft.isJoin ? .destroy : canBeNil ? .nullify : .deny
     let rule = draft.secondRule.orElse(automatic)
-    // A list keeps the others when one of its records goes.
+    // A list can lose the id of a deleted record and keep the others.
     if rule == .nullify || (rule == .destroyLast && reference.isList), !canBeNil {
       throw error(
-        "References are removed by the rule, but the property must have a value or cannot be set; make it an optional `var`, or choose another rule.",
+        "The delete rule sets the property to nil, but it is not an optional `var`; make it one, or choose another rule.",
         reference.holder.collection, key)
     }
     guard let holder = collections.first(where: { $0.typeID == reference.holder.id }),
@@ -178,7 +185,7 @@ struct AssociationCompiler {
       let index = holder.indexOfReference(reference.identity, isUnique: draft.isOne == true)
     else {
       throw error(
-        "The ids of an association are not indexed by their own value; give the id type the `indexValue` that its raw value has.",
+        "The ids of an association are indexed by another value than they are stored by; give the id type the `indexValue` of its raw value.",
         reference.holder.collection, key)
     }
     return AssociationSchema(
@@ -191,13 +198,13 @@ struct AssociationCompiler {
   }
 }
 
-/// Two declarations of one rule must agree, unless one of them leaves it open.
+/// Two declarations of one rule must be equal, unless one of them is `.automatic`.
 private func merge(
   _ rule: inout DeleteRule, _ other: DeleteRule, _ key: String, _ end: AssociatedType
 ) throws {
   guard rule == .automatic || other == .automatic || rule == other else {
     throw error(
-      "Two declarations give an association different rules; leave one of them out.",
+      "Two declarations give one association different delete rules; remove one.",
       end.collection, key, detail: "\(rule), \(other)")
   }
   if other != .automatic { rule = other }
@@ -205,7 +212,7 @@ private func merge(
 
 private func sameNames(_ collection: String, _ key: String) -> LarchError {
   error(
-    "Two associations have the same names from the collection to the property; declare another `collectionName` or coding key for one.",
+    "Two associations have the same name, made of collection and property; give one of them another `collectionName` or coding key.",
     collection, key)
 }
 
@@ -230,7 +237,7 @@ extension CollectionSchema {
       index.fields.count == 1 && !index.isPartial && !index.fields[0].isFolded
         && index.fields[0].identity == identity && (index.isUnique || !isUnique)
     }
-    // One that is made from stored bytes, where there are several.
+    // If there are several, an index whose keys come from stored bytes.
     return indexes.firstIndex { isFitting($0) && !$0.isDecoded }
       ?? indexes.firstIndex { isFitting($0) }
   }

@@ -3,19 +3,19 @@ enum DeclaredAssociation: Sendable {
   enum End: Sendable {
     /// The type has the property.
     case holder
-    /// The type's ids are in the property of another.
+    /// The property of another type has ids of this type.
     case target
   }
 
-  /// The rule is for the deletion of a record of this end. `isOne`: there is one record at most at
+  /// The rule applies when a record of this end is deleted. `isOne`: there is at most one record at
   /// the other end.
   case reference(ReferenceDeclaration, End, DeleteRule, isOne: Bool)
-  /// A property of a join record; the rule is for the deletion of what it refers to.
+  /// A property of a join record; the rule applies when the record that it refers to is deleted.
   case join(ReferenceDeclaration, DeleteRule)
   case links(LinksDeclaration, DeleteRule)
 }
 
-/// A type as associations name it.
+/// A type of an association, without its generic parameter.
 struct AssociatedType: Sendable {
   let id: ObjectIdentifier
   let collection: String
@@ -27,7 +27,7 @@ struct AssociatedType: Sendable {
     typeName = String(describing: type)
   }
 
-  /// A type that is known by its collection alone: no property is asked for.
+  /// A type of which only the collection is known: no property is read.
   init(collection: String, typeName: String, standIn: any Record.Type) {
     id = ObjectIdentifier(standIn)
     self.collection = collection
@@ -41,22 +41,25 @@ class ReferenceDeclaration: @unchecked Sendable {
   let target: AssociatedType
   /// Immutable, and only compared.
   let keyPath: AnyKeyPath
-  /// How the ids are stored as those of their records.
+  /// The stored form of the ids, as the keys of their records.
   let targetKind: RecordIDKind
   let isOptional: Bool
   let isList: Bool
   /// Whether the property can be set.
   let isWritable: Bool
+  /// Whether an offset leads to the property in the memory of the record: none leads through an
+  /// optional.
+  private let hasOffset: Bool
   /// The form of the keys of the index; of an element where there are several.
   let form: KeyForm
-  /// Whether keys are made from stored bytes.
+  /// Whether keys can be made from stored bytes.
   let isStandard: Bool
   private let resolution: @Sendable () -> FieldNaming.Resolution
 
   init(
     holder: AssociatedType, target: AssociatedType, keyPath: AnyKeyPath, isOptional: Bool,
-    targetKind: RecordIDKind, isList: Bool, isWritable: Bool, form: KeyForm, isStandard: Bool,
-    resolution: @escaping @Sendable () -> FieldNaming.Resolution
+    targetKind: RecordIDKind, isList: Bool, isWritable: Bool, hasOffset: Bool, form: KeyForm,
+    isStandard: Bool, resolution: @escaping @Sendable () -> FieldNaming.Resolution
   ) {
     self.holder = holder
     self.target = target
@@ -65,15 +68,26 @@ class ReferenceDeclaration: @unchecked Sendable {
     self.targetKind = targetKind
     self.isList = isList
     self.isWritable = isWritable
+    self.hasOffset = hasOffset
     self.form = form
     self.isStandard = isStandard
     self.resolution = resolution
   }
 
-  /// How the property is stored, which must be looked up only where it is needed.
+  /// How the property is stored; looked up only when needed.
   func resolve() -> FieldNaming.Resolution { resolution() }
 
   var identity: FieldIdentity { FieldIdentity(keyPath, resolve()) }
+
+  /// Whether the property is reached through an optional (`\.origin?.companyID`). Swift cannot set it
+  /// by such a key path.
+  var isInOptional: Bool {
+    guard !isWritable, !hasOffset, case .stored(let names, _) = resolve(), names.count > 1 else {
+      return false
+    }
+    // Without an offset, the path was resolved by this very text.
+    return keyPath.debugDescription.contains("?.")
+  }
 
   /// The same, as it stands in the bytes of records; nil for a property that is not stored.
   func stored(_ reading: FieldReading?) -> StoredReference? {
@@ -82,7 +96,7 @@ class ReferenceDeclaration: @unchecked Sendable {
   }
 }
 
-/// A reference of a known holder, and what can be done with its property.
+/// A reference of a known holder, and the operations on its property.
 final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sendable {
   /// The index that lists the holders of an id.
   let index: @Sendable (_ isUnique: Bool) -> IndexDeclaration<Holder>
@@ -91,19 +105,18 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
   /// Calls with the bytes of each id that the property holds.
   let forEachID:
     @Sendable (Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Void) throws -> Void
-  /// Takes the ids with these bytes away; false when the property must refer to something.
+  /// Removes the ids with these bytes; false if the property must have a value.
   let remove: @Sendable (inout Holder, UnsafeRawBufferPointer, inout KeyWriter) throws -> Bool
-  /// Takes away all ids that the closure is true for; false as `remove`.
+  /// Removes all ids for which the closure returns true; false like `remove`.
   let removeAll:
     @Sendable (
       inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool
     ) throws -> Bool
-  /// Sets the property so that it refers to this id, of the type of the target's ids.
+  /// Makes the property refer to this id, which has the type of the target's ids.
   let add: @Sendable (inout Holder, any RecordIdentifier) -> Bool
-  /// Makes the property refer to these ids too, an array of the target's; false where it cannot.
+  /// Makes the property refer to these ids too, an array of the target's; false if it cannot.
   let addAll: @Sendable (inout Holder, any Sendable) -> Bool
-  /// Makes the property refer to these ids and no others, an array of the target's; false where
-  /// it cannot.
+  /// Makes the property refer to exactly these ids, an array of the target's; false if it cannot.
   let replaceAll: @Sendable (inout Holder, any Sendable) -> Bool
   /// The ids as an array of the target's.
   private let ids: @Sendable (Holder) -> any Sendable
@@ -183,29 +196,30 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
       holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
       isOptional: references.isOptional, targetKind: Target.ID.idKind,
       isList: references.isList,
-      isWritable: writable != nil, form: field.form, isStandard: field.isStandard,
+      isWritable: writable != nil, hasOffset: MemoryLayout<Holder>.offset(of: keyPath) != nil,
+      form: field.form, isStandard: field.isStandard,
       resolution: { FieldNaming.storedPath(of: keyPath) })
   }
 }
 
 extension TypedReference {
-  /// The ids that the property holds, in its order; none of another type.
+  /// The ids of the property in its order; empty if they have another type.
   func ids<ID: RecordIdentifier>(of record: Holder, as type: ID.Type) -> [ID] {
     ids(record) as? [ID] ?? []
   }
 }
 
-/// Key paths are immutable; the compiler knows that only of those that say so.
+/// Key paths are immutable, but the compiler knows that only for `Sendable` ones.
 private struct WritablePath<Root, Value>: @unchecked Sendable {
   let keyPath: WritableKeyPath<Root, Value>
 }
 
-/// Lists of ids between two types, under a name.
+/// The named lists of ids between two types.
 final class LinksDeclaration: Sendable {
   let owner: AssociatedType
   let target: AssociatedType
   let name: String
-  /// The lists of the owner are those of the second end.
+  /// Whether the lists of the owner are those of the second end.
   let isInverse: Bool
 
   init<Owner: Record, Target: Record>(
@@ -214,7 +228,7 @@ final class LinksDeclaration: Sendable {
     self.owner = AssociatedType(owner)
     self.target = AssociatedType(target)
     self.name = name
-    // Either type may declare the lists, so which end is the first goes by the names.
+    // Either type may declare the lists, so the names decide which end is the first.
     self.isInverse =
       ObjectIdentifier(owner) == ObjectIdentifier(target)
       ? isInverse : self.owner.collection > self.target.collection
@@ -222,6 +236,6 @@ final class LinksDeclaration: Sendable {
 
   var first: AssociatedType { isInverse ? target : owner }
   var second: AssociatedType { isInverse ? owner : target }
-  /// What the catalog knows the lists by.
+  /// The key of the lists in the catalog.
   var key: String { "\(first.collection)/\(second.collection)/\(name)" }
 }

@@ -1,4 +1,4 @@
-/// An association with both its ends brought together, as the layers below declarations use it.
+/// An association with both its ends, for the layers below the declarations.
 final class AssociationSchema: Sendable {
   enum Kind: Sendable {
     /// A property of the first type holds ids of the second.
@@ -7,7 +7,7 @@ final class AssociationSchema: Sendable {
     case links
   }
 
-  /// What the catalog knows it by: `Person.companyID`, or `Person/Project/members`.
+  /// Its key in the catalog: `Person.companyID`, or `Person/Project/members`.
   let key: String
   let kind: Kind
   let first: AssociatedType
@@ -33,7 +33,7 @@ final class AssociationSchema: Sendable {
   var isEnforced: Bool { secondRule != .none }
 }
 
-/// What a reference is beside its ends.
+/// The reference of an association.
 package final class ReferenceSchema: Sendable {
   let declaration: ReferenceDeclaration
   /// The coding names that lead to the property.
@@ -41,7 +41,7 @@ package final class ReferenceSchema: Sendable {
   let form: ReferenceForm
   /// The place of its index in the schema of the holder.
   package let index: Int
-  /// Whether each record is referred to by one other at most.
+  /// Whether at most one other record refers to each record.
   let isOne: Bool
 
   init(
@@ -62,7 +62,7 @@ struct AssociationIndex: Sendable {
   let isUnique: Bool
 }
 
-/// Everything that the types of a store declare.
+/// All declarations of the types of a store.
 package struct StoreSchema: Sendable {
   var collections: [CollectionSchema] = []
   var associations: [AssociationSchema] = []
@@ -71,7 +71,7 @@ package struct StoreSchema: Sendable {
 
   package init() {}
 
-  /// - Throws: `.invalidSchema` for declarations that cannot be used, or contradict each other.
+  /// - Throws: `.invalidSchema` for declarations that are unusable or contradictory.
   init(_ types: [any Record.Type]) throws {
     let compiler = try AssociationCompiler(types)
     let renames = try types.map { try Renames(of: $0) }
@@ -94,7 +94,7 @@ package struct StoreSchema: Sendable {
     }
   }
 
-  /// A name that another open type has now cannot be told from one that a type had.
+  /// An older name must not be the present name of another open type.
   private func checkFormerNames(of collection: CollectionSchema) throws {
     for name in collection.renames.collectionNames
     where collections.contains(where: {
@@ -102,7 +102,7 @@ package struct StoreSchema: Sendable {
     }) {
       throw LarchError(
         .invalidSchema,
-        "The older name of a type is a name of another one that the store is opened with; declare another `collectionName` in that."
+        "The older name of a type is the name of another type of the store; declare another `collectionName` in that type."
       ) {
         $0.collection = collection.name
         $0.detail = name

@@ -1,14 +1,14 @@
-/// How the ids of a reference stand as keys in its index.
+/// The form of the ids of a reference as keys in its index.
 ///
-/// Almost always a key is the id itself, behind a byte where the property is optional. Integers
-/// narrower than 64 bits are keys of their own width, and long texts are cut.
+/// Usually a key is the id itself, after one byte if the property is optional. Integers narrower
+/// than 64 bits keep their width, and long texts are cut.
 struct ReferenceForm: Sendable {
   private let isOptional: Bool
   private let primitive: KeyForm.Primitive
-  /// Whether a key holds the very bytes of an id, unless it is cut.
+  /// Whether a key has the exact bytes of an id, unless it is cut.
   private let isPlain: Bool
 
-  /// Nil when keys of this form cannot stand for ids of this kind.
+  /// Nil if keys of this form cannot represent ids of this kind.
   init?(_ form: KeyForm, _ kind: RecordIDKind) {
     isOptional = form.isOptional
     guard !form.hasNestedOptionals, case .primitive(let primitive) = form.unwrapped.node else {
@@ -26,9 +26,9 @@ struct ReferenceForm: Sendable {
     }
   }
 
-  /// Writes the key that an id has; false for one that no reference of this form can hold.
+  /// Writes the key of an id; false if no reference of this form can hold the id.
   ///
-  /// Where the key is cut, `isCut` of the writer tells that other ids may have the same.
+  /// If the key is cut, `isCut` of the writer is true, and other ids may have the same key.
   func writeKey(of id: UnsafeRawBufferPointer, to writer: inout KeyWriter) -> Bool {
     writer.clear()
     if isOptional { writer.appendPresent() }
@@ -80,8 +80,7 @@ struct ReferenceForm: Sendable {
     return true
   }
 
-  /// Calls with the id that a key stands for; nil, without a call, for the key of nil. The key
-  /// must not be a cut one.
+  /// Calls with the id of a key; nil, without a call, for the key of nil. The key must not be cut.
   func withID<T>(
     inKey key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> T
   ) rethrows -> T? {
@@ -96,7 +95,7 @@ struct ReferenceForm: Sendable {
     switch primitive {
     case .uint8, .uint16, .uint32: break
     default:
-      // The sign bit of the narrow number is turned, that of the wide one must be.
+      // The sign bit is flipped in the narrow number, and must be flipped in the wide one.
       let shift = UInt64(max(0, 64 - part.count * 8))
       let value = Int64(bitPattern: (number ^ 1 << (63 - shift)) << shift) >> Int64(shift)
       number = UInt64(bitPattern: value) ^ 1 << 63

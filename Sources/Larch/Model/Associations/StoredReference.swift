@@ -1,15 +1,15 @@
-/// Reads and removes the ids that a stored record refers to, from its bytes alone.
+/// Reads and removes the references of a stored record in its bytes alone.
 ///
-/// For whatever must not depend on the type being able to decode the record: programs without
-/// types, and records that their type cannot decode any more.
+/// For code that must not depend on the type decoding the record: typeless programs, and records
+/// that their type cannot decode any more.
 struct StoredReference {
   let path: FieldPath
-  /// How the ids are stored as those of their records.
+  /// The stored form of the ids, as the keys of their records.
   let kind: RecordIDKind
 
-  /// Calls with the bytes of each id; false where the bytes do not tell all of them: the record has
-  /// no such field, whose default only decoding supplies, or a value that stands for an id in a way
-  /// of its own.
+  /// Calls with the bytes of each id; false if the bytes do not have all of them: the record does
+  /// not have the field, whose default only decoding supplies, or the value represents an id in a
+  /// form of its own.
   func forEachID(
     in record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
     _ emit: (UnsafeRawBufferPointer) throws -> Void
@@ -35,8 +35,8 @@ struct StoredReference {
     }
   }
 
-  /// The bytes of the record without the ids that the closure is true for: an id alone becomes nil,
-  /// those in a list leave it. Nil where the bytes do not tell the ids.
+  /// The bytes of the record without the ids for which the closure returns true: a single id
+  /// becomes nil, and ids in a list are removed. Nil if the bytes do not have the ids.
   func removing(
     from record: UnsafeRawBufferPointer, _ shapes: ShapeTable, _ writer: inout KeyWriter,
     _ isRemoved: (UnsafeRawBufferPointer) throws -> Bool
@@ -64,7 +64,7 @@ struct StoredReference {
     return isTold ? rewritten : nil
   }
 
-  /// Writes a stored value as the bytes of the id that it is; false where it is none of this kind.
+  /// Writes a stored value as the bytes of its id; false if it is not an id of this kind.
   private func write(_ value: RawField, to writer: inout KeyWriter) throws -> Bool {
     guard case .value(let stored, _) = value, stored != .record, stored != .list, stored != .map
     else { return false }

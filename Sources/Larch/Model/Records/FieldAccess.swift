@@ -1,8 +1,8 @@
-/// How a declaration comes to its field: a stored property of a structure is read where it lies,
-/// which costs a tenth of a key path.
+/// How a declaration reads its field: a stored property of a struct is read at its offset, which
+/// costs a tenth of a key path.
 struct FieldAccess<R: Record, Value>: Sendable {
   private let keyPath: any KeyPath<R, Value> & Sendable
-  /// Where the value lies in the record, with nothing of the program's around it.
+  /// The offset of the value in the record, if it is stored without a property wrapper or observer.
   private let offset: Int?
 
   init(_ keyPath: any KeyPath<R, Value> & Sendable) {
@@ -10,12 +10,12 @@ struct FieldAccess<R: Record, Value>: Sendable {
     offset = MemoryLayout<R>.offset(of: keyPath)
   }
 
-  /// Calls with the address of the value in the record at an address, which is that of an `R`.
+  /// Calls with the address of the value in the record at an address, which must be that of an `R`.
   @inline(__always)
   func withValue<T>(
     at record: UnsafeRawPointer, _ body: (UnsafePointer<Value>) throws -> T
   ) rethrows -> T {
-    // The offset was asked of the key path and its types.
+    // The offset comes from the key path and its types.
     if let offset { return try body((record + offset).assumingMemoryBound(to: Value.self)) }
     let value = record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
     return try withUnsafePointer(to: value) { try body($0) }

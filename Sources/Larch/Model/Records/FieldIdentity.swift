@@ -1,10 +1,10 @@
-/// Which field of a record a key path reads, so that a filter finds the index over it.
+/// Identifies the field that a key path reads, so that a filter finds the index over it.
 package enum FieldIdentity: Hashable, @unchecked Sendable {
-  /// The id, which the record is stored under.
+  /// The id, under which the record is stored.
   case id
   /// A stored property, by the coding names that lead to it.
   case stored([String])
-  /// What only the decoded record tells. Key paths are immutable; only their equality is used.
+  /// A value of the decoded record only. Key paths are immutable; only their equality is used.
   case computed(AnyKeyPath)
 
   init(_ keyPath: AnyKeyPath, _ resolution: FieldNaming.Resolution) {

@@ -1,11 +1,11 @@
-/// A range that filters and rules take: `1...5`, `1..<5`, `1...`, `...5` or `..<5`. You never need to
-/// conform to it.
+/// A range that filters and rules take: `1...5`, `1..<5`, `1...`, `...5` or `..<5`. You never need
+/// to conform to this protocol.
 @_documentation(visibility: private)
 public protocol FieldRange<Bound> {
-  /// What lies in the range.
+  /// The type of the values in the range.
   associatedtype Bound: Comparable
 
-  /// The bounds, each with whether it is in the range. Met by Larch.
+  /// The bounds, each with whether it is in the range. Implemented by Larch.
   var _bounds: FieldBounds<Bound> { get }
 }
 
@@ -16,7 +16,7 @@ public struct FieldBounds<Bound: Comparable> {
   let upper: Bound?
   let includesUpper: Bool
 
-  /// The lower one is in every range.
+  /// A lower bound is always included.
   func contains(_ value: Bound) -> Bool {
     if let lower, !(lower <= value) { return false }
     if let upper, !(includesUpper ? value <= upper : value < upper) { return false }
@@ -27,35 +27,35 @@ public struct FieldBounds<Bound: Comparable> {
 extension FieldBounds: Sendable where Bound: Sendable {}
 
 extension ClosedRange: FieldRange {
-  /// Both are in it.
+  /// Both bounds are included.
   public var _bounds: FieldBounds<Bound> {
     FieldBounds(lower: lowerBound, upper: upperBound, includesUpper: true)
   }
 }
 
 extension Range: FieldRange {
-  /// The upper one is not in it.
+  /// The upper bound is excluded.
   public var _bounds: FieldBounds<Bound> {
     FieldBounds(lower: lowerBound, upper: upperBound, includesUpper: false)
   }
 }
 
 extension PartialRangeFrom: FieldRange {
-  /// The lower one, which is in it.
+  /// Only a lower bound, which is included.
   public var _bounds: FieldBounds<Bound> {
     FieldBounds(lower: lowerBound, upper: nil, includesUpper: false)
   }
 }
 
 extension PartialRangeThrough: FieldRange {
-  /// The upper one, which is in it.
+  /// Only an upper bound, which is included.
   public var _bounds: FieldBounds<Bound> {
     FieldBounds(lower: nil, upper: upperBound, includesUpper: true)
   }
 }
 
 extension PartialRangeUpTo: FieldRange {
-  /// The upper one, which is not in it.
+  /// Only an upper bound, which is excluded.
   public var _bounds: FieldBounds<Bound> {
     FieldBounds(lower: nil, upper: upperBound, includesUpper: false)
   }

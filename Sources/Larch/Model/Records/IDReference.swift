@@ -1,4 +1,4 @@
-/// What a property that refers to other records can be: an id, an optional one, or a list or set
+/// The type of a property that refers to other records: an id, an optional id, or an array or set
 /// of ids.
 ///
 /// The requirements are met by Larch; neither write nor call them.

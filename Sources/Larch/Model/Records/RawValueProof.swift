@@ -1,12 +1,12 @@
-/// Proves that an enum is stored as its raw value and as nothing else, so that its keys can be read
-/// from stored bytes.
+/// Proves that an enum is stored exactly as its raw value, so that its keys can be read from stored
+/// bytes.
 ///
-/// Nothing is concluded from `RawRepresentable`, since an enum may have coding of its own. Every case
-/// is written and read once, and the key of the case has to be what was written. Raw values of no case
-/// have to be refused, and in the words of the standard library: then it is its `init(from:)` that
-/// reads them, and no raw value is taken for a case in another way.
+/// `RawRepresentable` alone proves nothing, since an enum may have its own coding. So every case is
+/// written and read once, and its key must be what was written. Raw values without a case must be
+/// refused, with the error text of the standard library: then its `init(from:)` reads them, and no
+/// raw value becomes a case in another way.
 enum RawValueProof {
-  /// What was found out of each type: the code of the program runs once.
+  /// The result for each type: the code of the program runs once.
   private static let known = Locked<[ObjectIdentifier: Bool]>([:])
 
   static func holds(for type: any IndexKey.Type) -> Bool {
@@ -34,12 +34,12 @@ enum RawValueProof {
     let names = isText ? Reflection.caseNames(of: type) ?? [] : []
     let others = raws.flatMap(\.neighbours) + names.map { SingleValue($0) }
     let strangers = Set(others.filter { other in !raws.contains { $0.isSame(as: other) } })
-    // Where all raw values are those of cases nothing would be proved.
+    // If every raw value had a case, nothing would be proved.
     return !strangers.isEmpty
       && strangers.allSatisfy { $0.isRefused(by: type, raw: Key.RawValue.self) }
   }
 
-  /// Whether the key of a value is the one that its stored bytes give.
+  /// Whether the key of a value equals the one from its stored bytes.
   private static func isKey<Key: IndexKey>(of value: Key, _ written: SingleValue) -> Bool {
     let values = Key.values(of: value)
     guard values.count == 1, case .primitive(let primitive) = Key.keyCoding.form.node,
@@ -58,14 +58,14 @@ enum RawValueProof {
     withUnsafeBytes(of: number.littleEndian) { Array($0.prefix(count)) }
   }
 
-  /// Cases of an enum without payloads are their byte.
+  /// Cases of an enum without payloads are compared by their byte.
   private static func isSame<Value>(_ a: Value, _ b: Value) -> Bool {
     withUnsafeBytes(of: a) { a in withUnsafeBytes(of: b) { a.elementsEqual($0) } }
   }
 }
 
 extension SingleValue {
-  /// Values like this one, which code that reads raw values in a way of its own may take for it.
+  /// Similar values, which a custom coding might read as the same case.
   fileprivate var neighbours: [SingleValue] {
     if kind == .string {
       let text = String(decoding: bytes, as: UTF8.self)
@@ -88,7 +88,7 @@ extension SingleValue {
     self.bytes = bytes
   }
 
-  /// Texts are the same when they are canonically equivalent, as the cases of an enum are found.
+  /// Texts are equal if they are canonically equivalent, as when an enum finds its case.
   fileprivate func isSame(as other: SingleValue) -> Bool {
     guard kind == .string, other.kind == .string else { return self == other }
     return String(decoding: bytes, as: UTF8.self) == String(decoding: other.bytes, as: UTF8.self)
@@ -103,8 +103,8 @@ extension SingleValue {
     return isSigned ? String(Int64(bitPattern: number)) : String(number)
   }
 
-  /// Whether the standard library's `init(from:)` of raw values refuses it for a type. The words are
-  /// in its source; where they change nothing is proved, and records are decoded.
+  /// Whether the standard library's `init(from:)` of raw values refuses it for a type. The text is
+  /// in its source; if that changes, nothing is proved, and records are decoded.
   fileprivate func isRefused<Value: Decodable>(by type: Value.Type, raw: Any.Type) -> Bool {
     do {
       _ = try decode(as: type)
@@ -118,14 +118,14 @@ extension SingleValue {
   }
 }
 
-/// Finds out whether the cases of an enum are in the order of their keys.
+/// Finds out whether the cases of an enum have the order of their keys.
 ///
-/// A type promises that by being an ``IndexKey``. But an enum with a raw value gets its key for
-/// nothing, and often has a `<` that goes by the order of its cases.
+/// An ``IndexKey`` promises that. But an enum with a raw value gets its key automatically, and
+/// often has a `<` in the order of its cases.
 enum KeyOrderProof {
   private static let known = Locked<[ObjectIdentifier: Bool]>([:])
 
-  /// False where two cases of the enum, or of the one in the optional, say otherwise.
+  /// False if two cases of the enum, or of the enum in the optional, contradict it.
   static func holds(for type: Any.Type) -> Bool {
     guard let type = Reflection.unwrapped(type) as? any (IndexKey & Comparable).Type,
       Reflection.Kind(of: type) == .enumeration
@@ -152,7 +152,7 @@ enum KeyOrderProof {
 }
 
 extension IndexableField {
-  /// Whether keys can be made from the stored field: of a standard type, or of an enum that is
+  /// Whether keys can be made from the stored field: it has a standard type, or an enum that is
   /// proved to be stored as its raw value.
   static var isToldByBytes: Bool {
     func leaf<Key: IndexKey>(_ type: Key.Type) -> any IndexKey.Type {

@@ -1,7 +1,7 @@
-/// A value that a store keeps: any `Codable` type with an `id`.
+/// A value that a store can keep: any `Codable` type with an `id`.
 ///
-/// Write a plain struct and conform it. Nothing else is needed; indexes, unique fields and
-/// defaults are declared in `schema`, one line each.
+/// Write a plain struct that conforms to it. Indexes, unique fields and defaults are optional;
+/// declare them in `schema`, one line each.
 ///
 /// ```swift
 /// struct Person: Record {
@@ -19,16 +19,16 @@
 /// - ``RecordID``
 /// - ``Schema``
 public protocol Record: Codable, Sendable, Identifiable where ID: RecordIdentifier {
-  /// The identity of the record: the key that it is stored under.
+  /// The identity of the record: the key under which it is stored.
   var id: ID { get set }
 
-  /// The indexes and defaults of the type; empty unless declared.
+  /// The indexes and defaults of the type; empty by default.
   static var schema: Schema<Self> { get }
 
-  /// The name that the store keeps the records under; the name of the type unless declared.
+  /// The name under which the store keeps the records; by default the name of the type.
   ///
-  /// Declare it to rename a type and keep its data. 1 to 64 of the characters
-  /// `A-Z a-z 0-9 _ . -`.
+  /// Declare it to rename a type and keep its data. It has 1 to 64 of the characters `A-Z a-z 0-9 _
+  /// . -`.
   static var collectionName: String { get }
 }
 

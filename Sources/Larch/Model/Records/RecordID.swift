@@ -1,13 +1,12 @@
 /// An id that the store assigns at the first save: small, dense, ascending from 1.
 ///
-/// It belongs to one record type, so that the id of a company cannot be passed for that of a
-/// person. A new one is unassigned until its record is saved. Ids are not given again after a
-/// record is deleted.
+/// It belongs to one record type, so that the id of a company cannot be used as that of a person. A
+/// new id is unassigned until its record is saved. The id of a deleted record is not used again.
 public struct RecordID<Owner>: Hashable, Sendable {
   /// The number; 0 while the id is unassigned.
   public let rawValue: Int64
 
-  /// An unassigned id, for a record that was not saved yet.
+  /// An unassigned id, for a record that has not been saved yet.
   public init() { rawValue = 0 }
 
   /// The id with this number.
@@ -23,7 +22,7 @@ extension RecordID: RawRepresentable {
 }
 
 extension RecordID: Comparable {
-  /// By number, which is the order of the first saves.
+  /// Compares the numbers, which have the order of the first saves.
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -43,7 +42,7 @@ extension RecordID: Codable {
     rawValue = try decoder.singleValueContainer().decode(Int64.self)
   }
 
-  /// Writes the number alone.
+  /// Writes only the number.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension RecordIDKind {
-  /// An id as a reader would write it, from its bytes.
+  /// An id as readable text, from its bytes.
   package func text(of id: UnsafeRawBufferPointer) -> String {
     switch self {
     case .assigned, .integer:

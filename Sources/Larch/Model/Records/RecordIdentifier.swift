@@ -1,10 +1,10 @@
 public import Foundation
 
-/// A type that can be the `id` of a record: `RecordID`, `UUID`, `String`, any integer, or a type
-/// of your own over one of these (`struct ISBN: RawRepresentable, RecordIdentifier`).
+/// A type that can be the `id` of a record: `RecordID`, `UUID`, `String`, any integer, or your own
+/// type with one of these as its raw value (`struct ISBN: RawRepresentable, RecordIdentifier`).
 ///
-/// Records are stored in the order of their ids. The requirements with an underscore are met by
-/// Larch; a type of your own gets them from its raw value.
+/// Records are stored in the order of their ids. Larch implements the requirements with an
+/// underscore; your own type gets them from its raw value.
 public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey, IDReference
 where _ReferencedID == Self {
   /// How ids of this type are stored, and the one with a number where the store assigns them; nil
@@ -19,9 +19,9 @@ where _ReferencedID == Self {
 public enum RecordIDKind: UInt8, Sendable {
   /// Assigned by the store: 8 bytes, big-endian, sign flipped.
   case assigned = 1
-  /// A signed integer of the user's: the same bytes.
+  /// A signed integer of the program: the same bytes.
   case integer = 2
-  /// An unsigned integer of the user's: 8 bytes, big-endian.
+  /// An unsigned integer of the program: 8 bytes, big-endian.
   case unsigned = 3
   /// A UUID: its 16 bytes.
   case uuid = 4
@@ -112,7 +112,7 @@ extension String: RecordIdentifier {
     if !writer.append(idString: self) {
       throw LarchError(
         .idTooLong,
-        "A string id may take 500 bytes of UTF-8 at most; use a shorter id, or a RecordID and a unique index over the long text."
+        "A string id can have at most 500 bytes of UTF-8; use a shorter id, or a RecordID and a unique index over the long text."
       )
     }
   }

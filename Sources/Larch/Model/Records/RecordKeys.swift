@@ -1,12 +1,12 @@
 /// Makes the keys of an index from records in memory.
 ///
-/// Without the type, which lives on in closures that are given the address of a record: a save
-/// goes through those of every index, and generic structures would cost more than the keys.
+/// It has no generic type. Closures keep the type and receive the address of a record: a save runs
+/// those of every index, and generic structures would cost more than the keys.
 final class RecordKeys: Sendable {
-  /// One field. A structure, since a closure that lies in an array by itself is wrapped again for
-  /// each call.
+  /// One field. A struct, since a closure that is itself an array element is wrapped again for each
+  /// call.
   struct Field: Sendable {
-    /// Appends each key of the field in turn, and calls the closure behind it.
+    /// Appends each key of the field in turn, and calls the closure after each.
     let forEachKey:
       @Sendable (
         _ record: UnsafeRawPointer, _ writer: inout KeyWriter, _ isLast: Bool,
@@ -22,7 +22,7 @@ final class RecordKeys: Sendable {
     self.condition = condition
   }
 
-  /// Writes each key of the record at the address and calls `emit` behind it.
+  /// Writes each key of the record at the address and calls `emit` after each.
   func forEachKey(
     at record: UnsafeRawPointer, in writer: inout KeyWriter,
     _ emit: (inout KeyWriter) throws -> Void

@@ -1,7 +1,8 @@
-/// A text, or an optional one, as a field in a filter or a rule. You never need to conform to it.
+/// A text, or an optional one, as a field in a filter or a rule. You never need to conform to this
+/// protocol.
 @_documentation(visibility: private)
 public protocol TextValue: IndexKey, Sendable {
-  /// The text. Met by Larch.
+  /// The text. Implemented by Larch.
   var _text: String? { get }
 }
 

@@ -1,24 +1,24 @@
-/// What one component of an index is taken from.
+/// The source of one component of an index.
 package final class IndexFieldSchema: Sendable {
-  /// The coding names that lead to the stored field; nil when only the decoded record tells.
+  /// The coding names that lead to the stored field; nil if only the decoded record has the value.
   package let storedPath: [String]?
-  /// For each name of the path whether a record without such a field has nil there; empty where
-  /// only decoding tells.
+  /// For each name of the path, whether a record without the field has nil there; empty if only
+  /// decoding can answer that.
   let optionalNames: [Bool]
-  /// Whether nil may be one that only decoding puts another value in place of. Where a type is
-  /// known its `FieldReading` tells.
+  /// Whether decoding may replace a nil by another value. If a type is known, its `FieldReading`
+  /// answers this.
   let mayHaveDefault: Bool
   /// The type of the key bytes.
   package let form: KeyForm
   /// Whether the field is an array or a set, with an entry for each element.
   package let isMultiple: Bool
-  /// Whether upper and lower case are the same.
+  /// Whether case is ignored.
   let isFolded: Bool
-  /// Which field it is: how a filter finds the index.
+  /// Identifies the field: a filter finds the index by it.
   let identity: FieldIdentity
-  /// Of the identity, so that most of those that differ need not be compared.
+  /// The hash of the identity, so that most different fields need not be compared.
   let identityHash: Int
-  /// Nil can be written in several ways, and so stands in several places of an index.
+  /// Nil can be written in several ways, so it is in several places of an index.
   let hasNestedOptionals: Bool
 
   init(
@@ -42,16 +42,16 @@ package final class IndexSchema: Sendable {
   package let name: String
   let isUnique: Bool
   package let fields: [IndexFieldSchema]
-  /// Entries are taken from the decoded record: a computed property, a key type of the user's,
-  /// or an index over a part of the records.
+  /// Entries come from the decoded record: a computed property, a key type of the program, or an
+  /// index over a part of the records.
   package let isDecoded: Bool
-  /// Only the records that a closure picks have entries, so no query can be answered from it.
+  /// Only the records that a closure selects have entries, so the index cannot answer queries.
   package let isPartial: Bool
-  /// What the entries are made of. Kept in the catalog: another text means other keys.
+  /// How the entries are made. Kept in the catalog: another text means other keys.
   package let definition: String
   /// Whether any field has several entries.
   let hasMultiple: Bool
-  /// The form of the keys: that of all fields one after the other.
+  /// The form of the keys: that of all fields, one after the other.
   let form: KeyForm
 
   init(
@@ -69,22 +69,21 @@ package final class IndexSchema: Sendable {
   }
 }
 
-/// Decodes a record and emits the keys of the indexes that `isWanted` asks for.
+/// Decodes a record and emits the keys of the indexes for which `isWanted` returns true.
 typealias DecodedKeys =
   @Sendable (
     _ record: UnsafeRawBufferPointer, _ coder: RecordCoder, _ writer: inout KeyWriter,
     _ isWanted: (Int) -> Bool, _ emit: (_ index: Int, _ writer: inout KeyWriter) throws -> Void
   ) throws -> Void
 
-/// Decodes a record and emits the bytes of each id that a reference of its type holds.
+/// Decodes a record and emits the bytes of each id in a reference of its type.
 typealias ReferencedIDs =
   @Sendable (
     _ record: UnsafeRawBufferPointer, _ coder: RecordCoder, _ reference: ReferenceDeclaration,
     _ writer: inout KeyWriter, _ emit: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Void
 
-/// All declarations of one record type, without the type: what the layers below the generic
-/// surface work with.
+/// All declarations of one record type, without the type, for the layers below the generic API.
 package final class CollectionSchema: Sendable {
   let name: String
   let typeName: String
@@ -92,31 +91,31 @@ package final class CollectionSchema: Sendable {
   let type: any Record.Type
   let idKind: RecordIDKind
   package let indexes: [IndexSchema]
-  /// The `identityHash` of the first field of each index, side by side.
+  /// The `identityHash` of the first field of each index, in one array.
   let leadingFields: [Int]
   /// Whether any index needs the decoded record.
   let hasDecodedIndexes: Bool
-  /// The way from stored bytes to the keys of a decoded record: the type is known only here.
+  /// Makes the keys of a decoded record from stored bytes: only this closure knows the type.
   let decodedKeys: DecodedKeys
   /// The same for references, whose keys in an index may be cut.
   let referencedIDs: ReferencedIDs
-  /// Tells a coder which values stand for fields missing in older records; nil if there are none.
+  /// Gives a coder the values for fields that are missing in older records; nil if there are none.
   let declareDefaults: (@Sendable (RecordCoder) throws -> Void)?
-  /// Whether code of the type runs with saves and deletions of its records.
+  /// Whether code of the type runs when its records are saved or deleted.
   let hasHooks: Bool
-  /// Whether code that may write runs with its saves: hooks, or rules with code of their own.
+  /// Whether code that may write runs when its records are saved: hooks, or rules with custom code.
   let savesRunCode: Bool
   /// `TypedDeclarations` of the record type.
   let typed: any AnyObject & Sendable
   /// The fields that have a default.
   let defaults: Set<String>
-  /// Those of them that are not optional, so that the default stands in for a stored nil too.
+  /// The fields whose default also replaces a stored nil, because they are not optional.
   let standInDefaults: Set<String>
   /// Older names of the type and of its fields.
   let renames: Renames
 
-  /// What records of the type hold, as far as its coding tells. Running that coding is the first
-  /// thing that is done for it.
+  /// The form of the records of the type, as far as its coding shows it. The first access runs that
+  /// coding.
   var form: FieldForm { TypeProbe.facts(of: type).form }
 
   init(

@@ -1,18 +1,18 @@
 /// The value of a field that older records do not have.
 ///
-/// A property that is added to a type later is missing in the records that are stored already.
-/// An optional one is nil then; for another one declare its value:
+/// A property that you add to a type later is missing in stored records. An optional property is
+/// then nil; for any other one, declare its value:
 ///
 /// ```swift
 /// Default(\.role, .member)
 /// ```
 ///
-/// It also stands in for a nil that an older record has where the property is no longer optional.
+/// It also replaces a nil in an older record if the property is no longer optional.
 public struct Default<R: Record>: Sendable {
   let declaration: DefaultDeclaration<R>
 
-  /// Declares that records without the field have `value` there, and those with nil where the
-  /// property is not optional.
+  /// Declares `value` for records without the field, and for records with nil if the property is
+  /// not optional.
   ///
   /// The field must be a stored property. Cost: nothing for records that have the field.
   public init<Value: Codable & Sendable>(
@@ -23,7 +23,7 @@ public struct Default<R: Record>: Sendable {
       isNil: { ($0[keyPath: field] as? any OptionalType)?.isNil == true })
   }
 
-  /// Not available: a value of another type than the field.
+  /// Not available: a value whose type differs from that of the field.
   @available(*, unavailable, message: "the value is not of the type of its field")
   @_disfavoredOverload
   public init(_ field: PartialKeyPath<R>, _ value: Any) {
@@ -36,6 +36,6 @@ public struct Default<R: Record>: Sendable {
 struct DefaultDeclaration<R: Record>: Sendable {
   let resolve: @Sendable () -> FieldNaming.Resolution
   let value: any Codable & Sendable
-  /// Whether a record has nil there.
+  /// Whether the field of a record is nil.
   let isNil: @Sendable (R) -> Bool
 }

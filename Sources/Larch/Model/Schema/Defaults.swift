@@ -1,4 +1,4 @@
-/// The defaults of one record type, proved to be of stored fields and to encode.
+/// The defaults of one record type, checked to be encodable and for stored fields.
 struct Defaults {
   private var values: [String: any Encodable & Sendable] = [:]
   private var encoded: [String: [UInt8]] = [:]
@@ -8,12 +8,12 @@ struct Defaults {
       guard case .stored(let names, _) = declaration.resolve(), names.count == 1 else {
         throw LarchError(
           .invalidSchema,
-          "A default needs a stored property of the record itself; declare it for that."
+          "A default needs a stored property of the record itself; name one."
         ) { $0.collection = R.collectionName }
       }
       let name = names[0]
       guard values[name] == nil else {
-        throw LarchError(.invalidSchema, "A field has two defaults; leave one out.") {
+        throw LarchError(.invalidSchema, "A field has two defaults; remove one.") {
           $0.collection = R.collectionName
           $0.field = name
         }
@@ -34,23 +34,23 @@ struct Defaults {
     }
   }
 
-  /// The coding names of the fields that have one.
+  /// The coding names of the fields that have a default.
   var names: Set<String> { Set(values.keys) }
 
-  /// Those of them that may not be nil: the default is there for a stored nil too.
+  /// The fields that cannot be nil: their default also replaces a stored nil.
   var standInNames: Set<String> {
     Set(values.filter { !(type(of: $0.value) is any OptionalType.Type) }.keys)
   }
 
-  /// What a coder has to be told, or nil when nothing is declared.
+  /// The function that gives the defaults to a coder; nil if there are none.
   func declaration<R: Record>(for type: R.Type) -> (@Sendable (RecordCoder) throws -> Void)? {
     guard !values.isEmpty else { return nil }
     let values = values
     return { try $0.setDefaults(for: type, values) }
   }
 
-  /// A text that differs when a default of one of these fields does; nil stands for all fields,
-  /// since a key that is taken from the decoded record may come from any of them.
+  /// A text that changes with the defaults of these fields; nil stands for all fields, since a key
+  /// of the decoded record may come from any of them.
   func mark(for fields: [String]?) -> String? {
     let names = (fields ?? Array(encoded.keys)).filter { encoded[$0] != nil }
     guard !names.isEmpty else { return nil }

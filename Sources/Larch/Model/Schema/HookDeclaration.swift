@@ -2,22 +2,22 @@
 public enum RecordChange: Hashable, Sendable {
   /// The record is new.
   case inserted
-  /// The record took the place of another with its id.
+  /// The record replaced another one with its id.
   case updated
-  /// The record is gone.
+  /// The record was deleted.
   case deleted
 }
 
-/// The places in a save or a deletion at which code of the type runs.
+/// The steps of a save or a deletion at which code of the type runs.
 enum HookStep: Int, CaseIterable {
   case willSave, willInsert, willUpdate, didInsert, didUpdate, didSave, willDelete, didDelete
 }
 
-/// A hook that a schema declares. You never need to make one: see ``WillSave``.
+/// A hook in a schema. You never need to create one: see ``WillSave``.
 @_documentation(visibility: private)
 public struct _DeclaredHook<R: Record>: Sendable {
-  /// Given the record, what is or was stored for the hooks of an update, and the transaction, whose
-  /// type lies above this layer.
+  /// Receives the record, the stored one for the hooks of an update, and the transaction, whose
+  /// type is in a layer above.
   typealias Step = @Sendable (inout R, R?, AnyObject) throws -> Void
   typealias Commit = @Sendable (R, RecordChange) -> Void
 
@@ -29,10 +29,10 @@ public struct _DeclaredHook<R: Record>: Sendable {
   let kind: Kind
 }
 
-/// A line of a schema that is a hook. You never need to conform to it.
+/// A line of a schema that is a hook. You never need to conform to this protocol.
 @_documentation(visibility: private)
 public protocol _HookLine: SchemaEntry {
-  /// Met by Larch.
+  /// Implemented by Larch.
   var _declared: _DeclaredHook<R> { get }
 }
 
@@ -41,12 +41,12 @@ extension _HookLine {
   public var _element: SchemaElement<R> { SchemaElement(kind: .hook(_declared)) }
 }
 
-/// The hooks of a record type, those of each place in the order of their lines.
+/// The hooks of a record type, those of each step in the order of their lines.
 final class HookProgram<R: Record>: Sendable {
   private let steps: [[_DeclaredHook<R>.Step]]
   private let commits: [_DeclaredHook<R>.Commit]
 
-  /// Nil where there are none.
+  /// Nil if there are no hooks.
   init?(_ declared: [_DeclaredHook<R>]) {
     if declared.isEmpty { return nil }
     var steps = HookStep.allCases.map { _ in [_DeclaredHook<R>.Step]() }
@@ -64,9 +64,9 @@ final class HookProgram<R: Record>: Sendable {
   /// Whether anything runs after the commit.
   var hasCommits: Bool { !commits.isEmpty }
 
-  /// Runs the hooks of a place.
+  /// Runs the hooks of a step.
   ///
-  /// - Parameter other: what is or was stored, for the hooks of an update.
+  /// - Parameter other: the stored record, before or after the update.
   func run(_ step: HookStep, _ record: inout R, _ other: R?, _ tx: AnyObject) throws {
     for body in steps[step.rawValue] { try body(&record, other, tx) }
   }

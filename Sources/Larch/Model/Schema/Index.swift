@@ -1,28 +1,28 @@
-/// Declares an index over one or several fields, in the order that they are compared.
+/// Declares an index over one or several fields, in the order of comparison.
 ///
 /// ```swift
 /// Index(\.city, \.age)                       // by city, then by age
 /// Index(\.tags)                              // an entry for each element
-/// Index(\.name, .caseInsensitive)
+/// Index(\.name, options: .caseInsensitive)
 /// Index(\.address.city)                      // inside a nested value
 /// Index(\.email, where: { $0.isActive })     // over a part of the records
 /// Index(\.fullName, name: "fullName")        // a computed property, with a name
 /// ```
 ///
-/// An index answers filters on its first fields, and keeps records in its order; one over a part of
-/// the records answers none. Each costs about half a microsecond a record when records are saved in
-/// bulk. A field may be any ``IndexKey``, or an array or set of them.
+/// An index answers filters on its first fields, and returns records in its order; an index over a
+/// part of the records answers no queries. Each index costs about half a microsecond per record
+/// when records are saved in bulk. A field may be any ``IndexKey``, or an array or set of them.
 public struct Index<R: Record>: Sendable {
   let declaration: IndexDeclaration<R>
 
   /// Declares an index over the fields.
   ///
   /// - Parameters:
-  ///   - first: what is compared first.
-  ///   - rest: what is compared where the fields before are equal.
-  ///   - name: needed for a computed property; such an index is taken from the decoded record.
-  ///     The name tells the file which index it is: give another one when the computation changes.
-  ///   - condition: which records are in the index; give another `name` when it changes.
+  ///   - first: the field that is compared first.
+  ///   - rest: the fields that are compared if the ones before are equal.
+  ///   - name: required for a computed property; the keys of such an index come from the decoded
+  ///     record. The name identifies the index in the file: change it when the computation changes.
+  ///   - condition: selects the records in the index; change `name` when it changes.
   public init<First: IndexableField, each Rest: IndexableField>(
     _ first: any KeyPath<R, First> & Sendable, _ rest: repeat any KeyPath<R, each Rest> & Sendable,
     name: String? = nil, where condition: (@Sendable (R) -> Bool)? = nil
@@ -33,9 +33,9 @@ public struct Index<R: Record>: Sendable {
       name: name, isUnique: false, fields: list, condition: condition)
   }
 
-  /// Declares an index over a text in which upper and lower case are the same.
+  /// Declares an index over a text, ignoring case.
   public init<Value: IndexableField>(
-    _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
+    _ field: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
@@ -43,7 +43,7 @@ public struct Index<R: Record>: Sendable {
       condition: condition)
   }
 
-  /// Not available: a type that is no key.
+  /// Not available: a type that is not a key.
   @available(
     *, unavailable,
     message:
@@ -57,14 +57,14 @@ public struct Index<R: Record>: Sendable {
     declaration = IndexDeclaration(name: name, isUnique: false, fields: [], condition: condition)
   }
 
-  /// Not available: a field that is no text.
+  /// Not available: a field that is not text.
   @available(
     *, unavailable,
-    message: "only texts can be compared without case; leave `.caseInsensitive` out"
+    message: "only one text by itself can be compared without case; leave `options` out"
   )
   @_disfavoredOverload
   public init(
-    _ field: PartialKeyPath<R>, _ option: TextIndexOption, name: String? = nil,
+    _ fields: PartialKeyPath<R>..., options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) {
     declaration = IndexDeclaration(name: name, isUnique: false, fields: [], condition: condition)
@@ -78,8 +78,9 @@ public struct Index<R: Record>: Sendable {
 /// Unique(\.teamID, \.number)
 /// ```
 ///
-/// A record with nil, or NaN, in one of the fields is never in conflict. A save that would break the rule
-/// throws `.uniqueConflict`, which names the index and the record in the way, and changes nothing.
+/// A record with nil, or NaN, in one of the fields never conflicts. A save that would break the
+/// rule changes nothing and throws `.uniqueConflict`, which names the index and the conflicting
+/// record.
 public struct Unique<R: Record>: Sendable {
   let declaration: IndexDeclaration<R>
 
@@ -93,9 +94,9 @@ public struct Unique<R: Record>: Sendable {
     declaration = IndexDeclaration(name: name, isUnique: true, fields: list, condition: condition)
   }
 
-  /// Declares that a text is unique when upper and lower case are the same.
+  /// Declares that a text is unique, ignoring case.
   public init<Value: IndexableField>(
-    _ field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption, name: String? = nil,
+    _ field: any KeyPath<R, Value> & Sendable, options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) where Value._Entry.IndexValue.IndexValue == String {
     declaration = IndexDeclaration(
@@ -103,7 +104,7 @@ public struct Unique<R: Record>: Sendable {
       condition: condition)
   }
 
-  /// Not available: a type that is no key.
+  /// Not available: a type that is not a key.
   @available(
     *, unavailable,
     message:
@@ -117,14 +118,14 @@ public struct Unique<R: Record>: Sendable {
     declaration = IndexDeclaration(name: name, isUnique: true, fields: [], condition: condition)
   }
 
-  /// Not available: a field that is no text.
+  /// Not available: a field that is not text.
   @available(
     *, unavailable,
-    message: "only texts can be compared without case; leave `.caseInsensitive` out"
+    message: "only one text by itself can be compared without case; leave `options` out"
   )
   @_disfavoredOverload
   public init(
-    _ field: PartialKeyPath<R>, _ option: TextIndexOption, name: String? = nil,
+    _ fields: PartialKeyPath<R>..., options: TextIndexOption, name: String? = nil,
     where condition: (@Sendable (R) -> Bool)? = nil
   ) {
     declaration = IndexDeclaration(name: name, isUnique: true, fields: [], condition: condition)
@@ -133,13 +134,13 @@ public struct Unique<R: Record>: Sendable {
 
 /// How texts are compared, in an index, a filter or an order.
 public enum TextIndexOption: Sendable {
-  /// Upper and lower case are the same, as `lowercased()` says.
+  /// Ignores case, by comparing the results of `lowercased()`.
   case caseInsensitive
 }
 
 // MARK: - Declarations
 
-/// An index as it was declared, with its record type.
+/// A declared index with its record type.
 final class IndexDeclaration<R: Record>: Sendable {
   let name: String?
   let isUnique: Bool
@@ -147,7 +148,7 @@ final class IndexDeclaration<R: Record>: Sendable {
   let condition: (@Sendable (R) -> Bool)?
   /// Makes its keys from records in memory.
   let keys: RecordKeys
-  /// Made for a rule of uniqueness: its name gives way to those that are declared.
+  /// Created for a uniqueness rule: it gives way to a declared index with its name.
   let isOfRule: Bool
 
   init(
@@ -164,11 +165,11 @@ final class IndexDeclaration<R: Record>: Sendable {
 
   private static func test(_ condition: (@Sendable (R) -> Bool)?) -> RuleCondition? {
     guard let condition else { return nil }
-    // Keys are made of records of this type alone, each at the address of its record.
+    // Keys are made only of records of this type, each at the address of its record.
     return { condition($0.assumingMemoryBound(to: R.self).pointee) }
   }
 
-  /// Writes each key of the record and calls `emit` behind it.
+  /// Writes each key of the record and calls `emit` after each.
   func forEachKey(
     of record: R, in writer: inout KeyWriter, _ emit: (inout KeyWriter) throws -> Void
   ) throws {
@@ -178,14 +179,14 @@ final class IndexDeclaration<R: Record>: Sendable {
   }
 }
 
-/// A field of an index as it was declared: the type of the field lives on in closures.
+/// A declared field of an index; closures keep the type of the field.
 final class FieldDeclaration<R: Record>: @unchecked Sendable {
   /// Immutable, and only compared.
   let keyPath: AnyKeyPath
   let form: KeyForm
   let isMultiple: Bool
   let isFolded: Bool
-  /// Whether keys can be made from stored bytes, if the field is a stored one.
+  /// Whether keys can be made from stored bytes, if the field is stored.
   let isStandard: Bool
   let resolve: @Sendable () -> FieldNaming.Resolution
   let keys: RecordKeys.Field
@@ -204,7 +205,7 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
     keys = RecordKeys.Field { record, writer, isLast, next in
       writer.foldsCase = isFolded
       defer { writer.foldsCase = false }
-      // The address is that of an `R`, as above.
+      // The address is that of an `R`; see above.
       try access.withValue(at: record) {
         try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
       }

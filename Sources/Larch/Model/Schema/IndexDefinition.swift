@@ -1,30 +1,31 @@
-/// How the keys of an index are made, as the text in the catalog tells: `string,int64?;stored;city,age`
-/// and the like, one field behind each `;` (`SchemaCompiler` writes it).
+/// How the keys of an index are made, from the text in the catalog, such as
+/// `string,int64?;stored;city,age`: after the kinds and the origin come the fields
+/// (`SchemaCompiler` writes it).
 package struct IndexDefinition: Sendable {
-  /// What one component of a key is taken from.
+  /// The source of one component of a key.
   package struct Field: Sendable {
     /// The coding names that lead to the property; nil for a computed one.
     package let path: [String]?
     /// Whether the property is an array or a set, with an entry for each element.
     package let isMultiple: Bool
-    /// Whether upper and lower case are the same.
+    /// Whether case is ignored.
     package let isFolded: Bool
     /// Whether a type of the program makes the key.
     package let isCustom: Bool
-    /// The type of the key; nil where the text does not tell which part belongs to the field.
+    /// The type of the key; nil if the text does not say which part belongs to the field.
     package let form: KeyForm?
 
     /// The type of the key as text, such as `string?`.
     package var kind: String? { form?.description }
   }
 
-  /// `stored` where the bytes of records tell the keys, `decoded` where only the program does,
-  /// `where` where it also picks the records.
+  /// `stored` if the bytes of a record are enough for its keys, `decoded` if only the program can
+  /// make them, and `where` if it also selects the records.
   package let origin: String
   package let fields: [Field]
-  /// Whether a default of the program may stand in for a field missing in a record, or for its nil.
+  /// Whether a default of the program may replace a missing field, or its nil.
   package let hasDefault: Bool
-  /// Whether records may have a field under an older name, which the program knows.
+  /// Whether records may have a field under an older name, which the program declares.
   package let hasRename: Bool
 
   package init(_ text: String) {
@@ -41,13 +42,14 @@ package struct IndexDefinition: Sendable {
     }
   }
 
-  /// Whether bytes that have all fields tell the keys of a record.
+  /// Whether the bytes of a record that has all fields are enough for its keys.
   package var isTold: Bool { origin == "stored" && areFieldsTold }
 
-  /// The same for an index beside others of its collection.
+  /// The same for an index, given the other indexes of its collection.
   ///
-  /// An index of origin `decoded` may have keys of another value than the one that was stored. But
-  /// where indexes of origin `stored` are over its fields, saves prove that there is one value.
+  /// The keys of an index of origin `decoded` may come from another value than the stored one. But
+  /// if indexes of origin `stored` cover its fields, every save proves that both values are the
+  /// same.
   func isTold(beside others: [IndexDefinition]) -> Bool {
     if isTold { return true }
     let proved = others.filter(\.isTold).flatMap(\.fields)
@@ -81,7 +83,7 @@ extension IndexDefinition.Field {
 
   fileprivate var isTold: Bool { path != nil && !isCustom && primitive != nil }
 
-  /// The type of the key without its optional; nil where bytes of a record are no key.
+  /// The type of the key without its optional; nil if stored bytes cannot be a key.
   var primitive: KeyForm.Primitive? {
     guard let form else { return nil }
     var inner = form

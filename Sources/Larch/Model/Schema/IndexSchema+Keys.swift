@@ -1,5 +1,5 @@
 extension IndexSchema {
-  /// The form of the keys, from the text in the catalog; nil for a text of a newer kind.
+  /// The form of the keys, from the text in the catalog; nil for a text of a newer format.
   package static func form(ofDefinition definition: String) -> KeyForm? {
     KeyForm(String(definition.prefix { $0 != ";" }))
   }
@@ -7,13 +7,13 @@ extension IndexSchema {
   /// A key as text: `["London", 18]`.
   func text(of key: UnsafeRawBufferPointer) -> String { IndexSchema.text(of: key, form: form) }
 
-  /// A key as text, or its bytes in hexadecimal when they do not fit the form.
+  /// A key as text, or its bytes in hexadecimal if they do not fit the form.
   package static func text(of key: UnsafeRawBufferPointer, form: KeyForm?) -> String {
     if let form, let decoded = try? KeyReader.read(key, as: form) { return decoded.description }
     return "0x" + key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// Whether a component of the key is nil or NaN: such a key is in conflict with no other.
+  /// Whether a component of the key is nil or NaN: such a key conflicts with no other.
   func hasNil(_ key: UnsafeRawBufferPointer) throws -> Bool {
     try KeyReader.read(key, as: form).values.contains {
       switch $0 {
@@ -25,7 +25,7 @@ extension IndexSchema {
     }
   }
 
-  /// Whether the key holds only the beginning of a long value.
+  /// Whether the key has only the beginning of a long value.
   func mayBeCut(_ key: UnsafeRawBufferPointer) throws -> Bool {
     try KeyReader.read(key, as: form).isCut
   }

@@ -1,19 +1,19 @@
-/// An older name of a field, or of the type, under which a file may hold it.
+/// An older name of a field, or of the type, that a file may still use.
 ///
 /// ```swift
 /// Renamed(\.surname, from: "lastName")
 /// ```
 ///
-/// Records are not rewritten: those that lack the field are read by the older name, by queries and
-/// indexes too. A field may have several older names, one a line. While a name is declared so, no
-/// other field of the type can have it.
+/// Records are not rewritten: if a record does not have the field, its older name is read, also by
+/// queries and indexes. A field may have several older names, one per line. No other field of the
+/// type can have a name that is declared in this way.
 public struct Renamed<R: Record>: Sendable {
   let declaration: RenameDeclaration<R>
 
-  /// Declares that older records have the field under another name, that of its coding key.
+  /// Declares that older records have the field under another coding key.
   ///
-  /// The field is a stored property, also one of a nested value; the name then holds for that type
-  /// wherever it is stored.
+  /// The field is a stored property. It may be one of a nested value; the older name then applies
+  /// to that type wherever it is stored.
   public init<Value>(_ field: any KeyPath<R, Value> & Sendable, from name: String) {
     declaration = RenameDeclaration(
       resolve: { FieldNaming.storedPath(of: field) }, formerName: name)
@@ -26,10 +26,10 @@ public struct Renamed<R: Record>: Sendable {
     declaration = RenameDeclaration(resolve: nil, formerName: name)
   }
 
-  /// Declares that older files have the records under another name of the type.
+  /// Declares that older files have the collection under another name.
   ///
   /// The collection gets its present name when a file is opened for writing, with its indexes,
-  /// references and lists. Opening is refused where records stand under both names.
+  /// references and lists. Opening fails if there are records under both names.
   public init(from collectionName: String) {
     declaration = RenameDeclaration(resolve: nil, formerName: collectionName)
   }

@@ -1,8 +1,8 @@
-/// The older names that a record type declares, proved to be of stored fields and to mean one thing.
+/// The older names that a record type declares, checked to be unambiguous and of stored fields.
 struct Renames: Sendable {
-  /// Those of its fields, and of the fields of values in it.
+  /// The older names of its fields, and of the fields of nested values.
   private(set) var aliases = FieldAliases()
-  /// Those of the collection, the newest first.
+  /// The older names of the collection, the newest first.
   private(set) var collectionNames: [String] = []
 
   init() {}
@@ -19,7 +19,7 @@ struct Renames: Sendable {
         let owner = Renames.owner(of: properties, in: type)
       else {
         throw LarchError(
-          .invalidSchema, "Only a stored property can have an older name; declare it for that."
+          .invalidSchema, "Only a stored property can have an older name; name one."
         ) {
           $0.collection = R.collectionName
           $0.detail = older
@@ -35,7 +35,7 @@ struct Renames: Sendable {
     else {
       throw LarchError(
         .invalidSchema,
-        "The older name of a type is another than its `collectionName`, and has 1 to 64 of the characters A-Z a-z 0-9 _ . -; name the one that the file has."
+        "The older name of a type must differ from its `collectionName` and have 1 to 64 of the characters A-Z a-z 0-9 _ . -; use the name that the file has."
       ) {
         $0.collection = R.collectionName
         $0.detail = older
@@ -49,12 +49,12 @@ struct Renames: Sendable {
     path: [String]
   ) throws {
     let inUse = TypeProbe.keys(of: owner)?.cases.contains { $0.codingName == older }
-    // Records of the older version have the name for the renamed field, those of this one for
-    // another: nobody could tell which it is.
+    // Otherwise older records have the name for the renamed field, and newer ones for another
+    // field: nothing could distinguish them.
     guard inUse == false, !aliases.isOlder(older, of: ObjectIdentifier(owner)) else {
       throw LarchError(
         .invalidSchema,
-        "An older name of a field is the name of another field, or declared twice; give that field another coding key."
+        "An older name of a field is declared twice, or is the name of another field; give that field another coding key."
       ) {
         $0.collection = collection
         $0.field = path.joined(separator: ".")
@@ -64,7 +64,7 @@ struct Renames: Sendable {
     aliases.add(older, to: name, of: ObjectIdentifier(owner))
   }
 
-  /// The type that has the last property of a path.
+  /// The type of the last property of a path.
   private static func owner(
     of properties: [String], in root: any Decodable.Type
   ) -> (any Decodable.Type)? {

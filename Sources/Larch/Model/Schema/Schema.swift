@@ -1,5 +1,5 @@
-/// The declarations of a record type: its indexes, unique fields, associations and defaults, one a
-/// line.
+/// The declarations of a record type: its indexes, unique fields, associations and defaults, one
+/// per line.
 ///
 /// ```swift
 /// static let schema = Schema<Person> {
@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// Declarations take effect when a store is opened: a new index is built then, one that is no
-/// longer declared is removed, and a changed one is built again.
+/// Declarations take effect when a store is opened: a new index is built, a changed index is built
+/// again, and an index that is no longer declared is removed.
 public struct Schema<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
   let defaults: [DefaultDeclaration<R>]
@@ -61,18 +61,18 @@ public struct Schema<R: Record>: Sendable {
   }
 }
 
-/// What can stand in a schema: ``Index``, ``Unique``, ``Default``, ``Renamed``, ``Validate``,
+/// A line of a schema: ``Index``, ``Unique``, ``Default``, ``Renamed``, ``Validate``,
 /// ``Versioned``, ``BelongsTo``, ``HasMany``, ``HasOne``, ``ManyToMany`` or a hook such as
-/// ``WillSave``. Only these conform.
+/// ``WillSave``. Only these types conform.
 public protocol SchemaEntry<R>: Sendable {
-  /// The type whose schema it stands in.
+  /// The type of the schema.
   associatedtype R: Record
 
-  /// What it declares. Met by Larch.
+  /// The declaration. Implemented by Larch.
   var _element: SchemaElement<R> { get }
 }
 
-/// One line of a schema, as the builder collects it. You never need one.
+/// One line of a schema, as the builder collects it. You never need to create one.
 public struct SchemaElement<R: Record>: Sendable {
   enum Kind: Sendable {
     case index(IndexDeclaration<R>)
@@ -87,14 +87,14 @@ public struct SchemaElement<R: Record>: Sendable {
   let kind: Kind
 }
 
-/// Collects the lines of a schema. You write the lines, the compiler calls this.
+/// Collects the lines of a schema. The compiler calls it for the lines that you write.
 @resultBuilder
 public enum SchemaBuilder<R: Record> {
   /// A line of the schema.
   ///
-  /// One function for all, so that the compiler says what is wrong in a line and not that none of
-  /// nine fits. Not a generic one: there it would go through all operators of a closure before it
-  /// knows the type of the record, twenty times as many steps.
+  /// There is one function for all entries, so that the compiler reports the error in a line, and
+  /// not that none of nine overloads fits. It is not generic: the compiler would then try all
+  /// operators of a closure before it knows the type of the record, twenty times as many steps.
   public static func buildExpression(_ entry: any SchemaEntry<R>) -> [SchemaElement<R>] {
     [entry._element]
   }
@@ -104,7 +104,7 @@ public enum SchemaBuilder<R: Record> {
     lines.flatMap { $0 }
   }
 
-  /// Lines behind an `if`.
+  /// Lines in an `if`.
   public static func buildOptional(_ lines: [SchemaElement<R>]?) -> [SchemaElement<R>] {
     lines ?? []
   }

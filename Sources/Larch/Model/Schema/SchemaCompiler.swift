@@ -1,11 +1,11 @@
-/// Turns the declarations of a record type into what the layers below work with, and refuses
-/// those that cannot be used, before a file is touched.
+/// Compiles the declarations of a record type for the layers below, and refuses unusable ones
+/// before a file is opened.
 package enum SchemaCompiler {
-  /// More than this many indexes on one type are refused; each costs on every save.
+  /// The maximum number of indexes of a type; each index costs time at every save.
   package static let indexLimit = 64
 
   /// - Parameters:
-  ///   - needs: the indexes that associations need beside those that are declared.
+  ///   - needs: the indexes that associations need in addition to the declared ones.
   ///   - renames: the older names that the type declares.
   ///   - aliases: the older names of fields that all types declare.
   static func compile<R: Record>(
@@ -20,7 +20,7 @@ package enum SchemaCompiler {
     let (declarations, places) = all(declared.indexes, and: needs, and: rules.needs)
     guard declarations.count <= indexLimit else {
       throw LarchError(
-        .invalidSchema, "A type may declare 64 indexes at most; remove those that no query uses."
+        .invalidSchema, "A type can declare at most 64 indexes; remove those that no query uses."
       ) { $0.collection = name }
     }
     let defaults = try Defaults(of: type)
@@ -58,13 +58,13 @@ package enum SchemaCompiler {
         do {
           record = try coder.decode(R.self, from: bytes)
         } catch let error as LarchError where error.code == .decodingFailed {
-          // What the type cannot decode any more refers to others all the same.
+          // A record that the type cannot decode any more still has its references.
           guard let stored = reference.stored(reading),
             try stored.forEachID(in: bytes, coder.shapes, &writer, emit)
           else { throw error }
           return
         }
-        // Asked only for references that this type holds.
+        // Called only for references of this type.
         try unsafeDowncast(reference, to: TypedReference<R>.self)
           .forEachID(record, &writer, emit)
       })
@@ -77,19 +77,19 @@ package enum SchemaCompiler {
     guard let version = declared.first else { return nil }
     guard declared.count == 1 else {
       throw LarchError(
-        .invalidSchema, "A type may declare one version; leave the other `Versioned` out."
+        .invalidSchema, "A type can have only one version; remove the other `Versioned`."
       ) { $0.collection = collection }
     }
     guard case .stored(_, let properties) = version.resolve() else {
       throw LarchError(
         .invalidSchema,
-        "The version of a record must be stored with it; declare `Versioned` for a stored property."
+        "The version of a record must be stored; declare `Versioned` for a stored property."
       ) { $0.collection = collection }
     }
     guard properties != ["id"] else {
       throw LarchError(
         .invalidSchema,
-        "The version of a record changes with its saves and the id must not; declare another property."
+        "The version changes at each save, so it cannot be the id; declare another property."
       ) {
         $0.collection = collection
         $0.field = "id"
@@ -98,13 +98,13 @@ package enum SchemaCompiler {
     return version
   }
 
-  /// The declared indexes, and those of associations that none of them is.
+  /// The declared indexes, and those of associations that are not among them.
   private static func all<R: Record>(
     _ declared: [IndexDeclaration<R>], and needs: [AssociationIndex]
   ) -> [IndexDeclaration<R>] {
     var all = declared
     for need in needs {
-      // The compiler of associations asks each type for its own fields alone.
+      // The association compiler asks each type only for its own fields.
       let reference = unsafeDowncast(need.reference, to: TypedReference<R>.self)
       let same = all.firstIndex { declaration in
         guard declaration.name == nil, declaration.condition == nil,
@@ -122,7 +122,8 @@ package enum SchemaCompiler {
     return all
   }
 
-  /// All of these, and those of rules that none of them is, with the place of each rule's.
+  /// All of these, and the indexes of rules that are not among them, with the place of each rule's
+  /// index.
   private static func all<R: Record>(
     _ declared: [IndexDeclaration<R>], and needs: [AssociationIndex],
     and rules: [ValidationCompiler<R>.Need]
@@ -132,8 +133,7 @@ package enum SchemaCompiler {
     return (indexes, places)
   }
 
-  /// The place of the unique index that a rule stands on: a declared one over the same fields, or a
-  /// new one.
+  /// The place of the unique index for a rule: a declared one over the same fields, or a new one.
   private static func place<R: Record>(
     of need: IndexDeclaration<R>, in all: inout [IndexDeclaration<R>]
   ) -> Int {
@@ -164,7 +164,7 @@ package enum SchemaCompiler {
     return all.count - 1
   }
 
-  /// Names appear in errors, dumps and on the command line, so they stay plain.
+  /// Names are used in errors, dumps and on the command line, so they must be plain.
   package static func isPlain(_ name: String) -> Bool {
     (1...64).contains(name.utf8.count)
       && name.utf8.allSatisfy {
@@ -182,7 +182,7 @@ package enum SchemaCompiler {
     guard isPlain(name) else {
       throw LarchError(
         .invalidSchema,
-        "A collection name has 1 to 64 of the characters A-Z a-z 0-9 _ . -; declare `collectionName` in the type."
+        "A collection name must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; declare `collectionName` in the type."
       ) {
         $0.collection = name
         $0.detail = typeName
@@ -197,7 +197,7 @@ package enum SchemaCompiler {
     if let name = declaration.name, !isPlain(name) {
       throw LarchError(
         .invalidSchema,
-        "The name of an index has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `name:`."
+        "The name of an index must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change `name:`."
       ) {
         $0.collection = collection
         $0.index = name
@@ -219,7 +219,7 @@ package enum SchemaCompiler {
     for (field, resolution) in zip(declaration.fields, resolutions) {
       if field.isFolded, !field.form.isText {
         throw LarchError(
-          .invalidSchema, "Only a text can be compared without case; leave the option out."
+          .invalidSchema, "Only text can ignore case; remove the option."
         ) {
           $0.collection = collection
           $0.index = name
@@ -258,7 +258,7 @@ package enum SchemaCompiler {
       definition: ([form.description, kind] + paths).joined(separator: ";"))
   }
 
-  /// `city_age`, from the names of the properties.
+  /// An index name such as `city_age`, from the names of the properties.
   private static func name(
     of resolutions: [FieldNaming.Resolution], _ collection: String
   ) throws -> String {
@@ -282,23 +282,25 @@ package enum SchemaCompiler {
   }
 }
 
-/// The declarations of a record type where the type is known: for what a save checks on the
-/// record in memory.
+/// The declarations of a record type with its type, for the checks of a save on the record in
+/// memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
-  /// Those of the indexes.
+  /// The keys of each index.
   let keys: [RecordKeys]
   let validations: ValidationProgram
-  /// Whether the bytes of a record are its properties as they lie in memory.
+  /// Whether the type is `MemberwiseCoded`.
   let isMemberwise: Bool
-  /// What runs with its saves and deletions; nil where nothing does.
+  /// The hooks of its saves and deletions; nil if there are none.
   let hooks: HookProgram<R>?
-  /// The type, where it keeps its times.
+  /// The type, if it is `Timestamped`.
   let timestamped: (any Timestamped.Type)?
-  /// The property that counts the saves, where there is one.
+  /// The property that counts the saves, if there is one.
   let version: VersionDeclaration<R>?
-  /// Whether a save is nothing but the write.
-  let isPlain: Bool
+  /// Whether a save checks rules.
+  let hasRules: Bool
+  /// Whether hooks, times or a version have a part in a save.
+  let isGuarded: Bool
 
   init(
     _ indexes: [IndexDeclaration<R>], _ validations: ValidationProgram,
@@ -311,7 +313,8 @@ final class TypedDeclarations<R: Record>: Sendable {
     self.hooks = hooks
     timestamped = R.self as? any Timestamped.Type
     self.version = version
-    isPlain = hooks == nil && validations.isEmpty && timestamped == nil && version == nil
+    hasRules = !validations.isEmpty
+    isGuarded = hooks != nil || timestamped != nil || version != nil
   }
 }
 

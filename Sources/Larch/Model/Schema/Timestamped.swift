@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A record that knows when it was inserted and when it was changed last.
+/// A record with the times of its insertion and of its last change.
 ///
 /// Conform the type and declare the two properties; the store fills them in.
 ///
@@ -13,14 +13,14 @@ public import Foundation
 /// }
 /// ```
 ///
-/// Both are nil until the first save. An insert sets them, unless the program did, as an import
-/// does. An update keeps the stored `createdAt` where the record brings nil, and sets `updatedAt`
-/// where anything else changed; what a copy of the record says there does not matter. All records
-/// of a transaction get the same time: ``WriteTransaction/now``, which ``Store/Options/clock`` tells.
-/// Records from before their type had these properties have nil there.
+/// Both are nil until the first save. An insert sets them, unless the program has set them, for
+/// example in an import. An update keeps the stored `createdAt` if the record has nil there. It
+/// sets `updatedAt` if anything else changed, whatever the record has there. All records of a
+/// transaction get the same time: ``WriteTransaction/now``, which comes from
+/// ``Store/Options/clock``. Both are nil in records that are older than these properties.
 public protocol Timestamped: Record {
-  /// When the record was inserted; nil until then.
+  /// When the record was inserted; nil before that.
   var createdAt: Date? { get set }
-  /// When the record was changed last; nil until it is inserted.
+  /// When the record was last changed; nil until it is inserted.
   var updatedAt: Date? { get set }
 }

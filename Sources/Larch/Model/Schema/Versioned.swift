@@ -1,5 +1,5 @@
-/// Declares a property that counts the saves of a record, so that nobody overwrites what they have
-/// not seen.
+/// Declares a property that counts the saves of a record, so that nobody overwrites changes that
+/// they have not seen.
 ///
 /// ```swift
 /// struct Page: Record {
@@ -11,23 +11,24 @@
 /// }
 /// ```
 ///
-/// Each update compares the version of the record with the stored one. Where they differ somebody
-/// else saved the record meanwhile, and the update throws `.conflict` and changes nothing: fetch the
-/// record again and make the change once more. An insert sets the first version, and each save that
+/// Each update compares the version of the record with the stored one. If they differ, someone else
+/// has saved the record meanwhile, and the update throws `.conflict` and changes nothing: fetch the
+/// record again, and repeat the change. An insert sets the first version, and each save that
 /// changes something sets a higher one; the program only reads it. A save that changes nothing
 /// leaves the version as it is.
 ///
-/// A version is 1 after the first save, and rises by one with most saves. A number that was given in
-/// a transaction which was undone is left out. After the highest number of its type it begins at 1
-/// again. A record that was deleted and is saved again goes on counting from the version that it has.
+/// A version is 1 after the first save, and rises by one with most saves. Numbers of a transaction
+/// that was undone are skipped. After the highest number of its type, the version starts at 1
+/// again. A record that was deleted and is saved again continues with the version that it has.
 ///
-/// Updates by a query, through associations and in migrations count as any other. An import does not
-/// compare: it replaces what it matches, and sets a higher version. Deleting compares nothing. For
-/// records that are stored already, declare `Default(\.version, 0)` beside it.
+/// Updates by a query, through associations and in migrations count like any other. An import does
+/// not compare: it replaces the records that it matches, and sets a higher version. A deletion does
+/// not compare. If there are stored records without the property, also declare `Default(\.version,
+/// 0)`.
 public struct Versioned<R: Record>: Sendable {
   let declaration: VersionDeclaration<R>
 
-  /// Declares the property. It must be stored, and be no optional.
+  /// Declares the property. It must be stored, and must not be optional.
   public init<Value: FixedWidthInteger & Codable & Sendable>(
     _ field: any WritableKeyPath<R, Value> & Sendable
   ) {
@@ -54,19 +55,19 @@ public struct Versioned<R: Record>: Sendable {
   }
 }
 
-/// The version of a record, whatever its type of integer. Numbers are those of the type, with their
-/// bits where these do not fit.
+/// The version of a record, for any integer type. A number that does not fit the type keeps its
+/// bits.
 struct VersionDeclaration<R: Record>: Sendable {
   let resolve: @Sendable () -> FieldNaming.Resolution
   let number: @Sendable (R) -> Int128
   let set: @Sendable (inout R, Int128) -> Void
-  /// The number after one.
+  /// The next number.
   let next: @Sendable (Int128) -> Int128
 
-  /// The number after one that none of these is.
+  /// The next number that is not among these.
   func next(after number: Int128, besides taken: [ClosedRange<Int128>]) -> Int128 {
     var result = next(number)
-    // As often as there are numbers to avoid; a small type may have used up all of them.
+    // At most one step per range; the numbers of a small type may all be used.
     for _ in taken {
       guard let range = taken.first(where: { $0.contains(result) }) else { break }
       result = next(range.upperBound)

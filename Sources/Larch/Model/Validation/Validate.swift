@@ -1,4 +1,4 @@
-/// Declares rules that a field, or the record as a whole, must keep to be saved.
+/// Declares rules that a field, or the whole record, must meet to be saved.
 ///
 /// ```swift
 /// Validate(\.name, .presence, .length(...40))
@@ -9,25 +9,24 @@
 /// Validate("ends_before_start") { $0.start <= $0.end }
 /// ```
 ///
-/// A save that would break rules throws `.invalid` and changes nothing; its
-/// ``LarchError/validationErrors`` name all of them at once, in the order of the declarations. Nil
-/// keeps every rule but `presence`.
+/// A save that breaks rules throws `.invalid` and changes nothing; ``LarchError/validationErrors``
+/// lists all broken rules in the order of the declarations. Nil meets every rule except `presence`.
 ///
-/// An insert checks all rules. An update checks those whose field, or scope, differs from what is
-/// stored, so that a record from before a rule was declared can still be changed elsewhere; rules of
-/// whole records, of computed properties, and those with a condition are always checked.
+/// An insert checks all rules. An update checks the rules whose field or scope changes, so that
+/// other fields of a record that is older than a rule can still be changed. Rules for whole
+/// records, for computed properties, and rules with a condition are always checked.
 ///
 /// Rules run wherever records are saved: one by one, by a query, through an association, by an
-/// import or a migration. Deleting checks none.
+/// import or by a migration. A deletion checks no rules.
 public struct Validate<R: Record>: Sendable {
   var declaration: ValidationDeclaration<R>
 
   /// Declares rules for a field.
   ///
   /// - Parameters:
-  ///   - field: any property, also in a nested value, also a computed one.
-  ///   - rules: what must hold; see ``ValidationRule``.
-  ///   - name: what errors call the field; needed for a computed property.
+  ///   - field: any property, including a computed one or one of a nested value.
+  ///   - rules: the rules; see ``ValidationRule``.
+  ///   - name: the name of the field in errors; required for a computed property.
   public init<Value>(
     _ field: any KeyPath<R, Value> & Sendable, _ rules: ValidationRule<R, Value>...,
     name: String? = nil
@@ -37,17 +36,17 @@ public struct Validate<R: Record>: Sendable {
       field: DeclaredField(field, name: name), rules: rules.map { $0.declared(access, field) })
   }
 
-  /// Declares a rule of your own for a field, with a keyword of your own.
+  /// Declares a custom rule for a field, with a custom keyword.
   ///
-  /// The closure may read with the ambient calls, in the transaction of the save. What it throws,
-  /// the save throws.
+  /// The closure may read with the ambient calls, in the transaction of the save. If it throws, the
+  /// save throws that error.
   ///
   /// - Parameters:
-  ///   - field: any property, also in a nested value, also a computed one.
-  ///   - keyword: what the error is told apart by.
-  ///   - message: what the error says.
-  ///   - name: what errors call the field; needed for a computed property.
-  ///   - isValid: whether a value keeps the rule.
+  ///   - field: any property, including a computed one or one of a nested value.
+  ///   - keyword: identifies the error.
+  ///   - message: the message of the error.
+  ///   - name: the name of the field in errors; required for a computed property.
+  ///   - isValid: returns whether a value meets the rule.
   @_disfavoredOverload  // Nil keeps the rule, so the next one is for optional fields.
   public init<Value>(
     _ field: any KeyPath<R, Value> & Sendable, _ keyword: ValidationError.Keyword,
@@ -57,17 +56,17 @@ public struct Validate<R: Record>: Sendable {
     self.init(field, .custom(keyword, message: message, isValid), name: name)
   }
 
-  /// Declares a rule of your own for a field that may be nil, which keeps the rule.
+  /// Declares a custom rule for an optional field; nil meets the rule.
   ///
-  /// The closure may read with the ambient calls, in the transaction of the save. What it throws,
-  /// the save throws.
+  /// The closure may read with the ambient calls, in the transaction of the save. If it throws, the
+  /// save throws that error.
   ///
   /// - Parameters:
-  ///   - field: any property, also in a nested value, also a computed one.
-  ///   - keyword: what the error is told apart by.
-  ///   - message: what the error says.
-  ///   - name: what errors call the field; needed for a computed property.
-  ///   - isValid: whether a value keeps the rule.
+  ///   - field: any property, including a computed one or one of a nested value.
+  ///   - keyword: identifies the error.
+  ///   - message: the message of the error.
+  ///   - name: the name of the field in errors; required for a computed property.
+  ///   - isValid: returns whether a value meets the rule.
   public init<Wrapped>(
     _ field: any KeyPath<R, Wrapped?> & Sendable, _ keyword: ValidationError.Keyword,
     message: String? = nil, name: String? = nil,
@@ -76,15 +75,15 @@ public struct Validate<R: Record>: Sendable {
     self.init(field, .custom(keyword, message: message, isValid), name: name)
   }
 
-  /// Declares a rule of your own for the record as a whole, with a keyword of your own.
+  /// Declares a custom rule for the whole record, with a custom keyword.
   ///
-  /// It is checked at each save that changes anything. The closure may read with the ambient calls,
-  /// in the transaction of the save. What it throws, the save throws.
+  /// Each save that changes anything checks it. The closure may read with the ambient calls, in the
+  /// transaction of the save. If it throws, the save throws that error.
   ///
   /// - Parameters:
-  ///   - keyword: what the error is told apart by.
-  ///   - message: what the error says.
-  ///   - isValid: whether a record keeps the rule.
+  ///   - keyword: identifies the error.
+  ///   - message: the message of the error.
+  ///   - isValid: returns whether a record meets the rule.
   public init(
     _ keyword: ValidationError.Keyword, message: String? = nil,
     _ isValid: @escaping @Sendable (R) throws -> Bool
@@ -93,13 +92,13 @@ public struct Validate<R: Record>: Sendable {
       field: nil, rules: [.whole(keyword, message: message, isValid)])
   }
 
-  /// Declares a rule of your own that looks at the whole record and names a field in its error.
+  /// Declares a custom rule that tests the whole record and names a field in its error.
   ///
   /// - Parameters:
-  ///   - keyword: what the error is told apart by.
+  ///   - keyword: identifies the error.
   ///   - field: the property that the error names.
-  ///   - message: what the error says.
-  ///   - isValid: whether a record keeps the rule.
+  ///   - message: the message of the error.
+  ///   - isValid: returns whether a record meets the rule.
   public init<Value>(
     _ keyword: ValidationError.Keyword, on field: any KeyPath<R, Value> & Sendable,
     message: String? = nil, _ isValid: @escaping @Sendable (R) throws -> Bool
@@ -109,9 +108,9 @@ public struct Validate<R: Record>: Sendable {
       rules: [.whole(keyword, message: message, isValid)])
   }
 
-  /// The same rules, for the records that the closure picks.
+  /// The same rules, only for records that the closure selects.
   ///
-  /// ``ValidationRule/uniqueness`` holds among these alone then.
+  /// ``ValidationRule/uniqueness`` then applies only among these.
   public func when(_ condition: @escaping @Sendable (R) -> Bool) -> Validate {
     var copy = self
     for place in copy.declaration.rules.indices {

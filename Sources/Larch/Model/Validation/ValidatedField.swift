@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A value that can be blank: an optional, a text, a collection, data, an id. You never need to
-/// conform to it.
+/// conform to this protocol.
 @_documentation(visibility: private)
 public protocol PresenceField: SendableMetatype {
   /// Which values are blank. Met by Larch.
@@ -9,7 +9,7 @@ public protocol PresenceField: SendableMetatype {
 }
 
 /// A value that has a length: a text, a collection, data, or an optional of these. You never need
-/// to conform to it.
+/// to conform to this protocol.
 @_documentation(visibility: private)
 public protocol LengthField: SendableMetatype {
   /// How values are measured. Met by Larch.
@@ -119,7 +119,7 @@ extension Optional: LengthField where Wrapped: LengthField {
   }
 }
 
-/// The types whose comparisons are the standard library's: no code of the program runs in them.
+/// The types whose comparisons are in the standard library, so that no code of the program runs.
 enum StandardValues {
   private static let types: Set<ObjectIdentifier> = [
     ObjectIdentifier(String.self), ObjectIdentifier(Bool.self), ObjectIdentifier(Int.self),

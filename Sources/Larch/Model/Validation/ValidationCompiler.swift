@@ -1,9 +1,9 @@
-/// Turns the declared rules of a record type into a program, and refuses those that cannot be used.
+/// Compiles the declared rules of a record type, and refuses unusable ones.
 struct ValidationCompiler<R: Record> {
-  /// A unique index that a rule stands on.
+  /// A unique index that a rule needs.
   struct Need {
     let declaration: IndexDeclaration<R>
-    /// The step whose test it is.
+    /// The step that tests it.
     let step: Int
   }
 
@@ -11,19 +11,19 @@ struct ValidationCompiler<R: Record> {
   private var steps: [ValidationProgram.Step] = []
   private var fields: [ValidationProgram.Field] = []
   private var runsCode = false
-  private var known: Set<Told> = []
+  private var known: Set<ErrorIdentity> = []
 
   init(_ declarations: [ValidationDeclaration<R>]) throws {
     for declaration in declarations {
       let field = try declaration.field.map { try self.field($0) }
       guard !declaration.rules.isEmpty else {
-        throw error("A `Validate` has no rules; give it some, or remove it.", field?.name)
+        throw error("A `Validate` has no rules; add one, or remove it.", field?.name)
       }
       for rule in declaration.rules { try add(rule, field) }
     }
   }
 
-  /// The program as it is without the places of indexes, which the schema decides.
+  /// The program before the schema has decided the places of the indexes.
   var program: ValidationProgram { program(places: []) }
 
   /// - Parameter places: the place of the index of each need.
@@ -74,18 +74,19 @@ struct ValidationCompiler<R: Record> {
         errors: rule.failures.map { $0.error(R.collectionName, field?.name) }, fields: watched))
   }
 
-  /// Two errors that nobody can tell apart help nobody.
+  /// Two errors must not be indistinguishable.
   private mutating func check(_ rule: DeclaredRule<R>, _ field: Field?) throws {
     for failure in rule.failures where failure.isPossible {
       guard SchemaCompiler.isPlain(failure.keyword.rawValue) else {
         throw error(
-          "The keyword of a rule has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a one.",
+          "The keyword of a rule must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change it.",
           field?.name, failure.keyword)
       }
       guard rule.conditions.isEmpty else { continue }
-      guard known.insert(Told(field: field?.name, keyword: failure.keyword)).inserted else {
+      guard known.insert(ErrorIdentity(field: field?.name, keyword: failure.keyword)).inserted
+      else {
         throw error(
-          "Two rules have the same field and keyword; leave one out, or give it another `.keyword(…)`.",
+          "Two rules have the same field and keyword; remove one, or give it another `.keyword(…)`.",
           field?.name, failure.keyword)
       }
     }
@@ -96,7 +97,7 @@ struct ValidationCompiler<R: Record> {
   ) -> IndexDeclaration<R> {
     let condition: (@Sendable (R) -> Bool)? =
       conditions.isEmpty ? nil : { @Sendable record in conditions.allSatisfy { $0(record) } }
-    // A property that is not stored has no name but the one of the rule.
+    // A property that is not stored has only the name in the rule.
     let isNamed = rule.fields.allSatisfy {
       if case .computed(nil) = $0.resolve() { false } else { true }
     }
@@ -105,11 +106,11 @@ struct ValidationCompiler<R: Record> {
       condition: condition, isOfRule: true)
   }
 
-  /// All bits where nothing tells whether the property changed.
+  /// All bits if a change of the property cannot be detected.
   private mutating func bits(of keyPath: AnyKeyPath, _ path: [String]?) -> UInt64 {
     guard let path else { return .max }
     if let place = fields.firstIndex(where: { $0.path == path }) { return 1 << UInt64(place) }
-    // The fields beyond are taken for changed at every update.
+    // Further fields count as changed at every update.
     guard fields.count < 63 else { return .max }
     fields.append(ValidationProgram.Field(path: path, keyPath: keyPath))
     return 1 << UInt64(fields.count - 1)
@@ -118,7 +119,7 @@ struct ValidationCompiler<R: Record> {
   private func field(_ field: DeclaredField) throws -> Field {
     if let name = field.name, !SchemaCompiler.isPlain(name) {
       throw error(
-        "The name of a rule has 1 to 64 of the characters A-Z a-z 0-9 _ . -; give it such a `name:`.",
+        "The name of a rule must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change `name:`.",
         name)
     }
     switch field.resolve() {
@@ -156,7 +157,7 @@ extension RuleFailure {
 
 /// What distinguishes one error from another. Not inside the generic compiler: its conformance, made again for
 /// each use, does not link in Swift 6.3 when files are optimised one by one.
-private struct Told: Hashable {
+private struct ErrorIdentity: Hashable {
   let field: String?
   let keyword: ValidationError.Keyword
 }

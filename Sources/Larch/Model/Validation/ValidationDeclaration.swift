@@ -1,11 +1,11 @@
 /// The rules of one line of a schema, before their field is resolved to a name.
 struct ValidationDeclaration<R: Record>: Sendable {
-  /// The field that errors name; nil for rules about the record as a whole.
+  /// The field that errors name; nil for rules about the whole record.
   let field: DeclaredField?
   var rules: [DeclaredRule<R>]
 }
 
-/// A field as a rule names it.
+/// The field of a rule.
 struct DeclaredField: @unchecked Sendable {
   /// Immutable, and only compared.
   let keyPath: AnyKeyPath
@@ -19,12 +19,12 @@ struct DeclaredField: @unchecked Sendable {
   }
 }
 
-/// A rule whose test takes the record: the type of the field lives on in a closure.
+/// A rule whose test takes the record; a closure keeps the type of the field.
 struct DeclaredRule<R: Record>: Sendable {
   enum Test: Sendable {
-    /// What a field has decides.
+    /// The test of a field.
     case field(RuleTest)
-    /// Anything in the record may decide.
+    /// A test of the whole record.
     case whole(RuleTest)
     case uniqueness(DeclaredUniqueness<R>)
     case unusable(StaticString)
@@ -35,11 +35,11 @@ struct DeclaredRule<R: Record>: Sendable {
   let runsCode: Bool
   var conditions: [@Sendable (R) -> Bool]
 
-  /// All conditions together; nil where there are none.
+  /// All conditions combined; nil if there are none.
   var recordCondition: RuleCondition? {
     if conditions.isEmpty { return nil }
     return { [conditions] record in
-      // Rules of a schema are run by saves of its type alone, each with the address of its record.
+      // Only saves of its type run the rules of a schema, each with the address of its record.
       let record = record.assumingMemoryBound(to: R.self)
       return conditions.allSatisfy { $0(record.pointee) }
     }
@@ -49,7 +49,7 @@ struct DeclaredRule<R: Record>: Sendable {
     _ keyword: ValidationError.Keyword, message: String?,
     _ isValid: @escaping @Sendable (R) throws -> Bool
   ) -> DeclaredRule {
-    // As for conditions: the address is that of an `R`.
+    // As for conditions, the address is that of an `R`.
     DeclaredRule(
       test: .whole { try isValid($0.assumingMemoryBound(to: R.self).pointee) ? .kept : .first },
       failures: [RuleFailure(keyword, "breaks the rule \(keyword)", message: message)],
@@ -57,7 +57,7 @@ struct DeclaredRule<R: Record>: Sendable {
   }
 }
 
-/// A rule of uniqueness with its fields, the scope first.
+/// A uniqueness rule with its fields, the scope first.
 struct DeclaredUniqueness<R: Record>: Sendable {
   let fields: [FieldDeclaration<R>]
   let name: String?
@@ -71,7 +71,7 @@ extension ValidationRule {
     let declared: DeclaredRule<R>.Test
     switch test {
     case .value(let test):
-      // The address of an `R`, as above.
+      // The address is that of an `R`; see above.
       declared = .field { try access.withValue(at: $0, test) }
     case .uniqueness(let rule):
       declared = .uniqueness(

@@ -1,7 +1,7 @@
-/// The rules of a record type, ready to run.
+/// The compiled rules of a record type.
 ///
-/// Without the type, which lives on in closures that are given the address of a record: a save goes
-/// through them all, and generic structures would cost more than the rules.
+/// It has no generic type. Closures keep the type and receive the address of a record: a save runs
+/// them all, and generic structures would cost more than the rules.
 final class ValidationProgram: Sendable {
   /// One rule.
   struct Step: Sendable {
@@ -13,13 +13,13 @@ final class ValidationProgram: Sendable {
 
     let test: Test
     let condition: RuleCondition?
-    /// What is told for ``Verdict/first``, and for ``Verdict/second``.
+    /// The errors for ``Verdict/first`` and ``Verdict/second``.
     let errors: [ValidationError]
-    /// The fields by whose change an update is asked, by bit; all bits: it is always asked.
+    /// The fields whose change makes an update check the rule, by bit; all bits mean always.
     let fields: UInt64
   }
 
-  /// A stored field that rules are about.
+  /// A stored field that rules depend on.
   struct Field: @unchecked Sendable {
     /// The coding names that lead to it.
     let path: [String]
@@ -27,7 +27,7 @@ final class ValidationProgram: Sendable {
     let keyPath: AnyKeyPath
 
     func isNil(in record: Any) -> Bool {
-      // Unwrapped, since the optional that it comes in is an optional value itself.
+      // Unwrapped, since the value inside may itself be an optional.
       guard let value = record[keyPath: keyPath] else { return false }
       return (value as? any OptionalType)?.isNil ?? false
     }
@@ -36,9 +36,9 @@ final class ValidationProgram: Sendable {
   let steps: [Step]
   /// The fields of the steps, by bit.
   let fields: [Field]
-  /// Whether code of the program runs in a rule: it may use the transaction of the save.
+  /// Whether a rule runs code of the program, which may use the transaction of the save.
   let runsCode: Bool
-  /// Whether a rule looks into the store.
+  /// Whether a rule reads the store.
   let needsStore: Bool
 
   var isEmpty: Bool { steps.isEmpty }
@@ -56,9 +56,9 @@ final class ValidationProgram: Sendable {
   /// The rules that the record breaks, in the order of their declarations.
   ///
   /// - Parameters:
-  ///   - record: of the type that the program was made for.
+  ///   - record: a record of the program's type.
   ///   - changed: the fields that an update changes, by bit; all bits for an insert.
-  ///   - isTaken: whether another record holds a value of the index at the place.
+  ///   - isTaken: whether another record has the value in the index at the place.
   @inline(__always)
   func errors<R: Record>(
     of record: R, changed: UInt64 = .max, isTaken: (Int) throws -> Bool
@@ -82,7 +82,7 @@ final class ValidationProgram: Sendable {
       switch verdict {
       case .kept: break
       case .first: errors.append(step.errors[0])
-      // A rule with one failure tells of no second one.
+      // A rule with one failure never returns the second one.
       case .second: errors.append(step.errors[step.errors.count - 1])
       }
     }
@@ -90,14 +90,14 @@ final class ValidationProgram: Sendable {
   }
 }
 
-/// Asks a rule, given the address of a record.
+/// Tests a rule, given the address of a record.
 typealias RuleTest = @Sendable (UnsafeRawPointer) throws -> Verdict
 
-/// Asks a condition, given the address of a record.
+/// Tests a condition, given the address of a record.
 typealias RuleCondition = @Sendable (UnsafeRawPointer) -> Bool
 
 extension ValidationProgram {
-  /// The program of a type, for rules that need no store; made once for each type.
+  /// The program of a type, for rules that need no store; compiled once per type.
   static func of<R: Record>(_ type: R.Type) throws -> ValidationProgram {
     let key = ObjectIdentifier(type)
     if let known = made.withLock({ $0[key] }) { return known }

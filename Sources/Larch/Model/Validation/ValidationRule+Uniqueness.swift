@@ -1,20 +1,20 @@
 extension ValidationRule where Value: IndexableField {
-  /// No two records have the same value; of an array or a set, no element is in two records.
+  /// No two records have the same value; for an array or a set, no element is in two records.
   ///
-  /// It is a guarantee, and makes a unique index unless the schema declares one over the same
-  /// fields. The rule tells of a value that is taken together with all other failures. Any number
-  /// of records may have nil, or NaN. Declaring it for records that break it already, opening the
-  /// store throws `.uniqueConflict`.
+  /// It is a guarantee: it creates a unique index, unless the schema declares one over the same
+  /// fields. The rule reports a duplicate value together with all other failures. Any number of
+  /// records may have nil, or NaN. If stored records already break the rule, opening the store
+  /// throws `.uniqueConflict`.
   ///
-  /// With a condition it holds among the records that the condition picks, and its index cannot be
-  /// seen to change with the condition: use ``uniqueness(name:)`` then.
+  /// With a condition it applies among the records that the condition selects. Larch cannot detect
+  /// a change of the condition, so use ``uniqueness(name:)`` then.
   public static var uniqueness: ValidationRule { unique([]) }
 
-  /// As ``uniqueness``, with a name for the index; change it when you change the condition of the
+  /// Like ``uniqueness``, with a name for the index; change it when you change the condition of the
   /// rule.
   public static func uniqueness(name: String) -> ValidationRule { unique([], name: name) }
 
-  /// As ``uniqueness``, among the records that have the same values in other fields.
+  /// Like ``uniqueness``, among the records that have the same values in other fields.
   ///
   /// ```swift
   /// Validate(\.number, .uniqueness(scope: \.teamID))
@@ -38,17 +38,17 @@ extension ValidationRule where Value: IndexableField {
 }
 
 extension ValidationRule where Value: IndexableField & TextValue {
-  /// As ``uniqueness``, where upper and lower case are the same.
+  /// Like ``uniqueness``, ignoring case.
   public static func uniqueness(
-    _ option: TextIndexOption, name: String? = nil
+    options: TextIndexOption, name: String? = nil
   ) -> ValidationRule {
     unique([], isFolded: true, name: name)
   }
 
-  /// As ``uniqueness``, where upper and lower case are the same, among the records that have the
-  /// same values in other fields.
+  /// Like ``uniqueness``, ignoring case, among the records that have the same values in other
+  /// fields.
   public static func uniqueness<each Scope: IndexableField>(
-    _ option: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
+    options: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
     name: String? = nil
   ) -> ValidationRule {
     var fields: [FieldDeclaration<R>] = []
@@ -59,10 +59,10 @@ extension ValidationRule where Value: IndexableField & TextValue {
 
 // MARK: Not available
 
-// What the compiler says of a field that cannot be unique. Key paths of any value, so that it has
-// nothing to infer and finds no other fault.
+// The compiler errors for a field that cannot be unique. The key paths have any value type, so that
+// nothing is inferred and no other error is reported.
 extension ValidationRule {
-  /// Not available: a type that is no key.
+  /// Not available: a type that is not a key.
   @available(
     *, unavailable,
     message:
@@ -71,7 +71,7 @@ extension ValidationRule {
   @_disfavoredOverload
   public static var uniqueness: ValidationRule { notUnique }
 
-  /// Not available: a type that is no key.
+  /// Not available: a type that is not a key.
   @available(
     *, unavailable,
     message:
@@ -80,7 +80,7 @@ extension ValidationRule {
   @_disfavoredOverload
   public static func uniqueness(name: String) -> ValidationRule { notUnique }
 
-  /// Not available: a type that is no key.
+  /// Not available: a type that is not a key.
   @available(
     *, unavailable,
     message:
@@ -99,7 +99,7 @@ extension ValidationRule {
   )
   @_disfavoredOverload
   public static func uniqueness(
-    _ option: TextIndexOption, scope: PartialKeyPath<R>..., name: String? = nil
+    options: TextIndexOption, scope: PartialKeyPath<R>..., name: String? = nil
   ) -> ValidationRule { notUnique }
 
   private static var notUnique: ValidationRule {
@@ -107,7 +107,7 @@ extension ValidationRule {
   }
 }
 
-/// A rule of uniqueness before its field is known.
+/// A uniqueness rule before its field is known.
 struct UniqueRule<R: Record, Value>: Sendable {
   let scope: [FieldDeclaration<R>]
   let name: String?

@@ -1,13 +1,13 @@
 // MARK: Range
 
 extension ValidationRule where Value: Sendable {
-  /// The value lies in a range: `0...150`, `0..<150`, `18...`, `...150` or `..<150`. NaN lies in
-  /// none.
+  /// The value lies in a range: `0...150`, `0..<150`, `18...`, `...150` or `..<150`. NaN lies in no
+  /// range.
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
   where Range.Bound == Value {
     let bounds = range._bounds
     if let integers = bounds as? FieldBounds<Int> {
-      // `Value` is `Int`, as the bounds are; so the comparisons are not generic ones.
+      // `Value` is `Int`, like the bounds, so the comparisons are not generic.
       return between(bounds) {
         integers.verdict(UnsafeRawPointer($0).assumingMemoryBound(to: Int.self).pointee)
       }
@@ -16,7 +16,7 @@ extension ValidationRule where Value: Sendable {
   }
 
   /// The value is nil or lies in a range: `0...150`, `0..<150`, `18...`, `...150` or `..<150`. NaN
-  /// lies in none.
+  /// lies in no range.
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
   where Value == Range.Bound?, Range.Bound: Sendable {
     let bounds = range._bounds
@@ -26,7 +26,7 @@ extension ValidationRule where Value: Sendable {
     }
   }
 
-  /// Not available: a range of another type than the field.
+  /// Not available: a range whose type differs from that of the field.
   @available(*, unavailable, message: "the range is not of the type of the field")
   @_disfavoredOverload
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule {
@@ -40,7 +40,7 @@ extension ValidationRule where Value: Sendable {
       !(bounds.includesUpper ? lower <= upper : lower < upper)
     {
       return ValidationRule(
-        .unusable("No value lies in the range of a rule; give it another one."))
+        .unusable("The range of a rule is empty; correct it."))
     }
     let lower = bounds.lower.map { "\($0)" } ?? ""
     let upper = bounds.upper.map { "\($0)" } ?? ""
@@ -56,7 +56,7 @@ extension ValidationRule where Value: Sendable {
 }
 
 extension FieldBounds {
-  /// NaN compares as false with everything, so each comparison asks whether the value is right.
+  /// Comparisons with NaN are false, so each comparison asks whether the value is valid.
   fileprivate func verdict(_ value: Bound) -> Verdict {
     if let lower, !(value >= lower) { return .first }
     if let upper, !(includesUpper ? value <= upper : value < upper) { return .second }
@@ -74,7 +74,7 @@ extension ValidationRule where Value: Hashable & Sendable {
   public static func inclusion(_ values: Set<Value>) -> ValidationRule {
     if values.isEmpty {
       return ValidationRule(
-        .unusable("A rule of inclusion has no values, so nothing can be saved; give it some."))
+        .unusable("An inclusion rule has no values, so no record could be saved; add some."))
     }
     var allowed = values
     if let none { allowed.insert(none) }
@@ -84,10 +84,10 @@ extension ValidationRule where Value: Hashable & Sendable {
       runsCode: !StandardValues.contain(Value.self))
   }
 
-  /// The value is nil or none of these.
+  /// The value is nil or not one of these.
   public static func exclusion(_ values: [Value]) -> ValidationRule { exclusion(Set(values)) }
 
-  /// The value is nil or none of these.
+  /// The value is nil or not one of these.
   public static func exclusion(_ values: Set<Value>) -> ValidationRule {
     var reserved = values
     if let none { reserved.remove(none) }
@@ -97,21 +97,21 @@ extension ValidationRule where Value: Hashable & Sendable {
       runsCode: !StandardValues.contain(Value.self))
   }
 
-  /// Not available: values of another type than the field.
+  /// Not available: values whose type differs from that of the field.
   @available(*, unavailable, message: "the values are not of the type of the field")
   @_disfavoredOverload
   public static func inclusion<Other>(_ values: [Other]) -> ValidationRule {
     ValidationRule(.unusable("The values of a rule are not of the type of its field."))
   }
 
-  /// Not available: values of another type than the field.
+  /// Not available: values whose type differs from that of the field.
   @available(*, unavailable, message: "the values are not of the type of the field")
   @_disfavoredOverload
   public static func exclusion<Other>(_ values: [Other]) -> ValidationRule {
     ValidationRule(.unusable("The values of a rule are not of the type of its field."))
   }
 
-  /// Nil, where the value may be nil.
+  /// Nil, if the value may be nil.
   private static var none: Value? {
     (Value.self as? any ExpressibleByNilLiteral.Type).flatMap { $0.init(nilLiteral: ()) as? Value }
   }
@@ -120,13 +120,13 @@ extension ValidationRule where Value: Hashable & Sendable {
 // MARK: Format
 
 extension ValidationRule where Value: TextValue {
-  /// A regular expression matches the whole text; nil keeps the rule.
+  /// A regular expression matches the whole text; nil meets the rule.
   ///
   /// ```swift
   /// Validate(\.zip, .format(/[0-9]{5}/))
   /// ```
   ///
-  /// Threads take turns at matching.
+  /// Only one thread at a time matches.
   public static func format(_ regex: sending some RegexComponent) -> ValidationRule {
     let regex = SharedRegex(regex)
     return ValidationRule(
@@ -135,7 +135,7 @@ extension ValidationRule where Value: TextValue {
         return regex.matches(text) ? .kept : .first
       },
       RuleFailure(.invalidFormat, "does not have the right form"),
-      // A regular expression may hold closures.
+      // A regular expression may contain closures.
       runsCode: true)
   }
 }
@@ -143,12 +143,12 @@ extension ValidationRule where Value: TextValue {
 // MARK: Rules of your own
 
 extension ValidationRule {
-  /// A rule of your own, with a keyword of your own.
+  /// A custom rule, with a custom keyword.
   ///
   /// - Parameters:
-  ///   - keyword: what the error is told apart by.
-  ///   - message: what the error says.
-  ///   - isValid: whether a value keeps the rule.
+  ///   - keyword: identifies the error.
+  ///   - message: the message of the error.
+  ///   - isValid: returns whether a value meets the rule.
   @_disfavoredOverload  // Nil keeps the rule, so the next one is for optional fields.
   public static func custom(
     _ keyword: ValidationError.Keyword, message: String? = nil,
@@ -159,12 +159,12 @@ extension ValidationRule {
       RuleFailure(keyword, "breaks the rule \(keyword)", message: message), runsCode: true)
   }
 
-  /// A rule of your own, with a keyword of your own, which nil keeps.
+  /// A custom rule, with a custom keyword; nil meets it.
   ///
   /// - Parameters:
-  ///   - keyword: what the error is told apart by.
-  ///   - message: what the error says.
-  ///   - isValid: whether a value keeps the rule.
+  ///   - keyword: identifies the error.
+  ///   - message: the message of the error.
+  ///   - isValid: returns whether a value meets the rule.
   public static func custom<Wrapped>(
     _ keyword: ValidationError.Keyword, message: String? = nil,
     _ isValid: @escaping @Sendable (Wrapped) throws -> Bool

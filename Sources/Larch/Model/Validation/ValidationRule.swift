@@ -1,9 +1,9 @@
-/// A rule for the values of a field, as ``Validate`` takes it: `.presence`, `.length(1...40)`.
+/// A rule for the values of a field, for ``Validate``: `.presence`, `.length(1...40)`.
 ///
-/// What a rule says can be changed: `.presence.message("Who is it?")`.
+/// The message of a rule can be changed: `.presence.message("Who is it?")`.
 public struct ValidationRule<R: Record, Value>: Sendable {
   enum Test: Sendable {
-    /// Given the address of the value, which is read where it lies.
+    /// Receives the address of the value, which is not copied.
     case value(@Sendable (UnsafePointer<Value>) throws -> Verdict)
     case uniqueness(UniqueRule<R, Value>)
     /// The rule cannot be used; the sentence says why.
@@ -11,7 +11,7 @@ public struct ValidationRule<R: Record, Value>: Sendable {
   }
 
   let test: Test
-  /// What is told for ``Verdict/first``, and for ``Verdict/second``.
+  /// The failures for ``Verdict/first`` and ``Verdict/second``.
   var failures: [RuleFailure]
   /// Whether code of the program runs in the test.
   let runsCode: Bool
@@ -23,7 +23,7 @@ public struct ValidationRule<R: Record, Value>: Sendable {
     self.runsCode = runsCode
   }
 
-  /// The same rule with another message, which errors have word for word.
+  /// The same rule with another message, which errors use unchanged.
   public func message(_ text: String) -> ValidationRule {
     var copy = self
     for place in copy.failures.indices { copy.failures[place].message = text }
@@ -37,7 +37,7 @@ public struct ValidationRule<R: Record, Value>: Sendable {
     return copy
   }
 
-  /// The same rule, for the records that the closure picks.
+  /// The same rule, only for records that the closure selects.
   public func when(_ condition: @escaping @Sendable (R) -> Bool) -> ValidationRule {
     var copy = self
     copy.conditions.append(condition)
@@ -45,24 +45,24 @@ public struct ValidationRule<R: Record, Value>: Sendable {
   }
 }
 
-/// What a rule finds.
+/// The result of a rule.
 enum Verdict {
   case kept
-  /// Broken, as the first failure of the rule says.
+  /// Broken, with the first failure of the rule.
   case first
-  /// Broken, as the second one says.
+  /// Broken, with the second failure.
   case second
 }
 
-/// What is told about a broken rule, before the field has a name.
+/// The description of a broken rule, before the field has a name.
 struct RuleFailure: Sendable {
   var keyword: ValidationError.Keyword
   var limit: String?
-  /// What follows the name of the field: `must not be blank`.
+  /// The text after the name of the field: `must not be blank`.
   let text: String
-  /// A message of the program's own, in place of all that.
+  /// A message of the program, which replaces all of that.
   var message: String?
-  /// Whether any value can fail so.
+  /// Whether any value can fail in this way.
   let isPossible: Bool
 
   init(
@@ -80,7 +80,7 @@ struct RuleFailure: Sendable {
 // MARK: - Presence and length
 
 extension ValidationRule where Value: PresenceField {
-  /// The value is there: not nil, not empty, and not a text of nothing but white space.
+  /// The value is present: not nil, not empty, and not a text of only white space.
   public static var presence: ValidationRule {
     let test: PresenceTest<Value> = Value._presence.typed()
     return ValidationRule(
@@ -90,8 +90,8 @@ extension ValidationRule where Value: PresenceField {
 }
 
 extension ValidationRule where Value: LengthField {
-  /// The length lies in a range, such as `1...40`, `3...` or `...40`: characters of a text, elements
-  /// of an array, a set or a dictionary, bytes of data.
+  /// The length lies in a range, such as `1...40`, `3...` or `...40`. It counts the characters of a
+  /// text, the elements of an array, a set or a dictionary, or the bytes of data.
   public static func length(_ range: some FieldRange<Int>) -> ValidationRule {
     let bounds = range._bounds
     let upper = bounds.upper.map { bounds.includesUpper ? $0 : $0 &- 1 }
@@ -121,7 +121,7 @@ extension ValidationRule where Value: LengthField {
   }
 
   private static var emptyLength: ValidationRule {
-    ValidationRule(.unusable("No length lies in the range of a rule; give it another one."))
+    ValidationRule(.unusable("The length range of a rule is empty; correct it."))
   }
 
   private static func length(_ lower: Int?, _ upper: Int?) -> ValidationRule {

@@ -1,14 +1,14 @@
 /// A number that a filter calculates from fields of a record and constants.
 ///
-/// Where Swift would stop the program, because the type cannot hold the result or a division is by
-/// zero, there is no number, and the field is nil. An error would come or not by the plan, which
-/// decides which records are looked at; so a condition says one thing of each record, and what the
-/// closure says wherever that has an answer.
+/// If the type cannot hold the result, or for a division by zero, Swift would stop the program;
+/// here the result is nil. It is not an error, because the plan decides which records are read, so
+/// the same query would sometimes throw and sometimes not. A condition gives the same answer for a
+/// record with every plan, and the answer of the Swift expression wherever that has one.
 final class Calculation: Sendable {
   enum Operation: Sendable { case add, subtract, multiply, divide, remainder }
 
   enum Operand: Sendable {
-    /// A field whose values are numbers of the type, perhaps itself calculated.
+    /// A field whose values are numbers of the type; it may itself be calculated.
     case field(FieldReference)
     case constant(CalculatedNumber)
   }
@@ -28,7 +28,7 @@ final class Calculation: Sendable {
     self.primitive = primitive
   }
 
-  /// As it would be written in Swift. Constants are shown where plans show values.
+  /// The Swift expression. Constants appear as the caller shows them.
   func text(_ constant: (KeyValue) -> String) -> String {
     func part(_ operand: Operand) -> String {
       switch operand {
@@ -62,26 +62,26 @@ final class Calculation: Sendable {
 }
 
 extension Calculation: Hashable {
-  // Each is a field of its own: no index is over one, and two that say the same may stay two.
+  // Each is a separate field: no index covers one, so two equal ones may stay separate.
   static func == (left: Calculation, right: Calculation) -> Bool { left === right }
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Gives a calculation a key path of its own, since computed properties are identified by theirs.
+/// Gives each calculation its own key path, since key paths identify computed properties.
 struct Calculations {
   subscript(calculation: Calculation) -> Calculation { calculation }
 }
 
-/// A number in a calculation: integers as those of 64 bits, floating point as it is, so that each
-/// step rounds as Swift does.
+/// A number in a calculation: integers with 64 bits, floating point in its own type, so that each
+/// step rounds as in Swift.
 enum CalculatedNumber: Sendable {
   case signed(Int64)
   case unsigned(UInt64)
   case float(Float)
   case double(Double)
-  /// There is no number.
+  /// There is no result.
   case none
-  /// Only the decoded record tells.
+  /// Only the decoded record has the value.
   case unknown
 
   init(_ values: [KeyValue]) {
@@ -158,7 +158,7 @@ enum CalculatedNumber: Sendable {
     case .subtract: a - b
     case .multiply: a * b
     case .divide: a / b
-    // No operator makes one: Swift has none for floating point.
+    // No operator makes this: Swift has none for floating point.
     case .remainder: a.truncatingRemainder(dividingBy: b)
     }
   }

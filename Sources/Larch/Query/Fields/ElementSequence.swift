@@ -1,17 +1,18 @@
 /// An array or a set, or an optional of one, as a field in a filter.
 ///
-/// Nil has no elements, so it passes no test of them. You never need to conform to it.
+/// Nil has no elements, so no test of elements is true for it. You never need to conform to this
+/// protocol.
 @_documentation(visibility: private)
 public protocol ElementSequence: SendableMetatype {
-  /// What is in it.
+  /// The type of the elements.
   associatedtype Element
 
-  /// Calls the closure with each element until it returns false. Met by Larch.
+  /// Calls the closure with each element until it returns false. Implemented by Larch.
   func _forEachElement(_ body: (Element) -> Bool)
 }
 
 extension Array: ElementSequence {
-  /// Each element in its place.
+  /// Each element, in order.
   public func _forEachElement(_ body: (Element) -> Bool) {
     for element in self where !body(element) { return }
   }
@@ -25,7 +26,7 @@ extension Set: ElementSequence {
 }
 
 extension Optional: ElementSequence where Wrapped: ElementSequence {
-  /// The elements of the value in it.
+  /// The elements of the wrapped value.
   public func _forEachElement(_ body: (Wrapped.Element) -> Bool) { self?._forEachElement(body) }
 }
 

@@ -5,7 +5,7 @@
 // not there, it would try all combinations first: many seconds in a long filter.
 
 /// A number that filters calculate with: an integer or a floating-point number of the standard
-/// library. You never need to conform to it.
+/// library. You never need to conform to this protocol.
 @_documentation(visibility: private)
 public protocol FieldNumber: IndexKey, Numeric, Sendable {}
 
@@ -23,88 +23,91 @@ extension Float: FieldNumber {}
 extension Double: FieldNumber {}
 
 extension Field where Value: FieldNumber {
-  /// The sum of two numbers; nil where the type cannot hold it.
+  /// The sum of two numbers; nil if the type cannot hold it.
   public static func + (left: Self, right: Self) -> Self {
     calculated(left.operand, .add, right.operand)
   }
 
-  /// The sum of two numbers; nil where the type cannot hold it.
+  /// The sum of two numbers; nil if the type cannot hold it.
   public static func + (left: Self, right: Value) -> Self {
     calculated(left.operand, .add, constant(right))
   }
 
-  /// The sum of two numbers; nil where the type cannot hold it.
+  /// The sum of two numbers; nil if the type cannot hold it.
   public static func + (left: Value, right: Self) -> Self {
     calculated(constant(left), .add, right.operand)
   }
 
-  /// The difference of two numbers; nil where the type cannot hold it.
+  /// The difference of two numbers; nil if the type cannot hold it.
   public static func - (left: Self, right: Self) -> Self {
     calculated(left.operand, .subtract, right.operand)
   }
 
-  /// The difference of two numbers; nil where the type cannot hold it.
+  /// The difference of two numbers; nil if the type cannot hold it.
   public static func - (left: Self, right: Value) -> Self {
     calculated(left.operand, .subtract, constant(right))
   }
 
-  /// The difference of two numbers; nil where the type cannot hold it.
+  /// The difference of two numbers; nil if the type cannot hold it.
   public static func - (left: Value, right: Self) -> Self {
     calculated(constant(left), .subtract, right.operand)
   }
 
-  /// The product of two numbers; nil where the type cannot hold it.
+  /// The product of two numbers; nil if the type cannot hold it.
   public static func * (left: Self, right: Self) -> Self {
     calculated(left.operand, .multiply, right.operand)
   }
 
-  /// The product of two numbers; nil where the type cannot hold it.
+  /// The product of two numbers; nil if the type cannot hold it.
   public static func * (left: Self, right: Value) -> Self {
     calculated(left.operand, .multiply, constant(right))
   }
 
-  /// The product of two numbers; nil where the type cannot hold it.
+  /// The product of two numbers; nil if the type cannot hold it.
   public static func * (left: Value, right: Self) -> Self {
     calculated(constant(left), .multiply, right.operand)
   }
 
-  /// The quotient of two numbers; of integers without a remainder, and nil where Swift stops the program.
+  /// The quotient of two numbers; of integers without the remainder; nil where Swift would stop the
+  /// program.
   public static func / (left: Self, right: Self) -> Self {
     calculated(left.operand, .divide, right.operand)
   }
 
-  /// The quotient of two numbers; of integers without a remainder, and nil where Swift stops the program.
+  /// The quotient of two numbers; of integers without the remainder; nil where Swift would stop the
+  /// program.
   public static func / (left: Self, right: Value) -> Self {
     calculated(left.operand, .divide, constant(right))
   }
 
-  /// The quotient of two numbers; of integers without a remainder, and nil where Swift stops the program.
+  /// The quotient of two numbers; of integers without the remainder; nil where Swift would stop the
+  /// program.
   public static func / (left: Value, right: Self) -> Self {
     calculated(constant(left), .divide, right.operand)
   }
 }
 
 extension Field where Value: FieldNumber & BinaryInteger {
-  /// The remainder of a division of integers; nil where Swift stops the program.
+  /// The remainder of a division of integers; nil where Swift would stop the program.
   public static func % (left: Self, right: Self) -> Self {
     calculated(left.operand, .remainder, right.operand)
   }
 
-  /// The remainder of a division of integers; nil where Swift stops the program.
+  /// The remainder of a division of integers; nil where Swift would stop the program.
   public static func % (left: Self, right: Value) -> Self {
     calculated(left.operand, .remainder, constant(right))
   }
 
-  /// The remainder of a division of integers; nil where Swift stops the program.
+  /// The remainder of a division of integers; nil where Swift would stop the program.
   public static func % (left: Value, right: Self) -> Self {
     calculated(constant(left), .remainder, right.operand)
   }
 }
 
 extension Field where Value: FieldNumber & SignedNumeric {
-  /// The number with the other sign; nil where the type cannot hold it.
+  /// The number with the other sign; nil if the type cannot hold it.
   public static prefix func - (field: Self) -> Self {
-    // Not zero minus the number: of a zero too the sign is turned.
+    // Not zero minus the number: that would not negate a zero.
     calculated(constant(-1), .multiply, field.operand)
   }
 }
@@ -153,7 +156,7 @@ extension FieldNode where Value: FieldNumber {
 /// Swift has no arithmetic. Nobody is on it.
 @globalActor
 public actor `calculate with two numbers of one type, none optional` {
-  /// Met by Swift.
+  /// Required by Swift.
   public static let shared = `calculate with two numbers of one type, none optional`()
 }
 
@@ -211,7 +214,7 @@ extension Field {
   private var refused: Self {
     let error = LarchError(
       .invalidQuery,
-      "A filter calculates with two types or an optional; take two numbers of one type."
+      "A filter calculates with an optional, or with two types; use two numbers of one type."
     ) { $0.field = node.name }
     return Self(node: FieldNode(refused: error, name: node.name, read: node.read))
   }

@@ -1,5 +1,5 @@
-// Constants come as the type of the field, so that literals and enum cases need no more words.
-// Each overload is paid for by the type checker in every filter: Tests/check-refusals.sh measures.
+// Constants have the type of the field, so that literals and enum cases need no type name. Each
+// overload costs the type checker time in every filter: Tests/check-refusals.sh measures it.
 
 extension Field where Value: Equatable & Sendable {
   /// The field equals a value: nil equals nil, NaN equals nothing.
@@ -13,27 +13,27 @@ extension Field where Value: Equatable & Sendable {
     left.isEqual(to: right) { $0 == $1 }
   }
 
-  /// Two fields of a record are not equal; true where one of them is nil.
+  /// Two fields of a record are not equal; true if exactly one of them is nil.
   public static func != (left: Self, right: Self) -> Filter<Root> {
     !left.isEqual(to: right) { $0 == $1 }
   }
 
-  /// Two fields of a record are equal; false where the optional one is nil.
+  /// Two fields of a record are equal; false if the optional one is nil.
   public static func == (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
     left.isEqual(to: right) { $0 == $1 }
   }
 
-  /// Two fields of a record are not equal; true where the optional one is nil.
+  /// Two fields of a record are not equal; true if the optional one is nil.
   public static func != (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
     !left.isEqual(to: right) { $0 == $1 }
   }
 
-  /// Two fields of a record are equal; false where the optional one is nil.
+  /// Two fields of a record are equal; false if the optional one is nil.
   public static func == (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
     left.isEqual(to: right) { $0 == $1 }
   }
 
-  /// Two fields of a record are not equal; true where the optional one is nil.
+  /// Two fields of a record are not equal; true if the optional one is nil.
   public static func != (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
     !left.isEqual(to: right) { $0 == $1 }
   }
@@ -50,7 +50,7 @@ extension Field where Value: Comparable & Sendable {
     field.isBelow(value, isIncluded: false)
   }
 
-  /// The field is less than a value, or equal.
+  /// The field is less than or equal to a value.
   public static func <= (field: Self, value: Value) -> Filter<Root> {
     field.isBelow(value, isIncluded: true)
   }
@@ -60,7 +60,7 @@ extension Field where Value: Comparable & Sendable {
     field.isAbove(value, isIncluded: false)
   }
 
-  /// The field is greater than a value, or equal.
+  /// The field is greater than or equal to a value.
   public static func >= (field: Self, value: Value) -> Filter<Root> {
     field.isAbove(value, isIncluded: true)
   }
@@ -68,13 +68,13 @@ extension Field where Value: Comparable & Sendable {
   /// The field is greater than a value.
   public static func < (value: Value, field: Self) -> Filter<Root> { field > value }
 
-  /// The field is greater than a value, or equal.
+  /// The field is greater than or equal to a value.
   public static func <= (value: Value, field: Self) -> Filter<Root> { field >= value }
 
   /// The field is less than a value.
   public static func > (value: Value, field: Self) -> Filter<Root> { field < value }
 
-  /// The field is less than a value, or equal.
+  /// The field is less than or equal to a value.
   public static func >= (value: Value, field: Self) -> Filter<Root> { field <= value }
 }
 
@@ -84,7 +84,7 @@ extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable
     field.isBelow(value, isIncluded: false)
   }
 
-  /// The field is less than a value, or equal; false for nil.
+  /// The field is less than or equal to a value; false for nil.
   public static func <= (field: Self, value: Value.Wrapped) -> Filter<Root> {
     field.isBelow(value, isIncluded: true)
   }
@@ -94,7 +94,7 @@ extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable
     field.isAbove(value, isIncluded: false)
   }
 
-  /// The field is greater than a value, or equal; false for nil.
+  /// The field is greater than or equal to a value; false for nil.
   public static func >= (field: Self, value: Value.Wrapped) -> Filter<Root> {
     field.isAbove(value, isIncluded: true)
   }
@@ -102,7 +102,7 @@ extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable
   /// The field is greater than a value; false for nil.
   public static func < (value: Value.Wrapped, field: Self) -> Filter<Root> { field > value }
 
-  /// The field is greater than a value, or equal; false for nil.
+  /// The field is greater than or equal to a value; false for nil.
   public static func <= (value: Value.Wrapped, field: Self) -> Filter<Root> {
     field >= value
   }
@@ -110,7 +110,7 @@ extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable
   /// The field is less than a value; false for nil.
   public static func > (value: Value.Wrapped, field: Self) -> Filter<Root> { field < value }
 
-  /// The field is less than a value, or equal; false for nil.
+  /// The field is less than or equal to a value; false for nil.
   public static func >= (value: Value.Wrapped, field: Self) -> Filter<Root> {
     field <= value
   }
@@ -119,51 +119,51 @@ extension Field where Value: OptionalField, Value.Wrapped: Comparable & Sendable
 // MARK: - Two fields
 
 extension Field where Value: Comparable & Sendable {
-  /// The one field is less than the other.
+  /// The first field is less than the other.
   public static func < (left: Self, right: Self) -> Filter<Root> {
     left.compare(.less, right) { $0 < $1 }
   }
 
-  /// The one field is less than the other, or equal.
+  /// The first field is less than or equal to the other.
   public static func <= (left: Self, right: Self) -> Filter<Root> {
     left.compare(.lessOrEqual, right) { $0 <= $1 }
   }
 
-  /// The one field is greater than the other.
+  /// The first field is greater than the other.
   public static func > (left: Self, right: Self) -> Filter<Root> { right < left }
 
-  /// The one field is greater than the other, or equal.
+  /// The first field is greater than or equal to the other.
   public static func >= (left: Self, right: Self) -> Filter<Root> { right <= left }
 
-  /// The one field is less than the other; false for nil.
+  /// The first field is less than the other; false for nil.
   public static func < (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
     left.compare(.less, right) { left, right in right.map { left < $0 } ?? false }
   }
 
-  /// The one field is less than the other, or equal; false for nil.
+  /// The first field is less than or equal to the other; false for nil.
   public static func <= (left: Self, right: Field<Root, Value?>) -> Filter<Root> {
     left.compare(.lessOrEqual, right) { left, right in right.map { left <= $0 } ?? false }
   }
 
-  /// The one field is greater than the other; false for nil.
+  /// The first field is greater than the other; false for nil.
   public static func > (left: Self, right: Field<Root, Value?>) -> Filter<Root> { right < left }
 
-  /// The one field is greater than the other, or equal; false for nil.
+  /// The first field is greater than or equal to the other; false for nil.
   public static func >= (left: Self, right: Field<Root, Value?>) -> Filter<Root> { right <= left }
 
-  /// The one field is less than the other; false for nil.
+  /// The first field is less than the other; false for nil.
   public static func < (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
     left.compare(.less, right) { left, right in left.map { $0 < right } ?? false }
   }
 
-  /// The one field is less than the other, or equal; false for nil.
+  /// The first field is less than or equal to the other; false for nil.
   public static func <= (left: Field<Root, Value?>, right: Self) -> Filter<Root> {
     left.compare(.lessOrEqual, right) { left, right in left.map { $0 <= right } ?? false }
   }
 
-  /// The one field is greater than the other; false for nil.
+  /// The first field is greater than the other; false for nil.
   public static func > (left: Field<Root, Value?>, right: Self) -> Filter<Root> { right < left }
 
-  /// The one field is greater than the other, or equal; false for nil.
+  /// The first field is greater than or equal to the other; false for nil.
   public static func >= (left: Field<Root, Value?>, right: Self) -> Filter<Root> { right <= left }
 }

@@ -9,7 +9,7 @@ extension Field where Value: ElementSequence, Value.Element: Equatable & Sendabl
     return Filter(key.filter(.equal(key.values(element))))
   }
 
-  /// One of the elements equals one of the values; none does if there are none.
+  /// One of the elements equals one of the values; false if there are no values.
   public func containsAny<Values: Sequence>(of values: Values) -> Filter<Root>
   where Values.Element == Value.Element {
     guard let key = node.elementKey else {
@@ -19,7 +19,7 @@ extension Field where Value: ElementSequence, Value.Element: Equatable & Sendabl
     return Filter(key.filter(.oneOf(anyOrder: values.map { key.values($0) })))
   }
 
-  /// For each of the values, one of the elements equals it; always true if there are none.
+  /// For each value, one of the elements equals it; true if there are no values.
   public func containsAll<Values: Sequence>(of values: Values) -> Filter<Root>
   where Values.Element == Value.Element {
     Filter(.all(values.map { contains($0).node }))
@@ -33,8 +33,8 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
   /// Person.where { $0.tags.contains { $0.hasPrefix("swift") } }
   /// ```
   ///
-  /// A single comparison can be answered from an index over the elements; of several that are
-  /// joined by `&&` or `!`, all have to be true for the same element.
+  /// An index over the elements can answer a single comparison. Several that are joined by `&&` or
+  /// `!` must all be true for the same element.
   public func contains<Condition: FilterExpression>(
     where condition: (Field<Value.Element, Value.Element>) -> Condition
   ) -> Filter<Root> where Condition.Root == Value.Element {
@@ -48,8 +48,8 @@ extension Field where Value: ElementSequence, Value.Element: Sendable {
     return Filter(parts.isExact ? parts.node : parts.node.and(whole))
   }
 
-  /// What can be told of single elements, one test at a time: exactly the condition, or more
-  /// records than it is true for.
+  /// The part of a condition that can be tested on single elements: exactly the condition, or one
+  /// that is true for more records.
   private static func split(
     _ node: FilterNode, _ element: FieldReference?, _ key: FieldKey<Root, Value.Element>
   ) -> (node: FilterNode, isExact: Bool) {

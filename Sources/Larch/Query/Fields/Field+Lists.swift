@@ -1,9 +1,10 @@
-// Of a range that is also a sequence, the bounds matter and not its elements: ranges come first.
+// Some ranges are also sequences. Overloads for ranges come first, so that the bounds are compared,
+// not the elements.
 
 extension Sequence where Element: Equatable & Sendable {
   /// The field equals one of these values; none does if there are none.
   ///
-  /// - Complexity: *n* log *n* in the number of values, to put them in order.
+  /// - Complexity: *n* log *n* in the number of values, which are sorted.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element>) -> Filter<Root> {
     field.isOne(of: self) { $0 }

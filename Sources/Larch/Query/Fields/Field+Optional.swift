@@ -1,13 +1,13 @@
 /// An optional as a field in a filter. You never need to conform to it.
 @_documentation(visibility: private)
 public protocol OptionalField: SendableMetatype {
-  /// What is in it.
+  /// The type of the value.
   associatedtype Wrapped
 
-  /// The value as an optional. Met by Larch.
+  /// The value as an optional. Implemented by Larch.
   var _optional: Wrapped? { get }
 
-  /// From an optional. Met by Larch.
+  /// From an optional. Implemented by Larch.
   init(_optional: Wrapped?)
 }
 

@@ -5,7 +5,7 @@ extension Field where Value: TextValue {
   /// Person.where { $0.email.contains(/@acme\..+/) }
   /// ```
   ///
-  /// Records are decoded for it, and threads that run the same query take turns at matching.
+  /// Larch decodes records for this test, and threads that run the same query match one at a time.
   public func contains(_ regex: sending some RegexComponent) -> Filter<Root> {
     let regex = SharedRegex(regex)
     return filter("contains /…/", decoded: { $0._text.map { regex.isFound(in: $0) } ?? false })
@@ -13,22 +13,24 @@ extension Field where Value: TextValue {
 
   /// A regular expression matches the whole text; false for nil.
   ///
-  /// Records are decoded for it, and threads that run the same query take turns at matching.
+  /// Larch decodes records for this test, and threads that run the same query match one at a time.
   public func wholeMatch(of regex: sending some RegexComponent) -> Filter<Root> {
     let regex = SharedRegex(regex)
     return filter("whole match of /…/", decoded: { $0._text.map { regex.matches($0) } ?? false })
   }
 
-  /// A regular expression, written as text, matches somewhere in the text; false for nil.
+  /// A regular expression in a string matches somewhere in the text; false for nil.
   ///
-  /// Records are decoded for it. Running the query throws `.invalidQuery` if the pattern is none.
+  /// Larch decodes records for this test. The query throws `.invalidQuery` if the pattern is not a
+  /// regular expression.
   public func contains(pattern: String) -> Filter<Root> {
     patternFilter("contains a pattern", pattern) { $0.isFound(in: $1) }
   }
 
-  /// A regular expression, written as text, matches the whole text; false for nil.
+  /// A regular expression in a string matches the whole text; false for nil.
   ///
-  /// Records are decoded for it. Running the query throws `.invalidQuery` if the pattern is none.
+  /// Larch decodes records for this test. The query throws `.invalidQuery` if the pattern is not a
+  /// regular expression.
   public func wholeMatch(ofPattern pattern: String) -> Filter<Root> {
     patternFilter("whole match of a pattern", pattern) { $0.matches($1) }
   }

@@ -7,7 +7,7 @@
 /// What `==` and `!=` belong to that refuse a value of another type. Nobody is on it.
 @globalActor
 public actor `compare a field with a value of its own type, which is Equatable` {
-  /// Met by Swift.
+  /// Required by Swift.
   public static let shared =
     `compare a field with a value of its own type, which is Equatable`()
 }
@@ -15,7 +15,7 @@ public actor `compare a field with a value of its own type, which is Equatable` 
 /// What `<` and its like belong to that refuse a value of another type, and nil. Nobody is on it.
 @globalActor
 public actor `order a field by a value of its own type, which is Comparable and no optional` {
-  /// Met by Swift.
+  /// Required by Swift.
   public static let shared =
     `order a field by a value of its own type, which is Comparable and no optional`()
 }
@@ -28,42 +28,42 @@ extension Field where Value: Comparable & Sendable {
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func < (field: Self, value: Value?) -> Filter<Root> { field.refused }
+  public static func < (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func < (value: Value?, field: Self) -> Filter<Root> { field.refused }
+  public static func < (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func <= (field: Self, value: Value?) -> Filter<Root> { field.refused }
+  public static func <= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func <= (value: Value?, field: Self) -> Filter<Root> { field.refused }
+  public static func <= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func > (field: Self, value: Value?) -> Filter<Root> { field.refused }
+  public static func > (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func > (value: Value?, field: Self) -> Filter<Root> { field.refused }
+  public static func > (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func >= (field: Self, value: Value?) -> Filter<Root> { field.refused }
+  public static func >= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func >= (value: Value?, field: Self) -> Filter<Root> { field.refused }
+  public static func >= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: OptionalField {
@@ -71,28 +71,28 @@ extension Field where Value: OptionalField {
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 }
 
@@ -106,60 +106,60 @@ extension Field where Value: FieldNumber {
   /// Refused: a number is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == (field: Self, other: String) -> Filter<Root> { field.refused }
+  public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
 
   /// Refused: a number is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != (field: Self, other: String) -> Filter<Root> { field.refused }
+  public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: FieldNumber & BinaryInteger {
   /// Refused: an integer is no fraction.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == (field: Self, other: Double) -> Filter<Root> { field.refused }
+  public static func == (field: Self, other: Double) -> Filter<Root> { field.notCompared }
 
   /// Refused: an integer is no fraction.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != (field: Self, other: Double) -> Filter<Root> { field.refused }
+  public static func != (field: Self, other: Double) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
   /// Refused: a number is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == (field: Self, other: String) -> Filter<Root> { field.refused }
+  public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
 
   /// Refused: a number is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != (field: Self, other: String) -> Filter<Root> { field.refused }
+  public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: TextValue {
   /// Refused: a text is no number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == (field: Self, other: Int) -> Filter<Root> { field.refused }
+  public static func == (field: Self, other: Int) -> Filter<Root> { field.notCompared }
 
   /// Refused: a text is no number.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != (field: Self, other: Int) -> Filter<Root> { field.refused }
+  public static func != (field: Self, other: Int) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: RawRepresentable {
   /// Refused: a case is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == (field: Self, other: String) -> Filter<Root> { field.refused }
+  public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
 
   /// Refused: a case is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != (field: Self, other: String) -> Filter<Root> { field.refused }
+  public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 // MARK: - All other types
@@ -168,111 +168,112 @@ extension Field {
   /// Refused: values of two types are not compared, as in Swift.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == <Other>(field: Self, other: Other?) -> Filter<Root> { field.refused }
+  public static func == <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
   /// Refused: values of two types are not compared, as in Swift.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func == <Other>(other: Other?, field: Self) -> Filter<Root> { field.refused }
+  public static func == <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
   /// Refused: values of two types are not compared, as in Swift.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func == <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
   /// Refused: values of two types are not compared, as in Swift.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != <Other>(field: Self, other: Other?) -> Filter<Root> { field.refused }
+  public static func != <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
   /// Refused: values of two types are not compared, as in Swift.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public static func != <Other>(other: Other?, field: Self) -> Filter<Root> { field.refused }
+  public static func != <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
   /// Refused: values of two types are not compared, as in Swift.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func < <Other>(field: Self, other: Other?) -> Filter<Root> { field.refused }
+  public static func < <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func < <Other>(other: Other?, field: Self) -> Filter<Root> { field.refused }
+  public static func < <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func <= <Other>(field: Self, other: Other?) -> Filter<Root> { field.refused }
+  public static func <= <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func <= <Other>(other: Other?, field: Self) -> Filter<Root> { field.refused }
+  public static func <= <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func <= <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func > <Other>(field: Self, other: Other?) -> Filter<Root> { field.refused }
+  public static func > <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func > <Other>(other: Other?, field: Self) -> Filter<Root> { field.refused }
+  public static func > <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func > <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func >= <Other>(field: Self, other: Other?) -> Filter<Root> { field.refused }
+  public static func >= <Other>(field: Self, other: Other?) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
-  public static func >= <Other>(other: Other?, field: Self) -> Filter<Root> { field.refused }
+  public static func >= <Other>(other: Other?, field: Self) -> Filter<Root> { field.notCompared }
 
-  /// Refused: values of two types have no order, nor has an optional, as in Swift.
+  /// Refused: values of two types, or optionals, have no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func >= <Other>(field: Self, other: Field<Root, Other>) -> Filter<Root> {
-    field.refused
+    field.notCompared
   }
 }
 
 extension Field {
   /// Of a program that calls them all the same: by way of the actor.
-  fileprivate var refused: Filter<Root> {
+  var notCompared: Filter<Root> {
     let error = LarchError(
-      .invalidQuery, "A filter compares a field with another type, or asks for the order of nil."
+      .invalidQuery,
+      "A filter compares a field with a value of another type, or orders nil; compare values of the field's own type."
     ) { $0.field = node.name }
     return filter("compared", error: error, decoded: { _ in false })
   }

@@ -1,5 +1,5 @@
-// How the operators make tests: on key values where the type has such, on the decoded record
-// where it has not.
+// The operators make tests of key values if the type has them, and tests of the decoded record if
+// not.
 
 extension Field {
   /// A test of the value in the decoded record.
@@ -25,7 +25,7 @@ extension Field {
     compare(.equal, other, orElse: isEqual)
   }
 
-  /// A test of this field against another one.
+  /// A comparison of this field with another one.
   func compare<Other>(
     _ comparison: PairFilter.Comparison, _ other: Field<Root, Other>,
     orElse matches: @escaping @Sendable (Value, Other) -> Bool
@@ -57,14 +57,14 @@ extension Field {
 }
 
 extension Field {
-  /// A test of fields one of which is another record's: both have to be.
+  /// A comparison with a field of another record; both fields must be of that record.
   private func compareRelated<Other>(
     _ comparison: PairFilter.Comparison, _ other: Field<Root, Other>
   ) -> Filter<Root> {
     if let related = node.related, related.path == other.node.related?.path,
       let left = node.key, let right = other.node.key
     {
-      // Without the record both are nil.
+      // Without the related record both are nil.
       var isEqual = false
       if case .equal = comparison { isEqual = true }
       return Filter(
@@ -72,7 +72,7 @@ extension Field {
     }
     let error = LarchError(
       .invalidQuery,
-      "A filter compares fields of two records; compare them with `joined`, or in a closure after the query."
+      "A filter compares fields of two records; use `joined`, or a closure after the query."
     ) { [node] in $0.field = node.name + ", " + other.node.name }
     return Filter(
       .record(RecordTest<Root>(text: node.name, error: error, matches: { _ in false })))

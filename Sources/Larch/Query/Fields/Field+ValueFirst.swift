@@ -1,5 +1,6 @@
-// `3 == $0.age`. Swift takes these for `$0.age == "x"` too, with the text for a field, and sees late
-// that it is none. So they come after those that refuse a text: what is disfavored is tried last.
+// `3 == $0.age`. Swift also tries these for `$0.age == "x"`, with the text as a field, and finds
+// out late that it is not one. So they come after the overloads that refuse a text: Swift tries
+// disfavored overloads last.
 
 extension Field where Value: Equatable & Sendable {
   /// The field equals a value: nil equals nil, NaN equals nothing.
@@ -10,11 +11,11 @@ extension Field where Value: Equatable & Sendable {
   @_disfavoredOverload
   public static func != (value: Value, field: Self) -> Filter<Root> { !(field == value) }
 
-  /// The field equals a value; false if there is none.
+  /// The field equals a value; false if the value is nil.
   @_disfavoredOverload
   public static func == (value: Value?, field: Self) -> Filter<Root> { field == value }
 
-  /// The field does not equal a value; true if there is none.
+  /// The field does not equal a value; true if the value is nil.
   @_disfavoredOverload
   public static func != (value: Value?, field: Self) -> Filter<Root> { !(field == value) }
 }

@@ -1,5 +1,5 @@
 extension FieldNode {
-  /// The property of a record that the key path reads.
+  /// The property of a record for a key path.
   @inline(__always)  // So that nobody asks the runtime for the type of the node, in each filter.
   static func of(_ keyPath: any KeyPath<Root, Value> & Sendable) -> FieldNode
   where Root: Record {
@@ -11,14 +11,14 @@ extension FieldNode {
     }
   }
 
-  /// The id, which records are stored under, be it a stored property or not.
+  /// The id, under which records are stored, whether it is a stored property or not.
   static func id() -> FieldNode where Root: Record, Value == Root.ID {
     FieldNodes.find(.id, of: Root.self) {
       FieldNode(keyPath: \Root.id, name: "id", identity: .id, read: { $0.id })
     }
   }
 
-  /// The value itself: what is asked of an element.
+  /// The value itself, for tests of an element.
   static func itself() -> FieldNode where Root == Value {
     FieldNodes.find(.itself, of: Value.self) {
       FieldNode(
@@ -46,7 +46,7 @@ extension FieldNode {
         return behindOptional(member, .computed(printableName: nil)) { read($0)[keyPath: member] }
       }
       let resolution = codingResolution(of: keyPath)
-      // A whole path that is stored has the names of all its properties.
+      // If the whole path is stored, it has the names of all its properties.
       let isStored = if case .stored = resolution { true } else { false }
       let name = resolution.name(of: Member.self, behind: isStored ? nil : name)
       return FieldNode<Root, Member>(
@@ -58,11 +58,11 @@ extension FieldNode {
   private var calculationError: LarchError {
     LarchError(
       .invalidQuery,
-      "A filter asks for a property of a number that it calculates; compare the number itself, or use `satisfies`."
+      "A filter uses a property of a calculated number; compare the number itself, or use `satisfies`."
     ) { $0.field = name }
   }
 
-  /// A property of the value in an optional.
+  /// A property of an optional value.
   func optionalMember<Wrapped, Member>(
     _ member: any KeyPath<Wrapped, Member> & Sendable
   ) -> FieldNode<Root, Member?> where Value == Wrapped? {
@@ -73,7 +73,7 @@ extension FieldNode {
     }
   }
 
-  /// An optional property of the value in an optional.
+  /// An optional property of an optional value.
   func flatMember<Wrapped, Member>(
     _ member: any KeyPath<Wrapped, Member?> & Sendable
   ) -> FieldNode<Root, Member?> where Value == Wrapped? {
@@ -90,8 +90,8 @@ extension FieldNode {
     related.members as? RelatedMembers<Root, Wrapped> ?? RelatedMembers()
   }
 
-  /// No key path can be built through an optional at run time, but the names of a stored property
-  /// are those of the pieces.
+  /// No key path through an optional can be built at run time, but the names of its parts are the
+  /// names of the stored property.
   private func behindOptional<Result>(
     _ member: AnyKeyPath, _ resolution: FieldNaming.Resolution,
     _ read: @escaping @Sendable (Root) -> Result
@@ -109,18 +109,18 @@ extension FieldNode {
   }
 }
 
-/// Tells one computed property behind an optional from all others.
+/// Identifies a computed property of an optional.
 private struct FieldChain: Hashable {
   let base: FieldIdentity
   let member: AnyKeyPath
 }
 
-/// Gives a chain the form of a key path, by which computed properties are told apart.
+/// Turns a chain into a key path, which identifies a computed property.
 private struct FieldChains {
   subscript(chain: FieldChain) -> FieldChain { chain }
 }
 
-/// The names where the root is coded; whether it is, only the run time can tell here.
+/// The coding names, if the root is `Codable`, which is known here only at run time.
 private func codingResolution<Root, Value>(
   of keyPath: KeyPath<Root, Value>
 ) -> FieldNaming.Resolution {
@@ -133,7 +133,7 @@ private func codingResolution<Root, Value>(
 }
 
 extension FieldNaming.Resolution {
-  /// What plans call the field: the names of its properties, or of a computed one the type.
+  /// The name of the field in plans: the names of its properties, or the type of a computed one.
   fileprivate func name(of type: Any.Type, behind base: String?) -> String {
     let own =
       switch self {
@@ -152,15 +152,15 @@ private enum FieldNodes {
     let isFlattened: Bool
   }
 
-  /// Finds the key paths that generic code makes again each time.
+  /// Finds key paths that generic code creates again each time.
   private struct ValueKey: Hashable {
     let base: ObjectIdentifier?
     let member: AnyKeyPath
     let isFlattened: Bool
   }
 
-  /// What every type has one of, found without a key path: in generic code those are made again
-  /// each time.
+  /// The fields that every type has, found without a key path: generic code would create one each
+  /// time.
   enum OfType { case id, itself }
 
   private struct Entries: @unchecked Sendable {
@@ -168,7 +168,7 @@ private enum FieldNodes {
     var elements: [ObjectIdentifier: AnyObject] = [:]
     var byIdentity: [Key: AnyObject] = [:]
     var byValue: [ValueKey: AnyObject] = [:]
-    /// The objects of the keys, so that their addresses are not given to others.
+    /// The objects of the keys, kept so that their addresses are not reused.
     var kept: [AnyObject] = []
 
     mutating func insert(_ node: AnyObject, _ key: Key, _ base: AnyObject?, _ member: AnyKeyPath) {
@@ -191,7 +191,7 @@ private enum FieldNodes {
       base: base.map { ObjectIdentifier($0) }, member: ObjectIdentifier(member),
       isFlattened: isFlattened)
     let node = find(key) ?? find(key, base, member) ?? keep(make(), key, base, member)
-    // The key tells the types: those of a key path, behind those of the base.
+    // The key identifies the types: those of the key path after those of the base.
     return unsafeDowncast(node, to: FieldNode<Root, Value>.self)
   }
 
@@ -200,7 +200,7 @@ private enum FieldNodes {
   ) -> FieldNode<Root, Value> {
     let type = ObjectIdentifier(type)
     let known = entries.withLock { kind == .id ? $0.ids[type] : $0.elements[type] }
-    // Each is kept under the type it is of.
+    // Each is kept under its own type.
     if let known { return unsafeDowncast(known, to: FieldNode<Root, Value>.self) }
     let node = make()
     entries.withLock { entries in

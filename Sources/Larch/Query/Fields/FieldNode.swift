@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// A property that filters name: how it is read, and what it is called.
+/// A property that filters use: how to read it, and its name.
 ///
-/// Nodes are made once for each property and kept, so that building a filter finds them by the
-/// address of a key path literal and allocates nothing for its fields.
+/// Each node is created once per property and kept. A filter finds it by the address of a key path
+/// literal and allocates nothing for its fields.
 final class FieldNode<Root, Value>: @unchecked Sendable {
-  /// The way from the root; nil where an optional lies on it, which no key path can be built
-  /// through at run time.
+  /// The path from the root; nil if it goes through an optional, because such a key path cannot be
+  /// built at run time.
   let keyPath: KeyPath<Root, Value>?
-  /// What `\.city` is called in plans.
+  /// The name of `\.city` in plans.
   let name: String
   let identity: FieldIdentity
   let read: @Sendable (Root) -> Value
-  /// The field as a key; nil where its type is no `IndexKey`.
+  /// The field as a key; nil if its type is not an `IndexKey`.
   let key: FieldKey<Root, Value>?
-  /// The same where the values are in the order of their keys: an enum may have a `<` of its own.
+  /// The same if the values have the order of their keys: an enum may have its own `<`.
   let orderedKey: FieldKey<Root, Value>?
-  /// `FieldKey<Root, Value.Element>`: the field as a key of each of its elements; nil where it
-  /// has none, or where their type is no `IndexKey`.
+  /// `FieldKey<Root, Value.Element>`: the field as a key of each of its elements; nil if it has no
+  /// elements, or if their type is not an `IndexKey`.
   private let anyElementKey: AnyObject?
-  /// Of a field of another record: how a test of it becomes one of the root.
+  /// For a field of another record: converts a test of it to a test of the root.
   let related: RelatedReading<Value>?
-  /// Why it cannot be asked; thrown when the query runs.
+  /// The reason why it cannot be used; thrown when the query runs.
   let error: LarchError?
 
   init(
@@ -44,7 +44,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
   /// A field of another record.
   ///
   /// - Parameters:
-  ///   - field: the same field for those who have that record, if it can be tested by its key.
+  ///   - field: the same field in that record, if it can be tested by its key.
   ///   - elementField: the same for its elements.
   init(
     related: RelatedReading<Value>, name: String, identity: FieldIdentity, field: FieldReference?,
@@ -53,7 +53,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     keyPath = nil
     self.name = name
     self.identity = identity
-    // The root does not hold the value: `related` says how it is told.
+    // The root does not have the value; `related` gets it.
     read = { _ in related.valueOfNone() }
     self.related = related
     error = nil
@@ -73,7 +73,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     keyPath = nil
     name = key.field.name
     identity = key.field.identity
-    // Asked by its key only; a property of it is refused.
+    // Only its key is read; a property of it is refused.
     read = { _ in 0 }
     self.key = key
     orderedKey = key
@@ -82,7 +82,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     error = nil
   }
 
-  /// A field that cannot be asked.
+  /// A field that cannot be used.
   init(refused error: LarchError, name: String, read: @escaping @Sendable (Root) -> Value) {
     keyPath = nil
     self.name = name
@@ -101,7 +101,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     keyType(Elements.Element.self).map { FieldKey<Root, Elements.Element>($0, field, wrap) }
   }
 
-  /// The field of its elements, if they can be tested by their keys.
+  /// The field of its elements, if their keys can be tested.
   var elementField: FieldReference? {
     func find<Elements: ElementSequence>(_: Elements.Type) -> FieldReference? {
       // Made by `elementKey` of this node, for the same `Value` and so the same element.
@@ -110,7 +110,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     return (Value.self as? any ElementSequence.Type).flatMap { find($0) }
   }
 
-  /// The field as a key, where the compiler knows that its type is one.
+  /// The field as a key, if the compiler knows that its type is one.
   func indexKey() -> FieldKey<Root, Value> where Value: IndexKey {
     key ?? FieldKey(Value.self, name: name, identity: identity, read: read)
   }
@@ -127,7 +127,7 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
           form: coding.form, isMultiple: true, isStandard: Key.isToldByBytes, name: name,
           identity: identity,
           forEachValue: { record, body in
-            // The type is `Value`, which only the run time knows to have elements.
+            // The type is `Value`; only the run time knows that it has elements.
             unsafeBitCast(read(record), to: Elements.self)._forEachElement { element in
               var values = KeyValues()
               // `Key` is the type of the elements.
@@ -141,14 +141,14 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
 }
 
 extension FieldNode where Value: ElementSequence {
-  /// The field as a key of each of its elements; nil where their type is no `IndexKey`.
+  /// The field as a key of each of its elements; nil if their type is not an `IndexKey`.
   var elementKey: FieldKey<Root, Value.Element>? {
     // Made by `elementKey` of this node, whose elements these are.
     anyElementKey.map { unsafeDowncast($0, to: FieldKey<Root, Value.Element>.self) }
   }
 }
 
-/// The type as a key. `Decimal` has a conformance that is there only to refuse it.
+/// The type as a key. `Decimal` has a conformance only in order to refuse it.
 private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
   guard let key = type as? any IndexKey.Type, Reflection.unwrapped(type) != Decimal.self else {
     return nil
@@ -159,17 +159,17 @@ private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
 /// A field whose values, or whose elements, are key values.
 final class FieldKey<Root, Value>: Sendable {
   let field: FieldReference
-  /// Of a field of another record.
+  /// For a field of another record.
   private let wrap: RelatedWrap?
   let values: @Sendable (Value) -> [KeyValue]
-  /// The value that these stand for; nil where only the record tells it.
+  /// The value of these key values; nil if only the record has it.
   let read: @Sendable ([KeyValue]) -> Value?
 
   convenience init<Key: IndexKey>(_ type: Key.Type, _ field: TypedField<Root>) {
     self.init(type, field, nil)
   }
 
-  /// - Parameter wrap: of a field of another record, to which `field` belongs.
+  /// - Parameter wrap: for a field of another record, to which `field` belongs.
   init<Key: IndexKey>(_ type: Key.Type, _ field: FieldReference, _ wrap: RelatedWrap?) {
     self.field = field
     self.wrap = wrap

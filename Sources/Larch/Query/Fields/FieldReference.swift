@@ -1,25 +1,25 @@
-/// A field as filters, orders and selections name it, without its type.
+/// A field of a filter, an order or a selection, without its type.
 ///
-/// Its values are told as key values, so that one comparison serves indexes, stored bytes and
-/// decoded records. Where the record type is known, `TypedField` reads it from a record.
+/// Its values are key values, so that one comparison works for indexes, stored bytes and decoded
+/// records. If the record type is known, `TypedField` reads it from a record.
 package class FieldReference: @unchecked Sendable {
-  /// The form of the value; of one element where there are several.
+  /// The form of the value; for several values, of one element.
   package let form: KeyForm
   /// An array or a set: a test is true if it is true for some element.
   package let isMultiple: Bool
-  /// Whether the stored bytes of the field are those of its value: nothing the type of the user
-  /// does comes between.
+  /// Whether the stored bytes of the field are those of its value, so that no code of its type is
+  /// involved.
   let isStandard: Bool
-  /// What `\.city` is called in plans.
+  /// The name of `\.city` in plans.
   let name: String
   package let identity: FieldIdentity
-  /// Of the identity, so that most of those that differ need not be compared.
+  /// The hash of the identity, so that most different fields need not be compared.
   let identityHash: Int
-  /// Of a number that a filter calculates.
+  /// For a number that a filter calculates.
   let calculation: Calculation?
-  /// Of a field of a related record, in an order.
+  /// For a field of a related record, in an order.
   let related: RelatedValue?
-  /// Why it cannot be asked; thrown when the query runs.
+  /// The reason why it cannot be used; thrown when the query runs.
   let error: LarchError?
 
   init(
@@ -46,7 +46,7 @@ package class FieldReference: @unchecked Sendable {
   }
 
   /// The coding names of a field that can be tested on stored bytes; nil for all others. The id
-  /// is told by the key of the record.
+  /// comes from the key of the record.
   package var storedPath: [String]? {
     guard isStandard, case .stored(let names) = identity else { return nil }
     return names

@@ -1,5 +1,5 @@
 extension TypedReference {
-  /// The property as filters and joins name it: a field of the same identity and form as that of a
+  /// The property as a field of filters and joins. It has the same identity and form as that of a
   /// key path in a filter, so that its index is found.
   var field: TypedField<Holder> {
     ReferenceFields.field(keyPath) {
@@ -22,7 +22,7 @@ extension TypedReference {
 }
 
 extension FieldNaming.Resolution {
-  /// What plans call a reference.
+  /// The name of a reference in plans.
   fileprivate var fieldName: String {
     switch self {
     case .stored(_, let names): names.joined(separator: ".")
@@ -53,7 +53,7 @@ private enum ReferenceFields {
     let field = make()
     return entries.withLock { entries in
       if let known = entries.fields[keyPath] {
-        // As above: equal key paths have one root.
+        // See above: equal key paths have one root.
         return unsafeDowncast(known, to: TypedField<Holder>.self)
       }
       if entries.fields.count < limit { entries.fields[keyPath] = field }

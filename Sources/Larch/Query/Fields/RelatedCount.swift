@@ -1,7 +1,7 @@
-/// How many records are at the other end of an association, in a filter:
-/// `Company.where { $0.people.count > 2 }`.
+/// The number of records at the other end of an association, in a filter: `Company.where {
+/// $0.people.count > 2 }`.
 public struct RelatedCount<Root: Record>: Sendable {
-  /// At least so many, one or more.
+  /// The filter for at least this number, which is one or more.
   private let atLeast: @Sendable (Int) -> FilterNode
 
   init(atLeast: @escaping @Sendable (Int) -> FilterNode) { self.atLeast = atLeast }
@@ -12,51 +12,51 @@ public struct RelatedCount<Root: Record>: Sendable {
     count == .max ? .never : reaches(count + 1)
   }
 
-  /// There are so many.
+  /// The number equals a value.
   public static func == (related: Self, count: Int) -> Filter<Root> {
     if count < 0 { return .never }
     return Filter(related.reaches(count).and(related.exceeds(count).negated))
   }
 
-  /// There are more or fewer.
+  /// The number does not equal a value.
   public static func != (related: Self, count: Int) -> Filter<Root> { !(related == count) }
 
-  /// There are fewer.
+  /// The number is less than a value.
   public static func < (related: Self, count: Int) -> Filter<Root> {
     Filter(related.reaches(count).negated)
   }
 
-  /// There are so many, or fewer.
+  /// The number is less than or equal to a value.
   public static func <= (related: Self, count: Int) -> Filter<Root> {
     Filter(related.exceeds(count).negated)
   }
 
-  /// There are more.
+  /// The number is greater than a value.
   public static func > (related: Self, count: Int) -> Filter<Root> {
     Filter(related.exceeds(count))
   }
 
-  /// There are so many, or more.
+  /// The number is greater than or equal to a value.
   public static func >= (related: Self, count: Int) -> Filter<Root> {
     Filter(related.reaches(count))
   }
 
-  /// There are so many.
+  /// The number equals a value.
   public static func == (count: Int, related: Self) -> Filter<Root> { related == count }
 
-  /// There are more or fewer.
+  /// The number does not equal a value.
   public static func != (count: Int, related: Self) -> Filter<Root> { related != count }
 
-  /// There are more.
+  /// The number is greater than a value.
   public static func < (count: Int, related: Self) -> Filter<Root> { related > count }
 
-  /// There are so many, or more.
+  /// The number is greater than or equal to a value.
   public static func <= (count: Int, related: Self) -> Filter<Root> { related >= count }
 
-  /// There are fewer.
+  /// The number is less than a value.
   public static func > (count: Int, related: Self) -> Filter<Root> { related < count }
 
-  /// There are so many, or fewer.
+  /// The number is less than or equal to a value.
   public static func >= (count: Int, related: Self) -> Filter<Root> { related <= count }
 }
 

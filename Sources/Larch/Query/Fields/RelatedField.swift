@@ -9,28 +9,28 @@ public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
     self.origin = origin
   }
 
-  /// A condition is true for one of them.
+  /// A condition is true for one of the records.
   ///
   /// ```swift
   /// Company.where { $0.people.contains { $0.age > 30 } }
   /// ```
   ///
-  /// What does not lead to a record relates to nothing.
+  /// A nil or dangling reference has no related record.
   public func contains<Condition: FilterExpression>(
     where condition: (Fields<Target>) -> Condition
   ) -> Filter<Root> where Condition.Root == Target {
     filter(condition(Fields())._filter.node)
   }
 
-  /// The record with this id is one of them.
+  /// One of the records has this id.
   public func contains(_ id: Target.ID) -> Filter<Root> {
     contains { $0.id == id }
   }
 
-  /// There is none.
+  /// There are no records.
   public var isEmpty: Filter<Root> { !filter(.always) }
 
-  /// How many there are.
+  /// The number of records.
   ///
   /// ```swift
   /// Company.where { $0.people.count > 2 }
@@ -46,16 +46,16 @@ public struct RelatedRecords<Root: Record, Target: Record>: Sendable {
   }
 }
 
-/// The record at the other end of an association with one, or none, in a filter: `$0.company` in
+/// The record at the other end of an association to one record, in a filter: `$0.company` in
 /// `Person.where { $0.company.name == "Acme" }`.
 ///
-/// Its properties are fields, with a value where the record is there and nil where it is not, as
-/// those of `companies[person.companyID]?`: `$0.company.name != "Acme"` is also true for people
-/// without a company. ``matches(_:)`` is for several conditions on the same record.
+/// Its properties are fields. They have a value if the record exists, and are nil if it does not,
+/// like those of `companies[person.companyID]?`: `$0.company.name != "Acme"` is also true for
+/// people without a company. Use ``matches(_:)`` for several conditions on the same record.
 @dynamicMemberLookup
 public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   private let wrap: RelatedWrap
-  /// Tells it from other records that are related to the same one.
+  /// Distinguishes it from other records that are related to the same one.
   private let path: [String]
 
   init(_ route: AssociationRoute.Kind, behind outer: RelatedRecordOrigin? = nil) {
@@ -68,7 +68,7 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     }
   }
 
-  /// The record is there, and a condition is true for it.
+  /// The record exists, and a condition is true for it.
   public func matches<Condition: FilterExpression>(
     _ condition: (Fields<Target>) -> Condition
   ) -> Filter<Root> where Condition.Root == Target {
@@ -85,21 +85,21 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     Filter(record.wrap(.always, false))
   }
 
-  /// The id of the record; nil where there is none.
+  /// The id of the record; nil if it does not exist.
   public var id: Field<Root, Target.ID?> {
     Field(node: .ofTarget(.value(FieldNode<Target, Target.ID>.id()), wrap, path))
   }
 
   // Associations before properties, as in `Fields`.
 
-  /// The records at the other end of an association of that record; none where it is not there.
+  /// The records at the other end of an association of that record; none if it does not exist.
   public subscript<Next>(
     dynamicMember keyPath: any KeyPath<Target.Type, HasMany<Target, Next>> & Sendable
   ) -> RelatedRecords<Root, Next> {
     RelatedRecords(Target.self[keyPath: keyPath]._route.kind, behind: origin)
   }
 
-  /// The records at the other end of an association of that record; none where it is not there.
+  /// The records at the other end of an association of that record; none if it does not exist.
   public subscript<Next>(
     dynamicMember keyPath: any KeyPath<Target.Type, ManyToMany<Target, Next>> & Sendable
   ) -> RelatedRecords<Root, Next> {
@@ -120,7 +120,7 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     RelatedRecord<Root, Next>(Target.self[keyPath: keyPath]._route.kind, behind: origin)
   }
 
-  /// A property of the record; nil where there is none.
+  /// A property of the record; nil if the record does not exist.
   @_disfavoredOverload
   public subscript<Value>(
     dynamicMember keyPath: any KeyPath<Target, Value> & Sendable
@@ -128,7 +128,7 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     Field(node: .ofTarget(.value(FieldNode<Target, Value>.of(keyPath)), wrap, path))
   }
 
-  /// An optional property of the record; nil where there is none.
+  /// An optional property of the record; nil if the record does not exist.
   public subscript<Value>(
     dynamicMember keyPath: any KeyPath<Target, Value?> & Sendable
   ) -> Field<Root, Value?> {
@@ -138,20 +138,20 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   private var origin: RelatedRecordOrigin { RelatedRecordOrigin(wrap: wrap, path: path) }
 }
 
-/// The record that an association begins at, where that is a related one.
+/// The record at which an association begins, if it is itself a related record.
 struct RelatedRecordOrigin: Sendable {
   let wrap: RelatedWrap
   let path: [String]
 }
 
-/// An association as filters name it: ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. You
-/// never need to conform to it.
+/// An association in a filter: ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. You never
+/// need to conform to this protocol.
 @_documentation(visibility: private)
 public protocol FilteredAssociation<Owner, Target>: Association {
-  /// What stands for the other end: ``RelatedRecords`` or ``RelatedRecord``.
+  /// The type of the other end: ``RelatedRecords`` or ``RelatedRecord``.
   associatedtype _Related
 
-  /// The other end, in a filter. Met by Larch.
+  /// The other end, in a filter. Implemented by Larch.
   var _related: _Related { get }
 }
 
@@ -173,7 +173,7 @@ extension ToOneAssociation {
 }
 
 extension Fields {
-  /// The records that refer to this one by a property.
+  /// The records of which a property refers to this one.
   ///
   /// ```swift
   /// Company.where { !$0.related(\Person.companyID).isEmpty }
@@ -184,7 +184,7 @@ extension Fields {
     RelatedRecords(HasMany<Root, Target>(field)._route.kind)
   }
 
-  /// What is at the other end of an association that is no static property.
+  /// The other end of an association that is not a static property.
   public func related<A: FilteredAssociation>(_ association: A) -> A._Related
   where A.Owner == Root { association._related }
 }

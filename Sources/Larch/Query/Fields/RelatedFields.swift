@@ -1,5 +1,5 @@
-/// The associations of a record type that lead to one record, as orders name them: `\.company.name`
-/// in `Person.all.sorted(by: \.company.name)`.
+/// The associations of a record type to one record, for orders: `\.company.name` in
+/// `Person.all.sorted(by: \.company.name)`.
 @dynamicMemberLookup
 public struct RelatedFields<Root: Record>: Sendable {
   init() {}
@@ -13,11 +13,23 @@ public struct RelatedFields<Root: Record>: Sendable {
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
   ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  // Many records have no value to order by. These are here so that the compiler can say so.
+
+  /// The records at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+
+  /// The records at the other end of an association.
+  public subscript<Target>(
+    dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
+  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
 }
 
-/// Where the value of an order is that is no value of the record itself.
+/// The place of a value in an order that is a field of a related record.
 final class RelatedValue: Sendable {
-  /// The associations that lead there, one record each, as filters for any record.
+  /// The associations that lead there, each to one record, as filters for any record.
   let route: [RelatedFilter]
   /// The field of the record at the end.
   let field: FieldReference
@@ -28,19 +40,19 @@ final class RelatedValue: Sendable {
   }
 }
 
-/// Tells one field of a related record from all others.
+/// Identifies a field of a related record.
 private struct RelatedChain: Hashable {
   let path: [String]
   let identity: FieldIdentity
 }
 
-/// Gives a chain the form of a key path, which identifies fields that are not stored properties.
+/// Turns a chain into a key path, which identifies a field that is not a stored property.
 private struct RelatedChains {
   subscript(chain: RelatedChain) -> RelatedChain { chain }
 }
 
 extension FieldReference {
-  /// A field of a related record, which is nil where there is no such record.
+  /// A field of a related record; nil if the record does not exist.
   convenience init<Root, Value>(
     ofRelated node: FieldNode<Root, Value?>, as type: Value?.Type
   ) where Value: IndexKey {
@@ -64,7 +76,7 @@ extension FieldReference {
   private static func unreadable(_ name: String) -> LarchError {
     LarchError(
       .invalidQuery,
-      "An order names what no field of the related record tells; name a property of that record."
+      "An order by a related record needs one of its stored fields; name a stored property of that record."
     ) { $0.field = name }
   }
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension FieldTest {
-  /// Whether the values of a field, or of one element of it, pass.
+  /// Whether the test is true for the values of a field, or of one element of it.
   package func matches(_ values: [KeyValue]) -> Bool {
     switch self {
     case .equal(let wanted): return KeyValue.areEqual(values, wanted)
@@ -27,7 +27,7 @@ extension FieldTest {
     }
   }
 
-  /// One of the values: they are put in order, each once, without those that equal nothing.
+  /// One of the values: they are sorted, without duplicates and without NaN.
   package static func oneOf(anyOrder list: [[KeyValue]]) -> FieldTest {
     let sorted = list.filter { !$0.contains(where: \.isNaN) }
       .sorted { KeyValue.compare($0, $1) < 0 }
@@ -44,7 +44,7 @@ extension FieldTest {
     while low < high {
       let middle = (low + high) / 2
       let order = KeyValue.compare(list[middle], values)
-      // The list has no NaN; equal in order is equal.
+      // The list has no NaN; equal in the order means equal.
       if order == 0 { return true }
       if order < 0 { low = middle + 1 } else { high = middle }
     }
@@ -53,7 +53,7 @@ extension FieldTest {
 }
 
 extension TextTest {
-  /// Whether a text passes: by `Character`, as Swift compares.
+  /// Whether the test is true for a text, compared by `Character` as in Swift.
   func matches(_ text: String) -> Bool {
     let text = ignoresCase ? NFC.foldedForIndex(text) : text
     switch kind {
@@ -78,7 +78,7 @@ extension TextTest {
       }
     }
     if let answer { return answer }
-    // By characters: Foundation has a `contains` of its own, which is not Swift's.
+    // By characters: Foundation's own `contains` differs from Swift's.
     return Array(text).contains(Array(wanted))
   }
 

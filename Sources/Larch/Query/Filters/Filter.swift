@@ -1,15 +1,16 @@
-/// A condition on records: what the operators of ``Field`` give, and what `where` takes.
+/// A condition on records: the result of the operators of ``Field``, and the argument of `where`.
 ///
-/// It is two-valued as in Swift: `$0.age != 10` is true for nil, `$0.age < 10` is false for it.
+/// It is true or false, never unknown: `$0.age != 10` is true for nil, and `$0.age < 10` is false
+/// for nil.
 public struct Filter<Root>: Sendable {
   let node: FilterNode
 
   init(_ node: FilterNode) { self.node = node }
 
-  /// True for every record: to begin joining conditions with `&&`.
+  /// True for every record; a start for conditions joined with `&&`.
   public static var always: Filter { Filter(.always) }
 
-  /// True for no record: to begin joining conditions with `||`.
+  /// True for no record; a start for conditions joined with `||`.
   ///
   /// ```swift
   /// Person.where { person in
@@ -19,13 +20,13 @@ public struct Filter<Root>: Sendable {
   public static var never: Filter { Filter(.never) }
 }
 
-/// What can stand as a condition: a ``Filter``, or a field that is a `Bool`.
+/// A condition in a filter: a ``Filter``, or a field that is a `Bool`.
 @_documentation(visibility: private)
 public protocol FilterExpression<Root>: Sendable {
-  /// What the condition is about.
+  /// The type that the condition tests.
   associatedtype Root
 
-  /// The condition. Met by Larch; never called by you.
+  /// The condition. Implemented by Larch; you never call it.
   var _filter: Filter<Root> { get }
 }
 
@@ -40,13 +41,13 @@ extension Field: FilterExpression where Value == Bool {
 }
 
 extension FilterExpression {
-  /// Both are true.
+  /// Both conditions are true.
   public static func && <Other: FilterExpression>(left: Self, right: Other) -> Filter<Root>
   where Other.Root == Root {
     Filter(left._filter.node.and(right._filter.node))
   }
 
-  /// One of the two is true, or both.
+  /// At least one of the conditions is true.
   public static func || <Other: FilterExpression>(left: Self, right: Other) -> Filter<Root>
   where Other.Root == Root {
     Filter(left._filter.node.or(right._filter.node))
@@ -80,8 +81,8 @@ extension FilterNode {
     }
   }
 
-  /// The opposite; of a field that is true or false, equality with the other of the two, which an
-  /// index can answer.
+  /// The negated condition. For a `Bool` field, equality with the other value, which an index can
+  /// answer.
   var negated: FilterNode {
     switch self {
     case .not(let node): return node

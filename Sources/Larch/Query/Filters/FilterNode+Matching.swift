@@ -1,10 +1,10 @@
 extension FilterNode {
-  /// Whether the filter is true for a value that has no associations, such as an element.
+  /// Whether the filter is true for a value without associations, such as an element.
   func matches<R>(_ value: R) -> Bool { matches(value) { _ in false } }
 
   /// Whether the filter is true for a decoded record. It must be a filter of this type.
   ///
-  /// - Parameter hasRelated: tells what other records do.
+  /// - Parameter hasRelated: answers the conditions on related records.
   func matches<R>(
     _ record: R, related hasRelated: (RelatedFilter) throws -> Bool
   ) rethrows -> Bool {
@@ -17,7 +17,8 @@ extension FilterNode {
       return try nodes.contains { try $0.matches(record, related: hasRelated) }
     case .not(let node): return try !node.matches(record, related: hasRelated)
     case .field(let filter):
-      // Filters are made from key paths of `R`, whose fields these are; those of others are `.related`.
+      // The field is one of `R`, since the filter was made from its key paths; fields of other
+      // types are in `.related`.
       let field = unsafeDowncast(filter.field, to: TypedField<R>.self)
       var isMatch = false
       field.forEachValue(record) { values in
@@ -26,12 +27,12 @@ extension FilterNode {
       }
       return isMatch
     case .pair(let filter):
-      // As above.
+      // See above.
       let left = unsafeDowncast(filter.left, to: TypedField<R>.self).value(of: record)
       let right = unsafeDowncast(filter.right, to: TypedField<R>.self).value(of: record)
       return filter.matches(left, right)
     case .record(let filter):
-      // A closure over `R`: a query of another type does not take it.
+      // A closure over `R`: the type of the query guarantees it.
       return unsafeDowncast(filter, to: RecordTest<R>.self).matches(record)
     case .related(let filter): return try hasRelated(filter)
     }
@@ -39,7 +40,7 @@ extension FilterNode {
 }
 
 extension FilterNode {
-  /// Why a part of it cannot be asked, such as a pattern that is none: the query ends with it.
+  /// The error of a part that cannot be used, such as an invalid pattern: the query throws it.
   var error: LarchError? {
     switch self {
     case .all(let nodes), .any(let nodes):
@@ -54,7 +55,7 @@ extension FilterNode {
 }
 
 extension PairFilter {
-  /// Whether the values of two fields compare so.
+  /// Whether the comparison is true for the values of two fields.
   package func matches(_ left: [KeyValue], _ right: [KeyValue]) -> Bool {
     switch comparison {
     case .equal: KeyValue.areEqual(left, right)

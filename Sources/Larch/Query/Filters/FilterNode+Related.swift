@@ -1,5 +1,5 @@
 extension FilterNode {
-  /// Whether any part is about related records.
+  /// Whether any part tests related records.
   var asksRelated: Bool {
     switch self {
     case .all(let nodes), .any(let nodes):
@@ -11,7 +11,8 @@ extension FilterNode {
     }
   }
 
-  /// What is left where related records are taken to say what lets most records through.
+  /// The filter with each test of related records replaced by the answer that lets most records
+  /// through.
   func withoutRelated(isNegated: Bool = false) -> FilterNode {
     switch self {
     case .all(let nodes): .all(nodes.map { $0.withoutRelated(isNegated: isNegated) })

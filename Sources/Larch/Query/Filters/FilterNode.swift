@@ -1,17 +1,17 @@
 /// A filter as a tree, without the record type.
 package enum FilterNode: Sendable {
-  /// True where all are; without any, always.
+  /// True if all are true; always true if there are none.
   case all([FilterNode])
-  /// True where one is; without any, never.
+  /// True if one is true; never true if there are none.
   case any([FilterNode])
   indirect case not(FilterNode)
-  /// A field against constants.
+  /// A field compared with constants.
   case field(FieldFilter)
-  /// A field against another field.
+  /// A field compared with another field.
   case pair(PairFilter)
-  /// What only the decoded record tells.
+  /// A test of the decoded record.
   case record(RecordFilter)
-  /// What related records tell.
+  /// A test of related records.
   case related(RelatedFilter)
 
   static var always: FilterNode { .all([]) }
@@ -28,7 +28,7 @@ package enum FilterNode: Sendable {
   }
 }
 
-/// One field against constants; for an array or a set, some element of it.
+/// One field compared with constants; for an array or a set, the test of some element.
 package final class FieldFilter: Sendable {
   package let field: FieldReference
   package let test: FieldTest
@@ -39,14 +39,14 @@ package final class FieldFilter: Sendable {
   }
 }
 
-/// What is asked of the values of a field. Nil equals nil and is in no range; NaN equals nothing.
+/// A test of the values of a field. Nil equals nil and is in no range; NaN equals nothing.
 package enum FieldTest: Sendable {
   case equal([KeyValue])
-  /// Present, and between the bounds.
+  /// Not nil, and between the bounds.
   case within(lower: ValueBound?, upper: ValueBound?)
-  /// Ascending, each once, none with a NaN: `oneOf(anyOrder:)` makes it so.
+  /// In ascending order, without duplicates and NaN: `oneOf(anyOrder:)` makes it so.
   case oneOf([[KeyValue]])
-  /// Of a text: nil passes none.
+  /// A test of a text; false for nil.
   case text(TextTest)
 }
 
@@ -61,22 +61,22 @@ package struct ValueBound: Sendable {
   }
 }
 
-/// What is asked of a text.
+/// A test of a text.
 package struct TextTest: Sendable {
   package enum Kind: Sendable {
     case equal, hasPrefix, hasSuffix, contains
-    /// A pattern of SQL's kind: `%` for any text, `_` for one character, `\` before one of them
-    /// or itself makes it plain.
+    /// A pattern as in SQL: `%` stands for any text, `_` for one character, and `\` before `%`, `_`
+    /// or `\` makes it literal.
     case like
   }
 
   let kind: Kind
   let text: String
-  /// Upper and lower case are the same, as in an index that ignores case.
+  /// Ignores case, like an index that ignores case.
   let ignoresCase: Bool
-  /// What the text is compared with: the folded one where case does not matter.
+  /// The text to compare with; the folded text if case is ignored.
   let wanted: String
-  /// Of `like`.
+  /// For `like`.
   let pattern: LikePattern?
 
   package init(kind: Kind, text: String, ignoresCase: Bool) {
@@ -88,7 +88,7 @@ package struct TextTest: Sendable {
   }
 }
 
-/// Two fields of one record against each other.
+/// Two fields of one record compared with each other.
 package final class PairFilter: Sendable {
   package enum Comparison: Sendable { case equal, less, lessOrEqual }
 
@@ -103,11 +103,11 @@ package final class PairFilter: Sendable {
   }
 }
 
-/// A closure of the user's over the decoded record; made as `RecordTest`, which knows its type.
+/// A closure of the program over the decoded record; always a `RecordTest`, which knows the type.
 package class RecordFilter: @unchecked Sendable {
-  /// What plans call it.
+  /// Its name in plans.
   let text: String
-  /// Why it cannot be asked, such as a pattern that is none; thrown when the query runs.
+  /// The reason why it cannot be used, such as an invalid pattern; thrown when the query runs.
   let error: LarchError?
 
   init(text: String, error: LarchError? = nil) {
@@ -125,7 +125,7 @@ final class RecordTest<R>: RecordFilter, @unchecked Sendable {
   }
 }
 
-/// A condition that only those can ask who made it, in a module above this one.
+/// A condition that only its creator can evaluate, in a module above this one.
 package final class StoredTest<Test: Sendable>: RecordFilter, @unchecked Sendable {
   package let test: Test
 

@@ -1,5 +1,5 @@
-/// A pattern of SQL's kind, read once: `%` for any text, `_` for one character, `\` before one of
-/// them or itself makes it plain.
+/// A parsed pattern as in SQL: `%` stands for any text, `_` for one character, and `\` before `%`,
+/// `_` or `\` makes it literal.
 struct LikePattern: Sendable {
   private enum Token: Sendable, Equatable {
     case text(Character)
@@ -8,10 +8,10 @@ struct LikePattern: Sendable {
   }
 
   private let tokens: [Token]
-  /// The tokens as bytes, where matching by bytes is matching by characters.
+  /// The tokens as bytes, if matching bytes gives the same result as matching characters.
   private let bytes: [UInt8]?
 
-  // No bytes of ASCII text.
+  // Stands for `_`; ASCII text does not have this byte.
   private static let oneByte: UInt8 = 0x80
   private static let anyByte: UInt8 = 0x81
 
@@ -39,7 +39,7 @@ struct LikePattern: Sendable {
       case .one: bytes?.append(Self.oneByte)
       case .any: bytes?.append(Self.anyByte)
       case .text(let character):
-        // `asciiValue` of CR LF is that of LF.
+        // The `asciiValue` of CR LF is that of LF.
         if let byte = character.asciiValue, character.utf8.count == 1 {
           bytes?.append(byte)
         } else {
@@ -59,7 +59,7 @@ struct LikePattern: Sendable {
     return prefix
   }
 
-  /// Takes time of the length of the text times that of the pattern at most.
+  /// The time is at most the length of the text times that of the pattern.
   func matches(_ text: String) -> Bool {
     if let bytes {
       var text = text
@@ -82,8 +82,8 @@ struct LikePattern: Sendable {
       })
   }
 
-  /// Where the text does not go on as the pattern does, only the last `%` before has to take one
-  /// more character: what the ones before it took can stay.
+  /// If the text stops matching, only the last `%` has to match one more character: the matches of
+  /// earlier ones can stay.
   private static func matches<Text: RandomAccessCollection, Token>(
     _ text: Text, _ pattern: [Token], isAny: (Token) -> Bool,
     isMatch: (Text.Element, Token) -> Bool
@@ -112,6 +112,6 @@ struct LikePattern: Sendable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Every byte is one character: ASCII, and no CR, which is one character with a LF behind it.
+  /// Every byte is one character: ASCII without CR, which forms one character with a following LF.
   var isPlainASCII: Bool { allSatisfy { $0 < 0x80 && $0 != 0x0D } }
 }

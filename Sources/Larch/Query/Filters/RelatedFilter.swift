@@ -1,18 +1,19 @@
-/// Whether a record has related ones that a filter is true for.
+/// Whether a record has related records for which a filter is true.
 ///
-/// What does not lead to a record relates to nothing: nil, an id whose record is gone.
+/// A nil or dangling reference has no related record.
 package final class RelatedFilter: Sendable {
-  /// How the related records are found from the one that is asked; never `through`.
+  /// How to find the related records of a record; never `through`.
   let route: AssociationRoute.Kind
   /// The type of the related records.
   let target: AssociatedType
-  /// What is asked of them; `.always` to ask only whether there is one.
+  /// The filter on the related records; `.always` tests only whether there is one.
   let filter: FilterNode
-  /// So many pass, at the least. With more than one, what is asked is only whether they are there.
+  /// The minimum number of records for which the filter is true. If it is above one, the filter is
+  /// `.always`.
   let least: Int
 
-  /// A route through join records is made of its two halves: a join record refers to the owner,
-  /// and the record that it refers to passes.
+  /// A route through join records has two halves: a join record refers to the owner, and the filter
+  /// is true for the record that it refers to.
   init(
     _ route: AssociationRoute.Kind, _ target: AssociatedType, _ filter: FilterNode, least: Int = 1
   ) {
@@ -29,7 +30,7 @@ package final class RelatedFilter: Sendable {
       RelatedFilter(far.isList ? .listed(far) : .parent(far), target, filter))
   }
 
-  /// What has the related records.
+  /// The type that has the related records.
   var owner: AssociatedType {
     switch route {
     case .parent(let reference), .listed(let reference): reference.holder
@@ -38,7 +39,7 @@ package final class RelatedFilter: Sendable {
     }
   }
 
-  /// What plans call the association: as an inline `related(…)` names it.
+  /// The name of the association in plans, as an inline `related(…)` writes it.
   var name: String {
     switch route {
     case .parent(let reference), .listed(let reference): "related(\(reference.name))"
@@ -48,7 +49,7 @@ package final class RelatedFilter: Sendable {
     }
   }
 
-  /// Whether there is one related record at most.
+  /// Whether there is at most one related record.
   var isToOne: Bool {
     if case .parent = route { return true }
     return false

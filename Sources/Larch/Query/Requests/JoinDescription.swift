@@ -1,6 +1,6 @@
 /// A join without the record types.
 struct JoinDescription: Sendable {
-  /// What each side is before it is joined.
+  /// The queries of both sides, before the join.
   var left: QueryDescription
   var right: QueryDescription
   let leftField: FieldReference
@@ -8,13 +8,13 @@ struct JoinDescription: Sendable {
   let kind: String
   let keepsLeft: Bool
   let keepsRight: Bool
-  /// Rows that are the same in all of these come in the order of the left, then of the right.
+  /// Rows that are equal in all of these come in the order of the left query, then of the right.
   var order: [JoinOrderTerm] = []
   /// Applied last.
   var limit: Int?
   var offset = 0
 
-  /// The first row alone.
+  /// The join limited to the first row.
   var limitedToOne: JoinDescription {
     var join = self
     join.limit = min(limit ?? 1, 1)
@@ -22,7 +22,7 @@ struct JoinDescription: Sendable {
   }
 }
 
-/// One field of the order of a join; a row without that side counts as nil.
+/// One field of the order of a join; nil in a row without that side.
 struct JoinOrderTerm: Sendable {
   let isLeft: Bool
   let term: OrderTerm
@@ -41,7 +41,7 @@ extension TypedField where R: Record {
   static func joining<Value: IndexableField>(
     _ keyPath: any KeyPath<R, Value> & Sendable
   ) -> TypedField<R> {
-    // The id is one even where it is computed: it is what records are stored under.
+    // The id can be used even if it is computed: records are stored under it.
     if keyPath == \R.id { return id }
     let node = FieldNode.of(keyPath)
     let coding = Value.fieldCoding
@@ -53,7 +53,7 @@ extension TypedField where R: Record {
       })
   }
 
-  /// The id, which records are stored under.
+  /// The id, under which records are stored.
   static var id: TypedField<R> {
     let coding = R.ID.keyCoding
     return TypedField(

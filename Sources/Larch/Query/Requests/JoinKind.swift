@@ -1,4 +1,4 @@
-/// Which records have a row in a join, and what a row is made of.
+/// The kind of a join: which records have a row, and the type of a row.
 ///
 /// ```swift
 /// Person.joined(with: Company.self, on: \.companyID, kind: .left)   // (Person, Company?)
@@ -11,11 +11,11 @@
 /// - ``full``
 public struct JoinKind<Left: Record, Right: Record, Row>: Sendable {
   let name: String
-  /// Records of the left that have no partner have a row.
+  /// Whether left records without a partner have a row.
   let keepsLeft: Bool
-  /// Records of the right that have no partner have a row.
+  /// Whether right records without a partner have a row.
   let keepsRight: Bool
-  /// What stands first in a row, and what second.
+  /// The first and the second part of a row.
   let leftPart: @Sendable () -> RowPart<Left>
   let rightPart: @Sendable () -> RowPart<Right>
 }
@@ -30,7 +30,7 @@ extension JoinKind where Row == (Left, Right) {
 }
 
 extension JoinKind where Row == (Left, Right?) {
-  /// Pairs, and each record of the left that has no partner, with nil.
+  /// Pairs, and each left record without a partner, with nil.
   public static var left: JoinKind {
     JoinKind(
       name: "left", keepsLeft: true, keepsRight: false, leftPart: { .record() },
@@ -39,7 +39,7 @@ extension JoinKind where Row == (Left, Right?) {
 }
 
 extension JoinKind where Row == (Left?, Right) {
-  /// Pairs, and each record of the right that has no partner, with nil.
+  /// Pairs, and each right record without a partner, with nil.
   public static var right: JoinKind {
     JoinKind(
       name: "right", keepsLeft: false, keepsRight: true, leftPart: { .optional() },
@@ -48,7 +48,7 @@ extension JoinKind where Row == (Left?, Right) {
 }
 
 extension JoinKind where Row == (Left?, Right?) {
-  /// Pairs, and each record of either side that has no partner, with nil.
+  /// Pairs, and each record of either side without a partner, with nil.
   public static var full: JoinKind {
     JoinKind(
       name: "full", keepsLeft: true, keepsRight: true, leftPart: { .optional() },

@@ -3,7 +3,7 @@ internal import Foundation
 extension PageToken {
   private static let version: UInt8 = 1
 
-  /// The token as text of letters, digits, `-` and `_`, to be kept or sent elsewhere.
+  /// The token as text of letters, digits, `-` and `_`, which can be stored or sent.
   public var text: String {
     var writer = StoredWriter()
     writer.append(PageToken.version)
@@ -19,9 +19,9 @@ extension PageToken {
       .replacingOccurrences(of: "=", with: "")
   }
 
-  /// The token that `text` was made from.
+  /// The token of a `text`.
   ///
-  /// - Throws: `.invalidQuery` for text that is no token.
+  /// - Throws: `.invalidQuery` if the text is not a token.
   public init(_ text: String) throws {
     var base = text.replacingOccurrences(of: "-", with: "+")
       .replacingOccurrences(of: "_", with: "/")
@@ -30,7 +30,7 @@ extension PageToken {
       let token = try? data.withUnsafeBytes({ try PageToken(decoding: $0) })
     else {
       throw LarchError(
-        .invalidQuery, "The text is not a page token; begin again at the first page.")
+        .invalidQuery, "The text is not a page token; start again at the first page.")
     }
     self = token
   }
@@ -50,10 +50,10 @@ extension PageToken {
   }
 
   fileprivate static var damaged: LarchError {
-    LarchError(.invalidQuery, "The text is not a page token; begin again at the first page.")
+    LarchError(.invalidQuery, "The text is not a page token; start again at the first page.")
   }
 
-  /// What tells one order from another.
+  /// Identifies an order.
   static func order(of query: QueryDescription, in collection: String) -> String {
     var parts = [collection]
     for term in query.order {
@@ -67,17 +67,17 @@ extension PageToken {
 }
 
 extension PageToken: Equatable {
-  /// Whether both are the same place in the same order.
+  /// Whether both are the same position in the same order.
   public static func == (a: PageToken, b: PageToken) -> Bool { a.text == b.text }
 }
 
 extension PageToken: Codable {
-  /// Reads the text.
+  /// Decodes the text.
   public init(from decoder: any Decoder) throws {
     try self.init(try decoder.singleValueContainer().decode(String.self))
   }
 
-  /// Writes the text.
+  /// Encodes the text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(text)

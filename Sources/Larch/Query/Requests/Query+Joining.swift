@@ -1,15 +1,16 @@
-// Two types or queries, a reference or any two fields, with a kind or without: the compiler (6.3)
-// takes no default for the kind, since the type of the rows depends on it.
+// There are overloads for two types and two queries, for a reference and any two fields, with a
+// kind and without: the compiler (6.3) allows no default for the kind, since the type of the rows
+// depends on it.
 
 extension Query {
-  /// With the records that a property refers to: each record with the one whose id it holds.
+  /// Joins each record with the record whose id a property holds.
   ///
   /// ```swift
   /// Person.joined(with: Company.self, on: \.companyID, kind: .left)   // (Person, Company?)
   /// ```
   ///
-  /// The property may be an id, an optional one, or a list or set of ids; it need not be declared as
-  /// an association.
+  /// The property may be an id, an optional one, or a list or set of ids; it need not be declared
+  /// as an association.
   public func joined<Other: Record, Reference: IDReference, Row>(
     with other: Other.Type, on reference: any KeyPath<R, Reference> & Sendable,
     kind: JoinKind<R, Other, Row>
@@ -18,8 +19,8 @@ extension Query {
       self, other.all, on: TypedField<R>.joining(reference), equals: TypedField<Other>.id, kind)
   }
 
-  /// With the records of a query that a property refers to. What the query says applies before the two are
-  /// joined.
+  /// Joins each record with the record of a query whose id a property holds. The query is applied
+  /// before the join.
   public func joined<Other: Record, Reference: IDReference, Row>(
     with other: Query<Other>, on reference: any KeyPath<R, Reference> & Sendable,
     kind: JoinKind<R, Other, Row>
@@ -28,7 +29,7 @@ extension Query {
       self, other, on: TypedField<R>.joining(reference), equals: TypedField<Other>.id, kind)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public func joined<Other: Record, Reference: IDReference>(
     with other: Other.Type, on reference: any KeyPath<R, Reference> & Sendable
   ) -> Join<R, Other, (R, Other)> where Reference._ReferencedID == Other.ID {
@@ -36,7 +37,7 @@ extension Query {
       self, other.all, on: TypedField<R>.joining(reference), equals: TypedField<Other>.id, .inner)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public func joined<Other: Record, Reference: IDReference>(
     with other: Query<Other>, on reference: any KeyPath<R, Reference> & Sendable
   ) -> Join<R, Other, (R, Other)> where Reference._ReferencedID == Other.ID {
@@ -44,14 +45,14 @@ extension Query {
       self, other, on: TypedField<R>.joining(reference), equals: TypedField<Other>.id, .inner)
   }
 
-  /// With the records of which a field has the same value as one of these.
+  /// Joins each record with the records in which a field has an equal value.
   ///
   /// ```swift
   /// Person.joined(with: Office.self, on: \.city, equals: \.town, kind: .full)
   /// ```
   ///
-  /// Either field may be optional, an array or a set. Values are the same as `==` says, texts also
-  /// where they are written differently but mean the same characters.
+  /// Either field may be optional, an array or a set. Values are compared as with `==`; texts are
+  /// also equal if different code points form the same characters.
   public func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField, Row>(
     with other: Other.Type, on field: any KeyPath<R, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable, kind: JoinKind<R, Other, Row>
@@ -61,8 +62,7 @@ extension Query {
       equals: TypedField<Other>.joining(otherField), kind)
   }
 
-  /// With the records of a query by any two fields. What the query says applies before the two are
-  /// joined.
+  /// Joins with the records of a query by any two fields. The query is applied before the join.
   public func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField, Row>(
     with other: Query<Other>, on field: any KeyPath<R, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable, kind: JoinKind<R, Other, Row>
@@ -72,7 +72,7 @@ extension Query {
       kind)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField>(
     with other: Other.Type, on field: any KeyPath<R, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable
@@ -82,7 +82,7 @@ extension Query {
       equals: TypedField<Other>.joining(otherField), .inner)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField>(
     with other: Query<Other>, on field: any KeyPath<R, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable
@@ -94,14 +94,14 @@ extension Query {
 }
 
 extension Record {
-  /// With the records that a property refers to: each record with the one whose id it holds.
+  /// Joins each record with the record whose id a property holds.
   ///
   /// ```swift
   /// Person.joined(with: Company.self, on: \.companyID, kind: .left)   // (Person, Company?)
   /// ```
   ///
-  /// The property may be an id, an optional one, or a list or set of ids; it need not be declared as
-  /// an association.
+  /// The property may be an id, an optional one, or a list or set of ids; it need not be declared
+  /// as an association.
   public static func joined<Other: Record, Reference: IDReference, Row>(
     with other: Other.Type, on reference: any KeyPath<Self, Reference> & Sendable,
     kind: JoinKind<Self, Other, Row>
@@ -109,8 +109,8 @@ extension Record {
     all.joined(with: other.all, on: reference, kind: kind)
   }
 
-  /// With the records of a query that a property refers to. What the query says applies before the two are
-  /// joined.
+  /// Joins each record with the record of a query whose id a property holds. The query is applied
+  /// before the join.
   public static func joined<Other: Record, Reference: IDReference, Row>(
     with other: Query<Other>, on reference: any KeyPath<Self, Reference> & Sendable,
     kind: JoinKind<Self, Other, Row>
@@ -118,28 +118,28 @@ extension Record {
     all.joined(with: other, on: reference, kind: kind)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public static func joined<Other: Record, Reference: IDReference>(
     with other: Other.Type, on reference: any KeyPath<Self, Reference> & Sendable
   ) -> Join<Self, Other, (Self, Other)> where Reference._ReferencedID == Other.ID {
     all.joined(with: other.all, on: reference, kind: .inner)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public static func joined<Other: Record, Reference: IDReference>(
     with other: Query<Other>, on reference: any KeyPath<Self, Reference> & Sendable
   ) -> Join<Self, Other, (Self, Other)> where Reference._ReferencedID == Other.ID {
     all.joined(with: other, on: reference, kind: .inner)
   }
 
-  /// With the records of which a field has the same value as one of these.
+  /// Joins each record with the records in which a field has an equal value.
   ///
   /// ```swift
   /// Person.joined(with: Office.self, on: \.city, equals: \.town, kind: .full)
   /// ```
   ///
-  /// Either field may be optional, an array or a set. Values are the same as `==` says, texts also
-  /// where they are written differently but mean the same characters.
+  /// Either field may be optional, an array or a set. Values are compared as with `==`; texts are
+  /// also equal if different code points form the same characters.
   public static func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField, Row>(
     with other: Other.Type, on field: any KeyPath<Self, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable, kind: JoinKind<Self, Other, Row>
@@ -147,8 +147,7 @@ extension Record {
     all.joined(with: other.all, on: field, equals: otherField, kind: kind)
   }
 
-  /// With the records of a query by any two fields. What the query says applies before the two are
-  /// joined.
+  /// Joins with the records of a query by any two fields. The query is applied before the join.
   public static func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField, Row>(
     with other: Query<Other>, on field: any KeyPath<Self, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable, kind: JoinKind<Self, Other, Row>
@@ -156,7 +155,7 @@ extension Record {
     all.joined(with: other, on: field, equals: otherField, kind: kind)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public static func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField>(
     with other: Other.Type, on field: any KeyPath<Self, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable
@@ -164,7 +163,7 @@ extension Record {
     all.joined(with: other.all, on: field, equals: otherField, kind: .inner)
   }
 
-  /// Pairs alone: as `kind: .inner`.
+  /// Only pairs: the same as `kind: .inner`.
   public static func joined<Other: Record, Value: IndexableField, OtherValue: IndexableField>(
     with other: Query<Other>, on field: any KeyPath<Self, Value> & Sendable,
     equals otherField: any KeyPath<Other, OtherValue> & Sendable

@@ -1,25 +1,24 @@
 extension Query {
-  /// In the order of a field: nil first, NaN behind all numbers; the other way round if descending.
+  /// Sorts by a field: nil comes first, and NaN after all numbers; reversed if descending.
   ///
-  /// Records that are the same in it stay in the order they were in, as when an array is sorted
-  /// again: of two calls the last one comes first. To add fields that matter less, write
-  /// `then(by:_:)` after it.
+  /// The sort is stable, like sorting an array again: of two calls the last one comes first. To add
+  /// fields that matter less, write `then(by:_:)` after it.
   public func sorted<Value: IndexKey>(
     by field: any KeyPath<R, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query {
     sorted(by: OrderTerm(field, direction, ignoresCase: false))
   }
 
-  /// In the order of a text, with upper and lower case the same; else as `sorted(by:_:)`.
+  /// Sorts by a text, ignoring case; otherwise like `sorted(by:_:)`.
   public func sorted<Value: TextValue>(
-    by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<R, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
     sorted(by: OrderTerm(field, direction, ignoresCase: true))
   }
 
-  /// In the order of several fields, ascending: by the first one, where that is the same by the
-  /// second one, and so on.
+  /// Sorts by several fields, ascending: by the first one, then by the second one if the first is
+  /// equal, and so on.
   public func sorted<First: IndexKey, Second: IndexKey, each Rest: IndexKey>(
     by first: any KeyPath<R, First> & Sendable, _ second: any KeyPath<R, Second> & Sendable,
     _ rest: repeat any KeyPath<R, each Rest> & Sendable
@@ -34,7 +33,7 @@ extension Query {
     return with { $0.order = terms + $0.order }
   }
 
-  /// Where all fields of the order so far are the same, in the order of one more field.
+  /// Sorts records that are equal in the order so far by one more field.
   ///
   /// ```swift
   /// Person.all.sorted(by: \.city).then(by: \.age, .descending)
@@ -45,16 +44,15 @@ extension Query {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: false)) }
   }
 
-  /// Where all fields of the order so far are the same, in the order of a text, with upper and
-  /// lower case the same.
+  /// Sorts records that are equal in the order so far by a text, ignoring case.
   public func then<Value: TextValue>(
-    by field: any KeyPath<R, Value> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<R, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }
   }
 
-  /// In the opposite order, ids included: the last record comes first.
+  /// Reverses the order, including that of the ids: the last record comes first.
   public func reversed() -> Query {
     with { query in
       for place in query.order.indices { query.order[place].descends.toggle() }
@@ -80,7 +78,7 @@ extension TypedField where R: Record {
   /// The field of a key path: the same object each time.
   @inline(__always)  // As for the node: the type itself is not needed.
   static func of<Value: IndexKey>(_ keyPath: any KeyPath<R, Value> & Sendable) -> TypedField<R> {
-    // Of a key path of the record itself, not of a related one.
+    // A key path of the record itself, not of a related one.
     unsafeDowncast(FieldNode.of(keyPath).indexKey().field, to: TypedField<R>.self)
   }
 }

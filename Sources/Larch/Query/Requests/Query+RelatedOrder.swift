@@ -1,9 +1,8 @@
-// Orders by a field of a related record. They are found only where the record has no such property
-// of its own.
+// Orders by a field of a related record. Swift uses them only if the record itself has no such
+// property.
 
 extension Query {
-  /// In the order of a field of the record at the other end of an association; else as
-  /// ``sorted(by:_:)``.
+  /// Sorts by a field of the record at the other end of an association; else as ``sorted(by:_:)``.
   ///
   /// ```swift
   /// Book.all.sorted(by: \.author.name)
@@ -21,18 +20,17 @@ extension Query {
     with { $0.order.insert(OrderTerm(field, direction, ignoresCase: false), at: 0) }
   }
 
-  /// In the order of a text of the record at the other end of an association, with upper and lower
-  /// case the same.
+  /// Sorts by a text of the record at the other end of an association, ignoring case.
   @_disfavoredOverload
   public func sorted<Value: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
     with { $0.order.insert(OrderTerm(field, direction, ignoresCase: true), at: 0) }
   }
 
-  /// Where all fields of the order so far are the same, in the order of a field of the record at the
-  /// other end of an association.
+  /// Sorts records that are equal in the order so far by a field of the record at the other end of
+  /// an association.
   @_disfavoredOverload
   public func then<Value: IndexKey>(
     by field: KeyPath<RelatedFields<R>, Field<R, Value?>>,
@@ -41,11 +39,11 @@ extension Query {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: false)) }
   }
 
-  /// Where all fields of the order so far are the same, in the order of a text of the record at the
-  /// other end of an association, with upper and lower case the same.
+  /// Sorts records that are equal in the order so far by a text of the record at the other end of
+  /// an association, ignoring case.
   @_disfavoredOverload
   public func then<Value: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<R> {
     with { $0.order.append(OrderTerm(field, direction, ignoresCase: true)) }
@@ -53,8 +51,7 @@ extension Query {
 }
 
 extension Selection {
-  /// In the order of a field of the record at the other end of an association. See
-  /// `Query.sorted(by:_:)`.
+  /// Sorts by a field of the record at the other end of an association. See `Query.sorted(by:_:)`.
   @_disfavoredOverload
   public func sorted<Key: IndexKey>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>,
@@ -63,18 +60,17 @@ extension Selection {
     with { $0.sorted(by: field, direction) }
   }
 
-  /// In the order of a text of the record at the other end of an association, with upper and lower
-  /// case the same.
+  /// Sorts by a text of the record at the other end of an association, ignoring case.
   @_disfavoredOverload
   public func sorted<Key: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
-    with { $0.sorted(by: field, option, direction) }
+    with { $0.sorted(by: field, options: options, direction) }
   }
 
-  /// Where all fields of the order so far are the same, in the order of a field of the record at the
-  /// other end of an association.
+  /// Sorts records that are equal in the order so far by a field of the record at the other end of
+  /// an association.
   @_disfavoredOverload
   public func then<Key: IndexKey>(
     by field: KeyPath<RelatedFields<R>, Field<R, Key?>>,
@@ -83,19 +79,19 @@ extension Selection {
     with { $0.then(by: field, direction) }
   }
 
-  /// Where all fields of the order so far are the same, in the order of a text of the record at the
-  /// other end of an association, with upper and lower case the same.
+  /// Sorts records that are equal in the order so far by a text of the record at the other end of
+  /// an association, ignoring case.
   @_disfavoredOverload
   public func then<Key: TextValue>(
-    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<R>, Field<R, Key?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Selection {
-    with { $0.then(by: field, option, direction) }
+    with { $0.then(by: field, options: options, direction) }
   }
 }
 
 extension Related {
-  /// The related records in the order of a field of what is related to them. See
+  /// Sorts the related records by a field of a record that is related to them. See
   /// `Query.sorted(by:_:)`.
   @_disfavoredOverload
   public func sorted<Value: IndexKey>(
@@ -105,13 +101,12 @@ extension Related {
     query.sorted(by: field, direction)
   }
 
-  /// The related records in the order of a text of what is related to them, with upper and lower
-  /// case the same.
+  /// The related records in the order of a text of what is related to them, ignoring case.
   @_disfavoredOverload
   public func sorted<Value: TextValue>(
-    by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>, _ option: TextIndexOption,
+    by field: KeyPath<RelatedFields<Target>, Field<Target, Value?>>, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<Target> {
-    query.sorted(by: field, option, direction)
+    query.sorted(by: field, options: options, direction)
   }
 }

@@ -1,20 +1,20 @@
-/// A query without the record type: what the planner plans.
+/// A query without the record type, for the planner.
 package struct QueryDescription: Sendable {
   package var filter: FilterNode
-  /// Records that are the same in all of these come in the order of their ids.
+  /// Records that are equal in all of these come in the order of their ids.
   package var order: [OrderTerm] = []
-  /// Ids descend. The directions of `order` are final, nothing reverses them again.
+  /// Whether ids descend. The directions of `order` are final; nothing reverses them again.
   var idsDescend = false
-  /// Applied last, behind filter and order, whatever came first in the program.
+  /// Applied last, after filter and order, wherever the program wrote it.
   package var limit: Int?
   private var givenOffset = 0
-  /// Only records behind this place in the order.
+  /// Only records after this position in the order.
   var after: PageToken?
 
   package init(filter: FilterNode = .always) { self.filter = filter }
 
-  /// None behind a token: the first page, which the token comes from, left those records out. A
-  /// negative one remains, since it is an error.
+  /// Zero after a token: the first page, from which the token comes, already skipped those records.
+  /// A negative offset stays, since it is an error.
   package var offset: Int {
     get { after == nil || givenOffset < 0 ? givenOffset : 0 }
     set { givenOffset = newValue }
@@ -22,7 +22,7 @@ package struct QueryDescription: Sendable {
 }
 
 extension QueryDescription {
-  /// Whether its filter or its order is about related records.
+  /// Whether its filter or its order uses related records.
   var asksRelated: Bool {
     filter.asksRelated || order.contains { $0.field.related != nil }
   }
@@ -32,7 +32,7 @@ extension QueryDescription {
 package struct OrderTerm: Sendable {
   let field: FieldReference
   var descends: Bool
-  /// Upper and lower case are the same.
+  /// Whether case is ignored.
   let ignoresCase: Bool
 
   package init(field: FieldReference, descends: Bool, ignoresCase: Bool = false) {
@@ -42,23 +42,23 @@ package struct OrderTerm: Sendable {
   }
 }
 
-/// Which way an order goes.
+/// The direction of an order.
 public enum SortDirection: Sendable, Hashable {
-  /// From the least: nil, then -1, then 1.
+  /// From the least value: nil, then -1, then 1.
   case ascending
-  /// From the greatest; nil comes last.
+  /// From the greatest value; nil comes last.
   case descending
 
-  /// The other way.
+  /// The opposite direction.
   public var reversed: SortDirection { self == .ascending ? .descending : .ascending }
 }
 
-/// A place in the results of a query, behind which the next page begins.
+/// A position in the results of a query, after which the next page begins.
 ///
-/// It is a value of the order, not a number: it stays right when records are inserted or deleted,
-/// and after a restart. Keep it as `text`.
+/// It consists of values, not of a number: it stays valid when records are inserted or deleted, and
+/// after a restart. Store it as `text`.
 public struct PageToken: Sendable {
-  /// Tells the order that the token belongs to.
+  /// Identifies the order that the token belongs to.
   var order: String
   /// The values of each field of the order.
   var values: [[KeyValue]]
@@ -66,22 +66,22 @@ public struct PageToken: Sendable {
   var id: [UInt8]
 }
 
-/// What the rows of a result are needed for.
+/// What the results of a query are needed for.
 package enum QueryNeed: Sendable {
   /// Whole records.
   case records
   /// Ids, in the order of the query.
   case ids
-  /// How many; order does not matter.
+  /// The number of rows; the order does not matter.
   case count
-  /// Whether there is one; order does not matter.
+  /// Whether there is a row; the order does not matter.
   case exists
   /// The values of these fields, in the order of the query.
   case fields([FieldReference])
 }
 
 extension QueryDescription {
-  /// The first row alone.
+  /// The query limited to the first row.
   var limitedToOne: QueryDescription {
     var query = self
     query.limit = min(query.limit ?? 1, 1)

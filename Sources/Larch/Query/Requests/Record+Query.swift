@@ -2,13 +2,13 @@ extension Record {
   /// All records of the type, in the order of their ids.
   public static var all: Query<Self> { Query() }
 
-  /// The records that a condition is true for.
+  /// The records for which a condition is true.
   ///
   /// ```swift
   /// Person.where { $0.city == "London" && $0.age >= 18 }
   /// ```
   ///
-  /// Nothing is read until the query is run.
+  /// Nothing is read until you run the query.
   public static func `where`<Condition: FilterExpression>(
     _ condition: (Fields<Self>) -> Condition
   ) -> Query<Self> where Condition.Root == Self {

@@ -1,34 +1,34 @@
-// What a query can say, for those who begin with the related records.
+// The methods of a query, for related records.
 
 extension Related {
-  /// Only those of the related records that the condition is true for.
+  /// Keeps only the related records that meet the condition.
   public func `where`<Condition: FilterExpression>(
     _ condition: (Fields<Target>) -> Condition
   ) -> Query<Target> where Condition.Root == Target {
     query.where(condition)
   }
 
-  /// Only those of the related records that a closure is true for.
+  /// Keeps only the related records for which a closure returns true.
   public func filter(_ isIncluded: @escaping @Sendable (Target) -> Bool) -> Query<Target> {
     query.filter(isIncluded)
   }
 
-  /// The related records in the order of a field. See `Query.sorted(by:_:)`.
+  /// Sorts the related records by a field. See `Query.sorted(by:_:)`.
   public func sorted<Value: IndexKey>(
     by field: any KeyPath<Target, Value> & Sendable, _ direction: SortDirection = .ascending
   ) -> Query<Target> {
     query.sorted(by: field, direction)
   }
 
-  /// The related records in the order of a text, with upper and lower case the same.
+  /// The related records in the order of a text, ignoring case.
   public func sorted<Value: TextValue>(
-    by field: any KeyPath<Target, Value> & Sendable, _ option: TextIndexOption,
+    by field: any KeyPath<Target, Value> & Sendable, options: TextIndexOption,
     _ direction: SortDirection = .ascending
   ) -> Query<Target> {
-    query.sorted(by: field, option, direction)
+    query.sorted(by: field, options: options, direction)
   }
 
-  /// The related records in the order of several fields.
+  /// Sorts the related records by several fields.
   public func sorted<First: IndexKey, Second: IndexKey, each Rest: IndexKey>(
     by first: any KeyPath<Target, First> & Sendable,
     _ second: any KeyPath<Target, Second> & Sendable,
@@ -37,16 +37,16 @@ extension Related {
     query.sorted(by: first, second, repeat each rest)
   }
 
-  /// The related records, the last one first.
+  /// The related records in the opposite order.
   public func reversed() -> Query<Target> { query.reversed() }
 
-  /// At most so many of the related records.
+  /// Limits the number of related records.
   public func limit(_ count: Int) -> Query<Target> { query.limit(count) }
 
-  /// The related records without the first so many.
+  /// The related records without the first ones.
   public func offset(_ count: Int) -> Query<Target> { query.offset(count) }
 
-  /// The related records behind a place in the order: the next page.
+  /// The related records after a place in the order: the next page.
   public func after(_ token: PageToken) -> Query<Target> { query.after(token) }
 
   /// The values of this field instead of the related records.

@@ -8,10 +8,10 @@
 /// try store.add(ada.id, to: acme.people)
 /// ```
 ///
-/// It is a value: nothing is read until it is used with a store or a transaction. What the store
-/// lists for the record (those that refer to it, and the lists of ``ManyToMany``) is always told
-/// as it is in the file. Ids that the record holds itself are taken from the value in your hand,
-/// so fetch it again after they were changed through the store.
+/// It is a value: nothing is read until it is used with a store or a transaction. Records that
+/// refer to this one, and the lists of ``ManyToMany``, always come from the file. Ids that the
+/// record itself holds come from your copy of it, so fetch it again after a change of them through
+/// the store.
 public struct Related<Owner: Record, Target: Record>: Sendable {
   let owner: Owner
   let route: AssociationRoute.Kind
@@ -21,12 +21,11 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
     self.route = route.kind
   }
 
-  /// The records as a query, to be refined and joined with all else that a query can say.
+  /// The records as a query, which you can refine like any other.
   ///
-  /// They come in the order of their ids, also where the record keeps a list of ids: use
-  /// `RecordReading.find(_:_:)` with the list for its own order. Running it
-  /// throws `.unsavedReference` where the record was never saved and others would have to refer to
-  /// it.
+  /// They come in the order of their ids, even if the record has a list of ids; for the order of
+  /// the list use `RecordReading.find(_:_:)` with the list. Running it throws `.unsavedReference`
+  /// if the record was never saved and other records would have to refer to it.
   public var query: Query<Target> { Query().with { $0.filter = filter } }
 
   private var filter: FilterNode {
@@ -58,7 +57,7 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
       FieldFilter(field, ids.count == 1 ? .equal(ids[0]) : .oneOf(anyOrder: ids)))
   }
 
-  /// Those that the owner is related to, seen from them.
+  /// The records that the owner is related to, described from their side.
   private func linked(by route: AssociationRoute.Kind) -> FilterNode {
     let field = FieldNode<Owner, Owner.ID>.id().indexKey().field
     let isOwner = FilterNode.field(FieldFilter(field, .equal(Owner.ID.values(of: owner.id))))
@@ -81,14 +80,14 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
   var unsavedOwner: LarchError {
     LarchError(
       .unsavedReference,
-      "The record was never saved, so nothing can be related to it; save it first."
+      "The record was never saved, so it has no related records; save it first."
     ) { $0.collection = Owner.collectionName }
   }
 
   var unknownAssociation: LarchError {
     LarchError(
       .unknownAssociation,
-      "None of the types that the store was opened with declares the association; declare it in the schema of one of its ends."
+      "No type of the open store declares the association; declare it in the schema of one of its two types."
     ) {
       $0.collection = Owner.collectionName
       $0.detail = Target.collectionName
@@ -101,13 +100,13 @@ extension LinksDeclaration {
   fileprivate func seenFromTarget<Owner: Record, Target: Record>(
     _ owner: Owner.Type, _ target: Target.Type
   ) -> LinksDeclaration {
-    // Between two types the names tell the direction, between records of one type this does.
+    // Between two types the names give the direction; between records of one type this does.
     LinksDeclaration(target, owner, name: name, isInverse: !isInverse)
   }
 }
 
 extension Record {
-  /// The records that a declared association leads to from this one.
+  /// The records at the other end of a declared association.
   ///
   /// ```swift
   /// extension Project {

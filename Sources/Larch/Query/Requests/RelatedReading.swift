@@ -1,20 +1,20 @@
-/// From a filter on a related record to one on the record that is related to it.
+/// Converts a filter on a related record to a filter on the record that is related to it.
 ///
-/// - Parameter isTrueForNone: what the filter says of a record that is not there.
+/// - Parameter isTrueForNone: the value of the filter if the related record does not exist.
 typealias RelatedWrap = @Sendable (_ filter: FilterNode, _ isTrueForNone: Bool) -> FilterNode
 
-/// A value of a related record, such as `$0.company.name`, as a value of the record itself: that
-/// of `companies[person.companyID]?.name`.
+/// A value of a related record, such as `$0.company.name`, as a value of the record itself: like
+/// `companies[person.companyID]?.name`.
 final class RelatedReading<Value>: Sendable {
   let wrap: RelatedWrap
-  /// Which record it is: associations, one behind the other.
+  /// Identifies the record: a chain of associations.
   let path: [String]
-  /// Where the record is not there.
+  /// The value if the record does not exist.
   let valueOfNone: @Sendable () -> Value
-  /// Makes a test of the value one of the related record.
+  /// Converts a test of the value to a test of the related record.
   private let test:
     @Sendable (String, LarchError?, @escaping @Sendable (Value) -> Bool) -> FilterNode
-  /// `RelatedMembers<Root, Wrapped>`, where the value is an optional.
+  /// `RelatedMembers<Root, Wrapped>`, if the value is an optional.
   let members: any AnyObject & Sendable
 
   init(
@@ -37,7 +37,7 @@ final class RelatedReading<Value>: Sendable {
     wrap(test(text, error, matches), matches(valueOfNone()))
   }
 
-  /// What can be read from the value, but only from the decoded record.
+  /// Something that can be read from the value, but only in the decoded record.
   func map<Other>(_ read: @escaping @Sendable (Value) -> Other) -> RelatedReading<Other> {
     RelatedReading<Other>(
       wrap: wrap, path: path, valueOfNone: { [valueOfNone] in read(valueOfNone()) },
@@ -46,10 +46,9 @@ final class RelatedReading<Value>: Sendable {
   }
 }
 
-/// Finds the properties of a value of a related record: here those that only the decoded record
-/// tells.
+/// Finds the properties of a value of a related record; here those that need the decoded record.
 class RelatedMembers<Root, Wrapped>: @unchecked Sendable {
-  /// A property of the value; nil where there is none.
+  /// A property of the value; nil if there is no value.
   func member<Member>(
     _ keyPath: any KeyPath<Wrapped, Member> & Sendable, of value: RelatedReading<Wrapped?>,
     _ name: String
@@ -70,7 +69,7 @@ class RelatedMembers<Root, Wrapped>: @unchecked Sendable {
   }
 }
 
-/// Finds those that are fields of the related record, with its indexes.
+/// Finds the properties that are fields of the related record, with its indexes.
 final class TargetMembers<Root, Target, Wrapped>: RelatedMembers<Root, Wrapped>,
   @unchecked Sendable
 {

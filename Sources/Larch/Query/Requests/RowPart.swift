@@ -1,13 +1,12 @@
-/// One side of the rows of a join: the record, as it stands in a row.
+/// One side of the rows of a join: the record, in the form that a row has it.
 ///
-/// In code that is compiled once for all record types, naming `Right?` or `(Left, Right?)` asks the
-/// runtime for that type each time, which costs as much as decoding a record. So a part has the
-/// type that stands in the row as a parameter of its own, and copies its value to where the row
-/// has it.
+/// In code that is compiled once for all record types, using `Right?` or `(Left, Right?)` makes the
+/// runtime look up that type each time, which costs as much as decoding a record. So a part has its
+/// type in the row as its own generic parameter, and copies its value into the row.
 class RowPart<R: Record> {
-  /// Whether there is something to copy: not where a record is missing that every row has.
+  /// Whether there is a value to copy; false if a required record is missing.
   final var isFilled = false
-  /// Where the part of the record begins in memory, and what it takes.
+  /// The layout of the part in the memory of the row.
   let size: Int
   let alignment: Int
 
@@ -19,7 +18,7 @@ class RowPart<R: Record> {
   func set(_ record: R) {}
   func setMissing() {}
 
-  /// Makes the part of a row.
+  /// Copies the part into a row.
   func copy(to target: UnsafeMutableRawPointer) {}
 }
 

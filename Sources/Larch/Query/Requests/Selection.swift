@@ -1,21 +1,20 @@
-/// Some fields of records instead of whole ones.
+/// Some fields of records instead of whole records.
 ///
 /// ```swift
 /// let names = Person.where { $0.city == "London" }.select(\.name, \.age)
 /// ```
 ///
-/// Running it gives a value for one field, and tuples for several. Where an index holds all that
-/// is asked for, no record is read.
+/// Running it returns values for one field, and tuples for several. If an index has all the fields,
+/// no record is read.
 public struct Selection<R: Record, Row>: Sendable {
   var query: Query<R>
-  /// The selected fields as plans call them.
+  /// The names of the selected fields in plans.
   let names: [String]
-  /// The selected fields as the planner takes them; nil if a value can be read from the decoded
-  /// record only.
+  /// The selected fields for the planner; nil if a value can only be read from the decoded record.
   let references: [FieldReference]?
-  /// Adds a row. Values go straight into the array.
+  /// Appends a row. Values go directly into the array.
   let append: @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
-  /// Equal results come once.
+  /// Whether equal results are returned once.
   var isDistinct = false
 
   fileprivate init(
@@ -37,38 +36,40 @@ public struct Selection<R: Record, Row>: Sendable {
 }
 
 extension Selection where Row: Hashable {
-  /// Each value once, at the place of its first record; every NaN is a value of its own, as in a
-  /// Swift set.
+  /// Returns each value once, at the position of its first record. Every NaN counts as a different
+  /// value, as in a Swift set.
   ///
-  /// Running it keeps each different result in memory.
+  /// Running it keeps each distinct result in memory.
   public func distinct() -> Selection { distinctRows }
 }
 
 extension Selection {
-  /// Each combination of values once, at the place of its first record; every NaN is a value of
-  /// its own, as in a Swift set.
+  /// Returns each combination of values once, at the position of its first record. Every NaN counts
+  /// as a different value, as in a Swift set.
   ///
-  /// Running it keeps each different result in memory.
+  /// Running it keeps each distinct result in memory.
   public func distinct<First: Hashable, Second: Hashable, each Rest: Hashable>() -> Selection
   where Row == (First, Second, repeat each Rest) { distinctRows }
 
-  /// Refused: what is no `Hashable` cannot be told apart.
-  @available(*, unavailable, message: "each field must be Hashable, to be told apart")
+  /// Refused: values that are not `Hashable` cannot be compared for duplicates.
+  @available(
+    *, unavailable, message: "each field must be Hashable, so that equal values can be found"
+  )
   @_disfavoredOverload
   public func distinct() -> Selection { distinctRows }
 }
 
-/// The values of one row, asked for in the order of the fields.
+/// The values of one row, read in the order of the fields.
 protocol SelectedValues<R> {
   associatedtype R: Record
   func value<Value>(of field: SelectedField<R, Value>) throws -> Value
 }
 
-/// A field of a result, and how it is read.
+/// A field of a result, and how to read it.
 struct SelectedField<R: Record, Value: Sendable>: Sendable {
-  /// As plans call it.
+  /// Its name in plans.
   let name: String
-  /// nil if the type is no `IndexKey`.
+  /// Nil if the type is not an `IndexKey`.
   let key: FieldKey<R, Value>?
   let read: @Sendable (R) -> Value
 

@@ -1,7 +1,7 @@
 /// A position in an association list that survives changes of its transaction.
 ///
-/// In a write the list may be changed while it runs: it goes on behind the id it gave last, up to
-/// the highest that was there when it began.
+/// In a write the list may change meanwhile: the cursor continues after the last id that it
+/// returned, up to the highest id of the list at the beginning.
 final class ListCursor: OpenCursor {
   private let list: AssociationList
   private let transaction: ReadTransaction
@@ -11,7 +11,7 @@ final class ListCursor: OpenCursor {
   private var hasStarted = false
   private var isAtEnd = false
   private var changeCount = 0
-  /// The last id that was given, in a transaction that may change lists.
+  /// The last id that was returned, in a transaction that may change lists.
   private var lastID: [UInt8] = []
   private var endID: [UInt8] = []
 
@@ -24,10 +24,10 @@ final class ListCursor: OpenCursor {
 
   deinit { end() }
 
-  /// Gives the LMDB cursor back. The next step opens another one, behind the last id.
+  /// Closes the LMDB cursor. The next step opens another one, after the last id.
   override func close() { cursor = nil }
 
-  /// Gives the LMDB cursor back for good.
+  /// Closes the LMDB cursor permanently.
   func end() {
     isAtEnd = true
     guard cursor != nil else { return }
@@ -35,7 +35,7 @@ final class ListCursor: OpenCursor {
     transaction.unregister(self)
   }
 
-  /// The next id, valid until the next change or step; nil behind the last one.
+  /// The next id, valid until the next change or step; nil after the last one.
   @inline(__always)
   func next() throws -> UnsafeRawBufferPointer? {
     if isAtEnd { return nil }
@@ -80,7 +80,7 @@ final class ListCursor: OpenCursor {
     try list.key.withUnsafeBytes { try cursor?.seek(exactly: $0) }
   }
 
-  /// The id that was given last may have gone.
+  /// Seeks the position after the last id, which may have been removed.
   private func seekBehindLast() throws -> LMDBEntry? {
     let entry = try list.key.withUnsafeBytes { key in
       try lastID.withUnsafeBytes { try cursor?.seek(key, valueAtOrAfter: $0) }

@@ -1,5 +1,5 @@
 extension ReadTransaction {
-  /// The end of the association that the owner is; nil where join records lie in between.
+  /// The owner's end of the association; nil if it goes through join records.
   ///
   /// - Throws: `.unknownAssociation` unless an open type declares it.
   final func end<Owner: Record, Target: Record>(
@@ -18,10 +18,10 @@ extension ReadTransaction {
     }
   }
 
-  /// What is listed for the owner; nil where the owner holds the ids itself, or join records lie in
-  /// between, or nothing can be listed.
+  /// The list of the owner; nil if the owner itself has the ids, if the association goes through
+  /// join records, or if there can be no list.
   ///
-  /// - Throws: `.unsavedReference` when the owner has no id yet, `.unknownAssociation`.
+  /// - Throws: `.unsavedReference` if the owner has no id yet, `.unknownAssociation`.
   final func list<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>
   ) throws -> AssociationList? {
@@ -30,7 +30,7 @@ extension ReadTransaction {
     if !end.isFirst, end.association.lists == nil, end.association.index?.isReady != true {
       throw LarchError(
         .unknownAssociation,
-        "The file has no complete index yet that lists the related records; open it for writing, which builds it."
+        "The index of the related records is incomplete; open the store for writing, which builds it."
       ) {
         $0.collection = end.association.stored.second
         $0.field = end.association.stored.key
@@ -41,7 +41,7 @@ extension ReadTransaction {
 }
 
 extension TransactionContext {
-  /// The bytes of the owner's id, in the context's own buffer.
+  /// The bytes of the owner's id, in the buffer of the context.
   func savedKey<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>
   ) throws -> UnsafeRawBufferPointer {
@@ -55,7 +55,7 @@ extension TransactionContext {
     if let last = lastAssociation, last.declaration === reference, last.end.isFirst == isFirst {
       return last.end
     }
-    // Of a join record, the types of the two ends are not those of the reference.
+    // For a join record, the types of the two ends are not those of the reference.
     let type = isFirst ? reference.holder : reference.target
     let collection = try collection(type.id, name: type.collection)
     for end in catalog.ends(of: collection) where end.isFirst == isFirst {
@@ -94,7 +94,7 @@ extension ReferenceDeclaration {
 }
 
 extension TransactionContext {
-  /// The id that a record of this type is stored under.
+  /// The stored id of a record of this type.
   @inline(__always)
   func id<R: Record>(
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
@@ -119,13 +119,13 @@ extension TransactionContext {
     return try decode(type, stored, id: bytes, in: collection).id
   }
 
-  /// A list names a record that is not there.
+  /// A list refers to a record that does not exist.
   @inline(never)
   func missingRecord(
     _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) -> LarchError {
     LarchError(
-      .corrupted, "A list names a record that is not there; call `verify()` to know more."
+      .corrupted, "A list refers to a record that does not exist; call `verify()` for details."
     ) {
       $0.collection = collection.stored.name
       $0.id = collection.stored.idKind.text(of: id)

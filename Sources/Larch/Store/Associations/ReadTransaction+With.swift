@@ -9,7 +9,7 @@ extension ReadTransaction {
       let related = try context.collection(of: Target.self)
       try check(query, along: route, from: targets)
       let owner = RecordAccess<Owner>(context, owners)
-      // Planned for what it proves of the query, and for what it writes of what is gathered.
+      // Preparing it checks the query, and writes the pending changes that it reads.
       let refined = try prepare(targets.details, for: .records, in: related)
       let target = RecordAccess<Target>(context, related, with: refined.answers)
       if gathersEntries {
@@ -35,7 +35,7 @@ extension ReadTransaction {
     guard targets.details.after == nil else {
       throw LarchError(
         .invalidQuery,
-        "A page token tells a place among all records, not among those of one; use offset and limit."
+        "A page token does not work for the related records of one record; use offset and limit."
       ) { $0.collection = Target.collectionName }
     }
   }
@@ -68,7 +68,7 @@ extension TransactionContext {
   }
 }
 
-/// The records of a query, each with its related ones.
+/// The records of a query, each with its related records.
 final class RelatedRows<Owner: Record, Target: Record> {
   private let run: PlanRun
   private let access: RecordAccess<Owner>
@@ -76,7 +76,7 @@ final class RelatedRows<Owner: Record, Target: Record> {
   private let targetAccess: RecordAccess<Target>
   private let offset: Int
   private let limit: Int
-  /// Those that several records share are decoded once.
+  /// Related records that several records share are decoded once.
   @exclusivity(unchecked) private var shared: [RowPart<Target>?] = []
   private let ownPart = RowPart<Target>.optional()
   private let missingPart = RowPart<Target>.optional()
@@ -85,7 +85,7 @@ final class RelatedRows<Owner: Record, Target: Record> {
   /// The row.
   @exclusivity(unchecked) private var id = UnsafeRawBufferPointer(start: nil, count: 0)
   @exclusivity(unchecked) private var record = UnsafeRawBufferPointer(start: nil, count: 0)
-  /// The places of its related records that are wanted.
+  /// The range of its related records that are returned.
   @exclusivity(unchecked) private var start = 0
   @exclusivity(unchecked) private var end = 0
 
@@ -102,7 +102,7 @@ final class RelatedRows<Owner: Record, Target: Record> {
     missingPart.setMissing()
   }
 
-  /// Goes to the next record and finds its related ones; false behind the last one.
+  /// Moves to the next record and finds its related records; false after the last one.
   @inline(__always)
   func next() throws -> Bool {
     guard let row = try run.next() else { return false }
@@ -120,18 +120,18 @@ final class RelatedRows<Owner: Record, Target: Record> {
     try access.decode(QueryRow(id: id, record: record), of: run)
   }
 
-  /// Makes the record at a place. After all else that may fail, so that an error never leaves a
-  /// half of a row behind.
+  /// Copies the record at a place. It runs after everything else that may fail, so that an error
+  /// never leaves half a row.
   @inline(__always)
   func makeOwner(at place: UnsafeMutableRawPointer) throws {
     place.assumingMemoryBound(to: Owner.self).initialize(
       to: try access.decode(QueryRow(id: id, record: record), of: run))
   }
 
-  /// What the query itself cost so far.
+  /// The cost of the query itself so far.
   var ownCounters: ExecutionCounters { run.counters }
 
-  /// What finding the related records cost so far.
+  /// The cost of finding the related records so far.
   var counters: ExecutionCounters { partners.counters }
 
   /// All related records of the row.
@@ -150,7 +150,7 @@ final class RelatedRows<Owner: Record, Target: Record> {
     return start < end ? buffer.takeArray() : []
   }
 
-  /// The only related record of the row, or nil, to be copied to where it stands in a row.
+  /// The only related record of the row, or nil, in the form that a row has it.
   func target() throws -> RowPart<Target> {
     guard start < end else { return missingPart }
     let number = partners.number(at: start)
@@ -171,27 +171,18 @@ final class RelatedRows<Owner: Record, Target: Record> {
     try targetAccess.decode(partners.record(at: place), id: partners.id(at: place))
   }
 
-  /// Where a row has what comes after its record.
+  /// The offset of the second part of a row.
   static func offset<Second>(of second: Second.Type) -> Int {
     // Every element of a tuple is stored in it, so it has an offset.
     MemoryLayout<(Owner, Second)>.offset(of: \.1)!
   }
 }
 
-/// Decoded records by the numbers that partners have.
+/// Decoded records, by the numbers of their partners.
 private struct KnownRecords<R>: ~Copyable {
-  private var records: UnsafeMutablePointer<R>
-  private var capacity = 16
-  private var count = 0
+  private var records = RecordBuffer<R>()
   /// The place of each number; -1 where its record is not decoded yet.
   private var places: [Int] = []
-
-  init() { records = .allocate(capacity: 16) }
-
-  deinit {
-    records.deinitialize(count: count)
-    records.deallocate()
-  }
 
   /// Makes a copy of the record with a number, which is decoded now if it was not before.
   mutating func copy(
@@ -199,19 +190,10 @@ private struct KnownRecords<R>: ~Copyable {
   ) rethrows {
     while places.count <= number { places.append(-1) }
     if places[number] < 0 {
-      if count == capacity { grow() }
-      (records + count).initialize(to: try decode())
-      places[number] = count
-      count += 1
+      records.next().initialize(to: try decode())
+      places[number] = records.count
+      records.filled()
     }
-    target.initialize(from: records + places[number], count: 1)
-  }
-
-  private mutating func grow() {
-    capacity *= 2
-    let larger = UnsafeMutablePointer<R>.allocate(capacity: capacity)
-    larger.moveInitialize(from: records, count: count)
-    records.deallocate()
-    records = larger
+    records.copy(places[number], to: target)
   }
 }

@@ -1,25 +1,25 @@
-// What can be changed of associations. The work is in `WriteTransaction+Related` and, for lists
-// of ids between two types, in `WriteTransaction+Links`.
+// Changes of associations. The work is in `WriteTransaction+Related` and, for many-to-many lists,
+// in `WriteTransaction+Links`.
 
 extension RecordWriting {
-  /// Relates the record with this id to the owner; once more is the same as once.
+  /// Relates the record with this id to the owner; repeating it has no effect.
   ///
   /// ```swift
   /// try store.add(ada.id, to: project.members)
   /// ```
   ///
-  /// Where a property holds the reference, it is set in the stored record, be it that of the
-  /// owner or the other one: one in your hand stays as it is. In a list of ids the new one is the
-  /// last. Both ends may be saved later in the same transaction where the store keeps the lists
-  /// (``ManyToMany``); else the record with the property must be there.
+  /// If a property holds the reference, it is set in the stored record, that of the owner or the
+  /// other one: your own copy does not change. In a list of ids the new id is the last. For
+  /// ``ManyToMany``, both records may be saved later in the same transaction; otherwise the record
+  /// with the property must exist.
   ///
   /// - Throws: `.unsavedReference` for an id that no save has assigned, `.danglingReference` at the
-  ///   end of the transaction for a record that is not there, `.recordNotFound` for the record whose
-  ///   property is to be set, `.unsuitableAssociation` through a join record, which has to be saved
-  ///   itself, and for a property that cannot be set; `.unknownAssociation`, what
-  ///   `RecordWriting.update(_:)` throws. Nothing is changed then.
-  /// - Complexity: two searches and two entries for ``ManyToMany``; else reading and saving one
-  ///   record.
+  ///   end of the transaction for a record that does not exist, `.recordNotFound` for the record
+  ///   with the property, `.unsuitableAssociation` through a join record, which must be saved
+  ///   itself, and for a property that cannot be set; `.unknownAssociation`, and the errors of
+  ///   `RecordWriting.update(_:)`. Nothing is changed then.
+  /// - Complexity: two searches and two entries for ``ManyToMany``; otherwise reading and saving
+  ///   one record.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -30,11 +30,11 @@ extension RecordWriting {
     try _writing { tx in try tx.addOne(id, to: related) }
   }
 
-  /// Relates a saved record to the owner, as its id does: what else was changed in the one in your
-  /// hand is not saved, which passing it with `&` would do.
+  /// Relates a saved record to the owner by its id. Other changes in your copy are not saved; pass
+  /// it with `&` to save them.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)``.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)``.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -45,12 +45,12 @@ extension RecordWriting {
     try add(record.id, to: related)
   }
 
-  /// Relates the records with these ids to the owner; those that are related stay so.
+  /// Relates the records with these ids to the owner; related ones stay related.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)``; nothing is changed then. `.unsuitableAssociation`
-  ///   for several where the property holds one id.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record is
-  ///   saved once.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)``; nothing is changed then.
+  ///   `.unsuitableAssociation` for several ids if the property holds one id.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)`` for each id; a list in the owner's record
+  ///   is saved once.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -68,9 +68,9 @@ extension RecordWriting {
   /// try store.add(&ada, to: acme.people)    // `ada.companyID` is set too
   /// ```
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``RecordWriting/save(_:)``; nothing is changed
-  ///   then.
-  /// - Complexity: a save, and as ``add(_:to:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)`` and ``RecordWriting/save(_:)``; nothing
+  ///   is changed then.
+  /// - Complexity: a save, and that of ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -78,7 +78,7 @@ extension RecordWriting {
   public func add<Owner: Record, Target: Record>(
     _ record: inout Target, to related: Related<Owner, Target>
   ) throws {
-    // A write may run twice: what it does to the record begins with the same one.
+    // A write may run twice: each run must begin with the same record.
     let before = record
     do {
       try _writing { tx in
@@ -91,16 +91,16 @@ extension RecordWriting {
     }
   }
 
-  /// Takes the record with this id away from the related ones; one that is none is no error.
+  /// Removes the record with this id from the related ones; it need not be one of them.
   ///
-  /// Where a property holds the reference, it becomes nil, or the id is taken out of the list.
-  /// Join records between the two are deleted.
+  /// If a property holds the reference, it becomes nil, or the id is removed from the list. Join
+  /// records between the two are deleted.
   ///
-  /// - Throws: `.unsuitableAssociation` where the property must hold an id, or cannot be set;
-  ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, what
-  ///   `RecordWriting.update(_:)` and, of join records, ``RecordWriting/delete(_:_:)``
-  ///   throws. Nothing is changed then.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``.
+  /// - Throws: `.unsuitableAssociation` if the property must have an id, or cannot be set;
+  ///   `.unsavedReference` for an owner that was never saved, `.unknownAssociation`, and the errors
+  ///   of `RecordWriting.update(_:)` and, for join records, of ``RecordWriting/delete(_:_:)``.
+  ///   Nothing is changed then.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -111,11 +111,11 @@ extension RecordWriting {
     try _writing { tx in try tx.remove(id, from: related) }
   }
 
-  /// Takes a record away from the related ones; one that is none is no error. The record itself
-  /// is not deleted, and the one in your hand stays as it is.
+  /// Removes a record from the related ones; it need not be one of them. The record itself is not
+  /// deleted, and your copy does not change.
   ///
-  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
-  /// - Complexity: as ``remove(_:from:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: that of ``remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -126,10 +126,11 @@ extension RecordWriting {
     try remove(record.id, from: related)
   }
 
-  /// Takes all related records away; none of them is deleted, but join records are.
+  /// Removes all related records. The records are not deleted, but join records are.
   ///
-  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``.
-  /// - Complexity: as ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory a record.
+  /// - Throws: the errors of ``remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: that of ``remove(_:from:)-(Target.ID,_)`` for each; 8 to 16 bytes of memory per
+  ///   record.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -140,13 +141,13 @@ extension RecordWriting {
     try replace(related, with: EmptyCollection())
   }
 
-  /// Makes the records with these ids, and no others, the related ones.
+  /// Makes exactly the records with these ids the related ones.
   ///
-  /// In a list of ids they have the order that they have here.
+  /// A list of ids gets the same order.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``; nothing is
-  ///   changed then.
-  /// - Complexity: as adding those that are new, and removing those that are left out.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)`` and ``remove(_:from:)-(Target.ID,_)``;
+  ///   nothing is changed then.
+  /// - Complexity: that of adding the new ones, and removing the others.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -161,60 +162,60 @@ extension RecordWriting {
 // MARK: - The owner in hand
 
 extension RecordWriting {
-  /// Relates the record with this id to the owner, and changes the owner in your hand too where it
+  /// Relates the record with this id to the owner, and also changes your copy of the owner if it
   /// holds the id itself.
   ///
   /// ```swift
   /// try store.add(john, to: &group, Group.users)    // `group.userIDs` has the id
   /// ```
   ///
-  /// What else was changed in the one in your hand is neither saved nor lost. With ``Versioned`` it
-  /// gets the new version, if it had the stored one before.
+  /// Other changes in your copy are neither saved nor lost. With ``Versioned`` it gets the new
+  /// version, if it had the stored one before.
   ///
-  /// - Throws: as ``add(_:to:)-(Target.ID,_)``. The owner is then as it was.
-  /// - Complexity: as ``add(_:to:)-(Target.ID,_)``, and reading the owner again.
+  /// - Throws: the errors of ``add(_:to:)-(Target.ID,_)``. The owner is then as it was.
+  /// - Complexity: that of ``add(_:to:)-(Target.ID,_)``, and reading the owner again.
   public func add<A: Association>(
     _ id: A.Target.ID, to owner: inout A.Owner, _ association: A
   ) throws {
     try changingOwner(&owner, association) { tx, related in try tx.addOne(id, to: related) }
   }
 
-  /// Relates a saved record to the owner, as its id does, and changes the owner in your hand too.
+  /// Relates a saved record to the owner by its id, and also changes your copy of the owner.
   ///
-  /// - Throws: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
-  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Throws: the errors of ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Complexity: that of ``add(_:to:_:)-(A.Target.ID,_,_)``.
   public func add<A: Association>(
     _ record: A.Target, to owner: inout A.Owner, _ association: A
   ) throws {
     try add(record.id, to: &owner, association)
   }
 
-  /// Takes the record with this id away from the related ones, and changes the owner in your hand
-  /// too where it holds the id itself.
+  /// Removes the record with this id from the related ones, and also changes your copy of the owner
+  /// if it holds the id itself.
   ///
-  /// - Throws: as ``remove(_:from:)-(Target.ID,_)``. The owner is then as it was.
-  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Throws: the errors of ``remove(_:from:)-(Target.ID,_)``. The owner is then as it was.
+  /// - Complexity: that of ``add(_:to:_:)-(A.Target.ID,_,_)``.
   public func remove<A: Association>(
     _ id: A.Target.ID, from owner: inout A.Owner, _ association: A
   ) throws {
     try changingOwner(&owner, association) { tx, related in try tx.remove(id, from: related) }
   }
 
-  /// Takes a record away from the related ones, and changes the owner in your hand too.
+  /// Removes a record from the related ones, and also changes your copy of the owner.
   ///
-  /// - Throws: as ``remove(_:from:_:)-(A.Target.ID,_,_)``.
-  /// - Complexity: as ``add(_:to:_:)-(A.Target.ID,_,_)``.
+  /// - Throws: the errors of ``remove(_:from:_:)-(A.Target.ID,_,_)``.
+  /// - Complexity: that of ``add(_:to:_:)-(A.Target.ID,_,_)``.
   public func remove<A: Association>(
     _ record: A.Target, from owner: inout A.Owner, _ association: A
   ) throws {
     try remove(record.id, from: &owner, association)
   }
 
-  /// Makes the records with these ids, and no others, the related ones, and changes the owner in
-  /// your hand too where it holds the ids itself.
+  /// Makes exactly the records with these ids the related ones, and also changes your copy of the
+  /// owner if it holds the ids itself.
   ///
-  /// - Throws: as ``replace(_:with:)``. The owner is then as it was.
-  /// - Complexity: as ``replace(_:with:)``, and reading the owner again.
+  /// - Throws: the errors of ``replace(_:with:)``. The owner is then as it was.
+  /// - Complexity: that of ``replace(_:with:)``, and reading the owner again.
   public func replace<A: Association, IDs: Sequence>(
     _ association: A, of owner: inout A.Owner, with ids: IDs
   ) throws where IDs.Element == A.Target.ID {
@@ -226,7 +227,7 @@ extension RecordWriting {
     _ owner: inout A.Owner, _ association: A,
     _ change: (WriteTransaction, Related<A.Owner, A.Target>) throws -> Void
   ) throws {
-    // A write may run twice: what it does to the record begins with the same one.
+    // A write may run twice: each run must begin with the same record.
     let before = owner
     do {
       try _writing { tx in

@@ -1,4 +1,4 @@
-// Related records as a request, and what only they can tell.
+// Related records as a request, with the methods that only they have.
 
 extension Related: Request {
   /// A record.
@@ -81,8 +81,8 @@ extension Related: RunnableRequest {
 extension RecordReading {
   /// The ids of the related records, ascending.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: one search and the ids; no record is read, unless join records lie in between.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: one search and the ids; no record is read, except join records.
   public func ids<Owner: Record, Target: Record>(
     _ related: Related<Owner, Target>
   ) throws -> [Target.ID] {
@@ -99,7 +99,7 @@ extension RecordReading {
 
   /// Whether the record with this id is one of the related ones.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ id: Target.ID, in related: Related<Owner, Target>
@@ -117,7 +117,7 @@ extension RecordReading {
 
   /// Whether a record is one of the related ones.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: one search; through join records, those of the owner.
   public func contains<Owner: Record, Target: Record>(
     _ record: Target, in related: Related<Owner, Target>
@@ -125,14 +125,14 @@ extension RecordReading {
     try contains(record.id, in: related)
   }
 
-  /// Calls the closure with each id of the related records, in their order.
+  /// Calls the closure with each id of the related records, in order.
   ///
   /// A list of any length takes no memory. In a write the closure may change the list: the loop
-  /// goes on behind the id it gave last, up to the highest that was there when it began. Ids that
-  /// the owner itself holds come in the order it has them in, whether the records are there or not.
+  /// continues after the last id, up to the highest id at its beginning. Ids that the owner itself
+  /// holds come in their own order, whether the records exist or not.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)``.
-  /// - Complexity: one search and the ids, in constant memory; through join records, as
+  /// - Throws: what `body` throws, and the errors of ``fetch(_:)``.
+  /// - Complexity: one search and the ids, in constant memory; through join records, that of
   ///   ``ids(_:)->[Target.ID]``.
   public func forEachID<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>, _ body: (Target.ID) throws -> Void
@@ -152,8 +152,8 @@ extension RecordReading {
     }
   }
 
-  /// The records with these ids, in the order of the ids; those that are not there are left out. A
-  /// record comes once, at the first place of its id, however often the id is given.
+  /// The records with these ids, in the order of the ids; missing records are skipped. A record is
+  /// returned once, at the first position of its id.
   ///
   /// ```swift
   /// let tags = try store.find(Tag.self, post.tagIDs)
@@ -161,6 +161,7 @@ extension RecordReading {
   ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
   /// - Complexity: one search for each id.
+  @_disfavoredOverload  // So that the compiler says of an id of another type that it is none.
   public func find<R: Record, IDs: Sequence>(
     _ type: R.Type = R.self, _ ids: IDs
   ) throws -> [R] where IDs.Element == R.ID {
@@ -177,8 +178,8 @@ extension RecordReading {
 }
 
 extension ReadTransaction {
-  /// Calls with each id of a list, until the closure returns false. No code of the user's runs in
-  /// it but that of coding, which must not use the transaction.
+  /// Calls with each id of a list, until the closure returns false. It runs no code of the program
+  /// except coding, which must not use the transaction.
   fileprivate final func forEachListed<R: Record>(
     _ list: AssociationList, _ type: R.Type,
     _ body: (UnsafeRawBufferPointer, CollectionHandle) throws -> Bool
@@ -190,7 +191,7 @@ extension ReadTransaction {
     }
   }
 
-  /// The record that a list names; nil in a write where it is not there yet.
+  /// The record of an id in a list; nil in a write if it does not exist yet.
   @inline(__always)
   fileprivate final func record(
     _ id: UnsafeRawBufferPointer, in collection: CollectionHandle
@@ -202,7 +203,7 @@ extension ReadTransaction {
     return nil
   }
 
-  /// The ids that the owner itself holds, in its order, or those that join records lead to.
+  /// The ids that the owner itself holds, in its order, or those of its join records.
   fileprivate final func heldIDs<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>
   ) throws -> [Target.ID] {

@@ -1,10 +1,9 @@
-// What only related records can tell or do, for those who begin with them; what every request can is
-// in `Request`.
+// The methods that only related records have. Those of every request are in `Request`.
 
 extension Related {
   /// The ids of the related records, ascending.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search and the ids.
   public func ids(in reader: some RecordReading = AmbientStore()) throws -> [Target.ID] {
     try reader.ids(self)
@@ -12,7 +11,7 @@ extension Related {
 
   /// Whether the record with this id is one of the related ones.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search.
   public func contains(_ id: Target.ID, in reader: some RecordReading = AmbientStore()) throws
     -> Bool
@@ -22,7 +21,7 @@ extension Related {
 
   /// Whether a record is one of the related ones.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search.
   public func contains(_ record: Target, in reader: some RecordReading = AmbientStore()) throws
     -> Bool
@@ -30,10 +29,9 @@ extension Related {
     try reader.contains(record.id, in: self)
   }
 
-  /// Calls the closure with each id of the related records. See
-  /// ``RecordReading/forEachID(of:_:)``.
+  /// Calls the closure with each id of the related records. See ``RecordReading/forEachID(of:_:)``.
   ///
-  /// - Throws: what `body` throws, and as ``Request/fetch(in:)``.
+  /// - Throws: what `body` throws, and the errors of ``Request/fetch(in:)``.
   /// - Complexity: one search and the ids, in constant memory.
   public func forEachID(
     in reader: some RecordReading = AmbientStore(), _ body: (Target.ID) throws -> Void
@@ -43,8 +41,8 @@ extension Related {
 
   /// Relates the record with this id to the owner. See ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   ///
-  /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
-  /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  /// - Complexity: that of ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -53,10 +51,10 @@ extension Related {
     try writer.add(id, to: self)
   }
 
-  /// Relates a saved record to the owner, as its id does.
+  /// Relates a saved record to the owner by its id.
   ///
-  /// - Throws: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
-  /// - Complexity: as ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``RecordWriting/add(_:to:)-(Target.ID,_)``.
+  /// - Complexity: that of ``RecordWriting/add(_:to:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -67,8 +65,8 @@ extension Related {
 
   /// Saves a record, which may be new, and relates it to the owner.
   ///
-  /// - Throws: as `RecordWriting.add(_:to:)`.
-  /// - Complexity: as `RecordWriting.add(_:to:)`.
+  /// - Throws: the errors of `RecordWriting.add(_:to:)`.
+  /// - Complexity: that of `RecordWriting.add(_:to:)`.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -79,8 +77,8 @@ extension Related {
 
   /// Relates the records with these ids to the owner. See ``RecordWriting/add(contentsOf:to:)``.
   ///
-  /// - Throws: as ``RecordWriting/add(contentsOf:to:)``.
-  /// - Complexity: as ``RecordWriting/add(contentsOf:to:)``.
+  /// - Throws: the errors of ``RecordWriting/add(contentsOf:to:)``.
+  /// - Complexity: that of ``RecordWriting/add(contentsOf:to:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -92,10 +90,10 @@ extension Related {
     try writer.add(contentsOf: ids, to: self)
   }
 
-  /// Takes the record with this id away from the related ones.
+  /// Removes the record with this id from the related ones.
   ///
-  /// - Throws: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
-  /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: that of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -104,10 +102,10 @@ extension Related {
     try writer.remove(id, from: self)
   }
 
-  /// Takes a record away from the related ones; it is not deleted.
+  /// Removes a record from the related ones; it is not deleted.
   ///
-  /// - Throws: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
-  /// - Complexity: as ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
+  /// - Throws: the errors of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
+  /// - Complexity: that of ``RecordWriting/remove(_:from:)-(Target.ID,_)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -116,10 +114,10 @@ extension Related {
     try writer.remove(record.id, from: self)
   }
 
-  /// Takes all related records away; none of them is deleted, but join records are.
+  /// Removes all related records. The records are not deleted, but join records are.
   ///
-  /// - Throws: as ``RecordWriting/removeAll(from:)``.
-  /// - Complexity: as ``RecordWriting/removeAll(from:)``.
+  /// - Throws: the errors of ``RecordWriting/removeAll(from:)``.
+  /// - Complexity: that of ``RecordWriting/removeAll(from:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -128,10 +126,10 @@ extension Related {
     try writer.removeAll(from: self)
   }
 
-  /// Makes the records with these ids, and no others, the related ones.
+  /// Makes exactly the records with these ids the related ones.
   ///
-  /// - Throws: as ``RecordWriting/replace(_:with:)``.
-  /// - Complexity: as ``RecordWriting/replace(_:with:)``.
+  /// - Throws: the errors of ``RecordWriting/replace(_:with:)``.
+  /// - Complexity: that of ``RecordWriting/replace(_:with:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"

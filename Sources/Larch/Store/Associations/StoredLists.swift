@@ -1,5 +1,5 @@
-/// The two directions of one association's lists as the file has them, whoever declares them, with
-/// the records at their ends.
+/// The two directions of one association's lists in the file, whoever declares them, with the
+/// collections at their ends.
 package struct StoredLists: Sendable {
   package struct End: Sendable {
     package let collection: StoredCollection
@@ -13,7 +13,7 @@ package struct StoredLists: Sendable {
   package let first: End
   package let second: End
 
-  /// The lists of one direction, and those that must say the same.
+  /// The lists of one direction, and those of the other, which must match.
   package func direction(isForward: Bool) -> (
     lists: LMDBDatabase, others: LMDBDatabase, from: End, to: End
   ) {
@@ -24,7 +24,7 @@ package struct StoredLists: Sendable {
 
   /// Every pair of lists in the file, in the order of their keys.
   ///
-  /// Lists that the catalog names and that are not there, or that are no lists, come to `onFault`.
+  /// `onFault` receives lists in the catalog that are missing or damaged.
   static func all(
     in environment: LMDBEnvironment, onFault: (_ key: String, _ reason: StaticString) -> Void
   ) throws -> [StoredLists] {
@@ -46,14 +46,16 @@ package struct StoredLists: Sendable {
           let inverse = try LMDBDatabase.open(
             CatalogStorage.inverseLinksName(stored.number), in: transaction)
         else {
-          onFault(stored.key, "lists, or the records that they are of, are not in the file")
+          onFault(
+            stored.key,
+            "the lists of an association, or one of its collections, are missing in the file")
           return nil
         }
         guard
           try forward.flags(in: transaction) == .ids(of: second.collection.idKind),
           try inverse.flags(in: transaction) == .ids(of: first.collection.idKind)
         else {
-          onFault(stored.key, "lists do not have the form of lists")
+          onFault(stored.key, "the lists of an association are damaged")
           return nil
         }
         return StoredLists(
@@ -65,9 +67,9 @@ package struct StoredLists: Sendable {
 }
 
 extension Store {
-  /// Every pair of lists in the file, as `StoredLists.all`.
+  /// Every pair of lists in the file, like `StoredLists.all`.
   ///
-  /// Handles that the store has already are taken: opening others waits for a running write.
+  /// It uses the existing handles of the store: opening others waits for a running write.
   func storedLists(
     onFault: (_ key: String, _ reason: StaticString) -> Void
   ) throws -> [StoredLists] {
@@ -79,7 +81,7 @@ extension Store {
 }
 
 extension StoredLists {
-  /// The lists of the file by the handles of the catalog; nil where it has not all of them.
+  /// The lists of the file by the handles of the catalog; nil if it does not have all of them.
   fileprivate static func known(
     to catalog: Catalog, _ transaction: LMDBTransaction
   ) throws -> [StoredLists]? {
@@ -91,8 +93,8 @@ extension StoredLists {
     return found
   }
 
-  /// The lists of one association by the handles of the catalog; nil where it has none, and where
-  /// what it has does not have the form of lists.
+  /// The lists of one association by the handles of the catalog; nil if it has none, or if they do
+  /// not have the form of lists.
   package init?(
     _ stored: StoredAssociation, in catalog: Catalog, _ transaction: LMDBTransaction
   ) throws {
@@ -109,9 +111,9 @@ extension StoredLists {
 }
 
 extension StoredLists {
-  /// Adds a link in both directions; false where it was there.
+  /// Adds a link in both directions; false if it existed.
   ///
-  /// - Throws: `.danglingReference` where a record at one of its ends is not there.
+  /// - Throws: `.danglingReference` if a record at one of its ends does not exist.
   @discardableResult
   package func link(
     _ firstID: [UInt8], _ secondID: [UInt8], in transaction: LMDBTransaction
@@ -121,7 +123,7 @@ extension StoredLists {
         for (end, id) in [(first, firstID), (second, secondID)]
         where try end.records.get(id, in: transaction) == nil {
           throw LarchError(
-            .danglingReference, "A list names a record that is not there."
+            .danglingReference, "A list refers to a record that does not exist."
           ) {
             $0.collection = end.collection.name
             $0.id = end.text(of: id)

@@ -1,4 +1,4 @@
-/// The records of a query, each with the records that an association leads to from it.
+/// The records of a query, each with its related records of an association.
 ///
 /// ```swift
 /// for (company, people) in try store.fetch(Company.all.with(Company.people)) {
@@ -6,16 +6,15 @@
 /// }
 /// ```
 ///
-/// Made by `Query.with(_:from:)`. Everything is read in one
-/// pass over one snapshot. The related records come in the order of their ids, those of a list of ids
-/// that the record itself holds in the order of the list, without the ids of which there is no
-/// record. Through join records, each comes once.
+/// Created by `Query.with(_:from:)`. Everything is read in one pass over one snapshot. The related
+/// records come in the order of their ids, or in the order of the list if the record itself has a
+/// list of ids. Missing records are skipped. Through join records, each comes once.
 public struct WithRelated<Owner: Record, Target: Record, Row>: Sendable {
   let query: Query<Owner>
   let route: AssociationRoute.Kind
   let targets: Query<Target>
-  /// What makes the rows. One call for all of them: in code that is compiled once for all types, each
-  /// call would ask the runtime for the type of a row.
+  /// Makes the rows. It is one call for all of them: in code that is compiled once for all types,
+  /// each call would look up the type of a row in the runtime.
   private let rows: @Sendable (RelatedRows<Owner, Target>) throws -> [Row]
   private let forEachRow:
     @Sendable (RelatedRows<Owner, Target>, (Row) throws -> Void) throws -> Void
@@ -35,12 +34,13 @@ public struct WithRelated<Owner: Record, Target: Record, Row>: Sendable {
 }
 
 extension Query {
-  /// The records, each with those that an association leads to, as pairs of a record and an array.
+  /// The records, each with its related records of an association, as pairs of a record and an
+  /// array.
   ///
   /// - Parameters:
   ///   - association: a declared association of the type.
-  ///   - targets: refines the related records: its condition and order hold for each record's own,
-  ///     and so do its limit and offset. It must not have a page token.
+  ///   - targets: refines the related records: its condition, order, limit and offset apply to
+  ///     those of each record. It must not have a page token.
   public func with<A: ToManyAssociation>(
     _ association: A, from targets: Query<A.Target> = A.Target.all
   ) -> WithRelated<R, A.Target, (R, [A.Target])> where A.Owner == R {
@@ -49,7 +49,7 @@ extension Query {
       forEachRow: { try $0.forEachWithMany($1) })
   }
 
-  /// The records, each with the one that an association leads to, or nil.
+  /// The records, each with its related record of an association, or nil.
   ///
   /// ```swift
   /// for (person, company) in try store.fetch(Person.all.with(Person.company)) {
@@ -59,7 +59,7 @@ extension Query {
   ///
   /// - Parameters:
   ///   - association: a declared association of the type.
-  ///   - targets: refines the related records: nil stands for one that is not of this query.
+  ///   - targets: refines the related records: a record that is not in this query becomes nil.
   public func with<A: ToOneAssociation>(
     _ association: A, from targets: Query<A.Target> = A.Target.all
   ) -> WithRelated<R, A.Target, (R, A.Target?)> where A.Owner == R {

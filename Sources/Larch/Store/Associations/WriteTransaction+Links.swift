@@ -1,4 +1,4 @@
-/// Lists of ids that the store keeps for two types: a change is a change of both directions.
+/// Many-to-many lists: each change applies to both directions.
 extension WriteTransaction {
   /// The two directions of the lists, from the side of the owner.
   private struct LinkLists {
@@ -28,7 +28,7 @@ extension WriteTransaction {
       let members = try keys(of: ids, related, lists)
       if members.count == 0 { return }
       let owner = [UInt8](try context.savedKey(of: related))
-      // Everything is proved before anything is gathered, so an error leaves nothing behind.
+      // Everything is checked before anything is collected, so an error leaves no changes.
       try owner.withUnsafeBytes { owner in
         try check(owner, in: lists.owners, lists)
         for place in 0..<members.count {
@@ -114,7 +114,7 @@ extension WriteTransaction {
 
   // MARK: Ids
 
-  /// The two ids as they are stored, in buffers of the context.
+  /// The two stored ids, in buffers of the context.
   private func keys<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>, _ id: Target.ID
   ) throws -> (owner: UnsafeRawBufferPointer, member: UnsafeRawBufferPointer) {
@@ -125,7 +125,7 @@ extension WriteTransaction {
     return (context.listWriter.bytes, member)
   }
 
-  /// The ids as they are stored, in order and each once.
+  /// The stored ids, sorted and without duplicates.
   private func keys<Owner: Record, Target: Record, IDs: Sequence>(
     of ids: IDs, _ related: Related<Owner, Target>, _ lists: borrowing LinkLists
   ) throws -> IDList where IDs.Element == Target.ID {
@@ -157,7 +157,7 @@ extension WriteTransaction {
     let key = lists.key
     return LarchError(
       .unsavedReference,
-      "A record that was never saved has no id yet and cannot be added to a list; save it first."
+      "A record without an id cannot be added to a list; save it first."
     ) {
       $0.collection = members
       $0.field = key
@@ -166,7 +166,7 @@ extension WriteTransaction {
 }
 
 extension IDList {
-  /// Calls with each id that only one of two finished lists has, and whether it is the second.
+  /// Calls with each id that is in only one of two finished lists, and whether it is in the second.
   fileprivate static func forEachDifference(
     _ first: borrowing IDList, _ second: borrowing IDList,
     _ body: (UnsafeRawBufferPointer, _ isInSecond: Bool) throws -> Void

@@ -24,7 +24,7 @@ extension WriteTransaction {
     case .through: throw related.needsJoinRecord
     case .children(let reference):
       let reference = try related.reference(reference, of: Target.self)
-      // An error in the middle must undo what came before it.
+      // An error in the middle must undo the changes before it.
       try undoablePart { try addChildren(ids, reference, related) }
     case .parent(let reference), .listed(let reference):
       let ids = Array(ids)
@@ -132,7 +132,7 @@ extension WriteTransaction {
     try saveHeld(child, before: stored, reference)
   }
 
-  /// Changes the ids that the stored record of the owner holds.
+  /// Changes the ids in the stored record of the owner.
   private func changeOwner<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>, _ reference: ReferenceDeclaration,
     _ change: (TypedReference<Owner>, inout Owner) throws -> Bool
@@ -150,7 +150,7 @@ extension WriteTransaction {
   private func notFound<R: Record>(_ type: R.Type, _ id: R.ID) -> LarchError {
     LarchError(
       .recordNotFound,
-      "The record whose property holds the reference is not there; save it first."
+      "The record that holds the reference does not exist; save it first."
     ) {
       $0.collection = R.collectionName
       $0.id = "\(id)"
@@ -210,7 +210,7 @@ extension Related {
   fileprivate var needsJoinRecord: LarchError {
     LarchError(
       .unsuitableAssociation,
-      "Records that a join record relates cannot be added by their ids alone; save a join record with both ids."
+      "An association through a join record cannot be changed by ids alone; save a join record with both ids."
     ) {
       $0.collection = Owner.collectionName
       $0.detail = Target.collectionName
@@ -225,18 +225,18 @@ extension Related {
     guard reference.isWritable else {
       return LarchError(
         .unsuitableAssociation,
-        "The property that holds the reference cannot be set; make it a stored `var`, or save another record.",
+        "The property that holds the reference cannot be set; make it a stored `var`, or save a changed record.",
         fill)
     }
     return LarchError(
       .unsuitableAssociation,
-      "The property holds one id at most, or cannot be without one; give it another id, or make it an optional.",
+      "The property holds only one id, or must have one; set another id, or make the property optional.",
       fill)
   }
 }
 
 extension ReferenceDeclaration {
-  /// What errors call the property.
+  /// The name of the property in errors.
   var fieldText: String {
     guard case .stored(let path, _) = resolve() else { return String(describing: keyPath) }
     return "\(holder.collection).\(path.joined(separator: "."))"

@@ -1,8 +1,8 @@
-/// An asynchronous write, from the call to its end: who waits for it, and how far it is.
+/// An asynchronous write, from the call to its end: its caller and its state.
 ///
-/// Its closure runs in a task of its own, so that values of the caller's task and its cancellation
-/// are there, on the thread of the writer. The caller waits apart from it: one that is cancelled
-/// while it waits goes on at once.
+/// Its closure runs in its own task on the thread of the writer, and sees the values and the
+/// cancellation of the caller's task. The caller waits separately: if it is cancelled while it
+/// waits, it continues at once.
 final class AsyncWrite<T: Sendable>: Sendable {
   typealias Body = @Sendable (WriteTransaction) throws -> T
 
@@ -31,7 +31,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     self.body = body
   }
 
-  /// Takes a place in the queue, for a caller that waits.
+  /// Takes a place in the queue for a waiting caller.
   func start(_ caller: CheckedContinuation<T, any Error>) {
     let isWanted = state.withLock { state in
       guard state.phase == .waiting else { return false }
@@ -48,7 +48,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     if isCancelled { task.cancel() }
   }
 
-  /// Ends the wait of a caller whose closure has not begun; a closure that runs sees that its task is
+  /// Ends the wait of a caller whose closure has not begun; a running closure sees that its task is
   /// cancelled.
   func cancel() {
     let (caller, task) = state.withLock { state in
@@ -65,7 +65,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     caller?.resume(throwing: CancellationError())
   }
 
-  /// Whether the write is still wanted, now that its turn has come.
+  /// Whether the write is still wanted when its turn comes.
   func begin() -> Bool {
     state.withLock { state in
       guard state.phase == .waiting else { return false }
@@ -74,7 +74,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
     }
   }
 
-  /// Lets the caller go on.
+  /// Resumes the caller.
   func finish(_ result: Result<T, any Error>) {
     if let timer { store.post(write: timer) }
     let caller = state.withLock { state in

@@ -1,17 +1,19 @@
 internal import Foundation
 
-/// Runs the asynchronous writes of a store on a thread that may block, and lets those that wait
-/// share one LMDB transaction and one flush.
+/// Runs the asynchronous writes of a store on a thread that may block. Waiting writes share one
+/// LMDB transaction and one flush.
 ///
-/// Each write is a task that prefers this executor, so its jobs come to `enqueue`: the first takes
-/// the write's place in the queue of writers, beside the synchronous writes of other threads. When a
-/// batch gets the write lock, the jobs of all its writes are run one after the other (`WriteGroup`
-/// keeps them apart), the transaction is committed, and only then does any caller go on.
+/// Each write is a task that prefers this executor, so `enqueue` receives its jobs. The first job
+/// takes the write's place in the queue of writers, among the synchronous writes of other threads.
+/// When a batch gets the write lock, the jobs of all its writes run one after the other
+/// (`WriteGroup` keeps them apart). Then the transaction is committed, and only then do the callers
+/// continue.
 ///
-/// Unchecked, since what is guarded by `mutex` and what belongs to the draining thread is written
-/// down below and not in the types.
+/// Unchecked: comments below, not types, say what `mutex` guards and what only the draining thread
+/// uses.
 final class AsyncWriter: TaskExecutor, @unchecked Sendable {
-  /// Writes that asked one after the other, with nobody in between: they share a ticket.
+  /// Writes that were requested one after the other, without others in between: they share a
+  /// ticket.
   private final class Batch {
     let ticket: WriteTicket
     var jobs: ArraySlice<UnownedJob> = []
@@ -20,11 +22,11 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   }
 
   private let environment: LMDBEnvironment
-  private let post: LogPost?
-  /// A queue of its own: the threads that all tasks share must not wait for a disk.
+  private let post: LogMailbox?
+  /// A separate queue: the threads that all tasks share must not wait for a disk.
   private let queue = DispatchQueue(label: "larch.write")
-  /// Where what was put off until after a commit is done. It may write, and wait for the write lock
-  /// after writes that only the draining thread can run.
+  /// The queue of work that was requested for after a commit. It may write, and wait for the write
+  /// lock after writes that only the draining thread can run.
   private let workQueue = DispatchQueue(label: "larch.after-commit")
 
   private let mutex = SystemMutex()
@@ -32,18 +34,19 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
   // Guarded by `mutex`.
   private var batches: ArraySlice<Batch> = []
   private var isDraining = false
-  /// The thread that lets waiting writes know how their group ended, which makes jobs of them; or 0.
+  /// The thread that resumes waiting writes after their group has ended, which creates their next
+  /// jobs; or 0.
   private var tellingThread: UInt = 0
 
-  // Only touched by the draining thread.
-  /// Jobs of writes whose group has ended, to be run by this thread.
+  // Used only by the draining thread.
+  /// Jobs of writes whose group has ended, for this thread to run.
   private var told: ArraySlice<UnownedJob> = []
-  /// Whether the write that is being told has work to do after the commit.
+  /// Whether the write that is being resumed has work to do after the commit.
   private var isTellingWork = false
   let group: WriteGroup
   private var expectedWrites = 1
 
-  init(_ environment: LMDBEnvironment, _ post: LogPost?) {
+  init(_ environment: LMDBEnvironment, _ post: LogMailbox?) {
     self.environment = environment
     self.post = post
     group = WriteGroup(environment)
@@ -51,7 +54,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
 
   // MARK: Arriving
 
-  /// Takes a job of a write: its first, which waits for the write lock, or the one after its group ended.
+  /// Receives a job of a write: its first, which waits for the write lock, or the one after its
+  /// group ended.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     mutex.lock()
@@ -64,7 +68,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       }
       return
     }
-    // The place in the queue is taken under the same mutex as that in the batch: one order for both.
+    // The place in the queue and the one in the batch are taken under the same mutex, so both have
+    // one order.
     if let batch = batches.last, environment.writeQueue.isLast(batch.ticket) {
       batch.jobs.append(job)
       arrived.signal()
@@ -79,7 +84,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// How many writes wait for the write lock.
+  /// The number of writes that wait for the write lock.
   var waitingCount: Int {
     mutex.lock()
     defer { mutex.unlock() }
@@ -106,7 +111,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     return batches.first
   }
 
-  /// Runs the writes of a batch in as few transactions as they fit into, with the write lock held.
+  /// Runs the writes of a batch in as few transactions as possible, with the write lock held.
   private func run(_ batch: Batch) {
     var deadline: MonotonicTime?
     while true {
@@ -121,7 +126,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     commit()
   }
 
-  /// Commits, and runs again what the commit had no room for, until nothing is left.
+  /// Commits, and repeats the writes for which the map had no room, until none is left.
   private func commit() {
     while group.count > 0 {
       setTelling(true)
@@ -147,7 +152,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     return batch.jobs.popFirst()
   }
 
-  /// Takes no more writes into the batch; false when one has come meanwhile.
+  /// Closes the batch for further writes; false if one has come meanwhile.
   private func close(_ batch: Batch) -> Bool {
     mutex.lock()
     defer { mutex.unlock() }
@@ -156,8 +161,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     return true
   }
 
-  /// Lets what is left of a batch wait with another ticket, so that those before go on. With others
-  /// waiting after it, the batch goes on instead: it grows no more then.
+  /// Makes the rest of a batch wait with another ticket, so that earlier writers can continue. If
+  /// others wait after it, the batch continues instead, but does not grow any more.
   private func split(_ batch: Batch) {
     mutex.lock()
     if environment.writeQueue.isLast(batch.ticket), !batch.jobs.isEmpty {
@@ -172,8 +177,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Waits a moment for writes that are about to come, when as many came the last time: a flush
-  /// takes far longer than the way from one write to the next.
+  /// Waits a moment for writes that are about to come, if as many came the last time: a flush takes
+  /// far longer than the time between two writes.
   private func waitForMore(_ batch: Batch, _ deadline: inout MonotonicTime?) -> Bool {
     guard group.count > 0, group.count < expectedWrites else { return false }
     let limit =
@@ -193,8 +198,8 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
 
   // MARK: One write
 
-  /// The life of a write, in its task, on the draining thread; what was put off until after the
-  /// commit is done on another one.
+  /// Runs a write in its task, on the draining thread; work for after the commit runs on another
+  /// one.
   func perform<T>(_ write: AsyncWrite<T>) async {
     guard write.begin() else { return }
     var hasRun = false
@@ -215,7 +220,7 @@ final class AsyncWriter: TaskExecutor, @unchecked Sendable {
       let mustWork = !run.afterCommit.isEmpty
       let isFirst = group.count == 0
       let verdict = await withUnsafeContinuation { continuation in
-        // Callers are told before their tasks end: the next write can come meanwhile.
+        // Callers resume before their tasks end, so that the next write can come meanwhile.
         group.add(continuation) { verdict in
           write.timer?.commit(ofGroup: self.group.lastCommitTime, isFirst: isFirst)
           run.outcome?.resolve(verdict.isKept ? .kept : .undone)

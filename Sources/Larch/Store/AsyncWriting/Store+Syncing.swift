@@ -1,13 +1,12 @@
 internal import Foundation
 
 extension Store {
-  /// Brings every commit to the disk, also those of ``Options/Durability-swift.enum/relaxed``
+  /// Flushes every commit to the disk, including those of ``Options/Durability-swift.enum/relaxed``
   /// writes and of other processes.
   ///
-  /// When it returns, nothing that was committed before is lost when the power fails. A store that
-  /// is `.durable` has nothing to gain by it.
+  /// When it returns, earlier commits survive a power failure. A `.durable` store does not need it.
   ///
-  /// - Throws: `.ioFailure` or `.diskFull` when the disk refuses, `.closed`.
+  /// - Throws: `.ioFailure` or `.diskFull` if the disk fails, `.closed`.
   /// - Complexity: one flush of the file, which may have much to write.
   @available(
     *, noasync,
@@ -16,10 +15,10 @@ extension Store {
   )
   public func sync() throws { try syncFile() }
 
-  /// Brings every commit to the disk, without blocking the task's thread.
+  /// Flushes every commit to the disk, without blocking the task's thread.
   ///
-  /// - Throws: as the synchronous form.
-  /// - Complexity: as the synchronous form, beside a change of threads.
+  /// - Throws: the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form, and a change of threads.
   public nonisolated(nonsending) func sync() async throws {
     try await BlockingWork.run { try self.syncFile() }
   }
@@ -30,7 +29,7 @@ extension Store {
   }
 }
 
-/// Work that blocks and that a task waits for: the threads that all tasks share must not.
+/// Blocking work for which a task waits: the threads that all tasks share must not block.
 enum BlockingWork {
   private static let queue = DispatchQueue(label: "larch.blocking", attributes: .concurrent)
 

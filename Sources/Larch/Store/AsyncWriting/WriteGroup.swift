@@ -1,14 +1,15 @@
-/// The LMDB transaction that asynchronous writes share, and those who wait for its commit.
+/// The LMDB transaction that asynchronous writes share, and the writes that wait for its commit.
 ///
-/// The first write of a transaction runs in it directly, so that a write alone costs no more than
-/// a synchronous one; each further one runs in a child, which is undone alone when it throws.
+/// The first write of a transaction runs in it directly, so that a single write costs no more than
+/// a synchronous one. Each further write runs in a child transaction, which can be undone alone if
+/// it throws.
 ///
-/// Used by the thread that has the write lock, and by no other.
+/// Used only by the thread that has the write lock.
 final class WriteGroup {
-  /// What became of a write.
+  /// The result of a write.
   enum Verdict {
     case kept
-    /// It was undone, since the map was full and is larger now: it is to run again.
+    /// It was undone, because the map was full; the map is larger now, so it must run again.
     case again
     case failed(any Error)
 
@@ -26,36 +27,36 @@ final class WriteGroup {
     }
   }
 
-  /// Enough that the share of each in a flush is small, and few enough that the first does not wait
-  /// long for the last.
+  /// Large enough that the share of each write in a flush is small, and small enough that the first
+  /// does not wait long for the last.
   private static let maximumCount = 256
-  /// In nanoseconds; tests that count commits have all the time.
+  /// In nanoseconds; tests that count commits set it higher.
   var maximumTime: Int64 = 10_000_000
 
   private let environment: LMDBEnvironment
-  /// What the writes share; nil before the first one.
+  /// The shared transaction; nil before the first write.
   private var attempt: WriteAttempt?
-  /// The handles that the first write found to be those of the file.
+  /// The handles of the file, checked by the first write.
   private var open: OpenCatalog?
   private var members: [Member] = []
-  /// A write that the map had no room for; the others are committed first, so that it can grow.
+  /// A write for which the map had no room; the others are committed first, so that it can grow.
   private var roomless: Member?
-  /// Set when LMDB may have left the transaction half-done: all of it is undone and run again.
+  /// Set if LMDB may have left the transaction half-done: all of it is undone and runs again.
   private var isBroken = false
   private var durability = LMDBDurability.none
   private var beginning = MonotonicTime.now
-  /// How long the last commit took, in nanoseconds.
+  /// The duration of the last commit in nanoseconds.
   private(set) var lastCommitTime: Int64 = 0
 
   init(_ environment: LMDBEnvironment) { self.environment = environment }
 
-  /// How many writes wait to be told.
+  /// The number of writes that wait for their result.
   var count: Int { members.count + (roomless == nil ? 0 : 1) }
 
-  /// Whether no other write may run before those that did are committed.
+  /// Whether the finished writes must be committed before any other runs.
   var mustEnd: Bool { roomless != nil || isBroken }
 
-  /// Whether those in it should not wait for more.
+  /// Whether its writes should not wait for more.
   var isFull: Bool {
     members.count >= Self.maximumCount
       || members.count > 1
@@ -64,8 +65,8 @@ final class WriteGroup {
 
   // MARK: Running a write
 
-  /// Runs the closure of a write; when it throws, nothing that it did is left. Nil when the map
-  /// has no room for it beside the others.
+  /// Runs the closure of a write; if it throws, its changes are undone. Nil if the map has no room
+  /// for it in addition to the others.
   func run<T>(
     _ write: AsyncWrite<T>, _ hasRun: inout Bool
   ) throws -> Store.Run<T>? {
@@ -92,21 +93,21 @@ final class WriteGroup {
 
   // MARK: The end
 
-  /// Lets a write whose closure ran wait for the commit; `tell` is called before it goes on.
+  /// Lets a finished write wait for the commit; `tell` is called before it continues.
   func add(
     _ continuation: UnsafeContinuation<Verdict, Never>, _ tell: @escaping (Verdict) -> Void
   ) {
     members.append(Member(continuation: continuation, tell: tell))
   }
 
-  /// Lets a write wait that there was no room for: it will run again, or fail.
+  /// Lets a write wait for which there was no room: it will run again, or fail.
   func addWithoutRoom(
     _ continuation: UnsafeContinuation<Verdict, Never>, _ tell: @escaping (Verdict) -> Void
   ) {
     roomless = Member(continuation: continuation, tell: tell)
   }
 
-  /// Commits what the writes did and tells each how it ended; true when some must run again.
+  /// Commits the writes and reports the result to each; true if some must run again.
   func end() -> Bool {
     let (members, roomless) = (self.members, self.roomless)
     var (verdict, isFull) = commit()

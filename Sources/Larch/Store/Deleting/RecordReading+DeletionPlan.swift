@@ -1,18 +1,19 @@
 extension RecordReading {
-  /// What deleting the record would do: see ``deletionPlan(for:_:)``.
+  /// The effects of deleting the record: see ``deletionPlan(for:_:)``.
   ///
-  /// - Throws: as ``deletionPlan(for:_:)``.
-  /// - Complexity: as ``deletionPlan(for:_:)``.
+  /// - Throws: the errors of ``deletionPlan(for:_:)``.
+  /// - Complexity: that of ``deletionPlan(for:_:)``.
   public func deletionPlan<R: Record>(for record: R) throws -> DeletionPlan {
     try deletionPlan(for: R.self, record.id)
   }
 
-  /// What deleting the record with this id would do, by the rules of all associations: which
-  /// records would be deleted, which would lose a reference, and which rules refuse. Only reads.
+  /// The effects of deleting the record with this id, by the delete rules of all associations:
+  /// which records would be deleted, which would lose a reference, and which rules refuse. Only
+  /// reads.
   ///
-  /// - Returns: the plan; an empty one where there is no such record.
-  /// - Throws: `.unknownCollection` when the store was not opened for the type, or for one that a
-  ///   rule acts on; `.checksumMismatch` or `.decodingFailed` for a damaged record.
+  /// - Returns: the plan; an empty one if there is no such record.
+  /// - Throws: `.unknownCollection` if the store was not opened for the type, or for one that a
+  ///   rule concerns; `.checksumMismatch` or `.decodingFailed` for a damaged record.
   /// - Complexity: O(log n) for each record that a rule leads to, and the memory of an entry.
   public func deletionPlan<R: Record>(for type: R.Type, _ id: R.ID) throws -> DeletionPlan {
     try _reading { tx in
@@ -24,10 +25,11 @@ extension RecordReading {
     }
   }
 
-  /// What deleting the records that the query describes would do: all of them together, as
-  /// `RecordWriting.delete(_:)` does.
+  /// The effects of deleting the records of the query, all together, like
+  /// `RecordWriting.delete(_:)`.
   ///
-  /// - Throws: as ``deletionPlan(for:_:)``, and what ``RecordReading/fetch(_:)`` throws.
+  /// - Throws: the errors of ``deletionPlan(for:_:)``, and the errors of
+  ///   ``RecordReading/fetch(_:)``.
   /// - Complexity: the query, and as ``deletionPlan(for:_:)``.
   public func deletionPlan<R: Record>(for query: Query<R>) throws -> DeletionPlan {
     try _reading { tx in
@@ -49,7 +51,7 @@ extension ReadTransaction {
     _ request: (DeletionPlanner) throws -> Void
   ) throws -> DeletionPlan {
     let recorder = DeletionRecorder()
-    let planner = try plan(recorder, request)
+    let planner = try plan(recorder: recorder, request)
     var typed: [ObjectIdentifier: any Sendable] = [:]
     for records in planner.deleted {
       typed[records.collection.schema.typeID] =

@@ -1,82 +1,28 @@
+/// The one path of every deletion.
+///
+/// 1. *Identify*: one id, the ids that a query describes, or all of a type. What no hook and no
+///    association concerns is removed at once.
+/// 2. *Plan*: `DeletionPlanner` follows the rules of associations, and finds which other records go
+///    and which lose a reference. Nothing is changed yet.
+/// 3. *Apply*: records that stay are saved without their references, lists are cleared, records are
+///    removed. All of it happens, or nothing.
+///
+/// Hooks before a deletion run between 2 and 3, the others after it: see `deleteHooked`.
 extension WriteTransaction {
+  // MARK: Identify
+
   /// See ``RecordWriting/delete(_:_:)``.
   @usableFromInline
   func deleteRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     try storage { transaction in
       let collection = try context.collection(of: type)
       let key = try context.key(of: id)
-      if collection.schema.hasHooks { return try deleteHooked(key, in: collection, transaction) }
-      let ends = context.catalog.deletionEnds(of: collection)
-      if try ends.isEmpty || !isRelated(key, collection, ends, transaction) {
+      if try !collection.schema.hasHooks && !isRelated(key, collection, transaction) {
         return try remove(key: key, in: collection, transaction)
       }
-      guard let planner = try planUnhooked({ try $0.add(key, in: collection) }) else {
-        return try deleteHooked(key, in: collection, transaction)
-      }
-      if planner.count == 0 { return false }
-      planner.endReading()
-      if planner.isAlone { return try remove(key: key, in: collection, transaction) }
-      try executeAsOne(planner)
-      return true
+      // What hooks do works on other ids.
+      return try delete(in: collection) { try $0.add(try context.key(of: id), in: collection) }
     }
-  }
-
-  /// See ``RecordWriting/erase(_:)``.
-  func eraseRecords<R: Record>(_ type: R.Type) throws -> Int {
-    try storage { transaction in
-      if context.isTakingIn { throw TransactionContext.reentered }
-      let collection = try context.collection(of: type)
-      let count = try collection.records.statistics(in: transaction).entries
-      let ends = context.catalog.deletionEnds(of: collection)
-      if count > 0, ends.contains(where: { $0.actsOnOthers(than: collection) }) {
-        let request: (DeletionPlanner) throws -> Void = { planner in
-          var cursor = try LMDBCursor(collection.records, in: try self.live())
-          while let entry = try cursor.next() { try planner.add(entry.key, in: collection) }
-        }
-        if let planner = try planUnhooked(erased: collection, request) {
-          try executeAsOne(planner)
-        } else {
-          try deleteHooked(in: collection, erased: collection, request)
-        }
-        return count
-      }
-      try empty(collection, ends, transaction)
-      return count
-    }
-  }
-
-  /// Empties the trees of a collection, and the lists that name its records.
-  private func empty(
-    _ collection: CollectionHandle, _ ends: [AssociationEnd], _ transaction: LMDBTransaction
-  ) throws {
-    try writer.noteErased(collection)
-    closeCursors()
-    writer.maintainer.discard(collection)
-    try collection.records.empty(in: transaction)
-    for index in collection.indexes { try index.database.empty(in: transaction) }
-    for end in ends {
-      guard let lists = end.association.lists else { continue }
-      for database in [lists.forward, lists.inverse] {
-        writer.maintainer.discard(database)
-        try database.empty(in: transaction)
-      }
-    }
-    changeCount &+= 1
-  }
-
-  /// Deletes the record that is stored under a key, and nothing else; false when there is none.
-  @discardableResult
-  func remove(
-    key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
-  ) throws -> Bool {
-    guard let stored = try collection.records.get(key, in: transaction) else { return false }
-    let before = try RecordEnvelope.open(stored, id: key, in: collection)
-    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
-      _ = try collection.records.delete(key, in: transaction)
-    }
-    writer.noteDeleted(key, in: collection)
-    changeCount &+= 1
-    return true
   }
 
   /// Deletes what a query describes; called in a savepoint.
@@ -90,62 +36,68 @@ extension WriteTransaction {
         }
         return
       }
-      let request: (DeletionPlanner) throws -> Void = { [ids] planner in
+      _ = try delete(in: collection, isUndoable: true) { [ids] planner in
         var ids = ids
         while let id = ids.next() {
           try id.withUnsafeBytes { try planner.add($0, in: collection) }
         }
       }
-      if let planner = try planUnhooked(request) {
-        try execute(planner)
-      } else {
-        try deleteHooked(in: collection, request)
-      }
     }
     return ids.count
   }
 
-  private func deleteHooked(
-    _ key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  /// See ``RecordWriting/erase(_:)``.
+  func eraseRecords<R: Record>(_ type: R.Type) throws -> Int {
+    try storage { transaction in
+      if context.isTakingIn { throw TransactionContext.reentered }
+      let collection = try context.collection(of: type)
+      let count = try collection.records.statistics(in: transaction).entries
+      let ends = context.catalog.deletionEnds(of: collection)
+      if count > 0, ends.contains(where: { $0.actsOnOthers(than: collection) }) {
+        _ = try delete(in: collection, erased: collection) { planner in
+          var cursor = try LMDBCursor(collection.records, in: try self.live())
+          while let entry = try cursor.next() { try planner.add(entry.key, in: collection) }
+        }
+      } else {
+        try empty(collection, ends, transaction)
+      }
+      return count
+    }
+  }
+
+  /// Deletes what `request` asks for, and does what the rules of associations ask for then.
+  ///
+  /// - Parameters:
+  ///   - collection: what an error names.
+  ///   - erased: a collection whose own hooks do not run.
+  ///   - isUndoable: whether the caller has a savepoint.
+  ///   - request: called again for each new plan.
+  /// - Returns: whether there was anything.
+  private func delete(
+    in collection: CollectionHandle, erased: CollectionHandle? = nil, isUndoable: Bool = false,
+    _ request: (DeletionPlanner) throws -> Void
   ) throws -> Bool {
-    guard try collection.records.get(key, in: transaction) != nil else { return false }
-    // The buffer of the key is used again by what hooks do.
-    let key = [UInt8](key)
-    try deleteHooked(in: collection) { planner in
-      try key.withUnsafeBytes { try planner.add($0, in: collection) }
+    func makePlan() throws -> DeletionPlanner {
+      let hooks = context.catalog.hasHooks ? DeletionHooks(erased: erased) : nil
+      return try plan(hooks: hooks, request)
+    }
+    let planner = try makePlan()
+    if planner.count == 0 { return false }
+    if planner.hooks?.isNeeded == true {
+      try deleteHooked(planner, in: collection, makePlan)
+    } else {
+      if let denial = planner.hooks?.denial { throw denial }
+      try apply(planner, isUndoable: isUndoable)
     }
     return true
   }
-}
 
-// MARK: - Plans
-
-extension ReadTransaction {
-  /// Plans to delete what `request` asks for.
-  func plan(
-    _ recorder: DeletionRecorder?, hooks: DeletionHooks? = nil,
-    _ request: (DeletionPlanner) throws -> Void
-  ) throws -> DeletionPlanner {
-    let planner = DeletionPlanner(context, recorder: recorder, hooks: hooks) {
-      try self.writeGathered(for: $0, before: $1)
-    }
-    // Records are decoded, and the code of their types must not use the transaction meanwhile.
-    try guarded {
-      try request(planner)
-      try planner.plan()
-    }
-    return planner
-  }
-}
-
-extension WriteTransaction {
   /// Whether any rule may have something to do: a search for each association, so that the many
   /// records that are associated with nothing need no plan.
   private func isRelated(
-    _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ ends: [AssociationEnd],
-    _ transaction: LMDBTransaction
+    _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws -> Bool {
-    for end in ends {
+    for end in context.catalog.deletionEnds(of: collection) {
       let database: LMDBDatabase
       if let lists = end.association.lists {
         database = end.isFirst ? lists.forward : lists.inverse
@@ -163,29 +115,47 @@ extension WriteTransaction {
     }
     return false
   }
+}
 
-  /// A plan in which no hook has a part; nil where hooks must run.
-  private func planUnhooked(
-    erased: CollectionHandle? = nil, _ request: (DeletionPlanner) throws -> Void
-  ) throws -> DeletionPlanner? {
-    guard context.catalog.hasHooks else { return try plan(nil, request) }
-    let hooks = DeletionHooks(erased: erased)
-    let planner = try plan(nil, hooks: hooks, request)
-    if hooks.isNeeded {
-      planner.endReading()
-      return nil
+// MARK: - Plan
+
+extension ReadTransaction {
+  /// Plans to delete what `request` asks for.
+  final func plan(
+    recorder: DeletionRecorder? = nil, hooks: DeletionHooks? = nil,
+    _ request: (DeletionPlanner) throws -> Void
+  ) throws -> DeletionPlanner {
+    let planner = DeletionPlanner(context, recorder: recorder, hooks: hooks) {
+      try self.writeGathered(for: $0, before: $1)
     }
-    if let denial = hooks.denial { throw denial }
+    try request(planner)
+    // Records are decoded, and the code of their types must not use the transaction meanwhile.
+    try guarded { try planner.plan() }
     return planner
   }
+}
 
-  /// Does what was planned, or nothing.
-  private func executeAsOne(_ planner: DeletionPlanner) throws {
-    planner.endReading()
-    if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
-      return try undoablePart { try execute(planner) }
+// MARK: - Apply
+
+extension WriteTransaction {
+  /// Plans with more records have a savepoint: among so many it is felt no more.
+  private static var largePlan: Int { 10_000 }
+
+  /// Does what was planned, or nothing: records that stay are changed first, while what they refer
+  /// to is still there.
+  func apply(_ planner: DeletionPlanner, isUndoable: Bool = false) throws {
+    if isUndoable || planner.isAlone {
+      try nullify(planner)
+      try unlink(planner)
+      return try forEachDeleted(planner) { key, collection, transaction in
+        if try remove(key: key, in: collection, transaction) { return }
+        throw RecordEnvelope.missing(key, collection.stored)
+      }
     }
-    // A savepoint writes what is gathered, and copies each page that is changed again, which many
+    if !planner.nullified.isEmpty || planner.count > WriteTransaction.largePlan {
+      return try undoablePart { try apply(planner, isUndoable: true) }
+    }
+    // A savepoint writes pending entries, and copies each page that is changed again, which many
     // small plans would feel. Here only looking at the records can fail, and it comes first; what
     // fails after it is the storage, and the transaction with it.
     let mark = try writer.maintainer.mark()
@@ -207,9 +177,6 @@ extension WriteTransaction {
     }
   }
 
-  /// Plans with more records have a savepoint: among so many it is felt no more.
-  private static var largePlan: Int { 10_000 }
-
   private func forEachDeleted(
     _ planner: DeletionPlanner,
     _ body: (UnsafeRawBufferPointer, CollectionHandle, LMDBTransaction) throws -> Void
@@ -221,71 +188,29 @@ extension WriteTransaction {
     }
   }
 
+  /// Deletes the record that is stored under a key, and nothing else; false when there is none.
+  func remove(
+    key: UnsafeRawBufferPointer, in collection: CollectionHandle, _ transaction: LMDBTransaction
+  ) throws -> Bool {
+    guard let stored = try collection.records.get(key, in: transaction) else { return false }
+    let before = try RecordEnvelope.open(stored, id: key, in: collection)
+    try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {
+      _ = try collection.records.delete(key, in: transaction)
+    }
+    writer.noteDeleted(key, in: collection)
+    changeCount &+= 1
+    return true
+  }
+
   /// Gathers the entries of a record for removal, and leaves the record.
   private func gatherRemoval(
     of key: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws {
     guard let stored = try collection.records.get(key, in: transaction) else {
-      throw missing(key, collection)
+      throw RecordEnvelope.missing(key, collection.stored)
     }
     let before = try RecordEnvelope.open(stored, id: key, in: collection)
     try writer.maintainer.update(id: key, before: before, after: nil, in: collection) {}
-  }
-
-  /// Does what was planned: survivors are changed first, while what they refer to is still there.
-  func execute(_ planner: DeletionPlanner) throws {
-    planner.endReading()
-    try nullify(planner)
-    try unlink(planner)
-    try forEachDeleted(planner) { key, collection, transaction in
-      if try !remove(key: key, in: collection, transaction) { throw missing(key, collection) }
-    }
-  }
-
-  /// Saves the records that stay without their references to those that go.
-  func nullify(_ planner: DeletionPlanner) throws {
-    for records in planner.nullified {
-      try nullify(records, records.collection.schema.type, planner)
-    }
-  }
-
-  private func nullify<R: Record>(
-    _ records: NullifiedRecords, _ type: R.Type, _ planner: DeletionPlanner
-  ) throws {
-    let collection = records.collection
-    var references: [(reference: TypedReference<R>, target: CollectionHandle)] = []
-    for end in context.catalog.ends(of: collection) where end.isFirst {
-      guard end.opposite.removesReferences, let target = end.other,
-        let reference = end.association.reference?.declaration as? TypedReference<R>
-      else { continue }
-      references.append((reference, target))
-    }
-    var bytes = KeyWriter()
-    for place in 0..<records.count {
-      let key = records[place]
-      let found: R?
-      do {
-        found = try storage { transaction in
-          guard let stored = try collection.records.get(key, in: transaction) else { return nil }
-          return try context.decode(type, stored, id: key, in: collection)
-        }
-      } catch let error as LarchError where error.code == .decodingFailed {
-        try nullifyStored(key, references, in: collection, planner, because: error)
-        continue
-      }
-      guard var record = found else {
-        // The hook of another record may have deleted it.
-        if context.catalog.hasHooks { continue }
-        throw missing(key, collection)
-      }
-      if !heldChanges.isEmpty {
-        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
-      }
-      for (reference, target) in references {
-        _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }
-      }
-      try update(record)
-    }
   }
 
   /// Takes the records that go off all lists, in both directions.
@@ -320,18 +245,24 @@ extension WriteTransaction {
     }
     changeCount &+= 1
   }
-}
 
-/// An index or a list led to a record that is not in its tree.
-private func missing(
-  _ id: UnsafeRawBufferPointer, _ collection: CollectionHandle
-) -> LarchError {
-  LarchError(
-    .corrupted,
-    "An index names a record that is not there; call `rebuild()` to make the indexes anew."
-  ) {
-    $0.collection = collection.stored.name
-    $0.id = collection.stored.idKind.text(of: id)
+  /// Empties the trees of a collection, and the lists that name its records.
+  private func empty(
+    _ collection: CollectionHandle, _ ends: [AssociationEnd], _ transaction: LMDBTransaction
+  ) throws {
+    try writer.noteErased(collection)
+    closeCursors()
+    writer.maintainer.discard(collection)
+    try collection.records.empty(in: transaction)
+    for index in collection.indexes { try index.database.empty(in: transaction) }
+    for end in ends {
+      guard let lists = end.association.lists else { continue }
+      for database in [lists.forward, lists.inverse] {
+        writer.maintainer.discard(database)
+        try database.empty(in: transaction)
+      }
+    }
+    changeCount &+= 1
   }
 }
 

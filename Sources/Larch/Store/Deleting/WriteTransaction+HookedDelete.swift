@@ -1,34 +1,35 @@
-/// Deletions with hooks.
+/// The hooks of a deletion.
 ///
-/// Hooks may save and delete whatever they like, so nothing is done in the middle of them: the
-/// hooks before run first, with a new plan after each round that changed anything. When they leave
-/// a plan as it is, it is done without a hook in between, and the hooks after it run last.
+/// They may save and delete whatever they like, so nothing is done in the middle of them: the hooks
+/// before run first, with a new plan after each round that changed anything. When they leave a plan as
+/// it is, it is applied without a hook in between, and the hooks after it run last.
 extension WriteTransaction {
   /// How often a plan is made again for one deletion.
   private static var planLimit: Int { 64 }
 
-  /// Deletes what `request` asks for, with all hooks, or nothing.
+  /// Applies a plan with all its hooks, or does nothing.
   ///
   /// - Parameters:
   ///   - collection: what an error names.
-  ///   - erased: a collection whose own hooks do not run.
+  ///   - makePlan: plans the same deletion again.
   func deleteHooked(
-    in collection: CollectionHandle, erased: CollectionHandle? = nil,
-    _ request: (DeletionPlanner) throws -> Void
+    _ planner: DeletionPlanner, in collection: CollectionHandle,
+    _ makePlan: () throws -> DeletionPlanner
   ) throws {
     let before = beingDeleted
     do {
       try asHooked(in: collection) {
-        let (planner, hooks) = try settledPlan(in: collection, erased, request)
+        let planner = try settledPlan(planner, in: collection, makePlan)
+        let doomed = planner.hooks?.doomed ?? []
         var departures: [() throws -> Void] = []
-        for doomed in hooks.doomed {
+        for doomed in doomed {
           let collection = context.catalog.collections[doomed.place]
           if let departure = try departure(of: doomed, collection.schema.type, in: collection) {
             departures.append(departure)
           }
         }
-        try execute(planner)
-        for doomed in hooks.doomed { beingDeleted.remove(doomed) }
+        try apply(planner, isUndoable: true)
+        for doomed in doomed { beingDeleted.remove(doomed) }
         for departure in departures { try departure() }
       }
       beingDeleted.formIntersection(before)
@@ -40,26 +41,27 @@ extension WriteTransaction {
 
   /// Runs the hooks that come before the records go, until they change nothing any more.
   private func settledPlan(
-    in collection: CollectionHandle, _ erased: CollectionHandle?,
-    _ request: (DeletionPlanner) throws -> Void
-  ) throws -> (DeletionPlanner, DeletionHooks) {
+    _ planner: DeletionPlanner, in collection: CollectionHandle,
+    _ makePlan: () throws -> DeletionPlanner
+  ) throws -> DeletionPlanner {
+    var planner = planner
     for _ in 0..<WriteTransaction.planLimit {
-      let hooks = DeletionHooks(erased: erased)
-      let planner = try plan(nil, hooks: hooks, request)
-      planner.endReading()
+      guard let hooks = planner.hooks else { return planner }
       let changes = changeCount
       for doomed in hooks.doomed where !beingDeleted.contains(doomed) {
         let collection = context.catalog.collections[doomed.place]
         try runWillDelete(doomed, collection.schema.type, in: collection)
       }
-      if changeCount != changes { continue }
-      if let denial = hooks.denial { throw denial }
-      guard hooks.changesSurvivors else { return (planner, hooks) }
-      try nullify(planner)
+      if changeCount == changes {
+        if let denial = hooks.denial { throw denial }
+        guard hooks.changesSurvivors else { return planner }
+        try nullify(planner)
+      }
+      planner = try makePlan()
     }
     throw LarchError(
       .hooksTooDeep,
-      "The hooks of a deletion change at each of its steps what has to be deleted; let them come to an end."
+      "The hooks of a deletion keep changing what is to be deleted; make them stop."
     ) { $0.collection = collection.stored.name }
   }
 

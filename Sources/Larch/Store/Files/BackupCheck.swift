@@ -1,13 +1,13 @@
-/// Proves a file of a store sound without its types: what a backup must be before it is trusted.
+/// Checks a store file without its types: a backup must pass before it is used.
 enum BackupCheck {
-  /// How many entries are read between two calls that may stop the check.
+  /// The number of entries between two calls that may stop the check.
   private static let interval = 4096
 
   static func check(_ path: String, tick: () throws -> Void) throws {
     _ = try FileCheck.verify(path: path)
     let tree = try PageTree(path: path)
     var fault: LarchError?
-    // The pages were found sound, so this is a disk that reads otherwise now.
+    // The pages were valid, so the disk returns other data now.
     let note: PageTree.Damage = { page, reason in
       if fault != nil { return }
       fault = LarchError(.corrupted, "The backup is damaged; use another one.") {
@@ -45,7 +45,7 @@ enum BackupCheck {
 
   private typealias Proof = (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
 
-  /// How the entries of a database are proved; nil where they have no checksums, as indexes.
+  /// How to check the entries of a database; nil if they have no checksums, like indexes.
   private static func check(of name: String) -> Proof? {
     if name == CatalogStorage.databaseName || name == CatalogStorage.shapesName {
       return { key, value in (try? CatalogStorage.checked(value, key: key)) != nil }

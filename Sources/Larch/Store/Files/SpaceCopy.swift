@@ -1,32 +1,32 @@
 internal import Foundation
 
 extension Store {
-  /// How far a backup, a restoration or a compaction is.
+  /// The progress of a backup, a restoration or a compaction.
   public struct SpaceProgress: Sendable, Hashable {
-    /// Bytes that are written.
+    /// The number of bytes written.
     public let bytesDone: Int
-    /// Bytes that there will be, which is known from the start.
+    /// The final number of bytes, which is known from the start.
     public let bytesExpected: Int
 
-    /// How far it is, from 0 to 1.
+    /// The fraction, from 0 to 1.
     public var fraction: Double {
       bytesExpected > 0 ? Swift.min(1, Double(bytesDone) / Double(bytesExpected)) : 0
     }
   }
 }
 
-/// A file that a store is copied into, and what is known of the copy.
+/// A file into which a store is copied, and the facts about the copy.
 struct SpaceCopy {
-  /// Reading a piece larger than this does not make copying faster.
+  /// Larger pieces do not make copying faster.
   private static let pieceSize = 256 << 10
 
   private let descriptor: Int32
-  /// The path that errors name, whatever the file is called as long as it is made.
+  /// The path for errors, whatever the temporary name of the file is.
   private let path: String
   private let report: ((Store.SpaceProgress) throws -> Void)?
   private(set) var bytesDone = 0
   private(set) var bytesExpected = 0
-  /// The bytes up to the end of the second meta page, while they come.
+  /// The bytes up to the end of the second meta page, as they arrive.
   private var head: [UInt8] = []
 
   init(
@@ -43,7 +43,7 @@ struct SpaceCopy {
     try checkLength()
   }
 
-  /// Copies a file as it is.
+  /// Copies a file unchanged.
   mutating func copy(_ source: PageFile) throws {
     bytesExpected = Int(clamping: source.length)
     let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -65,7 +65,7 @@ struct SpaceCopy {
     while !left.isEmpty {
       let count = pwrite(descriptor, left.baseAddress, left.count, off_t(bytesDone))
       if count < 0, errno == EINTR { continue }
-      // No error and nothing written is what some file systems answer when they are full.
+      // Some file systems return neither an error nor written bytes when they are full.
       guard count > 0 else {
         throw LMDBError(count < 0 ? errno : ENOSPC, "pwrite").larchError(path: path)
       }
@@ -75,14 +75,14 @@ struct SpaceCopy {
     try tell()
   }
 
-  /// Tells again how far it is, and so lets the caller stop it.
+  /// Reports the progress again, which lets the caller stop the copy.
   func tell() throws {
-    // Before the head was seen nobody knows how much it will be.
+    // Before the meta pages, the size is unknown.
     guard bytesExpected > 0 else { return }
     try report?(Store.SpaceProgress(bytesDone: bytesDone, bytesExpected: bytesExpected))
   }
 
-  /// Learns from the meta pages how long the copy will be: LMDB counts its pages before it writes.
+  /// Computes the length of the copy from its meta pages: LMDB counts the pages before it writes.
   private mutating func expect(_ bytes: UnsafeRawBufferPointer) {
     head += bytes
     head.withUnsafeBytes { head in
@@ -96,22 +96,22 @@ struct SpaceCopy {
 
   private func checkLength() throws {
     guard bytesDone == bytesExpected else {
-      throw LarchError(.ioFailure, "The copy is not as long as it must be; make it again.") {
+      throw LarchError(.ioFailure, "The copy has the wrong length; make it again.") {
         $0.path = path
         $0.detail = "\(bytesDone) of \(bytesExpected) bytes"
       }
     }
   }
 
-  /// Lets the numbers of the transactions go on above another one, in a file that will take the
-  /// place of another file: whoever keeps a number to see what changed must never meet it again.
+  /// Continues the transaction numbers above another number, in a file that will replace another
+  /// one: a program that keeps a number to detect changes must never see it again.
   func renumber(_ file: PageFile, above number: UInt64) throws {
     guard let (first, second) = try MetaPage.readPair(file), let second else {
       throw file.ioError(EIO)
     }
     let newest = first.transaction < second.transaction ? second : first
     if newest.transaction > number { return }
-    // LMDB finds the page of a transaction by its lowest bit.
+    // LMDB finds the meta page of a transaction by its lowest bit.
     let next = number &+ 1
     let last = next & 1 == UInt64(newest.slot) ? next : next &+ 1
     for meta in [first, second] {
@@ -123,20 +123,19 @@ struct SpaceCopy {
     }
   }
 
-  /// Brings all of it to the disk.
+  /// Flushes the copy to the disk.
   func flush() throws { try LMDBError.flush(descriptor, path: path) }
 }
 
-/// Where asynchronous work on whole files runs: a thread that may block.
+/// The executor of asynchronous work on whole files: a thread that may block.
 ///
-/// It is the task itself that goes there and comes back, so the work can ask whether the task was
-/// cancelled.
+/// The task itself moves there and back, so the work can check whether the task was cancelled.
 actor SpaceWorker {
   private let executor = QueueExecutor()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Runs work that tells how far it is, and is stopped there when its task was cancelled.
+  /// Runs work that reports progress, and stops it there if its task was cancelled.
   func run<Step, T: Sendable>(
     _ progress: (@Sendable (Step) throws -> Void)?,
     _ work: @Sendable (@escaping (Step) throws -> Void) throws -> T
@@ -149,7 +148,7 @@ actor SpaceWorker {
   }
 }
 
-/// A queue of its own: the threads that all tasks share must not wait for a disk.
+/// A separate queue: the threads that all tasks share must not wait for a disk.
 private final class QueueExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "larch.space")
 

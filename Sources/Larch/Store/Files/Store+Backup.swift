@@ -1,23 +1,21 @@
 internal import Foundation
 
 extension Store {
-  /// Copies the store as it is now to a new file, while others go on reading and writing.
+  /// Copies the current state of the store to a new file, while others read and write.
   ///
-  /// The copy is a store of its own, without the free space of this one, on the disk when this
-  /// returns. It appears under its name when it is complete: a crash leaves nothing there, or what
-  /// was there before. The copy is a long read: space that is freed meanwhile is used again only
-  /// after it.
+  /// The copy is a complete store without the free space of this one, and it is on the disk when
+  /// this returns. It appears under its name when it is complete: a crash leaves nothing there, or
+  /// the old file. The copy is a long read: space that is freed meanwhile is reused only after it.
   ///
   /// - Parameters:
-  ///   - target: where the copy is made, on any disk.
-  ///   - replacing: whether a file may be there, an older backup, which the copy then takes the
-  ///     place of.
-  ///   - progress: called after each piece that was written; what it throws stops the copy, and
-  ///     nothing of it is left.
-  /// - Throws: `.fileExists` when there is a file at `target` and `replacing` is false, `.busy` when
+  ///   - target: the path of the copy, on any disk.
+  ///   - replacing: whether the copy may replace an existing file, such as an older backup.
+  ///   - progress: called after each piece that was written; an error stops the copy and removes
+  ///     it.
+  /// - Throws: `.fileExists` if there is a file at `target` and `replacing` is false, `.busy` if
   ///   that file is open as a store; `.unsuitableFile` for the path of a file that belongs to a
-  ///   store; `.nestedWrite` inside a write of the store; `.diskFull`,
-  ///   `.accessDenied`, `.ioFailure`, `.closed`; what `progress` throws.
+  ///   store; `.nestedWrite` inside a write of the store; `.diskFull`, `.accessDenied`,
+  ///   `.ioFailure`, `.closed`; what `progress` throws.
   /// - Complexity: O(live pages), about as long as copying the file.
   @available(
     *, noasync,
@@ -31,17 +29,17 @@ extension Store {
     try copyBackup(to: target, replacing: replacing, progress)
   }
 
-  /// Copies the store as it is now to a new file, without blocking the task's thread.
+  /// Copies the current state of the store to a new file, without blocking the task's thread.
   ///
-  /// A task that is cancelled stops the copy, and nothing of it is left.
+  /// Cancelling the task stops the copy and removes it.
   ///
   /// - Parameters:
-  ///   - target: where the copy is made, on any disk.
-  ///   - replacing: whether a file may be there, which the copy then takes the place of.
-  ///   - progress: called after each piece that was written, on another thread; what it throws stops
-  ///     the copy.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  ///   - target: the path of the copy, on any disk.
+  ///   - replacing: whether the copy may replace an existing file.
+  ///   - progress: called after each piece that was written, on another thread; an error stops the
+  ///     copy.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) func backup(
     to target: String, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
@@ -57,7 +55,7 @@ extension Store {
     _ = try currentCatalog()
     if environment.isWriting {
       throw LarchError(
-        .nestedWrite, "A backup cannot be made inside a write; make it when the write has ended."
+        .nestedWrite, "A backup cannot be made inside a write; make it after the write."
       ) { $0.path = path }
     }
     let location = try StoreLocation(target)
@@ -76,12 +74,12 @@ extension Store {
   }
 }
 
-/// The making of a whole file beside its place, which it gets when it is complete.
+/// Creates a whole file beside its place and moves it there when it is complete.
 enum NewFile {
   static func make<T>(
     at location: StoreLocation, replacing: Bool, _ fill: (TemporaryFile) throws -> T
   ) throws -> T {
-    // Before the work and after it: in between somebody else may have made one.
+    // Checked before and after the work: another program may create a file in between.
     if try location.occupant() != nil, !replacing { throw location.exists }
     TemporaryFile.removeLeftovers(in: location.directory)
     let temporary = try TemporaryFile(in: location.directory, for: location.path)

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Store {
-  /// What a compaction did to the length of the file.
+  /// The effect of a compaction on the length of the file.
   public struct Compaction: Sendable, Hashable {
     /// The length before, in bytes.
     public let bytesBefore: Int
@@ -9,22 +9,21 @@ extension Store {
     public let bytesAfter: Int
   }
 
-  /// Makes the file as small as what it holds: copies it without its free space, and puts the copy
-  /// in its place.
+  /// Shrinks the file to the size of its data: copies it without its free space, and replaces it by
+  /// the copy.
   ///
-  /// There is no need to: free space is used again. It is for a file that was much larger once and
-  /// will not be again. Others read and write the store before and after; writes wait while it
-  /// runs, reads do not, but for the moment of the exchange, which waits for those that are open in
-  /// this process. Other processes and the other stores of this one that have the file open go over
-  /// to the new one by themselves with their next transaction; the space of the old file is given
-  /// back when the last of them has.
+  /// It is rarely needed, because free space is reused. Use it for a file that was once much larger
+  /// and will not be again. While it runs, writes wait, and reads do not, except for the moment of
+  /// the replacement, which waits for the open reads of this process. Other processes and stores
+  /// that have the file open switch to the new one with their next transaction; the space of the
+  /// old file is freed when the last one has switched.
   ///
-  /// A crash at any moment leaves the store as it was before or after, with nothing lost.
+  /// A crash leaves the store as before or as after, with nothing lost.
   ///
-  /// - Parameter progress: called after each piece that was written; what it throws stops the
-  ///   compaction, and nothing is changed then.
+  /// - Parameter progress: called after each piece that was written; an error stops the compaction,
+  ///   and nothing is changed.
   /// - Returns: the lengths of the file before and after.
-  /// - Throws: `.busy` when a read of this process stays open, this thread's own at once;
+  /// - Throws: `.busy` if a read of this process stays open, and at once for a read of this thread;
   ///   `.nestedWrite` inside a write of the store; `.readOnly`, `.diskFull`, `.accessDenied`,
   ///   `.ioFailure`, `.closed`; what `progress` throws.
   /// - Complexity: O(live pages), and room on the disk for a second file meanwhile.
@@ -38,15 +37,15 @@ extension Store {
     try compactFile(progress)
   }
 
-  /// Makes the file as small as what it holds, without blocking the task's thread.
+  /// Shrinks the file to the size of its data, without blocking the task's thread.
   ///
-  /// A task that is cancelled before the exchange stops it, and nothing is changed.
+  /// Cancelling the task before the replacement stops it, and nothing is changed.
   ///
-  /// - Parameter progress: called after each piece that was written, on another thread; what it
-  ///   throws stops the compaction.
+  /// - Parameter progress: called after each piece that was written, on another thread; an error
+  ///   stops the compaction.
   /// - Returns: the lengths of the file before and after.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   @discardableResult
   public nonisolated(nonsending) func compact(
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
@@ -79,8 +78,8 @@ extension Store {
     return Compaction(bytesBefore: before, bytesAfter: after)
   }
 
-  /// Notes the ids that this process or another one gave and that are stored nowhere: who has them
-  /// has locks of the old file only. False when there is nothing to note.
+  /// Notes the ids that this process or another one assigned and that are stored nowhere: their
+  /// locks are on the old file only. False if there is nothing to note.
   private func noteGivenIDs(in transaction: LMDBTransaction) throws -> Bool {
     let storage = try CatalogLoader(environment, StoreSchema()).openStorage(in: transaction)
     var isChanged = false

@@ -1,22 +1,22 @@
 internal import Foundation
 
 extension Store {
-  /// Puts a backup in the place of a store, or where there is none yet.
+  /// Restores a backup, in place of a store or to a new path.
   ///
-  /// The backup stays. Every page and the checksum of every record are proved before anything is
-  /// changed. A crash leaves the old store or the new one, never a mixture.
+  /// The backup is not changed. Every page and the checksum of every record are checked first. A
+  /// crash leaves the old store or the new one, never a mixture.
   ///
   /// - Parameters:
-  ///   - backup: a file that `backup(to:replacing:progress:)` made,
-  ///     or a copy of a store that nobody had open.
-  ///   - path: where the store goes.
-  ///   - replacing: whether a store may be there, which is lost then.
-  ///   - progress: called after each piece that was copied; what it throws stops it, and nothing is
-  ///     changed then.
+  ///   - backup: a file that `backup(to:replacing:progress:)` made, or a copy of a store that was
+  ///     not open.
+  ///   - path: the path of the store.
+  ///   - replacing: whether an existing store may be replaced; its data is lost.
+  ///   - progress: called after each piece that was copied; an error stops the restoration, and
+  ///     nothing is changed.
   /// - Throws: `.fileNotFound`, `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted`,
-  ///   `.checksumMismatch` for a backup that is not sound; `.fileExists` when there is a file at
-  ///   `path` and `replacing` is false; `.busy` when the backup is open as a store, or when what is
-  ///   at `path` is; `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
+  ///   `.checksumMismatch` for a damaged backup; `.fileExists` if there is a file at `path` and
+  ///   `replacing` is false; `.busy` if the backup or the file at `path` is open as a store;
+  ///   `.diskFull`, `.accessDenied`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(file): it is copied once and read once more.
   @available(
     *, noasync,
@@ -30,18 +30,18 @@ extension Store {
     try Restoration(backup, to: path, replacing: replacing, progress).run()
   }
 
-  /// Puts a backup in the place of a store, without blocking the task's thread.
+  /// Restores a backup in place of a store, without blocking the task's thread.
   ///
-  /// A task that is cancelled before the end changes nothing.
+  /// If the task is cancelled before the end, nothing is changed.
   ///
   /// - Parameters:
   ///   - backup: a file that is a backup of a store.
-  ///   - path: where the store goes.
-  ///   - replacing: whether a store may be there, which is lost then.
-  ///   - progress: called after each piece that was copied, on another thread; what it throws stops
-  ///     it.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  ///   - path: the path of the store.
+  ///   - replacing: whether an existing store may be replaced; its data is lost.
+  ///   - progress: called after each piece that was copied, on another thread; an error stops the
+  ///     restoration.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) static func restore(
     from backup: String, to path: String, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
@@ -71,7 +71,7 @@ private struct Restoration {
 
   func run() throws {
     let source = try PageFile(path: backup)
-    // What is plainly no store is refused before a byte is copied.
+    // A file that is clearly not a store is refused before a byte is copied.
     _ = try FileCheck.header(source)
     try checkNotInUse()
     if try location.occupant() != nil {
@@ -91,11 +91,11 @@ private struct Restoration {
   ) throws {
     var copy = SpaceCopy(into: descriptor, path: location.path, progress)
     try copy.copy(source)
-    // The copy and not the backup: what nobody can change any more.
+    // Check the copy, not the backup: nobody can change the copy any more.
     do {
       try BackupCheck.check(path) { try copy.tell() }
     } catch var error as LarchError {
-      // The temporary name means nothing to anyone.
+      // The temporary name means nothing to the caller.
       if error.context.path == path { error.context.path = backup }
       throw error
     }
@@ -103,8 +103,7 @@ private struct Restoration {
     try copy.flush()
   }
 
-  /// The store whose place it will be, which others may have open; nil when it is too damaged to
-  /// tell them anything.
+  /// The store to replace, which others may have open; nil if it is too damaged to tell them.
   private func openTarget() throws -> LMDBEnvironment? {
     if let open = LMDBRegistry.shared.environment(at: location.path) {
       if !open.options.isReadOnly { return open }
@@ -134,12 +133,12 @@ private struct Restoration {
     }
   }
 
-  /// The bytes of a store that is written to at the same time are those of several states.
+  /// A file that is being written has bytes of several states.
   private func checkNotInUse() throws {
     let source = try StoreLocation(backup)
     if source.path == location.path {
       throw LarchError(
-        .unsuitableFile, "The backup is the store itself; name the file that was made as backup."
+        .unsuitableFile, "The backup is the store file itself; name the backup file."
       ) { $0.path = location.path }
     }
     do throws(LMDBError) {

@@ -8,8 +8,8 @@ struct LinkVerifier {
     let forward = try proveLists(isForward: true, into: &report)
     let count = try lists.databases.inverse.statistics(in: transaction).entries
     report.linkCount += forward.count
-    // Every link of the one direction was looked up in the other: with equal counts, no link of
-    // the other is left over, and only the records that its lists are of must be looked up.
+    // Every link of one direction was looked up in the other. With equal counts the other has no
+    // further link, so only the records of its lists must be looked up.
     if count == forward.count - forward.oneSided {
       try proveKeys(into: &report)
     } else {
@@ -17,7 +17,7 @@ struct LinkVerifier {
     }
   }
 
-  /// Looks up each link of one direction in the other, and the record that each list is of.
+  /// Looks up each link of one direction in the other, and the record of each list.
   private func proveLists(
     isForward: Bool, into report: inout VerificationReport
   ) throws -> (count: Int, oneSided: Int) {
@@ -39,7 +39,7 @@ struct LinkVerifier {
               .oneSidedLink, head.key, from,
               "lists id \(to.text(of: here.value)) of \(to.collection.name), which does not list it"
             ))
-          // The lists of the other direction will tell of a missing record, where there are any.
+          // The lists of the other direction will report a missing record, if there are any.
           if try other.seek(exactly: here.value) == nil,
             try to.records.get(here.value, in: transaction) == nil
           {
@@ -57,7 +57,7 @@ struct LinkVerifier {
     return (total, oneSided)
   }
 
-  /// Looks up the record that each list of the inverse direction is of.
+  /// Looks up the record of each list of the inverse direction.
   private func proveKeys(into report: inout VerificationReport) throws {
     var cursor = try LMDBCursor(lists.databases.inverse, in: transaction)
     var list = try cursor.first()
@@ -86,16 +86,17 @@ struct LinkVerifier {
   }
 }
 
-/// Makes both directions of lists agree again.
+/// Makes both directions of lists consistent again.
 ///
-/// A link counts if both its ends are there and either direction has it.
+/// A link is kept if both records exist and either direction has it.
 struct LinkRepair {
   let lists: StoredLists
   let transaction: LMDBTransaction
-  /// How many changes are gathered before the scan pauses to make them: bounds the memory.
+  /// The number of changes that are collected before the scan pauses to make them; limits the
+  /// memory.
   var batchSize = 100_000
 
-  /// Where the scan goes on, and what to change before.
+  /// Where the scan continues, and the changes to make before.
   private struct Batch {
     var added: [(key: [UInt8], value: [UInt8])] = []
     var removed: [(key: [UInt8], value: [UInt8])] = []

@@ -1,9 +1,9 @@
-/// What `Store.rebuild()` could not do: the records that are missing in an index, since their type
-/// cannot decode them any more and only the decoded record tells their entries.
+/// The result of `Store.rebuild()`: the records that are missing in an index, because their type
+/// cannot decode them any more and the keys need the decoded record.
 ///
-/// An index that lacks a record stays unfinished: no query uses it, so nothing is missed. Delete the
-/// records by their ids, or save others in their place, and call `rebuild()` again; or open the store
-/// with a type that can read them.
+/// An index with a missing record is incomplete: no query uses it, so no result is missed. Delete
+/// the records by their ids, or save others under their ids, and call `rebuild()` again; or open
+/// the store with a type that can read them.
 public struct RebuildReport: Sendable {
   /// One record that is missing in one index.
   public struct MissingRecord: Sendable, Hashable, CustomStringConvertible {
@@ -13,10 +13,10 @@ public struct RebuildReport: Sendable {
     public let index: String
     /// The id of the record, as text.
     public let id: String
-    /// The field that cannot be decoded, where it is known.
+    /// The field that cannot be decoded, if it is known.
     public let field: String?
 
-    /// All that is known, on one line.
+    /// All details on one line.
     public var description: String {
       "collection \(collection), index \(index), id \(id)" + (field.map { ", field \($0)" } ?? "")
     }
@@ -24,9 +24,9 @@ public struct RebuildReport: Sendable {
 
   /// The first thousand, one for each index in which a record is missing.
   public private(set) var records: [MissingRecord] = []
-  /// How often a record is missing in an index: a record that two indexes miss counts twice.
+  /// The number of missing entries: a record that is missing in two indexes counts twice.
   public var count: Int { indexes.reduce(0) { $0 + $1.count } }
-  /// How many records are missing in at least one index: each counts once.
+  /// The number of records that are missing in at least one index: each counts once.
   public var recordCount: Int { ids.values.reduce(0) { $0 + $1.count } }
 
   /// Whether every index has every record.
@@ -60,7 +60,7 @@ public struct RebuildReport: Sendable {
 }
 
 extension RebuildReport: CustomStringConvertible {
-  /// The counts, and one line for each of ``records``.
+  /// The counts, and one line for each record of ``records``.
   public var description: String {
     if isComplete { return "all indexes are complete" }
     let (records, times) = (recordCount, count)

@@ -1,14 +1,15 @@
-/// Compares the records of a collection with its indexes and with what they refer to, as a stream.
+/// Compares the records of a collection with its indexes and with the records that they refer to,
+/// as a stream.
 ///
-/// Works with handles of any catalog: where that knows no types, what only they can tell is passed
-/// over, and counted.
+/// It works with the handles of any catalog. A typeless catalog skips the keys that need the type,
+/// and counts them.
 package struct RecordVerifier: ~Copyable {
-  /// A reference that records of the collection hold.
+  /// A reference of the records of the collection.
   private struct Reference {
     let association: String
     let declaration: ReferenceDeclaration
     let form: ReferenceForm
-    /// The place of its index; nil where a file that is opened read-only lacks it.
+    /// The place of its index; nil in a read-only file that does not have it.
     let index: Int?
     let isEnforced: Bool
     let target: CollectionHandle
@@ -21,7 +22,7 @@ package struct RecordVerifier: ~Copyable {
 
   package init(_ context: TransactionContext) { self.context = context }
 
-  /// Returns for each index how many records do not tell their keys.
+  /// Returns, for each index, the number of records whose keys cannot be determined.
   package mutating func verify(
     _ collection: CollectionHandle, into report: inout VerificationReport,
     progress: (Int) throws -> Void = { _ in }
@@ -42,7 +43,7 @@ package struct RecordVerifier: ~Copyable {
         do {
           untold = try collect(of: bytes, in: collection)
         } catch let error as LarchError where error.code == .decodingFailed {
-          // The entries that the bytes tell are proved all the same.
+          // The entries that the bytes determine are checked anyway.
           try check(id: here.key, collection, &expected, into: &report, transaction)
           throw error
         }
@@ -82,7 +83,7 @@ package struct RecordVerifier: ~Copyable {
       }
       if index.schema.isUnique, !index.schema.fields.isEmpty {
         do {
-          // What cannot be read is reported by now.
+          // Unreadable records have been reported already.
           try UniquenessCheck(index, in: collection, context, passesOverUnreadable: true)
             .check(transaction)
         } catch let error as LarchError where error.code == .uniqueConflict {
@@ -96,8 +97,8 @@ package struct RecordVerifier: ~Copyable {
     return silent
   }
 
-  /// Puts the keys of a record into the list; returns which indexes only its type tells all of, if
-  /// there are any.
+  /// Adds the keys of a record to the list; returns the indexes whose keys only its type can make
+  /// completely, if there are any.
   private mutating func collect(
     of record: UnsafeRawBufferPointer, in collection: CollectionHandle, only: Int? = nil
   ) throws -> IndexNeedsType? {
@@ -111,7 +112,7 @@ package struct RecordVerifier: ~Copyable {
     }
   }
 
-  /// Decodes a record as its type, which keys made from its bytes do not prove possible.
+  /// Decodes a record as its type; keys made from its bytes do not prove that this is possible.
   private mutating func decode(
     _ record: UnsafeRawBufferPointer, _ collection: CollectionHandle
   ) throws {
@@ -119,7 +120,7 @@ package struct RecordVerifier: ~Copyable {
       record, context.coder, &writer, { _ in false }, { _, _ in })
   }
 
-  /// Looks up each entry that the record asks for.
+  /// Looks up each entry that the record must have.
   private func check(
     id: UnsafeRawBufferPointer, _ collection: CollectionHandle, _ expected: inout [Int],
     into report: inout VerificationReport, _ transaction: LMDBTransaction
@@ -155,7 +156,7 @@ package struct RecordVerifier: ~Copyable {
     }
   }
 
-  /// Looks up each record that this one refers to.
+  /// Looks up each record that this record refers to.
   private mutating func check(
     _ reference: Reference, of record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
     in collection: CollectionHandle, into report: inout VerificationReport,
@@ -177,7 +178,7 @@ package struct RecordVerifier: ~Copyable {
         }
       }
     } else {
-      // Keys that are cut do not tell the ids, the record does.
+      // Cut keys do not contain the ids, but the record does.
       try collection.schema.referencedIDs(
         record, context.coder, reference.declaration, &writer
       ) { target in
@@ -204,7 +205,7 @@ package struct RecordVerifier: ~Copyable {
 
   // MARK: Entries
 
-  /// Looks up the record of each entry of an index that has more entries than records ask for.
+  /// Looks up the record of each entry of an index that has more entries than the records require.
   private mutating func findDangling(
     _ number: Int, _ collection: CollectionHandle, into report: inout VerificationReport,
     _ transaction: LMDBTransaction
@@ -235,7 +236,7 @@ package struct RecordVerifier: ~Copyable {
       let record = try RecordEnvelope.open(stored, id: entry.value, in: collection)
       guard try collect(of: record, in: collection, only: number) == nil else { return true }
     } catch is LarchError {
-      // The damaged record is reported itself; its entries cannot be judged.
+      // The damaged record itself is reported; its entries cannot be checked.
       return true
     }
     return entries.contains(index: number, key: entry.key)

@@ -1,7 +1,7 @@
-/// How many records or links one transaction of the store that is filled takes.
+/// The number of records or links in one transaction of the new store.
 private let batchSize = 10_000
 
-/// Gathers records and writes them many at a time.
+/// Collects records and writes them in batches.
 struct SalvagedRecords {
   private let environment: LMDBEnvironment
   private let name: String
@@ -47,7 +47,7 @@ struct SalvagedRecords {
     }
   }
 }
-/// Gathers links and writes them many at a time, those whose ends are both there.
+/// Collects links whose records both exist, and writes them in batches.
 struct SalvagedLinks {
   private let environment: LMDBEnvironment
   private let lists: StoredLists

@@ -1,30 +1,30 @@
 extension Store {
-  /// Rebuilds every index from the records, checks that unique ones are unique, and makes both
-  /// directions of every list of ids agree.
+  /// Rebuilds every index from the records, checks that unique indexes are unique, and makes both
+  /// directions of every list of ids consistent.
   ///
-  /// A link between two records stays, or comes back, where one direction has it and both records
-  /// exist; links with records that do not exist are removed. References do not change: only you
-  /// know the right value of one that leads nowhere.
+  /// A link between two records is kept or restored if one direction has it and both records exist;
+  /// other links are removed. References do not change: only you know the right value of a dangling
+  /// one.
   ///
-  /// All of it is one write: other writes wait until it has ended, in all processes, and reads see
-  /// the file before it. When it is stopped, by an error, by `progress` or with the process, the file
-  /// is as it was. The file grows by the size of the new indexes; later writes use the space of the
+  /// All of it is one write: other writes wait until its end, in all processes, and reads see the
+  /// state before it. If it is stopped, by an error, by `progress` or with the process, nothing
+  /// changes. The file grows by the size of the new indexes; later writes reuse the space of the
   /// old ones.
   ///
-  /// A record that its type cannot decode any more is passed over in indexes that need that: the
-  /// report names it. Such an index stays unfinished, and no query uses it, until the records are
-  /// deleted or replaced and this is called again, or the store is opened again. Until then, a save of
-  /// a new value in such a unique index throws `.decodingFailed`.
+  /// A record that its type cannot decode any more is skipped in indexes that need the decoded
+  /// record, and the report names it. Such an index is incomplete, and no query uses it, until the
+  /// records are deleted or replaced and this is called again, or the store is opened again. Until
+  /// then, saving a new value in such a unique index throws `.decodingFailed`.
   ///
-  /// - Parameter progress: called after each batch of an index, inside of the write: it cannot write,
-  ///   and what it reads is the file before. What it throws stops the rebuild and undoes it. When the
-  ///   file had to grow, the steps begin again.
+  /// - Parameter progress: called after each batch of an index, inside the write: it cannot write,
+  ///   and reads the state before. An error stops the rebuild and undoes it. If the map must grow,
+  ///   the steps start again.
   /// - Returns: the records that are missing in indexes.
-  /// - Throws: `.checksumMismatch` when a record is damaged (use ``salvage(_:to:progress:)`` then),
-  ///   `.uniqueConflict` when two records share a unique value, and what `write(_:)` throws; what
-  ///   `progress` throws.
-  /// - Complexity: O(n log n) for each index, as `verify()` for lists; the memory of a batch of index
-  ///   entries, and of the pages that LMDB keeps for a write, 512 MB at most.
+  /// - Throws: `.checksumMismatch` if a record is damaged (then use ``salvage(_:to:progress:)``),
+  ///   `.uniqueConflict` if two records share a unique value, and the errors of `write(_:)` and of
+  ///   `progress`.
+  /// - Complexity: O(n log n) for each index, and that of `verify()` for lists; the memory of a
+  ///   batch of index entries, and of the pages that LMDB keeps for a write, 512 MB at most.
   @discardableResult
   @available(
     *, noasync,
@@ -35,20 +35,20 @@ extension Store {
     return try rebuildAll(progress)
   }
 
-  /// Rebuilds every index from the records, and makes both directions of every list of ids agree,
-  /// without blocking the task's thread.
+  /// Rebuilds every index from the records, and makes both directions of every list of ids
+  /// consistent, without blocking the task's thread.
   ///
-  /// Cancelling the task stops it between two batches, and undoes it. All else is as in the
+  /// Cancelling the task stops it between two batches, and undoes it. Otherwise it is like the
   /// synchronous form.
   ///
   /// ```swift
   /// try await store.rebuild { print($0.collection, $0.index, $0.done, $0.total) }
   /// ```
   ///
-  /// - Parameter progress: as in the synchronous form, on another thread.
+  /// - Parameter progress: the same as in the synchronous form, on another thread.
   /// - Returns: the records that are missing in indexes.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   @discardableResult
   public nonisolated(nonsending) func rebuild(
     progress: (@Sendable (IndexProgress) throws -> Void)? = nil
@@ -88,7 +88,7 @@ extension Store {
     return report
   }
 
-  /// Makes both directions of every list of ids agree.
+  /// Makes both directions of every list of ids consistent.
   package func rebuildLists() throws {
     try environment.withSteadyHandles { check in
       let lists = try storedLists { _, _ in }

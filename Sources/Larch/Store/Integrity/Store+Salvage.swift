@@ -1,59 +1,59 @@
 internal import Foundation
 
-/// What ``Store/salvage(_:to:progress:)`` copied, and what it could not.
+/// The result of ``Store/salvage(_:to:progress:)``: what was copied, and what could not be.
 public struct SalvageReport: Sendable {
-  /// What became of one collection.
+  /// The result for one collection.
   public struct CollectionReport: Sendable {
     /// The name of the collection.
     public let name: String
-    /// Records that were copied.
+    /// The number of copied records.
     public internal(set) var recordCount = 0
-    /// Of these, records that stood on pages which nothing leads to any more: they may be older
-    /// than what was lost, or deleted ones.
+    /// The number of these on pages that no other page leads to: they may be older than the lost
+    /// ones, or deleted.
     public internal(set) var strayCount = 0
-    /// Records that were found damaged.
+    /// The number of damaged records.
     public internal(set) var damagedCount = 0
   }
 
-  /// What became of the lists of ids of one association.
+  /// The result for the lists of ids of one association.
   public struct Lists: Sendable {
     /// The name of the association: both collections, and its own.
     public let name: String
-    /// Links that were copied.
+    /// The number of copied links.
     public internal(set) var linkCount = 0
-    /// Links that were left out, since a record at one of their ends was not copied; more may have
-    /// been lost unseen.
+    /// The number of links that were skipped, because a record at one of their ends was not copied;
+    /// further links may have been lost without notice.
     public internal(set) var droppedCount = 0
   }
 
-  /// The collections, in the order of their names.
+  /// The collections, sorted by name.
   public internal(set) var collections: [CollectionReport] = []
-  /// The lists of ids, in the order of their names.
+  /// The lists of ids, sorted by name.
   public internal(set) var lists: [Lists] = []
-  /// Places in the file that could not be read: page and reason.
+  /// The places in the file that could not be read: page and reason.
   public internal(set) var damage: [String] = []
 
-  /// How many records were copied.
+  /// The number of copied records.
   public var recordCount: Int { collections.reduce(0) { $0 + $1.recordCount } }
 }
 
 extension Store {
-  /// Copies every record that still reads from a damaged store into a new one.
+  /// Copies every readable record of a damaged store to a new one.
   ///
-  /// The damaged file is only read, never opened by LMDB, and its Swift types are not needed.
-  /// Each record is proved by its checksum. Indexes are not copied: they are built when the new
-  /// store is opened. A link of a list of ids is copied where either of its two directions still
-  /// reads and the records at both ends were copied; references stay as they are in the records,
-  /// and `verify()` tells which of them lead nowhere. The new store appears when it is complete.
+  /// The damaged file is only read, never opened by LMDB, and its Swift types are not needed. Each
+  /// record is checked by its checksum. Indexes are not copied: they are built when the new store
+  /// is opened. A link of a list of ids is copied if either direction is readable and the records
+  /// at both ends were copied. References in records are not changed, and `verify()` reports those
+  /// that dangle. The new store appears when it is complete.
   ///
   /// - Parameters:
   ///   - path: the damaged file.
-  ///   - target: where the new store is made; nothing may be there.
-  ///   - progress: called now and then with the number of records copied so far.
+  ///   - target: the path of the new store; no file may exist there.
+  ///   - progress: called from time to time with the number of records copied so far.
   /// - Returns: what was copied and what could not be.
-  /// - Throws: `.notAStore` when nothing in the file is a store, `.fileExists` when there is
-  ///   a file at `target`, `.fileNotFound`, `.accessDenied`, `.diskFull`.
-  /// - Complexity: O(file); memory for the ids of a collection whose tree is destroyed.
+  /// - Throws: `.notAStore` if nothing in the file is a store, `.fileExists` if there is a file at
+  ///   `target`, `.fileNotFound`, `.accessDenied`, `.diskFull`.
+  /// - Complexity: O(file); memory for the ids of a collection whose tree is damaged.
   @discardableResult
   public static func salvage(
     _ path: String, to target: String, progress: ((Int) -> Void)? = nil
@@ -64,7 +64,7 @@ extension Store {
 
 /// One run of a salvage.
 private final class StoreSalvage {
-  /// How often progress is told.
+  /// The number of records between two progress reports.
   private static let progressInterval = 10_000
   private static let damageLimit = 1000
 
@@ -78,7 +78,7 @@ private final class StoreSalvage {
   private var highestDeletedIDs: [UInt32: Int64] = [:]
   private var associations: [StoredAssociation] = []
   private var histories: [UInt32: FieldHistory] = [:]
-  /// The migrations that the records have had: they must not be run on them again.
+  /// The migrations that have run on the records: they must not run on them again.
   private var migrations: [AppliedMigration] = []
   private var databaseCount = 0
 
@@ -102,7 +102,7 @@ private final class StoreSalvage {
     guard !collections.isEmpty else {
       throw LarchError(
         .notAStore,
-        "The catalog of the store cannot be read, so nothing tells what its records are; restore a backup."
+        "The catalog of the store cannot be read, and without it no record can; restore a backup."
       ) { $0.path = path }
     }
     knownShapes.loader = { id in
@@ -134,7 +134,7 @@ private final class StoreSalvage {
 
   // MARK: The catalog
 
-  /// Every catalog entry that its checksum proves, the newest state of the file first.
+  /// Every catalog entry with a valid checksum, the newest state of the file first.
   private func entries(
     of name: String, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void
   ) throws {
@@ -203,14 +203,14 @@ private final class StoreSalvage {
       if found[id] == nil, (try? Shape(id: id, decoding: value)) != nil { found[id] = Array(value) }
     }
     try entries(of: CatalogStorage.shapesName, take)
-    // A missing number means a missing page: look for it everywhere.
+    // A missing number means a missing page, so search everywhere.
     if found.count != Int(found.keys.max() ?? 0) || found.isEmpty {
       try forEachStrayCatalogEntry(take)
     }
     return found
   }
 
-  /// Catalog entries on any page of the file, proved by their checksum over key and value.
+  /// Catalog entries on any page of the file, checked by their checksum over key and value.
   private func forEachStrayCatalogEntry(
     _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
   ) throws {
@@ -221,8 +221,8 @@ private final class StoreSalvage {
 
   // MARK: Records
 
-  /// Whether a stored value is a record that was written for this id and can still be read: the
-  /// shapes that it names are needed too, and new ones must never take their place.
+  /// Whether a stored value is a readable record that was written for this id. It also needs its
+  /// shapes, and new shapes must never replace them.
   private func isWhole(
     _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ collection: StoredCollection
   ) -> Bool {
@@ -268,8 +268,8 @@ private final class StoreSalvage {
 
   // MARK: Links
 
-  /// Copies the links that either direction of lists still has. They have no checksums: what holds
-  /// for them is that the records at their ends are there.
+  /// Copies the links that either direction of lists still has. They have no checksums; the records
+  /// at their ends must exist.
   private func copyLinks(of lists: StoredLists, into environment: LMDBEnvironment) throws {
     var summary = SalvageReport.Lists(name: lists.stored.key)
     guard let number = associations.first(where: { $0.key == lists.stored.key })?.number else {
@@ -285,7 +285,7 @@ private final class StoreSalvage {
       }
       try writer.flush()
       summary.linkCount += writer.copied
-      // What both directions have counts once.
+      // Links in both directions count once.
       summary.droppedCount = max(summary.droppedCount, writer.dropped)
     }
     report.lists.append(summary)

@@ -1,19 +1,19 @@
 extension Store {
-  /// Proves that the file is sound: every page, the checksum of every record, that every index
-  /// holds exactly the entries that the records ask for, that every reference of an association
-  /// leads to a record, and that both directions of every list of ids agree.
+  /// Checks the file: every page, the checksum of every record, that every index has exactly the
+  /// entries that the records require, that no reference of an association dangles, and that both
+  /// directions of every list of ids are consistent.
   ///
-  /// Works on a snapshot, in constant memory, while others read and write. Records, indexes and
-  /// references are those of the types that the store was opened for; pages and lists are all that
-  /// the file has. References that need not lead anywhere, by the rule `.none`, are only counted. An
-  /// index that is not complete is not compared: nothing trusts it.
+  /// It works on a snapshot, in constant memory, while others read and write. It checks the
+  /// records, indexes and references of the types that the store was opened for, and all pages and
+  /// lists of the file. References that may dangle by the rule `.none` are only counted. An
+  /// incomplete index is not compared, because nothing uses it.
   ///
-  /// - Parameter progress: called now and then, at the end at the latest; what it throws stops it.
-  /// - Returns: the counts, and what is wrong; an error is thrown only when the store cannot be
-  ///   read at all.
+  /// - Parameter progress: called from time to time, and at the end; an error stops the check.
+  /// - Returns: the counts and the faults; an error is thrown only if the store cannot be read at
+  ///   all.
   /// - Throws: `.closed`, `.schemaChanged`, `.ioFailure`; what `progress` throws.
-  /// - Complexity: O(pages + records + entries + links); each entry is searched once, each
-  ///   reference and each record that a list is of too, each link once in the other direction.
+  /// - Complexity: O(pages + records + entries + links); one search for each entry, each reference,
+  ///   each record with a list, and each link in the other direction.
   @available(*, noasync)
   public func verify(
     progress: ((VerificationProgress) throws -> Void)? = nil
@@ -21,34 +21,34 @@ extension Store {
     try proveAll(progress)
   }
 
-  /// Proves that the file is sound, without blocking the task's thread.
+  /// Checks the file, without blocking the task's thread.
   ///
-  /// A task that is cancelled stops it. All else is as in the synchronous form.
+  /// Cancelling the task stops it. Otherwise it is like the synchronous form.
   ///
   /// ```swift
   /// let report = try await store.verify { print("\(Int($0.fraction * 100)) %") }
   /// ```
   ///
-  /// - Parameter progress: called now and then, at the end at the latest, on another thread; what it
-  ///   throws stops it.
-  /// - Returns: as the synchronous form.
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Parameter progress: called from time to time, and at the end, on another thread; an error
+  ///   stops the check.
+  /// - Returns: the same as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) func verify(
     progress: (@Sendable (VerificationProgress) throws -> Void)? = nil
   ) async throws -> VerificationReport {
     try await SpaceWorker().run(progress) { try self.proveAll($0) }
   }
 
-  /// How far a verification is. Pages are looked at before the first record, and lists of ids after
-  /// the last one.
+  /// The progress of a verification. It checks pages before the first record, and lists of ids
+  /// after the last one.
   public struct VerificationProgress: Sendable, Hashable {
-    /// Records that were looked at.
+    /// The number of checked records.
     public let recordsDone: Int
-    /// Records that there are.
+    /// The number of records in the store.
     public let recordsExpected: Int
 
-    /// How far it is, from 0 to 1.
+    /// The fraction, from 0 to 1.
     public var fraction: Double {
       recordsExpected > 0 ? Swift.min(1, Double(recordsDone) / Double(recordsExpected)) : 0
     }
@@ -77,8 +77,8 @@ extension Store {
     }
   }
 
-  /// What to report of a file that nothing may be read from through LMDB, which would trust its
-  /// damaged pages; nil for any other.
+  /// The report for a file that must not be read through LMDB, which would trust its damaged pages;
+  /// nil for any other file.
   package func damagedPages() throws -> VerificationReport? {
     do {
       _ = try FileCheck.verify(path: path)
@@ -90,7 +90,7 @@ extension Store {
     }
   }
 
-  /// Proves lists, and in the same snapshot what the closure proves.
+  /// Checks lists, and in the same snapshot whatever the closure checks.
   package func prove(
     _ check: () throws -> Void,
     records: (ReadTransaction, LMDBTransaction, inout VerificationReport) throws -> Void

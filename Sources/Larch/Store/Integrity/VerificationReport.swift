@@ -1,8 +1,8 @@
-/// What `Store.verify()` found.
+/// The result of `Store.verify()`.
 public struct VerificationReport: Sendable {
-  /// One thing that is not as it must be.
+  /// One fault.
   public struct Fault: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of thing it is.
+    /// The kind of fault.
     public enum Kind: String, Sendable {
       /// The structure of the file is damaged.
       case page
@@ -12,29 +12,29 @@ public struct VerificationReport: Sendable {
       case record
       /// A record has no entry in an index that must have one.
       case missingEntry
-      /// An index has an entry that no record asks for.
+      /// An index has an entry that no record requires.
       case danglingEntry
       /// Two records share a value of a unique index.
       case duplicate
-      /// One direction of the lists of an association has a link that the other has not.
+      /// One direction of the lists of an association has a link that the other one does not have.
       case oneSidedLink
-      /// The lists of an association name a record that is not there.
+      /// The lists of an association refer to a record that does not exist.
       case danglingLink
-      /// A record refers to one that is not there, and by its declaration must be.
+      /// A record has a dangling reference, which its declaration does not allow.
       case danglingReference
     }
 
-    /// What kind of thing it is.
+    /// The kind of fault.
     public let kind: Kind
-    /// The collection it was found in.
+    /// The collection of the fault.
     public let collection: String?
-    /// The index it was found in.
+    /// The index of the fault.
     public let index: String?
-    /// The association it was found in, as `Store.verify()` and the catalog name it.
+    /// The association of the fault, as `Store.verify()` and the catalog name it.
     public let association: String?
-    /// The id of the record it is about.
+    /// The id of the record.
     public let id: String?
-    /// What else is known.
+    /// Further details.
     public let detail: String?
 
     package init(
@@ -49,7 +49,7 @@ public struct VerificationReport: Sendable {
       self.detail = detail
     }
 
-    /// All that is known, on one line.
+    /// All details on one line.
     public var description: String {
       let parts = [
         collection.map { "collection \($0)" }, index.map { "index \($0)" },
@@ -59,25 +59,26 @@ public struct VerificationReport: Sendable {
     }
   }
 
-  /// How many faults are kept; all are counted.
+  /// The number of faults that are kept; all are counted.
   static let faultLimit = 1000
 
-  /// Records that were read.
+  /// The number of records read.
   public internal(set) var recordCount = 0
-  /// Index entries that were compared.
+  /// The number of index entries compared.
   public internal(set) var entryCount = 0
-  /// Links in the lists of associations that were compared, each once for both directions.
+  /// The number of links in the lists of associations that were compared, each once for both
+  /// directions.
   public internal(set) var linkCount = 0
-  /// References that were looked up.
+  /// The number of references that were looked up.
   public internal(set) var referenceCount = 0
-  /// References to records that are not there, where the rule `.none` allows it: no faults.
+  /// The number of dangling references that the rule `.none` allows: they are not faults.
   public internal(set) var looseReferenceCount = 0
-  /// How many faults there are.
+  /// The number of faults.
   public internal(set) var faultCount = 0
   /// The first thousand faults.
   public internal(set) var faults: [Fault] = []
 
-  /// Whether everything is as it must be.
+  /// Whether there are no faults.
   public var isClean: Bool { faultCount == 0 }
 
   package mutating func add(_ fault: Fault) {
@@ -87,7 +88,7 @@ public struct VerificationReport: Sendable {
 }
 
 extension VerificationReport: CustomStringConvertible {
-  /// The counts, and one line a fault.
+  /// The counts, and one line per fault.
   public var description: String {
     var counts = ["\(recordCount) records", "\(entryCount) index entries"]
     if referenceCount > 0 { counts.append("\(referenceCount) references") }

@@ -1,5 +1,5 @@
-/// A change of stored records that a program cannot tell by its declarations alone. It is run once
-/// in each file, when a store is opened.
+/// A change of stored records that declarations alone cannot express. It runs once on each file,
+/// when a store is opened.
 ///
 /// ```swift
 /// let store = try Store(
@@ -18,19 +18,19 @@
 ///   ])
 /// ```
 ///
-/// Each migration is a transaction of its own: it is done whole, with the note of its name, or not
-/// at all. Those that a file has not had are run in the order of the list, wherever in it they
-/// stand; a new file has had none. Names that the file knows and the list does not are no error, so
-/// an old migration may be taken out once every file has had it.
+/// Each migration is a transaction of its own: it runs completely, and its name is noted, or not at
+/// all. The migrations that have not run on a file run in the order of the list, at whatever
+/// position they are; on a new file none has run. A name in the file that is not in the list is not
+/// an error, so an old migration can be removed once it has run on every file.
 public struct Migration: Sendable {
-  /// What the file remembers it by: never to be changed once it was run somewhere.
+  /// The name that the file remembers; it must not change once the migration has run anywhere.
   public let name: String
   let body: @Sendable (MigrationTransaction) throws -> Void
 
-  /// A migration with a name of 1 to 255 bytes that no other one of the program has.
+  /// A migration with a unique name of 1 to 255 bytes.
   ///
-  /// The closure may run more than once, when the map had to grow in the middle: it must do nothing
-  /// outside of its transaction.
+  /// The closure may run more than once, if the map has to grow: it must have no effects outside
+  /// its transaction.
   public init(
     _ name: String, _ body: @escaping @Sendable (_ tx: MigrationTransaction) throws -> Void
   ) {
@@ -38,44 +38,44 @@ public struct Migration: Sendable {
     self.body = body
   }
 
-  /// Refuses names that cannot be remembered.
+  /// Refuses names that cannot be stored, and duplicates.
   static func check(_ migrations: [Migration]) throws {
     var known: Set<String> = []
     for migration in migrations {
       guard (1...CatalogStorage.migrationNameLimit).contains(migration.name.utf8.count) else {
         throw LarchError(
-          .invalidSchema, "The name of a migration has 1 to 255 bytes; give it such a name."
+          .invalidSchema, "The name of a migration must have 1 to 255 bytes; change it."
         ) { $0.detail = migration.name }
       }
       guard known.insert(migration.name).inserted else {
         throw LarchError(
-          .invalidSchema, "Two migrations have the same name; give one of them another."
+          .invalidSchema, "Two migrations have the same name; rename one."
         ) { $0.detail = migration.name }
       }
     }
   }
 }
 
-/// The fields of a stored record, by their coding names: what is there without its Swift type.
+/// The fields of a stored record by their coding names, without its Swift type.
 public struct StoredFields: Hashable, Sendable {
-  /// The values by name. A field that is not here has no value: nil, or the declared default.
+  /// The values by name. A missing field has no value: it is nil, or has the declared default.
   public var values: [String: FieldValue]
-  /// Set it to have the record removed rather than written.
+  /// Set it to remove the record instead of writing it.
   public var isDropped = false
 
   /// Fields with these values.
   public init(_ values: [String: FieldValue] = [:]) { self.values = values }
 
-  /// The value of a field, nil where there is none; setting nil removes the field.
+  /// The value of a field; nil if it has none. Setting nil removes the field.
   public subscript(name: String) -> FieldValue? {
     get { values[name] }
     set { values[name] = newValue }
   }
 
-  /// The names of the fields that have a value, in their order.
+  /// The names of the fields that have a value, in order.
   public var names: [String] { values.keys.sorted() }
 
-  /// Gives a field another name; nothing where it is not there.
+  /// Renames a field; does nothing if it does not exist.
   public mutating func rename(_ name: String, to other: String) {
     if let value = values.removeValue(forKey: name) { values[other] = value }
   }

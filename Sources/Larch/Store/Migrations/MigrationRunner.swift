@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Runs the migrations that a file has not had, when it is opened.
+/// Runs the migrations that have not run on a file, when it is opened.
 struct MigrationRunner {
   let store: Store
   let migrations: [Migration]
@@ -15,7 +15,7 @@ struct MigrationRunner {
     self.loader = loader
   }
 
-  /// The migrations that a file has not had, in their order.
+  /// The migrations that a file has not had, in order.
   static func pending(
     _ migrations: [Migration], _ loader: CatalogLoader
   ) throws -> [Migration] {
@@ -24,20 +24,20 @@ struct MigrationRunner {
     return migrations.filter { !applied.contains($0.name) }
   }
 
-  /// The error of a file that has not had a migration, where none is to be run.
+  /// The error of a file with a pending migration that must not run now.
   static func pendingError(_ migration: Migration, _ path: String) -> LarchError {
     LarchError(
       .migrationPending,
-      "The file has not had a migration of the program; open it once for writing, with automatic evolution."
+      "A migration has not run on this file; open the file once for writing, with automatic evolution."
     ) {
       $0.path = path
       $0.detail = migration.name
     }
   }
 
-  /// Runs what is pending.
+  /// Runs the pending migrations.
   ///
-  /// - Returns: what is to be done when the store is open, since it was to be done after a commit.
+  /// - Returns: the work that was requested for after the commit, to do when the store is open.
   func run() throws -> [() -> Void] {
     var work: [() -> Void] = []
     for migration in try MigrationRunner.pending(migrations, loader) {
@@ -48,7 +48,7 @@ struct MigrationRunner {
         throw failed(migration, error)
       }
       store.options.log?(
-        LogMessage(.notice, .migrated, "A migration was run.") {
+        LogMessage(.notice, .migrated, "A migration has run.") {
           $0.path = store.path
           $0.detail = migration.name
         })
@@ -59,7 +59,7 @@ struct MigrationRunner {
   private func failed(_ migration: Migration, _ error: any Error) -> LarchError {
     LarchError(
       .migrationFailed,
-      "A migration threw an error and changed nothing; the ones before it are kept. Correct it and open the store again.",
+      "A migration threw an error and changed nothing; earlier migrations are kept. Correct it, then open the store again.",
       underlying: error
     ) {
       if let error = error as? LarchError { $0 = error.context }
@@ -68,7 +68,7 @@ struct MigrationRunner {
     }
   }
 
-  /// Runs one migration; nil when another program has run it meanwhile.
+  /// Runs one migration; nil if another program has run it meanwhile.
   private func run(_ migration: Migration) throws -> [() -> Void]? {
     try store.environment.write { lmdb in
       let storage = try loader.openStorage(in: lmdb)
@@ -84,7 +84,8 @@ struct MigrationRunner {
         AppliedMigration(
           name: migration.name, number: (applied.last?.number ?? 0) + 1,
           date: date.timeIntervalSinceReferenceDate), in: lmdb)
-      // Whoever has the store open must look at it again: indexes may be unfinished.
+      // Other programs that have the store open must read the catalog again: indexes may be
+      // incomplete.
       try storage.setGeneration(try storage.generation(in: lmdb) + 1, in: lmdb)
       return work
     }
@@ -92,7 +93,7 @@ struct MigrationRunner {
 
   /// Runs a migration in a transaction.
   ///
-  /// - Returns: when that was, and what is to be done after the commit.
+  /// - Returns: the time, and the work to do after the commit.
   private func run(
     _ migration: Migration, in lmdb: LMDBTransaction
   ) throws -> (Date, [() -> Void]) {

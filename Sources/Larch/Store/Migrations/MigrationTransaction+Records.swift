@@ -1,6 +1,6 @@
 extension MigrationTransaction {
   /// All records of a collection as values of an older Swift type, in the order of their ids, read
-  /// as they are asked for.
+  /// one by one.
   ///
   /// ```swift
   /// for old in try tx.records(of: CustomerV1.self, in: "Customer") {
@@ -10,11 +10,12 @@ extension MigrationTransaction {
   /// try tx.drop("Customer")
   /// ```
   ///
-  /// Records may be changed meanwhile: the sequence goes on behind the one that it gave last. A
-  /// record that cannot be read ends it, and the error is thrown when the migration returns.
+  /// Records may be changed meanwhile: the sequence continues after the last record that it
+  /// returned. A record that cannot be read ends it, and the error is thrown when the migration
+  /// returns.
   ///
-  /// - Throws: `.unknownCollection` where the file has no such collection, `.invalidSchema` for
-  ///   declarations of the old type that cannot be used.
+  /// - Throws: `.unknownCollection` if the file has no such collection, `.invalidSchema` for
+  ///   invalid declarations of the old type.
   /// - Complexity: O(1); each step reads and decodes one record.
   public func records<Old: Decodable>(
     of type: Old.Type, in collection: String
@@ -29,9 +30,9 @@ extension MigrationTransaction {
     }
   }
 
-  /// The fields of all records of a collection, in the order of their ids, as they are asked for.
+  /// The fields of all records of a collection, in the order of their ids, read one by one.
   ///
-  /// - Throws: `.unknownCollection` where the file has no such collection.
+  /// - Throws: `.unknownCollection` if the file has no such collection.
   /// - Complexity: O(1); each step reads one record.
   public func fields(in collection: String) throws -> StoredRecordSequence<StoredFields> {
     try storage { transaction in
@@ -45,7 +46,7 @@ extension MigrationTransaction {
 
   /// The record with this id as a value of an older Swift type, or nil if there is none.
   ///
-  /// - Throws: `.unknownCollection` where the file has no such collection, `.decodingFailed` for a
+  /// - Throws: `.unknownCollection` if the file has no such collection, `.decodingFailed` for a
   ///   record that does not fit the type.
   /// - Complexity: O(log n).
   public func find<Old: Decodable, ID: RecordIdentifier>(
@@ -61,7 +62,7 @@ extension MigrationTransaction {
 
   /// The fields of the record with this id, or nil if there is none.
   ///
-  /// - Throws: `.unknownCollection` where the file has no such collection.
+  /// - Throws: `.unknownCollection` if the file has no such collection.
   /// - Complexity: O(log n).
   public func fields<ID: RecordIdentifier>(
     of id: ID, in collection: String
@@ -91,8 +92,7 @@ extension MigrationTransaction {
     }
   }
 
-  /// Tells the coder what stands for fields missing in records of an older type, and what they were
-  /// called before.
+  /// Gives the coder the defaults and the older names of the fields of an older type.
   func declareDefaults(of type: any Decodable.Type) throws {
     guard let type = type as? any Record.Type,
       context.catalog.collection(ObjectIdentifier(type)) == nil
@@ -118,7 +118,7 @@ extension StoredFields {
       guard form.state == .value, form.kind == .record || form.kind == .map else {
         throw LarchError(
           .decodingFailed,
-          "A stored record has no fields: its type wrote it as a single value; rewrite it by that type."
+          "A stored record has no fields, because its type encoded it as a single value; rewrite it as that type."
         )
       }
       var values: [String: FieldValue] = [:]
@@ -130,8 +130,8 @@ extension StoredFields {
   }
 }
 
-/// The records of a collection in the order of their ids, as an older type or as fields, read as
-/// they are asked for. Valid inside the closure of its migration.
+/// The records of a collection in the order of their ids, as an older type or as fields, read one
+/// by one. Valid inside the closure of its migration.
 public struct StoredRecordSequence<Element>: Sequence {
   private let transaction: MigrationTransaction
   private let stored: StoredCollection
@@ -154,7 +154,7 @@ public struct StoredRecordSequence<Element>: Sequence {
       transaction: transaction, reader: StoredRecordReader(stored, records), make: make)
   }
 
-  /// Steps through the records.
+  /// Iterates over the records.
   public struct Iterator: IteratorProtocol {
     let transaction: MigrationTransaction
     let reader: StoredRecordReader

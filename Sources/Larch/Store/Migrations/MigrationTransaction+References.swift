@@ -1,8 +1,8 @@
 extension MigrationTransaction {
-  /// Proves that what rewritten records refer to is there, and that nothing refers to records that
-  /// were removed.
+  /// Checks that rewritten records have no dangling references, and that nothing refers to removed
+  /// records.
   ///
-  /// - Throws: `.danglingReference` for the first reference that leads nowhere.
+  /// - Throws: `.danglingReference` for the first dangling reference.
   func proveReferences() throws {
     for association in context.catalog.associations {
       guard let reference = association.reference, association.schema?.isEnforced == true,
@@ -42,7 +42,7 @@ extension MigrationTransaction {
         if let missing {
           throw LarchError(
             .danglingReference,
-            "A record refers to one that is not there after a migration; remove the reference in the migration, or keep the record."
+            "After the migration, a record refers to a record that does not exist; remove the reference in the migration, or keep the record."
           ) {
             $0.collection = holder.stored.name
             $0.field = key

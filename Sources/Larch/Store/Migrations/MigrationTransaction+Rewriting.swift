@@ -1,5 +1,6 @@
 extension MigrationTransaction {
-  /// Replaces every record of a type by what the closure makes of it as an older Swift type.
+  /// Replaces every record of a type by the result of the closure, which receives it as an older
+  /// Swift type.
   ///
   /// ```swift
   /// try tx.rewrite(Person.self, from: PersonV1.self) { old in
@@ -7,15 +8,15 @@ extension MigrationTransaction {
   /// }
   /// ```
   ///
-  /// The old type is any `Decodable` one that reads what is stored; if it is a ``Record``, the
-  /// defaults of its schema count. Records keep their ids; to give them others, copy them to
-  /// another collection. Hooks, validations and the times of ``Timestamped`` are left alone. A
-  /// record that the closure makes nil of is removed, from lists too; what refers to it is not
-  /// changed. The closure leaves the collection itself alone.
+  /// The old type is any `Decodable` type that can read the stored records; if it is a ``Record``,
+  /// the defaults of its schema apply. Records keep their ids; to change ids, copy the records to
+  /// another collection. Hooks and validations do not run, and the times of ``Timestamped`` do not
+  /// change. If the closure returns nil, the record is removed, also from lists; references to it
+  /// are not changed. The closure must not change the collection itself.
   ///
-  /// - Throws: what the closure throws; `.decodingFailed` for a record that the old type cannot
-  ///   read, `.idExists` for one that comes back with another id, `.invalidSchema` inside of a
-  ///   savepoint. Every error undoes the migration, if it is not caught.
+  /// - Throws: the errors of the closure; `.decodingFailed` for a record that the old type cannot
+  ///   read, `.idExists` if the closure changes an id, `.invalidSchema` inside a savepoint. An
+  ///   error that is not caught undoes the migration.
   /// - Complexity: O(n); a batch of records is in memory at a time. The indexes of the collection
   ///   are built after the last migration.
   public func rewrite<R: Record, Old: Decodable>(
@@ -26,15 +27,14 @@ extension MigrationTransaction {
     try noteDeclared(collection)
   }
 
-  /// Replaces every record of a collection by what the closure makes of it, from one older type to
-  /// another: for a migration before the last one of a type.
+  /// Replaces every record of a collection by the result of the closure, from one older type to
+  /// another: for a migration that is not the last one of a type.
   ///
-  /// The collection may be one that no type declares. Everything else is as in
-  /// ``rewrite(_:from:_:)``.
+  /// No type needs to declare the collection. Otherwise it is like ``rewrite(_:from:_:)``.
   ///
-  /// - Throws: as ``rewrite(_:from:_:)``, `.unknownCollection` where the file has no such
+  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` if the file has no such
   ///   collection.
-  /// - Complexity: as ``rewrite(_:from:_:)``.
+  /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite<Old: Decodable, New: Record>(
     _ collection: String, from old: Old.Type, to new: New.Type, _ change: (Old) throws -> New?
   ) throws {
@@ -55,7 +55,7 @@ extension MigrationTransaction {
     }
   }
 
-  /// Replaces every record of a type by what the closure makes of its fields.
+  /// Lets the closure change the fields of every record of a type.
   ///
   /// ```swift
   /// try tx.rewrite(Invoice.self) { fields in
@@ -64,13 +64,13 @@ extension MigrationTransaction {
   /// }
   /// ```
   ///
-  /// Fields go by their coding names. What the closure leaves is read as the type and written as
-  /// every save writes it: a number goes into a property of any width that holds it, and a field
-  /// that is not there has its declared default, or is nil.
+  /// Fields have their coding names. The result is decoded as the type and written as by a save: a
+  /// number fits a property of any width that can hold it, and a missing field has its declared
+  /// default, or is nil.
   ///
-  /// - Throws: as ``rewrite(_:from:_:)``; `.decodingFailed`, with the field, for fields that are
-  ///   not those of the type.
-  /// - Complexity: as ``rewrite(_:from:_:)``.
+  /// - Throws: the errors of ``rewrite(_:from:_:)``; `.decodingFailed`, with the field, for fields
+  ///   that do not fit the type.
+  /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite<R: Record>(
     _ type: R.Type, _ change: (inout StoredFields) throws -> Void
   ) throws {
@@ -86,12 +86,12 @@ extension MigrationTransaction {
     try noteDeclared(collection)
   }
 
-  /// Replaces the fields of every record of a collection, as they are, without a type: for a
-  /// collection that no type declares, or a migration before the last one of a type.
+  /// Lets the closure change the fields of every record of a collection without a type: for a
+  /// collection that no type declares, or for a migration that is not the last one of a type.
   ///
-  /// - Throws: as ``rewrite(_:from:_:)``, `.unknownCollection` where the file has no such
+  /// - Throws: the errors of ``rewrite(_:from:_:)``, `.unknownCollection` if the file has no such
   ///   collection.
-  /// - Complexity: as ``rewrite(_:from:_:)``.
+  /// - Complexity: that of ``rewrite(_:from:_:)``.
   public func rewrite(
     _ collection: String, _ change: (inout StoredFields) throws -> Void
   ) throws {
@@ -108,7 +108,7 @@ extension MigrationTransaction {
 
   // MARK: What the file knows of the fields
 
-  /// Takes note that all records of a collection are as their type writes them.
+  /// Notes that all records of a collection have the form of their type.
   private func noteDeclared(_ collection: CollectionHandle) throws {
     intermediate.remove(collection.stored.name)
     rewritten.insert(collection.stored.name)
@@ -118,7 +118,7 @@ extension MigrationTransaction {
     }
   }
 
-  /// Takes note of what the records of a collection are; nil where only they tell.
+  /// Notes the form of the records of a collection; nil if only the records show it.
   private func noteForm(_ form: FieldForm?, of collection: String) throws {
     try storage { transaction in
       let stored = try storedCollection(collection, in: transaction).stored
@@ -127,7 +127,7 @@ extension MigrationTransaction {
         return try catalog.removeFieldHistory(of: stored.id, in: transaction)
       }
       var history = FieldHistory([form])
-      // The migration may have saved records of the declared type beside them.
+      // The migration may also have saved records of the declared type.
       if let declared = loader.schemas.first(where: { $0.name == collection }) {
         history.add(declared.form)
       }
@@ -185,10 +185,10 @@ extension MigrationTransaction {
   private func put(
     _ record: [UInt8], _ id: [UInt8], _ stored: StoredCollection, _ records: LMDBDatabase
   ) throws {
-    guard record.count <= Store.recordSizeLimit else {
+    guard record.count <= RecordEnvelope.recordSizeLimit else {
       throw LarchError(
         .recordTooLarge,
-        "A record may take 64 MiB at most; keep large data in files, or in several records."
+        "A record can have at most 64 MiB; keep large data in files, or in several records."
       ) { $0.collection = stored.name }
     }
     try storage { transaction in
@@ -229,7 +229,7 @@ extension MigrationTransaction {
     }
   }
 
-  /// Assigned ids are not given again: the highest one needs a note when it goes.
+  /// Assigned ids are never reused: the highest one must be noted when its record is removed.
   private func noteHighest(
     _ id: [UInt8], _ stored: StoredCollection, _ records: LMDBDatabase
   ) throws {
@@ -253,7 +253,7 @@ extension MigrationTransaction {
     guard R.ID.idKind == stored.idKind, id.withUnsafeBytes({ writer.bytes.equals($0) }) else {
       throw LarchError(
         .idExists,
-        "A record came back from a rewrite with another id; copy the records to another collection to give them new ids."
+        "A rewrite changed the id of a record; to change ids, copy the records to another collection."
       ) { $0.detail = stored.idKind.text(of: writer.bytes) }
     }
     return [UInt8](try context.coder.encode(record))
@@ -281,7 +281,7 @@ private final class FieldReader<R: Record> {
     return try bytes.withUnsafeBytes { try coder.decodeThroughCodable(R.self, from: $0) }
   }
 
-  /// With shapes of its own: those of the file are for what is stored.
+  /// It has its own shapes: those of the file are for stored records.
   private static func coder(
     _ schema: CollectionSchema, _ aliases: FieldAliases
   ) throws -> RecordCoder {

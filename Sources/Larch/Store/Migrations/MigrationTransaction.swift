@@ -1,13 +1,12 @@
 /// The transaction of one migration: a ``WriteTransaction`` that can also read records as older
-/// Swift types or without a type, rewrite whole collections, and remove those that no type has any
-/// more.
+/// Swift types or without a type, rewrite whole collections, and remove collections that no type
+/// declares any more.
 ///
-/// Records are saved, found, queried and deleted in it as in any write, once they are as their
-/// declared type reads them. Indexes that are not built yet, because they are new or because a
-/// migration has rewritten their collection, are built after the last migration. Until then a query
-/// reads all records of such a collection, its unique indexes refuse nothing, and deleting by a
-/// rule that needs such an index is refused with `.unknownAssociation`. ``buildIndexes(of:)``
-/// builds them at once.
+/// Once the records have the form of their declared type, they can be saved, found, queried and
+/// deleted as in any write. Incomplete indexes, which are new or whose collection a migration has
+/// rewritten, are built after the last migration. Until then a query of such a collection is a full
+/// scan, its unique indexes refuse nothing, and a deletion whose rule needs such an index throws
+/// `.unknownAssociation`. ``buildIndexes(of:)`` builds them at once.
 public final class MigrationTransaction: WriteTransaction {
   /// The name of the migration.
   public let name: String
@@ -16,13 +15,13 @@ public final class MigrationTransaction: WriteTransaction {
   private let reportIndex:
     (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
   private let indexBatchSize: Int
-  /// The transaction that no savepoint is around.
+  /// The transaction outside all savepoints.
   private let root: LMDBTransaction
-  /// Collections whose records are all as their type writes them now.
+  /// Collections whose records all have the form of their type now.
   var rewritten: Set<String> = []
-  /// Collections whose records were rewritten as something else.
+  /// Collections whose records were rewritten to another form.
   var intermediate: Set<String> = []
-  /// Collections that lost records other than by the rules of their associations.
+  /// Collections that lost records without the rules of their associations.
   var shrunk: Set<String> = []
 
   init(
@@ -54,32 +53,32 @@ public final class MigrationTransaction: WriteTransaction {
     guard let found = try loader.collection(name, in: transaction) else {
       throw LarchError(
         .unknownCollection,
-        "The file has no collection of this name; ask `collectionNames` which there are."
+        "The file has no collection of this name; `collectionNames` lists them."
       ) { $0.collection = name }
     }
     return found
   }
 
-  /// Puts the handles of what the file holds now into use.
+  /// Uses the handles of the current contents of the file.
   func renewHandles(in transaction: LMDBTransaction) throws {
     context.adopt(try loader.completeCatalog(in: transaction))
     changeCount &+= 1
   }
 
-  /// Writes what is gathered, and makes sure that an undone savepoint cannot bring back what the
-  /// handles do not know any more.
+  /// Writes pending changes, and makes sure that undoing a savepoint cannot restore databases
+  /// without handles.
   func prepareWholeChange(in transaction: LMDBTransaction) throws {
     guard transaction.pointer == root.pointer else {
       throw LarchError(
         .invalidSchema,
-        "A collection cannot be rewritten or dropped inside of a savepoint; do it beside it."
+        "A collection cannot be rewritten or dropped inside a savepoint; do it outside."
       )
     }
     closeCursors()
     try writer.maintainer.flush()
   }
 
-  /// The names of all collections of the file, in their order.
+  /// The names of all collections of the file, sorted.
   ///
   /// - Throws: `.corrupted` for a damaged catalog.
   /// - Complexity: O(c) for c collections.
@@ -89,9 +88,9 @@ public final class MigrationTransaction: WriteTransaction {
     }
   }
 
-  /// How many records a collection has, whether a type is declared for it or not.
+  /// The number of records of a collection, whether a type is declared for it or not.
   ///
-  /// - Throws: `.unknownCollection` where the file has no such collection.
+  /// - Throws: `.unknownCollection` if the file has no such collection.
   /// - Complexity: O(c) for c collections.
   public func count(in collection: String) throws -> Int {
     try storage { transaction in
@@ -99,39 +98,50 @@ public final class MigrationTransaction: WriteTransaction {
     }
   }
 
-  /// Builds the unfinished indexes of a type at once, rather than after the last migration: for
-  /// what needs them, such as unique values, deletions by a rule, and queries of many records.
+  /// Builds the incomplete indexes of a type at once, not after the last migration. Unique values,
+  /// deletions by a rule, and queries of many records may need them.
   ///
-  /// All records have to be as the type reads them. What breaks a unique index undoes the migration
-  /// then.
+  /// What breaks a unique index undoes the migration then. As for ``Store/rebuild(progress:)``, a
+  /// record that the type cannot decode is passed over in indexes that need it decoded: these stay
+  /// unfinished, and are built after the last migration as far as that is possible. Throw an error
+  /// where the report is not complete and the migration needs all of them.
   ///
-  /// - Throws: `.uniqueConflict` when records share a unique value, `.decodingFailed` for one that
-  ///   the type cannot read, `.unknownCollection` for a type that the store does not have,
-  ///   `.invalidSchema` inside of a savepoint.
+  /// - Returns: the records that are missing in indexes.
+  /// - Throws: `.uniqueConflict` when records share a unique value, `.unknownCollection` for a type
+  ///   that the store does not have, `.invalidSchema` inside of a savepoint.
   /// - Complexity: O(n log n). Unlike the build after the last migration it begins again when the
   ///   process is killed.
-  public func buildIndexes<R: Record>(of type: R.Type) throws {
+  @discardableResult
+  public func buildIndexes<R: Record>(of type: R.Type) throws -> RebuildReport {
+    var missing = RebuildReport()
     try storage { transaction in
       _ = try context.collection(of: type)
       try prepareWholeChange(in: transaction)
       try writer.storeShapes()
       let catalog = try loader.wholeCatalog(in: transaction)
       guard let collection = catalog.collection(ObjectIdentifier(type)) else { return }
-      let builder = IndexBuilder(
+      var builder = IndexBuilder(
         environment: loader.environment, catalog: catalog, batchSize: indexBatchSize,
         progress: reportIndex)
+      builder.passOver = { missing.add($0, $1.name) }
       try builder.build(collection, in: transaction)
+      // What the migration writes from here on is not noted in an index that is unfinished.
+      let unfinished = Set(missing.indexes.map(\.index))
+      if !unfinished.isEmpty {
+        try loader.resetIndexes(
+          of: collection.stored.name, where: { unfinished.contains($0.name) }, in: transaction)
+      }
       try renewHandles(in: transaction)
     }
+    return missing
   }
 
-  /// Removes a collection that no type of the store declares: its records, its indexes, and the
-  /// associations that it is an end of, with their lists. Nothing where there is none.
+  /// Removes a collection that no type of the store declares: its records, its indexes, and its
+  /// associations with their lists. It does nothing if there is no such collection.
   ///
-  /// No rule of an association is followed. Copy what is still wanted before, with
-  /// ``records(of:in:)``.
+  /// No delete rule applies. First copy the records that you still need, with ``records(of:in:)``.
   ///
-  /// - Throws: `.invalidSchema` for a collection of a declared type, and inside of a savepoint.
+  /// - Throws: `.invalidSchema` for a collection of a declared type, and inside a savepoint.
   /// - Complexity: O(p) for the pages of the collection.
   public func drop(_ collection: String) throws {
     try storage { transaction in

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Makes new stores that get their place when they are complete: nobody could tell a part of the
-/// records from all of them.
+/// Creates new stores that get their place only when they are complete: nobody could distinguish a
+/// part of the records from all of them.
 package enum FreshStore {
-  /// - Throws: `.fileExists` where something is there.
+  /// - Throws: `.fileExists` if a file exists there.
   package static func checkPlace(_ target: String) throws {
     guard FileManager.default.fileExists(atPath: target) else { return }
     throw LarchError(
-      .fileExists, "There is a file where the new store was to be made; choose another path."
+      .fileExists, "A file exists at the path of the new store; choose another path."
     ) { $0.path = target }
   }
 
-  /// Fills a new store and puts it to its place; when `fill` throws, nothing is left of it.
+  /// Fills a new store and moves it to its place; if `fill` throws, the store is removed.
   ///
-  /// - Parameter databaseCount: of those that `fill` makes.
+  /// - Parameter databaseCount: the number of databases that `fill` creates.
   package static func make(
     at target: String, databaseCount: Int, fill: (LMDBEnvironment) throws -> Void
   ) throws {
@@ -28,13 +28,13 @@ package enum FreshStore {
       }
       try temporary.place(at: location)
     } catch var error as LarchError {
-      // The temporary name means nothing to anyone.
+      // The temporary name means nothing to the caller.
       if error.context.path == temporary.path { error.context.path = target }
       throw error
     }
   }
 
-  /// An empty store under a temporary name, whose lock keeps others from taking it for a leftover.
+  /// An empty store under a temporary name; its lock marks it as in use.
   private static func makeTemporary(
     in directory: String, for target: String, databaseCount: Int
   ) throws -> (environment: LMDBEnvironment, file: TemporaryFile) {

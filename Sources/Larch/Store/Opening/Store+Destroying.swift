@@ -1,16 +1,16 @@
 internal import Foundation
 
 extension Store {
-  /// Removes a store: its file, its lock file, and what a crash left of either.
+  /// Removes a store: its file, its lock file, and what a crash left of them.
   ///
-  /// Where nothing is, nothing happens. A crash leaves the whole store or none.
+  /// It does nothing if there is no store. A crash leaves the whole store or nothing.
   ///
-  /// - Parameter path: where the file is.
+  /// - Parameter path: the path of the file.
   /// - Returns: whether there was a store.
-  /// - Throws: `.busy` when a process has it open, also this one and under whatever name;
-  ///   `.notAStore` for a file that is not a store of Larch, or of which nothing can be read any more;
-  ///   `.unsuitableFile` for what is no plain file; `.fileNotFound` when the directory is not there;
-  ///   `.accessDenied`, `.ioFailure`.
+  /// - Throws: `.busy` if a process has it open, including this one, under any name; `.notAStore`
+  ///   for a file that is not a Larch store, or that cannot be read any more; `.unsuitableFile` if
+  ///   it is not a plain file; `.fileNotFound` if the directory does not exist; `.accessDenied`,
+  ///   `.ioFailure`.
   /// - Complexity: O(1).
   @discardableResult
   public static func destroy(at path: String) throws -> Bool {
@@ -20,7 +20,7 @@ extension Store {
     return try location.withDirectoryLock { directory in
       if try location.occupant() != nil, !FileCheck.isLarchStore(path: location.path) {
         throw LarchError(
-          .notAStore, "The file is not a Larch store, so it stays; remove it as any other file."
+          .notAStore, "The file is not a Larch store and was not removed; remove it yourself."
         ) { $0.path = path }
       }
       return try location.removeStore(directory)

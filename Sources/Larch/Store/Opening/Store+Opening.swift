@@ -1,25 +1,25 @@
 internal import Foundation
 
 extension Store {
-  /// Opens the store in the file at `path`, and makes it when it is not there.
+  /// Opens the store in the file at `path`, or creates it.
   ///
-  /// Name every record type that you use. Migrations that the file has not had are run, new indexes
-  /// are built before this returns, dropped ones are removed; ``Options/migrationProgress`` and
-  /// ``Options/indexProgress`` tell how far that is.
+  /// Name every record type that you use. Before this returns, it runs the migrations that have not
+  /// run on the file, builds new indexes, and removes those that are no longer declared;
+  /// ``Options/migrationProgress`` and ``Options/indexProgress`` report the progress.
   ///
   /// - Parameters:
-  ///   - path: where the file is; a second file with `-lock` behind the name is kept beside it.
+  ///   - path: the path of the file; the lock file beside it has `-lock` after the name.
   ///   - types: the record types of the store.
-  ///   - migrations: what is to be run once in each file, in this order.
-  ///   - options: how it is opened.
-  /// - Throws: `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted` for a file that is not
-  ///   a sound store, `.fileNotFound`, `.accessDenied`, `.unsuitableFile` for a path that cannot be
-  ///   used or a file with a second name, `.busy` when a process has the file open under another
-  ///   name or with another lock file, `.invalidSchema` for a declaration that cannot be used, `.schemaMismatch` for one that the file contradicts,
-  ///   `.uniqueConflict` when stored records break a new unique index, `.migrationFailed` for
-  ///   a migration that throws, `.migrationPending` where one would have to be run on a file that is
-  ///   opened read-only.
-  /// - Complexity: less than a millisecond when there is nothing to migrate and no index to build.
+  ///   - migrations: the migrations to run once on each file, in this order.
+  ///   - options: the options of the store.
+  /// - Throws: `.notAStore`, `.newerFormat`, `.truncated`, `.corrupted` for a file that is not a
+  ///   valid store, `.fileNotFound`, `.accessDenied`, `.unsuitableFile` for a path that cannot be
+  ///   used or a file with a second name, `.busy` if a process has the file open under another name
+  ///   or with another lock file, `.invalidSchema` for an invalid declaration, `.schemaMismatch`
+  ///   for one that contradicts the file, `.uniqueConflict` if stored records break a new unique
+  ///   index, `.migrationFailed` if a migration throws, `.migrationPending` if a migration has not
+  ///   run on a file that is opened read-only.
+  /// - Complexity: less than a millisecond without migrations and new indexes.
   public convenience init(
     at path: String, for types: any Record.Type..., migrations: [Migration] = [],
     options: Options = Options()
@@ -29,11 +29,11 @@ extension Store {
     try self.init(path: path, types: types, options: options, isTemporary: false)
   }
 
-  /// A new store in a temporary file, which is deleted when the store is closed or given up.
+  /// A new store in a temporary file, which is deleted when the store is closed or deallocated.
   ///
   /// Nothing is flushed to disk: for tests, caches and scratch work.
   ///
-  /// - Throws: as ``init(at:for:migrations:options:)-(String,_,_,_)``.
+  /// - Throws: the errors of ``init(at:for:migrations:options:)-(String,_,_,_)``.
   public static func temporary(
     for types: any Record.Type..., migrations: [Migration] = [], options: Options = Options()
   ) throws -> Store {
@@ -108,7 +108,7 @@ extension Store {
     return true
   }
 
-  /// The catalog of a store that is being migrated: nothing can be used but by the migrations.
+  /// The catalog of a store during migrations: only the migrations can use it.
   private static func emptyCatalog(
     _ environment: LMDBEnvironment, _ options: Options
   ) throws -> OpenCatalog {
@@ -144,7 +144,7 @@ extension Store {
     if catalog == nil {
       try loader.update()
       options.log?(
-        LogMessage(.notice, .schemaChanged, "The file was fitted to what the program declares.") {
+        LogMessage(.notice, .schemaChanged, "The schema of the file was brought up to date.") {
           $0.path = environment.path
         })
       catalog = try loader.load()
@@ -172,24 +172,24 @@ extension Store {
   private static func notAsDeclared(_ changes: [String]) -> LarchError {
     LarchError(
       .schemaMismatch,
-      "The file is not as the program declares it, and `Options.evolution` is `.check`; open it with `.automatic` to bring it up to date."
+      "The file does not have the declared schema, and `Options.evolution` is `.check`; open it with `.automatic` to bring it up to date."
     ) { $0.detail = changes.joined(separator: "; ") }
   }
 
   private static func changed(_ environment: LMDBEnvironment) -> LarchError {
     LarchError(
       .schemaChanged,
-      "Another program changes the schema of the file at the same time; open the store again."
+      "Another program is changing the schema of the file; open the store again."
     ) { $0.path = environment.path }
   }
 }
 
 extension Store.Options {
-  /// Logs an index that a step of its build has finished.
+  /// Logs an index when its build is complete.
   func logBuilt(_ step: Store.IndexProgress, _ path: String) {
     guard let log, step.done == step.total else { return }
     log(
-      LogMessage(.notice, .indexBuilt, "An index was built over the records that were there.") {
+      LogMessage(.notice, .indexBuilt, "An index was built from existing records.") {
         $0.path = path
         $0.collection = step.collection
         $0.index = step.index
@@ -197,14 +197,14 @@ extension Store.Options {
       })
   }
 
-  /// Logs what indexes miss, where they do.
+  /// Logs the indexes that miss records.
   func logUnfinished(_ report: RebuildReport, _ path: String) {
     guard let log else { return }
     for missing in report.indexes {
       log(
         LogMessage(
           .warning, .indexUnfinished,
-          "An index could not be finished, since records cannot be decoded: delete or replace these."
+          "An index is incomplete, because some records cannot be decoded; delete or replace them."
         ) {
           $0.path = path
           $0.collection = missing.collection
@@ -218,7 +218,7 @@ extension Store.Options {
 extension Store.Options {
   func forEnvironment(_ schema: StoreSchema) -> LMDBEnvironment.Options {
     var result = LMDBEnvironment.Options()
-    // A handle for each collection, index and list, twice for those of an older schema.
+    // A handle for each collection, index and list, doubled for those of an older schema.
     let databases = schema.collections.reduce(schema.associations.count * 2) {
       $0 + 1 + $1.indexes.count
     }

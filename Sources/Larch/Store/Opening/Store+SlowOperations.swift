@@ -1,4 +1,4 @@
-/// From when on operations are slow, in nanoseconds; never where nobody wants to know.
+/// The limits for slow operations in nanoseconds; unlimited without a log.
 struct SlowLimits: Sendable {
   static let never = Int64.max
   let write: Int64
@@ -23,34 +23,33 @@ struct SlowLimits: Sendable {
 // MARK: - Timed operations
 
 extension Store {
-  /// A timer for a write, where the log wants one.
+  /// A timer for a write, if the log needs one.
   @inline(__always)
   func writeTimer(_ file: StaticString, _ line: UInt) -> OperationTimer? {
     if slowLimits.write == SlowLimits.never { return nil }
     return OperationTimer(at: CodePlace(file: file, line: line), limit: slowLimits.write)
   }
 
-  /// A timer for a read, where the log wants one.
+  /// A timer for a read, if the log needs one.
   @inline(__always)
   func readTimer(_ file: StaticString, _ line: UInt) -> OperationTimer? {
     if slowLimits.read == SlowLimits.never { return nil }
     return OperationTimer(at: CodePlace(file: file, line: line), limit: slowLimits.read)
   }
 
-  /// Leaves what a write has to tell where its thread delivers it.
+  /// Posts the messages of a write for delivery on its thread.
   func post(write timer: OperationTimer) {
     for message in timer.messagesOfWrite(path) { post?.add(message) }
   }
 
-  /// Tells the log of a read that has ended.
+  /// Logs a read that has ended, if it was slow.
   @inline(never)
   func tell(read timer: OperationTimer) {
     guard let message = timer.messageOfRead(path) else { return }
     tell(message)
   }
 
-  /// Tells the log of something that happened to this store; inside of a write of the thread, when
-  /// that has ended.
+  /// Logs an event of this store; inside a write of the thread, after its end.
   func tell(_ message: @autoclosure () -> LogMessage) {
     guard let post else { return }
     post.add(message())
@@ -59,7 +58,7 @@ extension Store {
 }
 
 extension OperationTimer {
-  /// Runs a body as the operation that a context is in.
+  /// Runs a body as the operation of a context.
   @inline(__always)
   static func run<T>(
     _ timer: OperationTimer?, in context: TransactionContext, _ body: () throws -> T

@@ -1,10 +1,10 @@
 public import Foundation
 
-// The same operations for those who have a URL, as the file manager gives them.
+// The same operations for a URL, such as one of the file manager.
 extension Store {
-  /// Opens the store in the file at a URL, and makes it when it is not there.
+  /// Opens the store in the file at a URL, or creates it.
   ///
-  /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as
+  /// - Throws: `.unsuitableFile` for a URL that is not a file URL; the errors of
   ///   `init(at:for:migrations:options:)` with a path.
   /// - Complexity: the same.
   public convenience init(
@@ -17,19 +17,20 @@ extension Store {
       path: try StoreLocation.path(of: url), types: types, options: options, isTemporary: false)
   }
 
-  /// Removes the store at a URL: its file, its lock file, and what a crash left of either.
+  /// Removes the store at a URL: its file, its lock file, and what a crash left of them.
   ///
   /// - Returns: whether there was a store.
-  /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as `destroy(at:)` with a path.
+  /// - Throws: `.unsuitableFile` for a URL that is not a file URL; the errors of `destroy(at:)`
+  ///   with a path.
   /// - Complexity: O(1).
   @discardableResult
   public static func destroy(at url: URL) throws -> Bool {
     try destroy(at: try StoreLocation.path(of: url))
   }
 
-  /// Copies the store as it is now to a new file at a URL.
+  /// Copies the current state of the store to a new file at a URL.
   ///
-  /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as
+  /// - Throws: `.unsuitableFile` for a URL that is not a file URL; the errors of
   ///   `backup(to:replacing:progress:)` with a path.
   /// - Complexity: the same.
   @available(*, noasync)
@@ -39,10 +40,11 @@ extension Store {
     try backup(to: try StoreLocation.path(of: url), replacing: replacing, progress: progress)
   }
 
-  /// Copies the store as it is now to a new file at a URL, without blocking the task's thread.
+  /// Copies the current state of the store to a new file at a URL, without blocking the task's
+  /// thread.
   ///
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) func backup(
     to url: URL, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
@@ -50,9 +52,9 @@ extension Store {
     try await backup(to: try StoreLocation.path(of: url), replacing: replacing, progress: progress)
   }
 
-  /// Puts the backup at a URL in the place of a store, or where there is none yet.
+  /// Restores the backup at a URL, in place of a store or to a new path.
   ///
-  /// - Throws: `.unsuitableFile` for a URL that is not one of a file; as
+  /// - Throws: `.unsuitableFile` for a URL that is not a file URL; the errors of
   ///   `restore(from:to:replacing:progress:)` with paths.
   /// - Complexity: the same.
   @available(*, noasync)
@@ -65,10 +67,10 @@ extension Store {
       replacing: replacing, progress: progress)
   }
 
-  /// Puts the backup at a URL in the place of a store, without blocking the task's thread.
+  /// Restores the backup at a URL in place of a store, without blocking the task's thread.
   ///
-  /// - Throws: `CancellationError`; as the synchronous form.
-  /// - Complexity: as the synchronous form.
+  /// - Throws: `CancellationError`, and the errors of the synchronous form.
+  /// - Complexity: that of the synchronous form.
   public nonisolated(nonsending) static func restore(
     from backup: URL, to url: URL, replacing: Bool = false,
     progress: (@Sendable (SpaceProgress) throws -> Void)? = nil
@@ -80,11 +82,11 @@ extension Store {
 }
 
 extension StoreLocation {
-  /// The path that a URL of a file means.
+  /// The path of a file URL.
   static func path(of url: URL) throws -> String {
     guard url.isFileURL else {
       throw LarchError(
-        .unsuitableFile, "The URL is not one of a file; make one with `URL(fileURLWithPath:)`."
+        .unsuitableFile, "The URL is not a file URL; use `URL(fileURLWithPath:)`."
       ) { $0.path = url.absoluteString }
     }
     return url.path

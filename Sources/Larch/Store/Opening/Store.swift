@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Synchronization
 
-/// An open store: one file that keeps the records of the types it was opened for.
+/// An open store: one file with the records of the types that it was opened for.
 ///
-/// Open it once, keep it, and use it from any thread. Reading never waits for a writer; writes
-/// take turns.
+/// Open it once, keep it, and use it from any thread. Reading never waits for a writer; writes take
+/// turns.
 ///
 /// ```swift
 /// let store = try Store(at: "people.larch", for: Person.self, Company.self)
@@ -18,28 +18,25 @@ internal import Synchronization
 /// - ``ReadTransaction``
 /// - ``WriteTransaction``
 public final class Store: Sendable {
-  /// The largest encoded record, in bytes.
-  package static let recordSizeLimit = 64 << 20
-
   /// The path of the file.
   public let path: String
-  /// How the store was opened.
+  /// The options with which the store was opened.
   public let options: Options
 
   package let environment: LMDBEnvironment
   let schema: StoreSchema
   private let state: Locked<State>
-  /// The versions that were given to records.
+  /// The versions that were assigned to records.
   let versions = GivenVersions()
   private let isTemporary: Bool
-  /// What the log wants to know of; and where its messages wait until the store may be used.
+  /// The limits for log messages, and where messages wait until the store may be used.
   let slowLimits: SlowLimits
-  let post: LogPost?
-  /// Where asynchronous writes run: a thread that may block.
+  let post: LogMailbox?
+  /// The thread of asynchronous writes, which may block.
   let asyncWriter: AsyncWriter
 
   private struct State {
-    /// Replaced when the environment had to be opened again.
+    /// Replaced when the environment is reopened.
     var catalog: OpenCatalog
     var isClosed = false
   }
@@ -54,16 +51,16 @@ public final class Store: Sendable {
     self.isTemporary = isTemporary
     path = environment.path
     slowLimits = SlowLimits(options)
-    post = options.log.map { LogPost($0) }
+    post = options.log.map { LogMailbox($0) }
     asyncWriter = AsyncWriter(environment, post)
     state = Locked(State(catalog: catalog))
   }
 
   deinit { close() }
 
-  /// Closes the store: it cannot be used after this. Closing twice is no error.
+  /// Closes the store: it cannot be used after this. Closing it twice is not an error.
   ///
-  /// The file is closed when running transactions have ended. A store that is given up without
+  /// The file is closed after the running transactions. A store that is deallocated without
   /// `close()` closes itself.
   public func close() {
     let wasOpen = state.withLock { state in
@@ -84,11 +81,11 @@ public final class Store: Sendable {
 /// The catalog and the writer that belong to one opening of the LMDB environment.
 final class OpenCatalog: Sendable {
   let catalog: Catalog
-  /// The last snapshot that was found to have the schema of `catalog`.
+  /// The last snapshot that was checked to have the schema of `catalog`.
   let provenSnapshot = Atomic<UInt64>(0)
   /// `LMDBEnvironment.generation` when its handles were opened.
   let environmentGeneration: Int
-  /// Only used by the thread that has the write lock.
+  /// Used only by the thread that has the write lock.
   let writer: UncheckedWriter
 
   init(
@@ -124,8 +121,8 @@ extension Store {
 
   func replaceCatalog(_ catalog: OpenCatalog) { state.withLock { $0.catalog = catalog } }
 
-  /// Whether the snapshot has the schema that the handles belong to: a look at the catalog for
-  /// each snapshot that was not looked at yet.
+  /// Whether the snapshot has the schema of the handles: each new snapshot costs one read of the
+  /// catalog.
   @inline(__always)
   func isCurrent(
     _ open: OpenCatalog, _ transaction: LMDBTransaction, snapshot: UInt64
@@ -137,15 +134,15 @@ extension Store {
     return true
   }
 
-  /// Opens the handles again: the environment was opened again after an I/O error, or another
-  /// program or store changed the schema of the file.
+  /// Opens the handles again: the environment was reopened after an I/O error, or another program
+  /// or store changed the schema of the file.
   func renewCatalog() throws {
     let generation = environment.generation
     let loader = CatalogLoader(environment, schema, evolution: options.evolution)
     guard let catalog = try options.isReadOnly ? loader.loadReadOnly() : loader.load() else {
       throw LarchError(
         .schemaChanged,
-        "Another program or store opened the file with other declarations; close this store and open it again."
+        "Another program or store opened the file with other declarations; close this store, then open it again."
       ) { $0.path = path }
     }
     replaceCatalog(

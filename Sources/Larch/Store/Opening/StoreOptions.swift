@@ -3,121 +3,123 @@ public import Foundation
 extension Store {
   /// How a store is opened.
   ///
-  /// The defaults are right for an application: durable, readable and writable, made when it is
-  /// not there.
+  /// The defaults are right for an application: durable, readable and writable, created if it does
+  /// not exist.
   public struct Options: Sendable {
     /// What a commit waits for.
     public enum Durability: Sendable {
-      /// A commit returns when its data is on disk. Nothing that was acknowledged is lost, also
-      /// when the power fails.
+      /// A commit returns when its data is on disk. No acknowledged commit is lost, even in a power
+      /// failure.
       case durable
-      /// The file stays whole when the power fails, but the newest commit may be missing then.
-      /// One flush a commit instead of two.
+      /// A power failure does not damage the file, but the newest commit may be lost. One flush per
+      /// commit instead of two.
       case relaxed
-      /// Nothing is flushed: for tests and stores that can be made again. A power failure may
-      /// destroy the file; a killed process does not.
+      /// Nothing is flushed: for tests, and for stores that can be created again. A power failure
+      /// may destroy the file; a killed process does not.
       case none
     }
 
-    /// What a commit waits for; `.durable` unless set. A write can ask for another,
+    /// What a commit waits for; `.durable` by default. A write can use another durability,
     /// ``Store/WriteDurability``.
     public var durability = Durability.durable
-    /// Opens without ever writing; the file must exist. A user who may only read can do so while
-    /// nobody has the file open for writing; nobody can then, until it is closed.
+    /// Opens the file without ever writing; it must exist. A user without write permission can open
+    /// it only while nobody has it open for writing; then nobody can open it for writing until it
+    /// is closed.
     public var isReadOnly = false
-    /// Makes the file when it is not there; on unless set.
+    /// Creates the file if it does not exist; true by default.
     public var createsFile = true
-    /// Walks every page of the file before it is mapped, so that any bytes at all give an error
-    /// or right data. For files from elsewhere. Costs one read of the whole file.
+    /// Checks every page of the file before it is mapped, so that arbitrary bytes give either an
+    /// error or correct data. For files from elsewhere. It costs one read of the whole file.
     public var isVerified = false
-    /// How many reads may be open at once, over all processes. The process that makes the lock
-    /// file decides.
+    /// The maximum number of open reads in all processes. The process that creates the lock file
+    /// decides.
     public var maximumReaders = 1024
-    /// How many snapshots (``Store/snapshot(file:line:)``) the store may have open at once. Each
-    /// takes one of the ``maximumReaders``, of which they get one half at most.
+    /// The maximum number of open snapshots of the store (``Store/snapshot(file:line:)``). Each
+    /// uses one of the ``maximumReaders``, and all use at most half of them.
     public var maximumSnapshots = 64
-    /// How old a snapshot may grow; nil for any age. An older one is ended by the next use or commit,
-    /// so that a forgotten one does not keep the space of deleted records permanently.
+    /// The maximum age of a snapshot; nil for any age. The next use or commit ends an older one, so
+    /// that a forgotten snapshot does not keep the space of deleted records permanently.
     public var maximumSnapshotAge: Duration? = .seconds(600)
-    /// How long a read or a snapshot may keep space before the ``log`` is told
-    /// (``LogMessage/Event/oldRead``). One that keeps much is told sooner: more than 1 MiB and
-    /// a tenth of the file.
+    /// How long a read or a snapshot may keep space before the ``log`` reports it
+    /// (``LogMessage/Event/oldRead``). One that keeps more than 1 MiB and a tenth of the file is
+    /// reported sooner.
     public var oldReadWarning: Duration = .seconds(10)
-    /// The map size to begin with, in bytes; nil lets Larch reserve what the system allows. The
-    /// map grows by itself in any case.
+    /// The initial map size in bytes; nil reserves as much as the system allows. The map always
+    /// grows by itself.
     public var initialMapSize: Int?
-    /// Whether a file on a network file system is opened. LMDB cannot keep such a file safe.
+    /// Whether to open a file on a network file system. LMDB cannot protect such a file.
     public var allowsNetworkFileSystem = false
-    /// Runs every write closure twice, undoing the first run: shows side effects of a closure
-    /// that must not be there, since a write may have to run again when the map grows.
+    /// Runs every write closure twice and undoes the first run. This reveals side effects that a
+    /// closure must not have, since a write may have to run again when the map grows.
     public var runsWritesTwice = false
-    /// Runs every query a second time as a full scan, and throws `.wrongAnswer` with
-    /// both plans where the answers differ: for tests. Each query then costs a scan.
+    /// Also runs every query as a full scan, and throws `.wrongAnswer` with both plans if the
+    /// answers differ: for tests. Each query then costs a full scan.
     public var checksQueries = false
-    /// Tells the time that ``WriteTransaction/now`` and ``Timestamped`` records get; the system's
-    /// clock unless set. Tests set it.
+    /// Returns the time for ``WriteTransaction/now`` and ``Timestamped`` records; the system clock
+    /// by default. Tests can set it.
     public var clock: @Sendable () -> Date = { Date() }
-    /// What happens when the declarations differ from what is in the file; `.automatic` unless set.
+    /// What to do if the declarations differ from the file; `.automatic` by default.
     public var evolution = SchemaEvolution.automatic
-    /// Called with what an operator may want to know, on the thread where it happens. Where it is
-    /// nil nothing is made of a message, and no clock is read. Compare ``LogMessage/level`` to be
-    /// told less; ``LogMessage/standardError(_:)`` is one that writes lines. What an asynchronous
-    /// write has to tell comes on a thread of the log. It may use the store, which is in the middle
-    /// of nothing then; messages that it gives rise to itself are left out.
+    /// Receives events that an operator may want to know, on the thread where they happen. If it is
+    /// nil, no message is created and no clock is read. Compare ``LogMessage/level`` to get fewer
+    /// messages; ``LogMessage/standardError(_:)`` is one that writes lines. Messages of
+    /// asynchronous writes come on a thread of the log. The function may use the store, which holds
+    /// no locks at that time; messages that it causes itself are dropped.
     public var log: (@Sendable (LogMessage) -> Void)?
-    /// How long a write may wait, or run and commit, before the ``log`` is told; nil tells of none.
+    /// How long a write may wait, or run and commit, before the ``log`` reports it; nil for never.
     public var slowWrite: Duration? = .milliseconds(500)
-    /// How long a read or a query may run before the ``log`` is told; nil tells of none.
+    /// How long a read or a query may run before the ``log`` reports it; nil for never.
     public var slowRead: Duration? = .milliseconds(100)
-    /// Called while an index is built at opening, with the records done and the records in all.
+    /// Called while an index is built at opening, with the number of finished records and of all.
     public var indexProgress: (@Sendable (IndexProgress) -> Void)?
-    /// Called while a migration rewrites records at opening, with the records done and in all.
+    /// Called while a migration rewrites records at opening, with the number of finished records
+    /// and of all.
     public var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
-    /// Throws `.accessDenied` where the store could only be read by keeping others from writing.
+    /// Throws `.accessDenied` if the store could be read only by preventing others from writing.
     package var needsLockFile = false
-    /// What is run once when a store is opened, in its order.
+    /// The migrations to run at opening, in order.
     package var migrations: [Migration] = []
-    /// Called at each step of an exchange of files, so that tests can end the process there.
+    /// Called at each step of a replacement of the file, so that tests can end the process there.
     package var replacing: (@Sendable (ReplacementStep) -> Void)?
-    /// How many records one step of an index build covers.
+    /// The number of records in one step of an index build.
     package var indexBatchSize = 20_000
 
-    /// The defaults.
+    /// The default options.
     public init() {}
   }
 
-  /// What the commit of one write waits for. A write cannot leave out all flushes: the pages of one
-  /// that was never flushed would be mixed with those of others, and with them the file be lost.
+  /// What the commit of one write waits for. A write cannot omit all flushes: its unflushed pages
+  /// would mix with those of others and could destroy the file.
   public enum WriteDurability: Sendable {
-    /// What the store was opened with, ``Options/durability-swift.property``.
+    /// The option of the store, ``Options/durability-swift.property``.
     case storeDefault
-    /// As ``Options/Durability-swift.enum/durable``.
+    /// The same as ``Options/Durability-swift.enum/durable``.
     case durable
-    /// As ``Options/Durability-swift.enum/relaxed``: the newest commit may be missing when the power
-    /// fails, until the next durable one or `Store.sync()`.
+    /// The same as ``Options/Durability-swift.enum/relaxed``: a power failure may lose the newest
+    /// commit, until the next durable one or `Store.sync()`.
     case relaxed
   }
 
-  /// How far the building of an index came.
+  /// The progress of an index build.
   public struct IndexProgress: Sendable {
     /// The collection whose records are read.
     public let collection: String
-    /// The index that is built.
+    /// The index that is being built.
     public let index: String
-    /// Records whose entries are in the index.
+    /// The number of records with entries in the index.
     public let done: Int
-    /// Records in the collection.
+    /// The number of records in the collection.
     public let total: Int
   }
-  /// How far a migration came in rewriting the records of a collection.
+  /// The progress of a migration that rewrites the records of a collection.
   public struct MigrationProgress: Sendable {
     /// The name of the migration.
     public let migration: String
     /// The collection whose records are rewritten.
     public let collection: String
-    /// Records that are rewritten.
+    /// The number of rewritten records.
     public let done: Int
-    /// Records that there were when it began.
+    /// The number of records at the beginning.
     public let total: Int
   }
 }

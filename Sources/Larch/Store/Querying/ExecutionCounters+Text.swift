@@ -6,7 +6,7 @@ extension ExecutionCounters {
     return text
   }
 
-  /// What was looked at.
+  /// The counts of what was read.
   var examinedText: String {
     "\(counted(entriesExamined, "index entry", "index entries")), "
       + counted(recordsExamined, "record", "records")

@@ -1,5 +1,5 @@
 extension PageToken {
-  /// The place of a row whose order fields were selected.
+  /// The position of a row whose order fields were selected.
   init<R: Record>(
     _ query: QueryDescription, at row: QueryRow, of run: PlanRun, _ access: RecordAccess<R>
   ) throws {
@@ -15,7 +15,7 @@ extension PageToken {
     }
   }
 
-  /// Whether it is a place in the results of the query: a token may come from anywhere.
+  /// Whether it is a position in the results of the query: a token may come from anywhere.
   func fits(_ query: QueryDescription, in collection: CollectionHandle) -> Bool {
     guard order == PageToken.order(of: query, in: collection.stored.name),
       values.count == query.order.count, collection.stored.idKind.accepts(id)

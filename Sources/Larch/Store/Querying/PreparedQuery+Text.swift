@@ -1,11 +1,10 @@
 extension PreparedQuery {
-  /// The plan, and those of the inner queries; behind a run, also what became of these.
+  /// The plan, and those of the inner queries; after a run, also what these did.
   var text: String {
     let text = plan.text(in: collection.schema)
     let unnamed = plan.unnamedFields(in: collection.schema, unfinished: collection.unfinished)
     let reasons =
-      unnamed.map(\.reasonWithoutIndex)
-      + missed.map { "index \($0) is unfinished: rebuild() names the records that it misses" }
+      unnamed.map(\.reasonWithoutIndex) + missed.map(CollectionHandle.reason(missing:))
     if relatedUses.isEmpty, reasons.isEmpty { return text }
     let lines =
       [text] + reasons.map { "  " + $0 } + relatedUses.flatMap { $0.lines(in: plan, answers) }
@@ -14,7 +13,7 @@ extension PreparedQuery {
 }
 
 extension RelatedUse {
-  /// How the filter is answered, and behind it the plan of the inner query.
+  /// How the filter is answered, followed by the plan of the inner query.
   fileprivate func lines(in outer: Plan?, _ answers: RelatedAnswers?) -> [String] {
     let name =
       related.filter.isAlways && related.least == 1
@@ -22,6 +21,7 @@ extension RelatedUse {
     var lines = [name + ": " + manner(in: outer, answers)]
     if let plan, let schema {
       for line in plan.text(in: schema).split(separator: "\n") { lines.append("  " + line) }
+      lines += missed.map { "    " + CollectionHandle.reason(missing: $0) }
     }
     for use in inner { lines += use.lines(in: plan, answers) }
     return lines.map { "  " + $0 }
@@ -44,7 +44,7 @@ extension RelatedUse {
 }
 
 extension Plan.Source {
-  /// Whether rows come from the lists that the filter names.
+  /// Whether rows come from the lists of the filter.
   fileprivate func reads(_ filter: RelatedFilter) -> Bool {
     switch self {
     case .list(let scan): scan.filter === filter
@@ -53,7 +53,7 @@ extension Plan.Source {
     }
   }
 
-  /// Whether rows are looked for by values of the field.
+  /// Whether rows are found by values of the field.
   fileprivate func isBounded(by field: FieldReference) -> Bool {
     switch self {
     case .records(let ranges): field.identity == .id && ranges != [.everything]

@@ -65,7 +65,7 @@ extension Query: RunnableRequest {
 }
 
 extension ReadTransaction {
-  /// The plan of a query for what is needed of it, as text.
+  /// The plan of a query for the parts of it that are needed, as text.
   func explain<R: Record>(
     _ query: Query<R>, for need: QueryNeed, running: Bool
   ) throws -> String {

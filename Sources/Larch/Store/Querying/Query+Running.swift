@@ -1,20 +1,19 @@
-// What only a query of records can tell or do, for those who begin with the query; what every request
-// can is in `Request`.
+// The methods that only a query of records has. Those of every request are in `Request`.
 
 extension Query {
   /// The ids of the records, in the order of the query.
   ///
-  /// - Throws: as ``Request/fetch(in:)``.
-  /// - Complexity: reads no record where an index answers the whole filter.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
+  /// - Complexity: reads no record if an index answers the whole filter.
   public func ids(in reader: some RecordReading = AmbientStore()) throws -> [R.ID] {
     try reader.ids(self)
   }
 
   /// Deletes the records. See `RecordWriting.delete(_:)`.
   ///
-  /// - Returns: how many there were.
-  /// - Throws: as ``Request/fetch(in:)``.
-  /// - Complexity: as `RecordWriting.delete(_:)`.
+  /// - Returns: the number of deleted records.
+  /// - Throws: the errors of ``Request/fetch(in:)``.
+  /// - Complexity: that of `RecordWriting.delete(_:)`.
   @available(
     *, noasync,
     message:
@@ -25,11 +24,11 @@ extension Query {
     try writer.delete(self)
   }
 
-  /// Changes each of the records. See ``RecordWriting/update(_:_:)``.
+  /// Changes each record. See ``RecordWriting/update(_:_:)``.
   ///
-  /// - Returns: how many records were given to the closure.
-  /// - Throws: as ``RecordWriting/update(_:_:)``.
-  /// - Complexity: as ``RecordWriting/update(_:_:)``.
+  /// - Returns: the number of records that the closure received.
+  /// - Throws: the errors of ``RecordWriting/update(_:_:)``.
+  /// - Complexity: that of ``RecordWriting/update(_:_:)``.
   @available(
     *, noasync,
     message:

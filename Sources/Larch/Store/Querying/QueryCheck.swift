@@ -1,5 +1,5 @@
-/// Runs a query both as planned and as a full scan, in one snapshot, and compares: the
-/// proof of a planner, for tests. See ``Store/Options/checksQueries``.
+/// Runs a query both as planned and as a full scan, in one snapshot, and compares the results: a
+/// check of the planner, for tests. See ``Store/Options/checksQueries``.
 enum QueryCheck {
   static func check<R: Record>(
     _ prepared: PreparedQuery, _ access: RecordAccess<R>, _ context: TransactionContext
@@ -15,7 +15,7 @@ enum QueryCheck {
     let place = zip(planned, expected).enumerated().first { $1.0 != $1.1 }?.offset
     throw LarchError(
       .wrongAnswer,
-      "An index gave another answer than a look at every record; call `verify()`, and report the plan as a fault of Larch if the store is clean."
+      "An index gave another answer than a full scan; call `verify()`, and if the store is clean, please report this bug in Larch with the plan."
     ) {
       $0.collection = prepared.collection.stored.name
       $0.detail = """
@@ -28,7 +28,7 @@ enum QueryCheck {
     }
   }
 
-  /// One row of an answer, so that it can be compared.
+  /// One row of an answer, for comparison.
   private struct AnswerRow: Equatable {
     var id: [UInt8] = []
     var count = 0
@@ -52,7 +52,7 @@ enum QueryCheck {
     while let row = try run.next() {
       var answer = AnswerRow(id: [UInt8](row.id))
       for (place, field) in fields.enumerated() {
-        // Where only one of the plans has an index that tells the value, the record tells it.
+        // If only one of the plans has the value in an index, it comes from the record.
         let values =
           try run.values(of: place)
           ?? access.orderValue(of: field, in: try run.record(), id: row.id)

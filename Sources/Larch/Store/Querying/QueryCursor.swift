@@ -1,4 +1,4 @@
-/// The records of a query, one after the other as they are asked for.
+/// The records of a query, read one by one.
 ///
 /// ```swift
 /// try store.read { tx in
@@ -7,7 +7,7 @@
 /// }
 /// ```
 ///
-/// Made by ``ReadTransaction/cursor(_:)`` and valid inside the closure of its transaction.
+/// Created by ``ReadTransaction/cursor(_:)`` and valid inside the closure of its transaction.
 public final class QueryCursor<R: Record> {
   private let rows: QueryRows
   private let access: RecordAccess<R>
@@ -19,17 +19,17 @@ public final class QueryCursor<R: Record> {
     self.transaction = transaction
   }
 
-  /// The next record, or nil behind the last one.
+  /// The next record, or nil after the last one.
   ///
-  /// - Throws: `.checksumMismatch`, `.decodingFailed`; `.transactionEnded` when the transaction
-  ///   is over.
-  /// - Complexity: what the plan of the query needs for one more record.
+  /// - Throws: `.checksumMismatch`, `.decodingFailed`; `.transactionEnded` if the transaction has
+  ///   ended.
+  /// - Complexity: that of the plan for one more record.
   public func next() throws -> R? {
     try transaction.storage { _ in try rows.next(access) }
   }
 
-  /// Ends it before the last record, and gives back what it holds. Also done by the end of the
-  /// transaction.
+  /// Ends it before the last record, and frees its resources. The end of the transaction does this
+  /// too.
   public func close() {
     if transaction.isLive { rows.end() }
   }
@@ -38,16 +38,16 @@ public final class QueryCursor<R: Record> {
 @available(*, unavailable)
 extension QueryCursor: Sendable {}
 
-/// The rows behind a `QueryCursor`: a run that is under way, or, where records may change
-/// meanwhile, the ids that it gave.
+/// The rows of a `QueryCursor`: an open run, or, if records may change meanwhile, the collected
+/// ids.
 final class QueryRows: OpenCursor {
   private var run: PlanRun?
   private var ids: VisitedIDs?
   private let collection: CollectionHandle
   private let context: TransactionContext
-  /// The transaction that knows of the open run.
+  /// The transaction that keeps track of the open run.
   private var owner: ReadTransaction?
-  /// Where the log wants to know of slow operations: what the run has cost, when it is closed.
+  /// Receives the cost of the run when it is closed, if the log reports slow operations.
   private var onClose: ((PlanRun) -> Void)?
 
   init(
@@ -74,7 +74,7 @@ final class QueryRows: OpenCursor {
     if let run { onClose?(run) }
   }
 
-  /// With the end of the transaction, or before a child of it begins. Ids outlive both.
+  /// At the end of the transaction, or before one of its children begins. Ids outlive both.
   override func close() {
     guard let run else { return }
     run.close()
@@ -82,7 +82,7 @@ final class QueryRows: OpenCursor {
     self.run = nil
   }
 
-  /// Gives back what it holds: no row comes after it.
+  /// Frees its resources: no row comes after that.
   func end() {
     close()
     ids = nil
@@ -105,12 +105,12 @@ final class QueryRows: OpenCursor {
   }
 }
 
-/// Ids that were collected, to be visited one after the other.
+/// Collected ids, to be visited one after the other.
 struct VisitedIDs {
   private var bytes: [UInt8] = []
   private var place = 0
   private(set) var count = 0
-  /// The length of every id, or nil where each is told by two bytes before it.
+  /// The length of every id; nil if each has its length in the two bytes before it.
   private let width: Int?
 
   init(width: Int?) { self.width = width }
@@ -137,7 +137,7 @@ struct VisitedIDs {
 }
 
 extension ReadTransaction {
-  /// The ids of the records of a query, before anything is done with them.
+  /// The ids of the records of a query, before anything changes.
   final func matchingIDs<R: Record>(_ query: Query<R>) throws -> VisitedIDs {
     try run(query.details, of: R.self, for: .ids) { run, access in
       var ids = VisitedIDs(width: access.collection.stored.idKind.width)
@@ -146,14 +146,13 @@ extension ReadTransaction {
     }
   }
 
-  /// The records of a query, one after the other as they are asked for.
+  /// The records of a query, read one by one.
   ///
-  /// For what is too much for an array. ``RecordReading/forEach(_:_:)`` is the shorter
-  /// way where one closure sees all of them; what is said there of changes and memory holds here
-  /// too.
+  /// Use it for results that are too large for an array. ``RecordReading/forEach(_:_:)`` is shorter
+  /// if one closure handles all records; its notes on changes and memory apply here too.
   ///
-  /// - Throws: as ``RecordReading/fetch(_:)``.
-  /// - Complexity: O(1) where rows come in the order of the query, else what its sort needs.
+  /// - Throws: the errors of ``RecordReading/fetch(_:)``.
+  /// - Complexity: O(1) if the plan yields the order of the query, otherwise that of the sort.
   public final func cursor<R: Record>(_ query: Query<R>) throws -> QueryCursor<R> {
     if self is WriteTransaction {
       return try run(query.details, of: R.self, for: .ids) { run, access in

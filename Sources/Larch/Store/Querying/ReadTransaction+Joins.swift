@@ -1,11 +1,13 @@
-/// A join that is planned for the catalog of one transaction, and can be run there.
+/// A join that is planned for the catalog of one transaction, ready to run.
 struct PreparedJoin<Left: Record, Right: Record> {
   let plan: JoinPlan
-  /// Each side by itself.
+  /// The query of each side.
   let leftQuery: PreparedQuery
   let rightQuery: PreparedQuery
   let left: RecordAccess<Left>
   let right: RecordAccess<Right>
+  /// The unfinished index by which partners would be found if it were complete.
+  var missed: String?
 
   var sides: JoinSides {
     JoinSides(
@@ -13,13 +15,15 @@ struct PreparedJoin<Left: Record, Right: Record> {
   }
 
   var text: String {
-    plan.text(
+    let text = plan.text(
       left: left.collection.schema, right: right.collection.schema,
       outer: (plan.isLeftOuter ? leftQuery : rightQuery).text,
       inner: (plan.isLeftOuter ? rightQuery : leftQuery).text)
+    guard let missed else { return text }
+    return text + "\n  " + CollectionHandle.reason(missing: missed)
   }
 
-  /// What the run cost, as the last line of an `explain`.
+  /// The cost of the run, as the last line of an `explain`.
   func text(_ run: JoinRun) -> String {
     var (outer, inner, rows, spilled) = run.counters
     if let answers = (plan.isLeftOuter ? leftQuery : rightQuery).answers {
@@ -36,10 +40,10 @@ struct PreparedJoin<Left: Record, Right: Record> {
 }
 
 extension ReadTransaction {
-  /// Plans a join, runs it, and closes its cursors when `body` is done.
+  /// Plans a join, runs it, and closes its cursors after `body`.
   ///
-  /// No code of the user runs in `body`, but for closures of filters and computed properties, which
-  /// must not use the transaction.
+  /// No code of the program runs in `body`, except closures of filters and computed properties,
+  /// which must not use the transaction.
   func run<Left: Record, Right: Record, Row, T>(
     _ details: JoinDescription, of join: Join<Left, Right, Row>, isOrdered: Bool = true,
     keepsFound: Bool = true, _ body: (JoinRows<Row>) throws -> T
@@ -64,14 +68,14 @@ extension ReadTransaction {
     return try guarded { try body(JoinRows(run, prepared.left, prepared.right, kind)) }
   }
 
-  /// Chooses the plan, and writes what it reads, where that is still gathered.
+  /// Chooses the plan, and writes pending changes that it reads.
   ///
-  /// - Parameter isOrdered: rows are wanted in their order, not only how many there are.
+  /// - Parameter isOrdered: whether the order of rows matters, and not only their number.
   func prepare<Left: Record, Right: Record>(
     _ details: JoinDescription, isOrdered: Bool
   ) throws -> PreparedJoin<Left, Right> {
     guard details.offset >= 0, details.limit.map({ $0 >= 0 }) ?? true else {
-      throw LarchError(.invalidQuery, "A limit or an offset is negative; give 0 or more.")
+      throw LarchError(.invalidQuery, "A limit or an offset is negative; use 0 or more.")
     }
     let left = try context.collection(of: Left.self)
     let right = try context.collection(of: Right.self)
@@ -87,15 +91,26 @@ extension ReadTransaction {
     let rightQuery = try prepare(join.right, for: .records, in: right)
     let plan = try JoinPlan(
       join, order: order, leftQuery.plan, left, rightQuery.plan, right, context)
-    let prepared = PreparedJoin<Left, Right>(
+    var prepared = PreparedJoin<Left, Right>(
       plan: plan, leftQuery: leftQuery, rightQuery: rightQuery,
       left: RecordAccess(context, left, with: leftQuery.answers),
       right: RecordAccess(context, right, with: rightQuery.answers))
+    if left.unfinished | right.unfinished != 0 {
+      let wanted = try JoinPlan(
+        join, order: order, leftQuery.plan, left, rightQuery.plan, right, context,
+        takesUnfinished: true)
+      let inner = wanted.isLeftOuter ? right : left
+      if case .index(let position) = wanted.access,
+        let index = inner.indexes.first(where: { $0.position == position }), !index.isReady
+      {
+        prepared.missed = inner.missed(index, context)
+      }
+    }
     try writeGathered(for: plan, prepared.sides)
     return prepared
   }
 
-  /// Compares the rows of every way with those of the plainest one, by their ids.
+  /// Compares the rows of every plan with those of the simplest one, by their ids.
   private func check<Left: Record, Right: Record>(
     _ prepared: PreparedJoin<Left, Right>, isOrdered: Bool
   ) throws {
@@ -118,7 +133,7 @@ extension ReadTransaction {
       if isOrdered ? rows == expected : rows.count == expected.count { continue }
       throw LarchError(
         .wrongAnswer,
-        "A join gave other rows than a look at every record; call `verify()`, and report the plan as a fault of Larch if the store is clean."
+        "A join gave other rows than a full scan; call `verify()`, and if the store is clean, please report this bug in Larch with the plan."
       ) {
         $0.collection = left.stored.name
         $0.detail =
@@ -146,7 +161,7 @@ extension ReadTransaction {
 }
 
 extension QueryDescription {
-  /// What is left of the order where only the number of records counts.
+  /// Removes the parts of the order that do not affect the number of records.
   fileprivate mutating func dropOrder() {
     guard !isPart else { return }
     order = []
@@ -159,8 +174,8 @@ final class JoinRows<Row> {
   let run: JoinRun
   private let left: JoinSide
   private let right: JoinSide
-  /// Where a row has its second part. Swift lays tuples out like that on every platform: it is a
-  /// part of its binary interface.
+  /// The offset of the second part of a row. Swift lays out tuples in this way on every platform:
+  /// it is a part of its ABI.
   private let rightOffset: Int
 
   init<Left: Record, Right: Record>(
@@ -175,7 +190,7 @@ final class JoinRows<Row> {
     self.right = TypedJoinSide(right, rightPart)
   }
 
-  /// Makes the next row at a place; false behind the last one.
+  /// Makes the next row at an address; false after the last one.
   @inline(__always)
   func next(_ place: @autoclosure () -> UnsafeMutablePointer<Row>) throws -> Bool {
     guard let row = try run.next() else { return false }
@@ -187,7 +202,7 @@ final class JoinRows<Row> {
     return true
   }
 
-  /// The next row; nil behind the last one.
+  /// The next row; nil after the last one.
   func next() throws -> Row? {
     let memory = UnsafeMutablePointer<Row>.allocate(capacity: 1)
     defer { memory.deallocate() }
@@ -205,8 +220,8 @@ private class JoinSide {
 private final class TypedJoinSide<R: Record>: JoinSide {
   private let access: RecordAccess<R>
   private let part: RowPart<R>
-  /// The record of the row before: many rows share theirs with the next, at the same place of the
-  /// map.
+  /// The record of the previous row: many rows share theirs with the next one, at the same place in
+  /// the map.
   @exclusivity(unchecked) private var start: UnsafeRawPointer?
 
   init(_ access: RecordAccess<R>, _ part: RowPart<R>) {
@@ -224,7 +239,8 @@ private final class TypedJoinSide<R: Record>: JoinSide {
     }
     guard part.isFilled else {
       throw LarchError(
-        .wrongAnswer, "A join gave a row without a record that it must have; report the join."
+        .wrongAnswer,
+        "A row of a join has no record where it must have one; please report this bug in Larch with the join."
       ) { $0.collection = access.collection.stored.name }
     }
   }

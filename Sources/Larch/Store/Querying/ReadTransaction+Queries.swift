@@ -1,22 +1,22 @@
-/// A query that is planned for the catalog of one transaction, and can be run there.
+/// A query that is planned for the catalog of one transaction, ready to run.
 struct PreparedQuery {
   let collection: CollectionHandle
   let query: QueryDescription
   let need: QueryNeed
   let plan: Plan
-  /// Fields whose values are wanted beside the rows.
+  /// Fields whose values are selected in addition to the rows.
   var selecting: [FieldReference] = []
-  /// What answers filters about related records, and how; nil where there are none.
+  /// The answers of filters about related records; nil if there are no such filters.
   var answers: RelatedAnswers?
   var relatedUses: [RelatedUse] = []
-  /// The names of the unfinished indexes that the plan would use if they were complete.
+  /// The names of the incomplete indexes that the plan would otherwise use.
   var missed: [String] = []
 }
 
 extension ReadTransaction {
-  /// Plans a query, runs it, and closes its cursors when `body` is done.
+  /// Plans a query, runs it, and closes its cursors after `body`.
   ///
-  /// No code of the user runs in `body`, but for closures of the filter and computed properties,
+  /// No code of the program runs in `body`, except closures of the filter and computed properties,
   /// which must not use the transaction.
   func run<R: Record, T>(
     _ query: QueryDescription, of type: R.Type = R.self, for need: QueryNeed,
@@ -49,7 +49,8 @@ extension ReadTransaction {
     return try guarded { try body(run, access) }
   }
 
-  /// Cursors of a write do not survive its changes, so a closure that uses it meanwhile is told.
+  /// Cursors of a write do not survive its changes, so a closure that uses the write meanwhile gets
+  /// an error.
   func guarded<T>(_ work: () throws -> T) rethrows -> T {
     let wasBusy = context.isTakingIn
     context.isTakingIn = self is WriteTransaction
@@ -57,9 +58,10 @@ extension ReadTransaction {
     return try work()
   }
 
-  /// Chooses the plan, and writes what it reads, where that is still gathered.
+  /// Chooses the plan, and writes pending changes that it reads.
   ///
-  /// - Parameter strategy: how filters about related records are answered; tests compare the ways.
+  /// - Parameter strategy: how to answer filters about related records; tests compare the
+  ///   strategies.
   func prepare(
     _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
     _ strategy: RelatedAnswers.Strategy = .byCost
@@ -83,7 +85,7 @@ extension ReadTransaction {
       }
       let plan = try planner.plan(bound, for: need, statistics: statistics)
       tellUnnamedFields(of: plan, in: collection)
-      let missed = try missedIndexes(bound, for: need, in: collection, statistics)
+      let missed = try collection.missedIndexes(bound, for: need, statistics, context)
       if gathersEntries {
         try writeGathered(for: plan.source, in: collection)
         if let other = plan.otherwise { try writeGathered(for: other.source, in: collection) }
@@ -97,7 +99,7 @@ extension ReadTransaction {
     }
   }
 
-  /// Tells the log of fields that an index may have been declared for, but is not used for.
+  /// Logs fields for which an index may have been declared, but is not used.
   @inline(__always)
   private func tellUnnamedFields(of plan: Plan, in collection: CollectionHandle) {
     guard context.environment.post != nil else { return }
@@ -106,7 +108,7 @@ extension ReadTransaction {
       context.environment.log(once: UnnamedField(collection.stored.name, field.identity)) {
         LogMessage(
           .notice, .fieldUnnamed,
-          "No index is used for a field: it was named through a protocol's requirement, or is a computed property, so its stored name is not known."
+          "No index is used for a field: it is a computed property, or was named through a protocol requirement, so its stored name is not known."
         ) {
           $0.path = context.environment.path
           $0.collection = collection.stored.name
@@ -116,47 +118,11 @@ extension ReadTransaction {
     }
   }
 
-  /// The unfinished indexes that the plan would use if they were complete, by name; tells the log of
-  /// them. A collection without unfinished ones costs one comparison.
-  @inline(__always)
-  private func missedIndexes(
-    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
-    _ statistics: IndexStatistics
-  ) throws -> [String] {
-    if collection.unfinished == 0 { return [] }
-    return try unfinishedIndexes(query, for: need, in: collection, statistics)
-  }
-
-  private func unfinishedIndexes(
-    _ query: QueryDescription, for need: QueryNeed, in collection: CollectionHandle,
-    _ statistics: IndexStatistics
-  ) throws -> [String] {
-    let planner = Planner(
-      schema: collection.schema, usable: collection.answering | collection.unfinished)
-    let used = try planner.plan(query, for: need, statistics: statistics).indexes
-    let missed = collection.indexes.filter {
-      !$0.isReady && !$0.schema.isPartial && used.hasBit($0.position)
-    }
-    for index in missed {
-      context.environment.log(once: MissedIndex(collection.stored.name, index.stored.name)) {
-        LogMessage(
-          .notice, .indexUnfinished,
-          "No query uses an index, since it is unfinished: rebuild() names the records that it misses."
-        ) {
-          $0.path = context.environment.path
-          $0.collection = collection.stored.name
-          $0.index = index.stored.name
-        }
-      }
-    }
-    return missed.map(\.stored.name)
-  }
-
   private func checkToken(of query: QueryDescription, in collection: CollectionHandle) throws {
     if let token = query.after, !token.fits(query, in: collection) {
       throw LarchError(
         .invalidQuery,
-        "The page token belongs to another order or collection; begin again at the first page."
+        "The page token belongs to another order or collection; start again at the first page."
       ) { $0.collection = collection.stored.name }
     }
   }
@@ -178,8 +144,8 @@ extension ReadTransaction {
 }
 
 extension ReadTransaction {
-  /// Sees that the types are open whose records rows are sorted by, and writes what is gathered of
-  /// the indexes by which these are found.
+  /// Checks that the types are open by whose records rows are sorted, and writes the pending
+  /// changes of the indexes that find these.
   private func prepareOrder(_ order: [OrderTerm]) throws {
     for term in order {
       for related in term.field.related?.route ?? [] {
@@ -190,8 +156,8 @@ extension ReadTransaction {
     }
   }
 
-  /// Which indexes inner queries go through is known only when they are asked, while records are
-  /// being read: so whatever they may read is written before.
+  /// The indexes of inner queries are known only when these run, while records are being read: so
+  /// everything that they may read is written first.
   private func writeGathered(for filter: FilterNode) throws {
     switch filter {
     case .all(let nodes), .any(let nodes): for node in nodes { try writeGathered(for: node) }
@@ -209,7 +175,7 @@ extension ReadTransaction {
 extension CollectionHandle {
   /// The index that was declared at this place, if its entries are complete.
   func readyIndex(_ position: Int) -> IndexHandle? {
-    // Declarations and handles differ only in a read-only file that lacks an index.
+    // Declarations and handles differ only in a read-only file that does not have an index.
     if position < indexes.count, indexes[position].position == position {
       return indexes[position].isReady ? indexes[position] : nil
     }
@@ -217,7 +183,7 @@ extension CollectionHandle {
   }
 }
 
-/// What the log was told of.
+/// A field that the log has reported.
 private struct UnnamedField: Hashable {
   let collection: String
   let identity: FieldIdentity
@@ -225,16 +191,5 @@ private struct UnnamedField: Hashable {
   init(_ collection: String, _ identity: FieldIdentity) {
     self.collection = collection
     self.identity = identity
-  }
-}
-
-/// An unfinished index that the log was told of.
-private struct MissedIndex: Hashable {
-  let collection: String
-  let index: String
-
-  init(_ collection: String, _ index: String) {
-    self.collection = collection
-    self.index = index
   }
 }

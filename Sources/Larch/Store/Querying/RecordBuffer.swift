@@ -1,15 +1,15 @@
-/// Records that become an array.
+/// A buffer of records that becomes an array.
 ///
-/// In code that is compiled once for all record types, each `append` to an array asks the runtime
-/// for the type of the array and copies the record, which costs half as much as decoding it.
+/// In code that is compiled once for all record types, each `append` to an array looks up its type
+/// in the runtime and copies the record, which costs half as much as decoding it.
 struct RecordBuffer<R>: ~Copyable {
   private var start: UnsafeMutablePointer<R>?
   private var capacity = 0
-  private var count = 0
+  private(set) var count = 0
   /// So many get room at first.
   private let expected: Int
 
-  /// - Parameter limit: there will not be more than these.
+  /// - Parameter limit: the maximum number of records.
   init(limit: Int? = nil) { expected = min(max(limit ?? 8, 1), 64) }
 
   deinit {
@@ -17,7 +17,7 @@ struct RecordBuffer<R>: ~Copyable {
     start?.deallocate()
   }
 
-  /// Where the next record is to be made; `filled()` tells that it was.
+  /// The address for the next record; call `filled()` once it is there.
   @inline(__always)
   mutating func next() -> UnsafeMutablePointer<R> {
     if count < capacity, let start { return start + count }
@@ -26,6 +26,12 @@ struct RecordBuffer<R>: ~Copyable {
 
   @inline(__always)
   mutating func filled() { count &+= 1 }
+
+  /// Makes a copy of one of the records.
+  func copy(_ place: Int, to target: UnsafeMutablePointer<R>) {
+    // There is memory as soon as there is a record.
+    target.initialize(from: start! + place, count: 1)
+  }
 
   @inline(never)
   private mutating func grow() -> UnsafeMutablePointer<R> {

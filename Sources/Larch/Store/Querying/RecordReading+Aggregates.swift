@@ -1,36 +1,39 @@
-// Figures over the records of a query. Nil counts for nothing in any of them.
+// Aggregates of the records of a query. All of them ignore nil.
 
 extension RecordReading {
-  /// The least value of a field, or nil when no record of the query has one.
+  /// The least value of a field, or nil if no record of the query has one.
   ///
-  /// Nil and NaN are passed over.
+  /// Nil and NaN are skipped.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: one search where an index over the field answers the query; else its records.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: one search if an index over the field answers the query; otherwise the records
+  ///   of the query.
   public func min<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value? {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
   }
 
-  /// The greatest value of a field, or nil when no record of the query has one.
+  /// The greatest value of a field, or nil if no record of the query has one.
   ///
-  /// Nil and NaN are passed over.
+  /// Nil and NaN are skipped.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: one search where an index over the field answers the query; else its records.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: one search if an index over the field answers the query; otherwise the records
+  ///   of the query.
   public func max<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value? {
     try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
   }
 
-  /// The least value of an optional field, or nil when no record of the query has one.
+  /// The least value of an optional field, or nil if no record of the query has one.
   ///
-  /// Nil and NaN are passed over.
+  /// Nil and NaN are skipped.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: one search where an index over the field answers the query; else its records.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: one search if an index over the field answers the query; otherwise the records
+  ///   of the query.
   public func min<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
   ) throws -> Wrapped? {
@@ -38,12 +41,13 @@ extension RecordReading {
       ?? nil
   }
 
-  /// The greatest value of an optional field, or nil when no record of the query has one.
+  /// The greatest value of an optional field, or nil if no record of the query has one.
   ///
-  /// Nil and NaN are passed over.
+  /// Nil and NaN are skipped.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: one search where an index over the field answers the query; else its records.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: one search if an index over the field answers the query; otherwise the records
+  ///   of the query.
   public func max<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
   ) throws -> Wrapped? {
@@ -57,7 +61,7 @@ extension RecordReading {
     var description = query.details
     let isPart = description.limit != nil || description.offset != 0 || description.after != nil
     guard isPart else {
-      // The first in the order of the field: the end of an index, where there is one.
+      // The first in the order of the field: the end of an index, if there is one.
       description.filter = .all([
         description.filter, .field(FieldFilter(reference, .within(lower: nil, upper: nil))),
       ])
@@ -68,7 +72,7 @@ extension RecordReading {
       description.limit = 1
       return try firstValue(reference, read, of: description)
     }
-    // Which records count depends on their order, so all of them are looked at.
+    // The order decides which records count, so all of them are read.
     return try _reading { tx in
       try tx.run(description, of: R.self, for: .fields([reference]), selecting: [reference]) {
         run, access in
@@ -107,17 +111,17 @@ extension RecordReading {
 }
 
 extension RecordReading {
-  /// The sum of a field over the records of the query; zero when there are none.
+  /// The sum of a field over the records of the query; zero if there are none.
   ///
-  /// Whole numbers are summed exactly. Floating-point numbers are added in the order of the query,
-  /// so that the sum is the same with every index and without.
+  /// Integers are summed exactly. Floating-point numbers are added in the order of the query, so
+  /// that the sum is the same with every plan.
   ///
-  /// Nil is passed over; with a NaN the sum is NaN.
+  /// Nil is skipped; with a NaN the sum is NaN.
   ///
-  /// - Throws: `.overflow` when the type of the field cannot hold the sum; as
+  /// - Throws: `.overflow` if the sum overflows the type of the field; and the errors of
   ///   ``fetch(_:)``.
-  /// - Complexity: the records of the query, of which none is decoded for a stored field; no record
-  ///   is read where an index answers the filter and holds the field.
+  /// - Complexity: the records of the query, without decoding for a stored field; no record is read
+  ///   if an index answers the filter and has the field.
   public func sum<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value.Sum {
@@ -125,16 +129,16 @@ extension RecordReading {
     guard let sum = Value._sum(total) else {
       throw LarchError(
         .overflow,
-        "The sum is greater than the type of the field can hold; use `average`, or sum the values yourself."
+        "The sum overflows the type of the field; use `average`, or add the values yourself."
       ) { $0.collection = R.collectionName }
     }
     return sum
   }
 
-  /// The mean of a field over the records of the query; nil when none has a value.
+  /// The mean of a field over the records of the query; nil if none has a value.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: as ``sum(_:of:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: that of ``sum(_:of:)``.
   public func average<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Double? {

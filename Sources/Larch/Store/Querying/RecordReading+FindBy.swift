@@ -5,13 +5,12 @@ extension RecordReading {
   /// let ada = try store.find(Person.self, by: \.email, equals: "ada@acme.example")
   /// ```
   ///
-  /// Where the field has a `Unique` index without case, and none with, upper and lower case are the
-  /// same here too.
+  /// If the only `Unique` index over the field ignores case, this call ignores case too.
   ///
   /// - Throws: `.checksumMismatch`, `.decodingFailed`, `.unknownCollection`.
-  /// - Complexity: two searches, O(log n), where an index is declared over this field alone; else
-  ///   that of ``first(_:)`` with `==`: without any index that begins with the field,
-  ///   all records up to the first that has the value.
+  /// - Complexity: two searches, O(log n), with an index over this field alone; otherwise that of
+  ///   ``first(_:)`` with `==`: without any index that begins with the field, all records up to the
+  ///   first one with the value.
   public func find<R: Record, Value: IndexKey>(
     _ type: R.Type = R.self, by keyPath: any KeyPath<R, Value> & Sendable, equals value: Value
   ) throws -> R? {
@@ -23,7 +22,7 @@ extension ReadTransaction {
   fileprivate final func find<R: Record, Value: IndexKey>(
     _ type: R.Type, _ value: Value, through keyPath: any KeyPath<R, Value> & Sendable
   ) throws -> R? {
-    // Written out like `find(_:_:)`: look-ups of this kind are what stores are measured by.
+    // Written out like `find(_:_:)`, since benchmarks measure such look-ups.
     let context = context
     let transaction = try live()
     if context.isTakingIn { throw TransactionContext.reentered }
@@ -55,14 +54,20 @@ extension ReadTransaction {
   private func first<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, is value: Value, in collection: CollectionHandle
   ) throws -> R? {
+    try first(query(keyPath, is: value, in: collection))
+  }
+
+  final func query<R: Record, Value: IndexKey>(
+    _ keyPath: any KeyPath<R, Value> & Sendable, is value: Value, in collection: CollectionHandle
+  ) -> Query<R> {
     var query = R.all
     query.details.filter = .field(
       FieldFilter(TypedField.of(keyPath), lookUp(of: keyPath, value, in: collection)))
-    return try first(query)
+    return query
   }
 
-  /// What a look-up by a field asks of it: to equal the value, but for case where that is how the
-  /// field is unique.
+  /// The condition of a look-up by a field: it equals the value, ignoring case if the unique index
+  /// of the field does.
   final func lookUp<R: Record, Value: IndexKey>(
     of keyPath: any KeyPath<R, Value> & Sendable, _ value: Value, in collection: CollectionHandle
   ) -> FieldTest {

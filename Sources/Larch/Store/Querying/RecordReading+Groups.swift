@@ -1,17 +1,17 @@
 extension RecordReading {
-  /// How many records of the query have each value of a field, ascending by value.
+  /// The number of records of the query with each value of a field, ascending by value.
   ///
   /// ```swift
   /// for city in try store.counts(by: \.city, of: Person.all) { print(city.value, city.count) }
   /// ```
   ///
-  /// Nil is a value here, and all NaN are one. Values that are equal are one group, as in
-  /// `Dictionary(grouping:by:)`, and the group has the value of their keys: 0.0 for -0.0, and a text
-  /// in its composed form.
+  /// Nil counts as a value, and all NaN as one. Values that are equal are one group, as in
+  /// `Dictionary(grouping:by:)`, and the group has the value of their keys: 0.0 for -0.0, and a
+  /// text in its composed form.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: for all records, the distinct keys of an index that begins with the field;
-  ///   else as ``sum(_:of:)``. Each different value is in memory.
+  ///   otherwise that of ``sum(_:of:)``. Each distinct value is in memory.
   public func counts<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> [(value: Value, count: Int)] {
@@ -57,9 +57,35 @@ extension RecordReading {
   }
 }
 
+extension RecordReading {
+  /// Not available: a field of a related record.
+  @available(
+    *, unavailable,
+    message:
+      "only fields of the record itself are read here; for those of related records, fetch the records `with` the association and read them in Swift"
+  )
+  @_disfavoredOverload
+  public func counts<R: Record, Value>(
+    by keyPath: KeyPath<RelatedFields<R>, Value>, of query: Query<R> = R.all
+  ) throws -> [(value: Value, count: Int)] { [] }
+}
+
+extension Query {
+  /// Not available: a field of a related record.
+  @available(
+    *, unavailable,
+    message:
+      "only fields of the record itself are read here; for those of related records, fetch the records `with` the association and read them in Swift"
+  )
+  @_disfavoredOverload
+  public func counts<Value>(
+    by keyPath: KeyPath<RelatedFields<R>, Value>, in reader: some RecordReading = AmbientStore()
+  ) throws -> [(value: Value, count: Int)] { [] }
+}
+
 extension ReadTransaction {
-  /// Whether the values of a field can be read from an index of its own order. Key types of the
-  /// user's are left out: no value can be made from their keys.
+  /// Whether the values of a field can be read from an index in its own order. Key types of the
+  /// program are excluded: their values cannot be made from keys.
   fileprivate func hasIndex<R: Record>(
     beginningWith field: FieldReference, of type: R.Type
   ) throws -> Bool {
@@ -80,13 +106,13 @@ private struct ValueGroups<Value>: ~Copyable {
 
   init(_ form: KeyForm) { self.form = form }
 
-  /// - Parameter make: gives the value, when it comes for the first time.
+  /// - Parameter make: returns the value at its first occurrence.
   mutating func add(
     _ values: [KeyValue], _ count: Int, _ make: () throws -> Value
   ) throws {
     writer.clear()
     _ = writer.append(values, as: form)
-    // Nil and a value differ in their mark, which is not among the whole values.
+    // Nil and a value differ in their mark, which is not a part of the whole values.
     let key = [UInt8](writer.bytes) + writer.withWhole { [UInt8]($0) }
     if let place = groups.index(forKey: key) {
       groups.values[place].count += count

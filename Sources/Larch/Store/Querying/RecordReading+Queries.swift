@@ -1,10 +1,10 @@
-// What only a query of records can tell; what every request can is in `Request`.
+// The methods that only a query of records has. Those of every request are in `Request`.
 
 extension RecordReading {
   /// The ids of the records that ``fetch(_:)`` would return, in the same order.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: reads no record where an index answers the whole filter.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: reads no record if an index answers the whole filter.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .ids) { run, access in
@@ -15,8 +15,7 @@ extension RecordReading {
     }
   }
 
-  /// The next records of the query, up to its limit, and the token that the page behind them
-  /// begins at.
+  /// The next records of the query, up to its limit, and the token for the page after them.
   ///
   /// ```swift
   /// var query = Person.all.sorted(by: \.name).limit(50)
@@ -24,18 +23,18 @@ extension RecordReading {
   /// if let token = page.next { query = query.after(token) }
   /// ```
   ///
-  /// Pages neither skip nor repeat a record that stays as it is, whatever is inserted or deleted
-  /// between them.
+  /// Pages neither skip nor repeat an unchanged record, whatever is inserted or deleted between
+  /// them.
   ///
-  /// - Throws: as ``fetch(_:)``; `.invalidQuery` for a token of another order.
-  /// - Complexity: with an index for the order, the records of the page; it does not grow with
-  ///   the number of pages before. Without one, each page costs the whole query.
+  /// - Throws: the errors of ``fetch(_:)``; `.invalidQuery` for a token of another order.
+  /// - Complexity: with an index for the order, the records of the page; it does not grow with the
+  ///   number of earlier pages. Without one, each page costs the whole query.
   public func page<R: Record>(_ query: Query<R>) throws -> Page<R> {
     try _reading { tx in
       var description = query.details
       let fields = description.order.map(\.field)
       let limit = description.limit
-      // One more, to know whether there is a next page.
+      // One more record, to know whether there is a next page.
       if let limit, limit >= 0 { description.limit = limit == Int.max ? limit : limit + 1 }
       return try tx.run(description, of: R.self, for: .records, selecting: fields) { run, access in
         var records: [R] = []
@@ -53,10 +52,10 @@ extension RecordReading {
   }
 }
 
-/// Some records of a query, and where the next ones begin.
+/// Some records of a query, and the start of the next page.
 public struct Page<R: Record>: Sendable {
   /// The records, in the order of the query.
   public let records: [R]
-  /// For ``Query/after(_:)``; nil when these are the last records.
+  /// The argument for ``Query/after(_:)``; nil if these are the last records.
   public let next: PageToken?
 }

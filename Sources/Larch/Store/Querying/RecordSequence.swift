@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The records of one type in the order of their ids, read as they are asked for.
+/// The records of one type in the order of their ids, read one by one.
 ///
-/// Made by ``ReadTransaction/all(_:)`` and valid inside the closure of its transaction.
+/// Created by ``ReadTransaction/all(_:)`` and valid inside the closure of its transaction.
 public struct RecordSequence<R: Record>: Sequence {
   let transaction: ReadTransaction
   let collection: CollectionHandle
@@ -12,20 +12,20 @@ public struct RecordSequence<R: Record>: Sequence {
     Iterator(cursor: RecordCursor(transaction, collection))
   }
 
-  /// Steps through the records.
+  /// Iterates over the records.
   public struct Iterator: IteratorProtocol {
     let cursor: RecordCursor
 
     /// The next record, or nil after the last one or after an error, which the transaction then
-    /// throws at its end. Nil too when the transaction is over, or on another thread: ``error`` is
-    /// `.transactionEnded` then.
+    /// throws at its end. Also nil after the end of the transaction, or on another thread:
+    /// ``error`` is `.transactionEnded` then.
     ///
-    /// - Complexity: O(1) while the transaction changes nothing, else one search.
+    /// - Complexity: O(1) while the transaction changes nothing, otherwise one search.
     public mutating func next() -> R? {
       cursor.nextRecord(R.self)
     }
 
-    /// Why the iterator gave nil before the last record; nil where it did not.
+    /// The reason why the iterator ended before the last record; nil if it did not.
     public var error: (any Error)? { cursor.error }
   }
 }
@@ -33,7 +33,7 @@ public struct RecordSequence<R: Record>: Sequence {
 @available(*, unavailable)
 extension RecordSequence: Sendable {}
 
-/// What has cursors of LMDB open, and can give them back.
+/// An object with open cursors of LMDB, which it can close.
 class OpenCursor {
   func close() {}
 }
@@ -43,20 +43,20 @@ final class RecordCursor: OpenCursor {
   let transaction: ReadTransaction
   let context: TransactionContext
   let collection: CollectionHandle
-  // What each step needs, not behind other objects, which would be counted.
+  // Everything that each step needs, without references to other objects, which would be counted.
   private let coder: RecordCoder
   private let collectionNumber: UInt32
   private let isWriting: Bool
   @exclusivity(unchecked) private var cursor: LMDBCursor?
   private var hasStarted = false
   private var isAtEnd = false
-  /// Whether it was asked for a record after the end of its transaction.
+  /// Whether a record was requested after the end of the transaction.
   private var hasOutlived = false
   @exclusivity(unchecked) private var changeCount: Int
-  /// The last key that was given, in a transaction that may change records.
+  /// The last key that was returned, in a transaction that may change records.
   private var lastKey: [UInt8] = []
-  /// The highest key when the iteration began: records inserted behind it are not visited, so
-  /// that a loop that inserts ends.
+  /// The highest key when the iteration began: records inserted after it are not visited, so that a
+  /// loop that inserts ends.
   private var endKey: [UInt8] = []
 
   init(_ transaction: ReadTransaction, _ collection: CollectionHandle) {
@@ -71,12 +71,12 @@ final class RecordCursor: OpenCursor {
 
   deinit { if cursor != nil { transaction.unregister(self) } }
 
-  /// Why it ended before the last record.
+  /// The reason why it ended before the last record.
   var error: (any Error)? {
     hasOutlived ? TransactionContext.ended : transaction.sequenceError
   }
 
-  /// Gives the LMDB cursor back. The next step opens another one, behind the last key.
+  /// Closes the LMDB cursor. The next step opens another one, after the last key.
   override func close() { cursor = nil }
 
   /// The next record; nil at the end, and after an error, which the transaction keeps.
@@ -115,7 +115,7 @@ final class RecordCursor: OpenCursor {
 
   @inline(never)
   private func slowNext() -> LMDBEntry? {
-    // An iterator has no way to throw, and the transaction none that is over.
+    // An iterator cannot throw, and neither can a transaction that has ended.
     guard transaction.isLive else {
       if !isAtEnd { hasOutlived = true }
       return nil

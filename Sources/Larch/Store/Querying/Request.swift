@@ -1,5 +1,4 @@
-/// What can be asked of a store: a value that says which rows are wanted, and reads nothing until
-/// it is run.
+/// A request for rows of a store: a value that reads nothing until it is run.
 ///
 /// ```swift
 /// let adults = Person.where { $0.age >= 18 }           // Query: records
@@ -9,8 +8,8 @@
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
 /// ```
 ///
-/// All of them are run by the same verbs, which stand on whatever reads (``RecordReading``) and on
-/// the request: `store.fetch(adults)` and `adults.fetch(in: store)` are the same.
+/// The same verbs run all of them. They are methods of every reader (``RecordReading``) and of the
+/// request: `store.fetch(adults)` and `adults.fetch(in: store)` are the same.
 ///
 /// Only these types conform.
 ///
@@ -22,7 +21,7 @@
 /// - ``forEach(in:_:)``
 /// - ``explain(in:counting:running:)``
 public protocol Request<Row>: Sendable {
-  /// What one result is: a record, a value, or a tuple.
+  /// The type of one result: a record, a value, or a tuple.
   associatedtype Row
 
   /// How it is run. Met by Larch; never called by you.
@@ -117,8 +116,8 @@ enum RequestRuns<Q: RunnableRequest>: RequestRunning {
   }
 }
 
-// Each verb can be inlined, so that it costs a caller nothing beside the request's own code: his
-// compiler knows the type of the request, and Larch, which is compiled once for all, does not.
+// Each verb can be inlined, so that it costs the caller only the request's own code: the caller's
+// compiler knows the type of the request, while Larch is compiled once for all types.
 
 extension RecordReading {
   /// The rows of the request, in its order.
@@ -128,16 +127,16 @@ extension RecordReading {
   /// for (name, age) in try store.fetch(Person.select(\.name, \.age)) { print(name, age) }
   /// ```
   ///
-  /// - Throws: `.invalidQuery` for a request that cannot be run as written, `.checksumMismatch` or
-  ///   `.decodingFailed` for a stored record that cannot be read, `.unknownCollection`; for related
-  ///   records `.unknownAssociation` when no open type declares the association, and
-  ///   `.unsavedReference` when the owner was never saved.
-  /// - Complexity: what the plan says (see ``explain(_:counting:running:)``): with an index that
-  ///   fits, the logarithm of the collection and the rows returned; without, all records. A list
-  ///   of related records takes one search, and one for each record; a join the rows of one side,
-  ///   each with one look-up on the other. A ``Selection`` decodes no record for standard types, and
-  ///   reads none where an index holds all the fields. ``WithRelated`` takes a search for each
-  ///   record of the query and one for each related record, which is read and decoded once.
+  /// - Throws: `.invalidQuery` for an invalid request, `.checksumMismatch` or `.decodingFailed` for
+  ///   a stored record that cannot be read, `.unknownCollection`; for related records
+  ///   `.unknownAssociation` if no open type declares the association, and `.unsavedReference` if
+  ///   the owner was never saved.
+  /// - Complexity: that of the plan (see ``explain(_:counting:running:)``): with a suitable index,
+  ///   O(log n) and the rows returned; without one, all records. A list of related records takes
+  ///   one search, and one for each record; a join takes the rows of one side, each with one
+  ///   look-up on the other. A ``Selection`` decodes no record for standard types, and reads none
+  ///   if an index has all the fields. ``WithRelated`` takes a search for each record of the query
+  ///   and one for each related record, which is read and decoded once.
   @inlinable  // As above.
   public func fetch<Q: Request>(_ request: Q) throws -> [Q.Row] {
     try _reading { try Q._runner.runs.fetch(request, in: $0) }
@@ -150,23 +149,23 @@ extension RecordReading {
   /// let company = try store.first(ada.related(Person.company))
   /// ```
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: stops at the first row, where no sort is needed.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: stops at the first row, if no sort is needed.
   @inlinable  // As above.
   public func first<Q: Request>(_ request: Q) throws -> Q.Row? {
     try _reading { try Q._runner.runs.first(request, in: $0) }
   }
 
-  /// How many rows ``fetch(_:)`` would return. Reads no record where an index tells.
+  /// The number of rows that ``fetch(_:)`` would return. Reads no record if an index is enough.
   ///
   /// ```swift
   /// let people = try store.count(Person.all)
   /// ```
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: O(1) for all records of a type; the distinct keys of the range where one index
-  ///   answers the whole filter; one search for a list of related records; else that of
-  ///   ``fetch(_:)`` without any sort, but nothing is decoded that the filter need not decode.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: O(1) for all records of a type; the distinct keys of the range if one index
+  ///   answers the whole filter; one search for a list of related records; otherwise that of
+  ///   ``fetch(_:)`` without a sort, with decoding only if the filter needs it.
   @inlinable  // As above.
   public func count<Q: Request>(_ request: Q) throws -> Int {
     try _reading { try Q._runner.runs.count(request, in: $0) }
@@ -174,33 +173,33 @@ extension RecordReading {
 
   /// Whether ``fetch(_:)`` would return any row.
   ///
-  /// - Throws: as ``fetch(_:)``.
-  /// - Complexity: stops at the first match, unless indexes are intersected: then their ids come
-  ///   first.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: stops at the first match, unless indexes are intersected: then their ids are
+  ///   read first.
   @inlinable  // As above.
   public func exists<Q: Request>(_ request: Q) throws -> Bool {
     try _reading { try Q._runner.runs.exists(request, in: $0) }
   }
 
-  /// Calls the closure with each row in the order of the request, one after the other.
+  /// Calls the closure with each row, in the order of the request.
   ///
-  /// No array of all rows is made. In a write transaction the closure may change records: those
-  /// that are visited are the ones that matched when the loop began, as they are when their turn
-  /// comes, without those that were deleted meanwhile. The rows of a ``Selection``, a ``Join`` and
-  /// ``WithRelated`` are all read before the first call there.
+  /// It makes no array of all rows. In a write transaction the closure may change records: the loop
+  /// visits the records that matched at its beginning, in their current state, without those that
+  /// were deleted meanwhile. For a ``Selection``, a ``Join`` and ``WithRelated`` in a write, all
+  /// rows are read before the first call.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(_:)``.
-  /// - Complexity: constant memory where rows come in the order of the request; else, and for the
-  ///   records of a query in every write transaction, the ids, which are 8 to 16 bytes a record for
-  ///   assigned and integer ones. A sort that is larger than 64 MiB goes through a temporary file.
-  ///   A join may hold a table of its inner side in memory, and ``WithRelated`` the related records
-  ///   that several share.
+  /// - Throws: the errors of `body` and of ``fetch(_:)``.
+  /// - Complexity: constant memory if the plan yields the order of the request; otherwise, and for
+  ///   the records of a query in every write transaction, the memory of the ids: 8 to 16 bytes per
+  ///   record for assigned and integer ids. A sort that is larger than 64 MiB goes through a
+  ///   temporary file. A join may hold a table of its inner side in memory, and ``WithRelated`` the
+  ///   related records that several share.
   @inlinable  // As above.
   public func forEach<Q: Request>(_ request: Q, _ body: (Q.Row) throws -> Void) throws {
     try _reading { try Q._runner.runs.forEach(request, in: $0, body) }
   }
 
-  /// How the request would be answered, as text.
+  /// The plan of the request, as text.
   ///
   /// ```swift
   /// print(try store.explain(query))
@@ -208,11 +207,11 @@ extension RecordReading {
   /// ```
   ///
   /// - Parameters:
-  ///   - request: what is asked.
-  ///   - counting: shows the plan of ``count(_:)`` in place of that of ``fetch(_:)``.
-  ///   - running: runs the request, and tells how many index entries and records were looked at,
-  ///     and how many rows returned.
-  /// - Throws: as ``fetch(_:)``.
+  ///   - request: the request.
+  ///   - counting: whether to show the plan of ``count(_:)`` instead of that of ``fetch(_:)``.
+  ///   - running: whether to run the request, and to add the numbers of index entries and records
+  ///     read and of rows returned.
+  /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: a few searches in the indexes, without running.
   @inlinable  // As above.
   public func explain<Q: Request>(
@@ -231,8 +230,8 @@ extension Request {
   /// let adults = try Person.where { $0.age >= 18 }.fetch(in: store)
   /// ```
   ///
-  /// - Throws: as ``RecordReading/fetch(_:)``; `.noDefaultStore` without a store.
-  /// - Complexity: as ``RecordReading/fetch(_:)``.
+  /// - Throws: the errors of ``RecordReading/fetch(_:)``; `.noDefaultStore` without a store.
+  /// - Complexity: that of ``RecordReading/fetch(_:)``.
   @inlinable  // As above.
   public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Row] {
     try reader._reading { try Self._runner.runs.fetch(self, in: $0) }
@@ -240,17 +239,17 @@ extension Request {
 
   /// The first row, or nil. See ``RecordReading/first(_:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: stops at the first row, where no sort is needed.
+  /// - Throws: the errors of ``fetch(in:)``.
+  /// - Complexity: stops at the first row, if no sort is needed.
   @inlinable  // As above.
   public func first(in reader: some RecordReading = AmbientStore()) throws -> Row? {
     try reader._reading { try Self._runner.runs.first(self, in: $0) }
   }
 
-  /// How many rows there are. See ``RecordReading/count(_:)``.
+  /// The number of rows. See ``RecordReading/count(_:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
-  /// - Complexity: as ``RecordReading/count(_:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/count(_:)``.
   @inlinable  // As above.
   public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
     try reader._reading { try Self._runner.runs.count(self, in: $0) }
@@ -258,7 +257,7 @@ extension Request {
 
   /// Whether there is any row. See ``RecordReading/exists(_:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
   /// - Complexity: stops at the first match.
   @inlinable  // As above.
   public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
@@ -267,8 +266,8 @@ extension Request {
 
   /// Calls the closure with each row. See ``RecordReading/forEach(_:_:)``.
   ///
-  /// - Throws: what `body` throws, and as ``fetch(in:)``.
-  /// - Complexity: as ``RecordReading/forEach(_:_:)``.
+  /// - Throws: the errors of `body` and of ``fetch(in:)``.
+  /// - Complexity: that of ``RecordReading/forEach(_:_:)``.
   @inlinable  // As above.
   public func forEach(
     in reader: some RecordReading = AmbientStore(), _ body: (Row) throws -> Void
@@ -276,9 +275,9 @@ extension Request {
     try reader._reading { try Self._runner.runs.forEach(self, in: $0, body) }
   }
 
-  /// How the request would be answered. See ``RecordReading/explain(_:counting:running:)``.
+  /// The plan of the request, as text. See ``RecordReading/explain(_:counting:running:)``.
   ///
-  /// - Throws: as ``fetch(in:)``.
+  /// - Throws: the errors of ``fetch(in:)``.
   /// - Complexity: a few searches in the indexes, without running.
   @inlinable  // As above.
   public func explain(

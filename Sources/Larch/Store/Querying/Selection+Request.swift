@@ -68,7 +68,7 @@ extension Selection: RunnableRequest {
     in tx: ReadTransaction, details: QueryDescription,
     _ body: (PlanRun, RecordAccess<R>) throws -> T
   ) throws -> T {
-    // Offset and limit count what is distinct, so they are not the plan's then.
+    // Offset and limit then count distinct results, so the plan does not apply them.
     var planned = details
     if isDistinct, details.limit ?? 0 >= 0, details.offset >= 0 {
       planned.limit = nil
@@ -100,7 +100,7 @@ private struct SelectedRows<R: Record, Row> {
     toSkip = selection.isDistinct ? details.offset : 0
   }
 
-  /// Adds the next row; false behind the last one.
+  /// Adds the next row; false after the last one.
   @inline(__always)
   mutating func next(_ rows: inout [Row]) throws -> Bool {
     while left > 0, let row = try run.next() {
@@ -125,7 +125,7 @@ private struct SelectedRows<R: Record, Row> {
   }
 }
 
-/// The values of one row, one field after the other.
+/// The values of one row, read one after the other.
 private final class SelectedRow<R: Record>: SelectedValues {
   private let row: QueryRow
   private let run: PlanRun
@@ -134,7 +134,7 @@ private final class SelectedRow<R: Record>: SelectedValues {
   private let isDistinct: Bool
   private var place = 0
   private var decoded: R?
-  /// The values, where they are to be compared: `distinct` is there for `Hashable` ones only.
+  /// The values for comparison: `distinct` requires `Hashable` ones.
   private(set) var hashed: [AnyHashable] = []
 
   init(row: QueryRow, run: PlanRun, access: RecordAccess<R>, isKeyed: Bool, isDistinct: Bool) {

@@ -1,5 +1,5 @@
-/// Reads the records of a collection in the order of their ids, whatever their type, a batch at a
-/// time: nothing of LMDB stays open between batches, so the collection may be changed meanwhile.
+/// Reads the records of a collection in the order of their ids, for any type, in batches: LMDB has
+/// nothing open between batches, so the collection may be changed meanwhile.
 final class StoredRecordReader {
   struct Item {
     let id: [UInt8]
@@ -13,7 +13,7 @@ final class StoredRecordReader {
   let records: LMDBDatabase
   private var batch: ArraySlice<Item> = []
   private var lastID: [UInt8] = []
-  /// The highest id at the beginning: what is inserted behind it is not visited.
+  /// The highest id at the beginning: later records above it are not visited.
   private var endID: [UInt8] = []
   private var hasStarted = false
   private var isAtEnd = false
@@ -29,7 +29,7 @@ final class StoredRecordReader {
     return batch.popFirst()
   }
 
-  /// The records behind the last batch; none at the end.
+  /// The records after the last batch; none at the end.
   func nextBatch(in transaction: LMDBTransaction) throws -> [Item] {
     if isAtEnd { return [] }
     var items: [Item] = []
@@ -57,19 +57,5 @@ final class StoredRecordReader {
     }
     if let last = items.last { lastID = last.id } else { isAtEnd = true }
     return items
-  }
-}
-
-extension RecordEnvelope {
-  /// Stores a record and its checksum under an id.
-  package static func put(
-    _ record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, collection: UInt32,
-    into records: LMDBDatabase, in transaction: LMDBTransaction
-  ) throws {
-    let checksum = checksum(collection: collection, id: id, record: record)
-    let size = record.count + checksumSize
-    guard let room = try records.reserve(id, size: size, in: transaction) else { return }
-    room.copyMemory(from: record)
-    room.storeBytes(of: checksum.littleEndian, toByteOffset: record.count, as: UInt32.self)
   }
 }

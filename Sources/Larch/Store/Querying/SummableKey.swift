@@ -1,14 +1,14 @@
-/// A number, or an optional number, that can be summed up.
+/// A number, or an optional number, that can be summed.
 @_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
   associatedtype Sum = Self
 
-  /// The sum as this type tells it; nil where it cannot hold it. Met by Larch.
+  /// The sum in this type; nil if it overflows. Implemented by Larch.
   static func _sum(_ total: KeyTotal) -> Sum?
 }
 
-/// A sum that is being made. You never need one.
+/// A sum in progress. You never need one.
 @_documentation(visibility: private)
 public struct KeyTotal {
   var whole: Int128 = 0
@@ -82,6 +82,6 @@ extension UInt32: SummableKey {
 }
 
 extension Optional: SummableKey where Wrapped: SummableKey {
-  /// As the value in it; nil is passed over.
+  /// The sum of the wrapped values; nil is skipped.
   public static func _sum(_ total: KeyTotal) -> Wrapped.Sum? { Wrapped._sum(total) }
 }

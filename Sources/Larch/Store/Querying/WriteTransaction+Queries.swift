@@ -1,16 +1,14 @@
 extension RecordWriting {
-  /// Deletes the records that the query describes, and does what the rules of their associations
-  /// ask for.
+  /// Deletes the records of the query, and applies the delete rules of their associations.
   ///
-  /// The rules are asked for all of the records together: a ``DeleteRule/deny`` refuses only where
-  /// something stays that none of them, nor any rule, deletes.
+  /// The rules are applied to all of the records together: a ``DeleteRule/deny`` refuses only if a
+  /// related record is not deleted, neither by the query nor by a rule.
   ///
-  /// - Returns: how many records the query described; those that rules deleted with them are not
-  ///   counted.
-  /// - Throws: `.deleteDenied`, as ``RecordWriting/delete(_:_:)``, and what
-  ///   ``RecordReading/fetch(_:)`` throws; nothing is deleted then.
-  /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8
-  ///   to 16 bytes of memory a record, four times that where rules act.
+  /// - Returns: the number of records of the query, without those that rules deleted.
+  /// - Throws: `.deleteDenied`, and the errors of ``RecordWriting/delete(_:_:)`` and
+  ///   ``RecordReading/fetch(_:)``; nothing is deleted then.
+  /// - Complexity: the query, and O(log n) for each record, index entry and associated record; 8 to
+  ///   16 bytes of memory per record, four times that if rules apply.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -22,18 +20,18 @@ extension RecordWriting {
     }
   }
 
-  /// Changes each record that the query describes, and saves it.
+  /// Changes each record of the query, and saves it.
   ///
   /// ```swift
   /// let grown = try store.update(Person.where { $0.birthday == today }) { $0.age += 1 }
   /// ```
   ///
-  /// The records are chosen before the first is changed, so none is changed twice. The id must
-  /// stay as it is.
+  /// The records are selected before the first is changed, so none is changed twice. The id must
+  /// not change.
   ///
-  /// - Returns: how many records were given to the closure.
-  /// - Throws: what `change` throws, `.uniqueConflict` and what `RecordWriting.update(_:)`
-  ///   throws, `.invalidQuery` for a changed id; nothing is changed then.
+  /// - Returns: the number of records that the closure received.
+  /// - Throws: the errors of `change` and of `RecordWriting.update(_:)`, such as `.uniqueConflict`;
+  ///   `.invalidQuery` for a changed id. Nothing is changed then.
   /// - Complexity: the query, and for each record reading, saving and the index entries that
   ///   differ.
   @available(
@@ -56,11 +54,11 @@ extension RecordWriting {
   /// let tag = try store.findOrCreate(by: \.name, equals: "swift") { Tag(name: "swift") }
   /// ```
   ///
-  /// - Returns: the record that was found, the first by id if there are several; else the new one
-  ///   with its id.
-  /// - Throws: what `create` throws; `.invalidQuery` when the new record does not have the value;
-  ///   what ``RecordWriting/insert(_:)`` throws.
-  /// - Complexity: as ``RecordReading/find(_:by:equals:)``, and an insert.
+  /// - Returns: the found record, the first by id if there are several; otherwise the new one with
+  ///   its id.
+  /// - Throws: the errors of `create` and of ``RecordWriting/insert(_:)``; `.invalidQuery` if the
+  ///   new record does not have the value.
+  /// - Complexity: that of ``RecordReading/find(_:by:equals:)``, and an insert.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -77,7 +75,7 @@ extension RecordWriting {
       guard test.matches(Value.values(of: record[keyPath: keyPath])) else {
         throw LarchError(
           .invalidQuery,
-          "The new record does not have the value that was looked for; set it in the closure."
+          "The new record does not have the searched value; set the value in the closure."
         ) { $0.collection = R.collectionName }
       }
       try tx.insert(&record)
@@ -91,7 +89,7 @@ extension WriteTransaction {
     _ query: Query<R>, _ change: (inout R) throws -> Void
   ) throws -> Int {
     var ids = try matchingIDs(query)
-    // The closure may delete records whose turn has not come.
+    // The closure may delete records that come later.
     var count = 0
     while let id = ids.next() {
       let record: R? = try storage { transaction in
@@ -108,7 +106,7 @@ extension WriteTransaction {
       guard record.id == before else {
         throw LarchError(
           .invalidQuery,
-          "An update changed the id of a record; insert a new record and delete the old one instead."
+          "An update changed the id of a record; insert a new record, and delete the old one."
         ) {
           $0.collection = R.collectionName
           $0.id = "\(before)"

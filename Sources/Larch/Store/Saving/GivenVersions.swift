@@ -1,9 +1,9 @@
 /// The versions that saves gave to records and that may be undone, or were.
 ///
 /// A record in memory keeps a version that was undone: the closure of a write threw, or ran again.
-/// Another save must not be given the same number, or the two could not be told apart; and the record
-/// may still be saved where nobody else saved it meanwhile. It belongs to the store, and is only used
-/// by the thread that has the write lock.
+/// Another save must not be given the same number, or the two could not be distinguished; and the
+/// record may still be saved where nobody else saved it meanwhile. It belongs to the store, and is
+/// only used by the thread that has the write lock.
 final class GivenVersions: @unchecked Sendable {
   struct Key: Hashable {
     let collection: UInt32
@@ -94,7 +94,7 @@ extension WriteTransaction {
     guard versions.isCurrent(number, stored: current, key) else {
       throw LarchError(
         .conflict,
-        "Somebody else saved the record after it was read; fetch it again and make the change once more."
+        "The record was saved by someone else after it was read; fetch it again, then repeat the change."
       ) {
         $0.collection = collection.stored.name
         $0.id = key.id.withUnsafeBytes { collection.stored.idKind.text(of: $0) }
@@ -130,10 +130,12 @@ extension WriteTransaction {
       let key = try context.key(of: record.id)
       guard let stored = try collection.records.get(key, in: transaction) else { return nil }
       let bytes = try RecordEnvelope.open(stored, id: key, in: collection)
-      return try storedVersion(version, in: bytes, of: collection)
+      if let number = try storedVersion(version, in: bytes, of: collection) { return number }
+      // A record that was stored before its type had a version. Where its type cannot decode it, the
+      // update compares none.
+      return try readable(R.self, stored, id: key, in: collection).map(version.number)
     }
-    // A record that was stored before its type had a version.
-    guard let number = try number ?? find(R.self, record.id).map(version.number) else { return }
+    guard let number else { return }
     version.set(&record, number)
   }
 

@@ -78,7 +78,7 @@ extension WriteTransaction {
     guard let reference = try heldChanges.missing(in: record, holder) else { return }
     throw LarchError(
       .conflict,
-      "The record was read before `add`, `remove` or `replace` changed what it refers to in this transaction; fetch it again, or let them change the one in your hand too: `add(_:to: &record, _:)`."
+      "The record is out of date: `add`, `remove` or `replace` changed its references in this transaction. Fetch it again, or pass your copy to them, as in `add(_:to: &record, _:)`."
     ) {
       $0.collection = collection.stored.name
       $0.id = holder.id.withUnsafeBytes { collection.stored.idKind.text(of: $0) }

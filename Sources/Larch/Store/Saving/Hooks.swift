@@ -1,4 +1,4 @@
-/// Runs before a record is inserted or updated; it may change the record, but for its id.
+/// Runs before a record is inserted or updated; it may change the record, except its id.
 ///
 /// Hooks are lines of the schema:
 ///
@@ -15,40 +15,41 @@
 /// }
 /// ```
 ///
-/// Several of one kind run in the order of their lines.
+/// Several hooks of one kind run in the order of their lines.
 ///
-/// **A save** runs ``WillSave``, ``WillInsert`` or ``WillUpdate``, the rules of the schema, the write,
-/// ``DidInsert`` or ``DidUpdate``, and ``DidSave``. Where the record equals what is stored after
-/// `WillSave` or `WillUpdate`, nothing is written and no further hook runs. A hook before the write
-/// may itself save or delete the stored record: whether the save inserts or updates is decided by
-/// what is there then.
+/// **A save** runs ``WillSave``, ``WillInsert`` or ``WillUpdate``, the rules of the schema, the
+/// write, ``DidInsert`` or ``DidUpdate``, and ``DidSave``. If the record equals the stored one
+/// after `WillSave` or `WillUpdate`, nothing is written and no further hook runs. A hook before the
+/// write may itself save or delete the stored record: whether the save inserts or updates is
+/// decided after that.
 ///
-/// **A deletion** runs ``WillDelete`` of all records that go, those that were asked for before those
-/// that rules of associations delete with them, while all of them are still there. Then it saves the
-/// records that lose a reference, with their own hooks; then all go at once; then ``DidDelete`` of
-/// each runs, in the same order. The hooks before may change what goes, so the rules are asked again
-/// when they changed anything, and a ``DeleteRule/deny`` is obeyed as things are after them. A
-/// record that a hook keeps from going may have had its `WillDelete` by then; none has it twice.
+/// **A deletion** first runs ``WillDelete`` of all records that will be deleted, while all of them
+/// still exist: first the requested records, then those that delete rules add. Then it saves the
+/// records that lose a reference, with their own hooks. Then it deletes all records at once, and
+/// runs ``DidDelete`` of each in the same order. The first hooks may change what will be deleted.
+/// If they change anything, the rules are applied again, and a ``DeleteRule/deny`` applies to the
+/// state after them. So `WillDelete` may have run for a record that is not deleted in the end; it
+/// never runs twice for one record.
 ///
 /// **After the commit**, when the data is on disk, ``DidCommit`` runs once for each change that was
-/// not undone, in their order: twice for a record that was saved twice. The transaction is over
-/// then; what a hook asks for without naming a store, it asks of the one that was written.
+/// not undone, in order: twice for a record that was saved twice. The transaction has ended then;
+/// calls without a store use the one that was written.
 ///
-/// A hook may read and write in the transaction, through 64 hooks inside each other. What it throws
-/// undoes the save or the deletion and whatever its hooks did, and nothing else; the record in
-/// memory is as it was before the call. A hook must not change the id. A write closure may run more
-/// than once (see `Store.write(_:)`), and its hooks with it: what must happen once belongs into
-/// ``DidCommit``.
+/// A hook may read and write in the transaction; hooks may be nested 64 deep. An error that it
+/// throws undoes the save or the deletion with the changes of its hooks, and nothing else; the
+/// record in memory is as it was before the call. A hook must not change the id. A write closure
+/// may run more than once (see `Store.write(_:)`), and its hooks with it: effects that must happen
+/// once belong into ``DidCommit``.
 ///
-/// Hooks run wherever records are saved or deleted one by one or by a query, and for records that
-/// a rule of an association changes or deletes. ``RecordWriting/erase(_:)`` runs none for the
-/// records of the type that it erases, but those of others that rules delete or change with them.
-/// Records with hooks that are deleted are held in memory until the end of the transaction. A stored
-/// record that its type cannot decode any more is no value to call a hook on: it is deleted without
-/// ``WillDelete``, ``DidDelete`` and ``DidCommit``, and replaced without ``WillUpdate`` and
-/// ``DidUpdate``. A type without hooks pays nothing; one with hooks pays a savepoint for each save.
+/// Hooks run wherever records are saved or deleted one by one or by a query, and for records that a
+/// rule of an association changes or deletes. ``RecordWriting/erase(_:)`` runs no hooks for the
+/// records of its type, but it runs those of other records that rules delete or change. Deleted
+/// records with hooks are kept in memory until the end of the transaction. A stored record that its
+/// type cannot decode any more has no value for a hook: it is deleted without ``WillDelete``,
+/// ``DidDelete`` and ``DidCommit``, and replaced without ``WillUpdate`` and ``DidUpdate``. A type
+/// without hooks costs nothing extra; a type with hooks costs a savepoint for each save.
 public struct WillSave<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -58,9 +59,9 @@ public struct WillSave<R: Record>: _HookLine {
   }
 }
 
-/// Runs before a record is inserted; it may change the record, but for its id. See ``WillSave``.
+/// Runs before a record is inserted; it may change the record, except its id. See ``WillSave``.
 public struct WillInsert<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -70,8 +71,8 @@ public struct WillInsert<R: Record>: _HookLine {
   }
 }
 
-/// Runs before a record takes the place of the stored one; it may change the record, but for its id.
-/// See ``WillSave``.
+/// Runs before a record replaces the stored one; it may change the record, except its id. See
+/// ``WillSave``.
 ///
 /// ```swift
 /// WillUpdate { order, stored, tx in
@@ -79,7 +80,7 @@ public struct WillInsert<R: Record>: _HookLine {
 /// }
 /// ```
 public struct WillUpdate<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -100,7 +101,7 @@ public struct WillUpdate<R: Record>: _HookLine {
 
 /// Runs after a record was inserted. See ``WillSave``.
 public struct DidInsert<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -110,13 +111,13 @@ public struct DidInsert<R: Record>: _HookLine {
   }
 }
 
-/// Runs after a record took the place of the previous one. See ``WillSave``.
+/// Runs after a record replaced the previous one. See ``WillSave``.
 ///
 /// ```swift
 /// DidUpdate { order, previous, tx in … }
 /// ```
 public struct DidUpdate<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -137,7 +138,7 @@ public struct DidUpdate<R: Record>: _HookLine {
 
 /// Runs after a record was inserted or updated. See ``WillSave``.
 public struct DidSave<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -149,7 +150,7 @@ public struct DidSave<R: Record>: _HookLine {
 
 /// Runs before a record is deleted, with the record as it is stored. See ``WillSave``.
 public struct WillDelete<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -161,7 +162,7 @@ public struct WillDelete<R: Record>: _HookLine {
 
 /// Runs after a record was deleted. See ``WillSave``.
 public struct DidDelete<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.
@@ -171,14 +172,14 @@ public struct DidDelete<R: Record>: _HookLine {
   }
 }
 
-/// Runs after the transaction of a change was committed and its data is on disk; never when the change
-/// was undone. See ``WillSave``.
+/// Runs after the transaction of a change was committed and its data is on disk; never if the
+/// change was undone. See ``WillSave``.
 ///
 /// ```swift
 /// DidCommit { person, change in announce("\(person.name) was \(change)") }
 /// ```
 public struct DidCommit<R: Record>: _HookLine {
-  /// Met by Larch.
+  /// Implemented by Larch.
   public let _declared: _DeclaredHook<R>
 
   /// Declares the hook.

@@ -1,46 +1,47 @@
-/// How a record stands to what is stored.
+/// The state of a record, compared with the stored one.
 public enum RecordState: Hashable, Sendable {
-  /// Nothing is stored under its id, or it has none yet.
+  /// No record is stored under its id, or it has no id yet.
   case new
-  /// What is stored is the same.
+  /// The stored record is equal.
   case unchanged
-  /// Something else is stored under its id.
+  /// A different record is stored under its id.
   case changed
-  /// It was deleted: its id was assigned by a store, and nothing is stored under it.
+  /// It was deleted: a store assigned its id, and no record is stored under it.
   case deleted
 }
 
 extension RecordReading {
-  /// How a record stands to what is stored under its id.
+  /// Compares a record with the stored one with its id.
   ///
-  /// A record with an id that the store assigns is new until it has one, and deleted when nothing
-  /// is stored under it any more. A record whose first save was undone keeps its id and is new, as
-  /// long as the process lives that saved it. An id of the program's own does not tell whether there ever was
-  /// a record, so where nothing is stored such a record is new.
+  /// A record whose id the store assigns is new until it has an id, and deleted if no record is
+  /// stored under it any more. If its first save was undone, it keeps its id and is new in the
+  /// process that saved it. If the program chooses ids, a missing record is always new, because its
+  /// id does not show whether it ever existed.
   ///
   /// Records are the same when the same bytes would be stored of them: NaN equals NaN, two
   /// spellings of an é differ. The times of a ``Timestamped`` record are no change by themselves,
-  /// as for a save. Nothing is written, and no hook runs.
+  /// as for a save. What is stored and cannot be decoded as the type is something else, so the record
+  /// is changed. Nothing is written, and no hook runs.
   ///
-  /// - Throws: `.encodingFailed`, `.idTooLong`, `.checksumMismatch`, `.decodingFailed`,
-  ///   `.unknownCollection`.
+  /// - Throws: `.encodingFailed`, `.idTooLong`, `.checksumMismatch`, `.unknownCollection`.
   /// - Complexity: one search in the tree of the collection, O(log n), and the encoding of the
-  ///   record; where the bytes differ, also the decoding of the stored one.
+  ///   record; if the bytes differ, also the decoding of the stored one.
   public func state<R: Record>(of record: R) throws -> RecordState {
     try _reading { try $0.comparison(of: record).state }
   }
 
-  /// The fields that the record and what is stored under its id differ in.
+  /// The fields in which the record differs from the stored one with its id.
   ///
   /// ```swift
   /// ada.address.city = "Paris"
   /// for change in try store.changes(of: ada) { print(change) }  // address.city: London -> Paris
   /// ```
   ///
-  /// Nested values with fields are looked into; a list, a dictionary and an enum with associated
-  /// values are one value each. Where nothing is stored, all fields that have a value are named.
+  /// Nested values are compared field by field; a list, a dictionary and an enum with associated
+  /// values are one value each. If no record is stored, the result has all fields with a value.
   ///
-  /// - Throws: as ``state(of:)``.
+  /// - Throws: as ``state(of:)``; `.decodingFailed`, with the id, where the stored record cannot be
+  ///   decoded as the type.
   /// - Complexity: as ``state(of:)``, and the encoding of the stored record.
   public func changes<R: Record>(of record: R) throws -> [FieldChange] {
     try _reading { try $0.comparison(of: record).changes() }
@@ -53,9 +54,12 @@ struct StoredComparison<R: Record> {
   /// With the times of the stored record, where these are no change by themselves.
   let record: R
   let stored: R?
+  /// Why the stored record is not known, where its type cannot decode it.
+  var unreadable: LarchError?
 
   func changes() throws -> [FieldChange] {
     if state == .unchanged { return [] }
+    if let unreadable { throw unreadable }
     return try RecordComparer.with { try $0.changes(from: stored, to: record) }
       .filter { stored != nil || $0.path != ["id"] || !record.id.isUnassigned }
   }
@@ -79,8 +83,13 @@ extension ReadTransaction {
         return StoredComparison(state: .unchanged, record: record, stored: nil)
       }
       // An older shape of the type, or of a value in it, is no change: the values are compared.
-      let stored = try context.decode(
-        R.self, found, id: try context.key(of: record.id), in: collection)
+      let stored: R
+      do {
+        stored = try context.decode(
+          R.self, found, id: try context.key(of: record.id), in: collection)
+      } catch let error as LarchError where error.code == .decodingFailed {
+        return StoredComparison(state: .changed, record: record, stored: nil, unreadable: error)
+      }
       let record = record.keepingTimes(of: stored)
       let isSame = try RecordComparer.with { try $0.isSame(stored, record) }
       return StoredComparison(

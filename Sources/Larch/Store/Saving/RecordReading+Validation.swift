@@ -2,37 +2,101 @@ extension RecordReading {
   /// All rules of its schema that the record breaks, in the order of their declarations; none for a
   /// record that may be saved.
   ///
-  /// Every rule is asked, also those that a save would not ask since nothing of theirs changed.
-  /// Hooks do not run.
+  /// It checks every rule, including those that a save would skip because their fields did not
+  /// change. Hooks do not run.
   ///
-  /// - Throws: what a rule of your own throws; `.unknownCollection`.
-  /// - Complexity: that of the rules; for each rule of uniqueness a search, O(log n).
+  /// - Throws: the errors of a custom rule; `.unknownCollection`.
+  /// - Complexity: that of the rules; for each uniqueness rule a search, O(log n).
   public func validationErrors<R: Record>(of record: R) throws -> [ValidationError] {
     try _reading { tx in
       try tx.storage { _ in
         let collection = try tx.context.collection(of: R.self)
-        // The compiler of schemas made it from the type.
-        let declarations = unsafeDowncast(
-          collection.schema.typed, to: TypedDeclarations<R>.self)
-        return try tx.brokenRules(record, in: collection, declarations)
+        return try tx.brokenRules(
+          record, in: collection, tx.declarations(of: R.self, in: collection))
       }
     }
   }
 
   /// Whether the record breaks no rule of its schema. See ``validationErrors(of:)``.
   ///
-  /// - Throws: as ``validationErrors(of:)``.
-  /// - Complexity: as ``validationErrors(of:)``.
+  /// - Throws: the errors of ``validationErrors(of:)``.
+  /// - Complexity: that of ``validationErrors(of:)``.
   public func isValid<R: Record>(_ record: R) throws -> Bool {
     try validationErrors(of: record).isEmpty
   }
 
   /// Does nothing for a record that may be saved. See ``validationErrors(of:)``.
   ///
-  /// - Throws: `.invalid` with all rules that the record breaks; as ``validationErrors(of:)``.
-  /// - Complexity: as ``validationErrors(of:)``.
+  /// - Throws: `.invalid` with all rules that the record breaks; and the errors of
+  ///   ``validationErrors(of:)``.
+  /// - Complexity: that of ``validationErrors(of:)``.
   public func validate<R: Record>(_ record: R) throws {
     try LarchError.throwInvalid(try validationErrors(of: record), record)
+  }
+}
+
+extension ReadTransaction {
+  /// What the program declares for the type, with the type.
+  final func declarations<R: Record>(
+    of type: R.Type, in collection: CollectionHandle
+  ) -> TypedDeclarations<R> {
+    // The compiler of schemas made both from the type.
+    unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
+  }
+
+  /// The rules that the record breaks, among those that a change of fields asks for.
+  final func brokenRules<R: Record>(
+    _ record: R, changed: UInt64 = .max, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
+  ) throws -> [ValidationError] {
+    try declarations.validations.errors(of: record, changed: changed) { place in
+      try isTaken(record, declarations.indexes[place], place, in: collection)
+    }
+  }
+
+  /// Whether another record holds a value of this one in a unique index.
+  private final func isTaken<R: Record>(
+    _ record: R, _ declaration: IndexDeclaration<R>, _ place: Int,
+    in collection: CollectionHandle
+  ) throws -> Bool {
+    guard let index = collection.indexes.first(where: { $0.position == place }) else {
+      throw LarchError(
+        .schemaMismatch,
+        "The index of a rule of uniqueness is not in the file yet; open the file once for writing with the type, or call `buildIndexes(of:)` in the migration."
+      ) {
+        $0.collection = collection.stored.name
+        $0.path = context.environment.path
+      }
+    }
+    // A new record has an id that no other has.
+    let id = try context.key(of: record.id)
+    let lookup = UniqueLookup(context: context, index: index, collection: collection)
+    var isTaken = false
+    // Code of the type makes the keys of computed properties.
+    context.isTakingIn = true
+    defer { context.isTakingIn = false }
+    context.ruleWriter.foldsCase = false
+    try declaration.forEachKey(of: record, in: &context.ruleWriter) { writer in
+      if isTaken || writer.hasNil { return }
+      try writeGathered(for: index, beforeAdding: writer.bytes)
+      let holder = try lookup.holder(of: writer.bytes, isCut: writer.isCut, besides: id) { _ in
+        try wholeKeys(of: record, declaration)
+      }
+      isTaken = holder != nil
+    }
+    return isTaken
+  }
+
+  /// Everything that goes into the keys of a record, however long it is.
+  private final func wholeKeys<R: Record>(
+    of record: R, _ declaration: IndexDeclaration<R>
+  ) throws -> Set<[UInt8]> {
+    var writer = KeyWriter(keepsWhole: true)
+    var keys: Set<[UInt8]> = []
+    try declaration.forEachKey(of: record, in: &writer) { writer in
+      if !writer.hasNil { keys.insert(writer.withWhole { [UInt8]($0) }) }
+    }
+    return keys
   }
 }
 

@@ -8,17 +8,17 @@ extension RecordReading {
   /// let ada = try store.find(Person.self, id)
   /// ```
   ///
-  /// - Throws: `.checksumMismatch` or `.decodingFailed` when the stored record cannot be read as
-  ///   the type, `.unknownCollection` when the store was not opened for it.
+  /// - Throws: `.checksumMismatch` or `.decodingFailed` if the stored record cannot be read as the
+  ///   type, `.unknownCollection` if the store was not opened for it.
   /// - Complexity: one search in the tree of the collection, O(log n).
   @inlinable  // As above.
   public func find<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> R? {
     try _reading { try $0.findRecord(type, id) }
   }
 
-  /// Whether there is a record with this id. Reads no record.
+  /// Whether a record with this id exists. Reads no record.
   ///
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Throws: `.unknownCollection` if the store was not opened for the type.
   /// - Complexity: one search in the tree of the collection, O(log n).
   @inlinable  // As above.
   public func exists<R: Record>(_ type: R.Type = R.self, _ id: R.ID) throws -> Bool {
@@ -29,16 +29,15 @@ extension RecordReading {
 extension RecordWriting {
   /// Inserts the record, or updates the one that has its id.
   ///
-  /// An unassigned `RecordID` is assigned. When nothing differs from what is stored, nothing is
-  /// written.
+  /// An unassigned `RecordID` is assigned. If the record equals the stored one, nothing is written.
   ///
-  /// On a store each call is a transaction of its own, with its own flush of the disk: put what
-  /// belongs together, and what is much, into one `Store.write(_:)`. An asynchronous function does so
-  /// too, or calls `try await record.save(in: store)`.
+  /// On a store each call is a transaction of its own, with its own flush of the disk: put related
+  /// changes, and many changes, into one `Store.write(_:)`. An asynchronous function does the same,
+  /// or calls `try await record.save(in: store)`.
   ///
-  /// - Throws: `.uniqueConflict` when another record holds a unique value; nothing is changed
-  ///   then. `.invalid` when the record breaks rules of its schema (see ``Validate``).
-  ///   `.encodingFailed`, `.idTooLong`, `.recordTooLarge`, `.unknownCollection`; on a store as its
+  /// - Throws: `.uniqueConflict` if another record has a unique value; nothing is changed then.
+  ///   `.invalid` if the record breaks rules of its schema (see ``Validate``). `.encodingFailed`,
+  ///   `.idTooLong`, `.recordTooLarge`, `.unknownCollection`; on a store also the errors of its
   ///   `write`.
   /// - Complexity: O(log n) for the record and each index entry that changes.
   @available(
@@ -50,7 +49,7 @@ extension RecordWriting {
     try _saving(&record) { try $0.store(&$1, .save) }
   }
 
-  /// Saves the record where what is stored under its id still equals `original`.
+  /// Saves the record if the stored one with its id still equals `original`.
   ///
   /// ```swift
   /// let original = page
@@ -58,10 +57,11 @@ extension RecordWriting {
   /// try tx.save(&page, ifUnchanged: original)
   /// ```
   ///
-  /// Records are equal when the same bytes would be stored of them; the times of a ``Timestamped``
-  /// record do not count. A type with ``Versioned`` needs this form nowhere.
+  /// Records are equal if their stored bytes would be equal; the times of a ``Timestamped`` record
+  /// do not count. A type with ``Versioned`` does not need this form.
   ///
-  /// - Throws: `.conflict` where something else is stored, or nothing; `.idChanged` when the two
+  /// - Throws: `.conflict` where something else is stored, or nothing; also where the stored record
+  ///   cannot be decoded as the type, with that error as its cause; `.idChanged` when the two
   ///   records have different ids; as ``save(_:)``. Nothing is changed then.
   /// - Complexity: as ``save(_:)``, and one search in the tree of the collection; where the bytes
   ///   differ from those of `original`, also the decoding of the stored record.
@@ -75,8 +75,8 @@ extension RecordWriting {
 
   /// Inserts the record.
   ///
-  /// - Throws: `.idExists` when a record has its id, and what ``save(_:)`` throws.
-  /// - Complexity: as ``save(_:)``.
+  /// - Throws: `.idExists` if a record has its id, and the errors of ``save(_:)``.
+  /// - Complexity: that of ``save(_:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -86,10 +86,10 @@ extension RecordWriting {
     try _saving(&record) { try $0.store(&$1, .insert) }
   }
 
-  /// Replaces the stored record that has the id of this one.
+  /// Replaces the stored record with the id of this one.
   ///
-  /// - Throws: `.recordNotFound` when there is none, and what ``save(_:)`` throws.
-  /// - Complexity: as ``save(_:)``.
+  /// - Throws: `.recordNotFound` if there is none, and the errors of ``save(_:)``.
+  /// - Complexity: that of ``save(_:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -102,11 +102,11 @@ extension RecordWriting {
     }
   }
 
-  /// Replaces the stored record that has the id of this one, and brings the record up to date
-  /// with what hooks and ``Timestamped`` made of it.
+  /// Replaces the stored record with the id of this one, and gives the record the changes of hooks
+  /// and ``Timestamped``.
   ///
-  /// - Throws: as `update(_:)` of a constant.
-  /// - Complexity: as ``save(_:)``.
+  /// - Throws: the errors of `update(_:)` of a constant.
+  /// - Complexity: that of ``save(_:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -119,9 +119,9 @@ extension RecordWriting {
   /// Deletes the record with the id of this one, by the rules of its associations. See
   /// ``delete(_:_:)``.
   ///
-  /// - Returns: whether there was one.
-  /// - Throws: as ``delete(_:_:)``.
-  /// - Complexity: as ``delete(_:_:)``.
+  /// - Returns: whether there was such a record.
+  /// - Throws: the errors of ``delete(_:_:)``.
+  /// - Complexity: that of ``delete(_:_:)``.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -131,18 +131,18 @@ extension RecordWriting {
     try _writing { try $0.deleteRecord(R.self, record.id) }
   }
 
-  /// Deletes the record with this id, and does what the rules of its associations ask for.
+  /// Deletes the record with this id, and applies the delete rules of its associations.
   ///
-  /// Other records are deleted, or saved without their references to it, through any depth. All
-  /// of it happens, or nothing: an error leaves the transaction as it was before the call.
+  /// The rules may delete other records, or remove their references to it, to any depth. All of it
+  /// happens, or nothing: an error leaves the transaction as it was before the call.
   ///
-  /// - Returns: whether there was one; deleting what is not there is no error.
-  /// - Throws: `.deleteDenied` when a rule refuses because of a record that would stay;
-  ///   `.unknownCollection` when the store was not opened for the type, or for one that a rule
-  ///   acts on; what ``save(_:)`` throws for a record that loses a reference; what hooks throw; on a
-  ///   store as its `write`.
+  /// - Returns: whether there was such a record; it is not an error if there was none.
+  /// - Throws: `.deleteDenied` if a rule refuses because of a record that would stay;
+  ///   `.unknownCollection` if the store was not opened for the type, or for one that a rule
+  ///   concerns; the errors of ``save(_:)`` for a record that loses a reference; the errors of
+  ///   hooks; on a store also the errors of its `write`.
   /// - Complexity: O(log n) for the record, each of its index entries, and each associated record
-  ///   that a rule acts on.
+  ///   that a rule concerns.
   @available(
     *, noasync,
     message: "it would block a thread that all tasks share: use `try await store.write { tx in … }`"
@@ -155,14 +155,14 @@ extension RecordWriting {
 
   /// Deletes all records of the type at once, without their hooks; `delete(Person.all)` runs them.
   ///
-  /// Ids are not given again. Where no rule of an association has to act, which is so when the
-  /// type only refers to others, or only is in lists of ``ManyToMany`` without rules, no record is
-  /// looked at. Else the rules are obeyed as if a query of all records were deleted.
+  /// Ids are not used again. If no delete rule applies, because the type only refers to others, or
+  /// only is in lists of ``ManyToMany`` without rules, no record is read. Otherwise the rules apply
+  /// as if a query of all records were deleted.
   ///
-  /// - Returns: how many there were.
-  /// - Throws: `.unknownCollection` when the store was not opened for the type; where rules act,
-  ///   what ``delete(_:_:)`` throws; on a store as its `write`.
-  /// - Complexity: O(pages), far less than deleting each record; where rules act, as deleting a
+  /// - Returns: the number of deleted records.
+  /// - Throws: `.unknownCollection` if the store was not opened for the type; if rules apply, the
+  ///   errors of ``delete(_:_:)``; on a store also the errors of its `write`.
+  /// - Complexity: O(pages), far less than deleting each record; if rules apply, that of deleting a
   ///   query of all records.
   @available(
     *, noasync,

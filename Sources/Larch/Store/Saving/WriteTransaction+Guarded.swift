@@ -1,10 +1,7 @@
 internal import CLarch
 
-/// Whether a save inserts, updates, or does what the record needs.
-@usableFromInline
-enum SaveMode { case save, insert, update }
-
-/// The save of a record whose type asks for more than bytes: hooks, timestamps, a version, validation.
+/// The save of a type with hooks, times or a version: what comes before the comparison of bytes, and
+/// after the write.
 ///
 /// Code of the type runs here, with the transaction in hand. It may write, so nothing that was read
 /// or encoded before it is used after it.
@@ -16,37 +13,18 @@ extension WriteTransaction {
   /// What one level more, and the storage below it, needs of the stack.
   private static var neededStack: Int { 96 << 10 }
 
-  /// What a save has to do.
-  private enum SaveStep<R: Record> {
-    case insert
-    /// Without the record that is replaced where its type cannot decode it any more; with its
-    /// version.
-    case update(from: R?, version: Int128?)
-    case nothing
-  }
-
-  /// What is there under the id of a record.
-  private enum StoredState<R: Record> {
-    case nothing
-    case record(R)
-    /// What the type cannot decode any more, and its version as far as its bytes tell it.
-    case unreadable(version: Int128?)
-  }
-
   func storeGuarded<R: Record>(
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    if declarations.hooks == nil, declarations.timestamped == nil, declarations.version == nil {
-      return try storeValidated(&record, mode, in: collection, declarations)
-    }
     let original = record
     do {
-      guard declarations.hooks != nil else {
-        return try storeChecked(&record, mode, in: collection, declarations)
-      }
-      try asHooked(in: collection) {
-        try storeHooked(&record, mode, in: collection, declarations)
+      if declarations.hooks == nil {
+        try saveGuarded(&record, mode, in: collection, declarations)
+      } else {
+        try asHooked(in: collection) {
+          try saveGuarded(&record, mode, in: collection, declarations)
+        }
       }
     } catch {
       record = original
@@ -62,7 +40,7 @@ extension WriteTransaction {
     else {
       throw LarchError(
         .hooksTooDeep,
-        "Hooks save or delete records whose hooks save or delete records, 64 deep or as deep as the stack of the thread allows; stop at a record that does not change."
+        "Hooks that save or delete records call each other too deeply (64 levels, or the end of the thread's stack); let a hook save only what it changes."
       ) { $0.collection = collection.stored.name }
     }
     hookDepth += 1
@@ -70,77 +48,79 @@ extension WriteTransaction {
     return try undoablePart(body)
   }
 
-  /// A save with rules and nothing else.
-  private func storeValidated<R: Record>(
+  private func saveGuarded<R: Record>(
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    let unassigned = record.id
-    let isNew = try assignID(to: &record, mode, in: collection)
-    do {
-      try putValidated(record, in: collection, isNew: isNew, mode, declarations, try live())
-    } catch {
-      if isNew { record.id = unassigned }
-      throw error
-    }
-  }
-
-  /// A save without hooks.
-  private func storeChecked<R: Record>(
-    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
-    _ declarations: TypedDeclarations<R>
-  ) throws {
-    let isAssigned = try assignID(to: &record, mode, in: collection)
-    let stored = isAssigned ? .nothing : try stored(record, mode, in: collection)
-    let step = try step(of: &record, stored, in: collection, declarations)
+    let isNew = try identify(&record, mode, in: collection)
+    let step = try settle(&record, mode, isNew: isNew, in: collection, declarations)
     if case .nothing = step { return }
-    try write(&record, step, isLast: isAssigned, in: collection, declarations)
-  }
-
-  private func storeHooked<R: Record>(
-    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
-    _ declarations: TypedDeclarations<R>
-  ) throws {
-    guard let hooks = declarations.hooks else {
-      return try storeChecked(&record, mode, in: collection, declarations)
+    declarations.timestamped?.stamp(&record, now, isNew: step.isInsert)
+    if let version = declarations.version {
+      try raiseVersion(of: &record, step.version, in: collection, version)
     }
-    let isAssigned = try assignID(to: &record, mode, in: collection)
-    if !isAssigned, mode != .save { try check(record.id, mode, in: collection) }
-    let step = try runHooksBefore(&record, mode, hooks, in: collection, declarations)
     // A hook may have inserted others, so an id that was just assigned need not be the last.
-    switch step {
-    case .nothing: return
-    case .insert:
-      try write(&record, step, isLast: false, in: collection, declarations)
-      if hooks.hasCommits { afterCommit { [record] in hooks.didCommit(record, .inserted) } }
-      try hooks.run(.didInsert, &record, nil, self)
-    case .update(let stored, _):
-      try write(&record, step, isLast: false, in: collection, declarations)
-      if hooks.hasCommits { afterCommit { [record] in hooks.didCommit(record, .updated) } }
-      if let stored { try hooks.run(.didUpdate, &record, stored, self) }
-    }
-    try hooks.run(.didSave, &record, nil, self)
+    try write(
+      record, .save, isNew: isNew && declarations.hooks == nil, in: collection, declarations,
+      try live())
+    try tell(&record, step, in: collection, declarations)
   }
 
-  /// Runs the hooks before the write, and tells what is to be written.
+  // MARK: Before the write
+
+  /// What a save has to do.
+  private enum SaveStep<R: Record> {
+    case nothing
+    case insert
+    case update(from: StoredRecord<R>)
+
+    var isInsert: Bool {
+      if case .insert = self { return true }
+      return false
+    }
+
+    /// The version of the record that is replaced.
+    var version: Int128? {
+      if case .update(let stored) = self { return stored.version }
+      return nil
+    }
+  }
+
+  /// What is stored under the id of a record.
+  private struct StoredRecord<R: Record> {
+    /// Nil where the type cannot decode it any more.
+    let record: R?
+    /// As far as the bytes tell it, where the type has one.
+    let version: Int128?
+  }
+
+  /// Runs the hooks before the write, and finds what is to be written.
   ///
   /// A hook may itself save or delete the record, so what there is to do is found out again after
   /// each that changed anything. Each hook runs once.
-  private func runHooksBefore<R: Record>(
-    _ record: inout R, _ mode: SaveMode, _ hooks: HookProgram<R>,
-    in collection: CollectionHandle, _ declarations: TypedDeclarations<R>
+  private func settle<R: Record>(
+    _ record: inout R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
   ) throws -> SaveStep<R> {
+    guard let hooks = declarations.hooks else {
+      let stored = isNew ? nil : try stored(record, mode, in: collection, declarations)
+      return try step(of: &record, stored, in: collection, declarations)
+    }
     let id = record.id
     func run(_ step: HookStep, _ stored: R?) throws {
       try hooks.run(step, &record, stored, self)
       if record.id == id { return }
       throw LarchError(
         .idChanged,
-        "A hook changed the id of the record that is being saved; leave it as it is, or set it before the save."
+        "A hook changed the id of the record that is being saved; keep the id, or set it before the save."
       ) { $0.collection = collection.stored.name }
     }
+    // What the mode forbids must not run a hook in vain.
+    if !isNew, mode != .save {
+      _ = try self.stored(under: try context.key(of: id), mode, in: collection, try live())
+    }
     try run(.willSave, nil)
-    var stored = try stored(record, mode, in: collection)
+    var stored = try stored(record, mode, in: collection, declarations)
     var hasInserted = false
     var hasUpdated = false
     while true {
@@ -150,95 +130,47 @@ extension WriteTransaction {
       case .insert where !hasInserted:
         hasInserted = true
         try run(.willInsert, nil)
-      case .update(let stored, _) where !hasUpdated:
+      case .update(let stored) where !hasUpdated:
         hasUpdated = true
-        if let stored { try run(.willUpdate, stored) }
+        if let stored = stored.record { try run(.willUpdate, stored) }
       default: return step
       }
-      if changeCount != changes { stored = try self.stored(record, mode, in: collection) }
-    }
-  }
-
-  /// What there is to do, by what is stored; gives the record the times and the version of that.
-  private func step<R: Record>(
-    of record: inout R, _ found: StoredState<R>, in collection: CollectionHandle,
-    _ declarations: TypedDeclarations<R>
-  ) throws -> SaveStep<R> {
-    let stored: R
-    switch found {
-    case .nothing: return .insert
-    case .record(let record): stored = record
-    case .unreadable(let number):
-      if let version = declarations.version, let number {
-        try checkVersion(of: &record, number, in: collection, version)
+      if changeCount != changes {
+        stored = try self.stored(record, mode, in: collection, declarations)
       }
-      return .update(from: nil, version: number)
-    }
-    let number = declarations.version.map { $0.number(stored) }
-    if let version = declarations.version, let number {
-      try checkVersion(of: &record, number, in: collection, version)
-    }
-    declarations.timestamped?.keepTimes(of: stored, in: &record)
-    return try isSame(record, as: stored, in: collection)
-      ? .nothing : .update(from: stored, version: number)
-  }
-
-  /// Stamps, counts, checks and writes the record.
-  private func write<R: Record>(
-    _ record: inout R, _ step: SaveStep<R>, isLast: Bool, in collection: CollectionHandle,
-    _ declarations: TypedDeclarations<R>
-  ) throws {
-    var number: Int128?
-    var isInsert = true
-    if case .update(_, let version) = step {
-      number = version
-      isInsert = false
-    }
-    declarations.timestamped?.stamp(&record, now, isNew: isInsert)
-    if let version = declarations.version {
-      try raiseVersion(of: &record, number, in: collection, version)
-    }
-    let changes = changeCount
-    if !declarations.validations.isEmpty {
-      try validate(record, isNew: isInsert, in: collection, declarations)
-    }
-    // A rule of the type may have written, as its hooks may.
-    let isNew = isLast && changeCount == changes
-    try put(record, in: collection, isNew: isNew, .save, try live())
-    if let version = declarations.version {
-      try noteVersion(of: record, number, in: collection, version)
     }
   }
-
-  // MARK: What is stored
 
   /// The record that is stored under the id of this one; an error where the mode forbids what is
   /// found.
   private func stored<R: Record>(
-    _ record: R, _ mode: SaveMode, in collection: CollectionHandle
-  ) throws -> StoredState<R> {
-    let key = try context.key(of: record.id)
-    guard let bytes = try collection.records.get(key, in: try live()) else {
-      if mode == .update { throw idError(.recordNotFound, key, collection) }
-      return .nothing
+    _ record: R, _ mode: SaveMode, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
+  ) throws -> StoredRecord<R>? {
+    let id = try context.key(of: record.id)
+    guard let bytes = try stored(under: id, mode, in: collection, try live()) else { return nil }
+    if let record = try readable(R.self, bytes, id: id, in: collection) {
+      return StoredRecord(record: record, version: declarations.version.map { $0.number(record) })
     }
-    if mode == .insert { throw idError(.idExists, key, collection) }
-    if let record = try readable(R.self, bytes, id: key, in: collection) { return .record(record) }
-    let version = try declarations(of: R.self, in: collection).version.flatMap {
+    let version = try declarations.version.flatMap {
       try storedVersion(
-        $0, in: try RecordEnvelope.open(bytes, id: key, in: collection), of: collection)
+        $0, in: try RecordEnvelope.open(bytes, id: id, in: collection), of: collection)
     }
-    return .unreadable(version: version)
+    return StoredRecord(record: nil, version: version)
   }
 
-  /// Throws where the mode forbids what is stored, before a hook runs in vain.
-  private func check<ID: RecordIdentifier>(
-    _ id: ID, _ mode: SaveMode, in collection: CollectionHandle
-  ) throws {
-    let key = try context.key(of: id)
-    let isThere = try collection.records.get(key, in: try live()) != nil
-    if isThere, mode == .insert { throw idError(.idExists, key, collection) }
-    if !isThere, mode == .update { throw idError(.recordNotFound, key, collection) }
+  /// What there is to do, by what is stored; gives the record the times and the version of that.
+  private func step<R: Record>(
+    of record: inout R, _ stored: StoredRecord<R>?, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
+  ) throws -> SaveStep<R> {
+    guard let stored else { return .insert }
+    if let version = declarations.version, let number = stored.version {
+      try checkVersion(of: &record, number, in: collection, version)
+    }
+    guard let before = stored.record else { return .update(from: stored) }
+    declarations.timestamped?.keepTimes(of: before, in: &record)
+    return try isSame(record, as: before, in: collection) ? .nothing : .update(from: stored)
   }
 
   /// Whether a record has the bytes of the stored one.
@@ -247,16 +179,38 @@ extension WriteTransaction {
   ) throws -> Bool {
     let shapeCount = context.shapes.count
     let bytes = try encode(record, collection)
-    let key = try context.key(of: record.id)
-    if let before = try collection.records.get(key, in: try live()) {
+    let id = try context.key(of: record.id)
+    if let before = try collection.records.get(id, in: try live()) {
       if isSame(before, bytes) { return true }
       // Other bytes of the same form and length are another value.
-      if before.count == bytes.count + RecordEnvelope.checksumSize,
-        before.loadUnaligned(as: UInt16.self) == bytes.loadUnaligned(as: UInt16.self)
-      {
+      if before.count == bytes.count + RecordEnvelope.checksumSize, !hasOtherShape(before, bytes) {
         return false
       }
     }
     return try isSameValue(record, stored, in: collection, knowing: shapeCount)
+  }
+
+  // MARK: After the write
+
+  /// Notes the version, and runs the hooks after the write.
+  private func tell<R: Record>(
+    _ record: inout R, _ step: SaveStep<R>, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
+  ) throws {
+    if let version = declarations.version {
+      try noteVersion(of: record, step.version, in: collection, version)
+    }
+    guard let hooks = declarations.hooks else { return }
+    if hooks.hasCommits {
+      let change: RecordChange = step.isInsert ? .inserted : .updated
+      afterCommit { [record] in hooks.didCommit(record, change) }
+    }
+    switch step {
+    case .insert: try hooks.run(.didInsert, &record, nil, self)
+    case .update(let stored):
+      if let stored = stored.record { try hooks.run(.didUpdate, &record, stored, self) }
+    case .nothing: break
+    }
+    try hooks.run(.didSave, &record, nil, self)
   }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension WriteTransaction {
-  /// The time of the transaction: one for all records that it saves, asked for once of
+  /// The time of the transaction: one for all records that it saves, read once from
   /// ``Store/Options/clock``.
   public var now: Date {
     if let known = time { return known }

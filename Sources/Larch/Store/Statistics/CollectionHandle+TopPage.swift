@@ -1,6 +1,6 @@
 extension CollectionHandle {
-  /// The number of the page at the top of the records, which is another one after each change of one
-  /// of them; 0 where LMDB's own record of it cannot be read.
+  /// The number of the root page of the records, which changes with each change of one of them; 0
+  /// if LMDB's header of the database cannot be read.
   package func topPage(in transaction: LMDBTransaction) throws -> UInt64 {
     var cursor = try LMDBCursor(.main, in: transaction)
     let name = Array(CatalogStorage.recordsName(number).utf8)

@@ -1,39 +1,39 @@
 extension Store {
-  /// How large the store is, what its space is used for, and who reads it.
+  /// The size of the store, the use of its space, and its open reads.
   ///
   /// ```swift
   /// print(try store.statistics())
   /// ```
   ///
-  /// All of one snapshot, while others read and write, and of all that the file has: also of
-  /// collections that the store was not opened for. Every page of the file is counted once: those of
-  /// the trees, the free ones and the two of the header are all there are.
+  /// The numbers come from one snapshot, while others read and write. They include all collections
+  /// of the file, even those that the store was not opened for. Every page of the file is counted
+  /// once, as a page of a tree, a free page, or one of the two header pages.
   ///
-  /// - Parameter exact: whether the leaves of indexes and lists are read, which alone tell how many
-  ///   keys there are and how many pages keys with many ids take. Without, the figures cost next to
-  ///   nothing, and ``StoreStatistics/otherPages`` has what is not told apart.
-  /// - Throws: `.closed`, `.schemaChanged`, `.readersFull`; `.corrupted` when pages of the file are
-  ///   damaged; `.storage` when commits follow each other so fast that none can be looked at.
-  /// - Complexity: O(trees + free list), and for an exact look one read of each leaf of an index or
-  ///   of lists, about 1 s for 2 GB of them.
+  /// - Parameter exact: whether to read the leaves of indexes and lists, which the number of keys
+  ///   and the pages of keys with many ids require. Without it, the statistics cost almost nothing,
+  ///   and ``StoreStatistics/otherPages`` has the pages that cannot be assigned.
+  /// - Throws: `.closed`, `.schemaChanged`, `.readersFull`; `.corrupted` if pages of the file are
+  ///   damaged; `.storage` if commits come so fast that no snapshot can be counted.
+  /// - Complexity: O(trees + free list), and if exact, one read of each leaf of an index or of
+  ///   lists, about 1 s for 2 GB of them.
   public func statistics(exact: Bool = true) throws -> StoreStatistics {
     for _ in 0..<1000 {
       let found = try readCommitted { transaction in
         try transaction.storage { lmdb in
-          try StatisticsTaker(environment, transaction.context.catalog.storage, lmdb)
+          try StatisticsCounter(environment, transaction.context.catalog.storage, lmdb)
             .take(exact: exact)
         }
       }
       if let found { return found }
     }
     throw LarchError(
-      .storage, "The store changes faster than it can be looked at; ask for its statistics again."
+      .storage, "The store changes too fast for exact statistics; ask for them again."
     ) { $0.path = path }
   }
 }
 
-/// Counts what is in one snapshot.
-private struct StatisticsTaker {
+/// Counts the contents of one snapshot.
+private struct StatisticsCounter {
   private let environment: LMDBEnvironment
   private let storage: CatalogStorage
   private let transaction: LMDBTransaction
@@ -46,7 +46,7 @@ private struct StatisticsTaker {
     self.transaction = transaction
   }
 
-  /// The figures; nil when the file changed under the look.
+  /// The statistics; nil if the file changed meanwhile.
   func take(exact: Bool) throws -> StoreStatistics? {
     guard let space = try environment.space(in: transaction) else { return nil }
     var statistics = StoreStatistics()
@@ -83,10 +83,10 @@ private struct StatisticsTaker {
     return statistics
   }
 
-  /// The named trees of the snapshot that nothing was found to be of yet.
+  /// The named trees of the snapshot that were not assigned yet.
   ///
-  /// Their records are read from the tree that lists them, so that no handles are needed: opening
-  /// some waits for the writer.
+  /// Their headers are read from the tree that lists them, so that no handles are needed: opening
+  /// some would wait for the writer.
   private struct Trees {
     struct Found {
       var record: DatabaseRecord
@@ -111,7 +111,7 @@ private struct StatisticsTaker {
       }
     }
 
-    /// Counts what only leaves tell; false when the file at the path is not the open one any more.
+    /// Counts what needs the leaves; false if the file at the path is not the open one any more.
     mutating func walk(_ environment: LMDBEnvironment) throws -> Bool {
       let pages = try PageTree(path: environment.path)
       guard try environment.isOpen(as: pages.file.descriptor) else { return false }
@@ -122,7 +122,7 @@ private struct StatisticsTaker {
           found[name]?.tree.listPages = file.clamped(counts.pages)
         } catch {
           throw LarchError(
-            .corrupted, "The file is damaged; restore a backup, or salvage what still reads."
+            .corrupted, "The file is damaged; restore a backup, or salvage the readable records."
           ) {
             $0.path = environment.path
             $0.page = error.page
@@ -161,7 +161,7 @@ extension StoreStatistics {
     readerSlots = space.slots.count
     maximumReaders = space.info.maxReaders
     var open = space.slots.compactMap(\.snapshot)
-    // The read that counts is not told.
+    // The read of this count itself is not included.
     if let mine = open.firstIndex(of: own) { open.remove(at: mine) }
     openReads = open.count
     oldestRead = open.min()
@@ -169,8 +169,8 @@ extension StoreStatistics {
 }
 
 extension StoreStatistics.Tree {
-  /// A damaged record may tell of any number of pages; no tree has more than the file, and then no
-  /// sum is too large.
+  /// A damaged header may have any number of pages. No tree has more than the file, and with this
+  /// limit no sum overflows.
   fileprivate init(_ record: DatabaseRecord, in file: LMDBEnvironmentInfo) {
     entries = Int(clamping: record.entries)
     depth = record.depth

@@ -34,7 +34,7 @@ extension StoreStatistics: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// A number of bytes in the unit that suits it.
+  /// A number of bytes in a suitable unit.
   static func size(_ bytes: Int) -> String {
     var (value, unit) = (Double(bytes), 0)
     let units = ["B", "KiB", "MiB", "GiB", "TiB"]
@@ -50,7 +50,7 @@ extension StoreStatistics: CustomStringConvertible {
   }
 }
 
-/// Lines with columns: the first to the left, the others to the right.
+/// Lines with columns: the first is left-aligned, the others right-aligned.
 private struct TextTable {
   private var rows: [[String]] = []
 

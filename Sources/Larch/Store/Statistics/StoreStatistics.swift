@@ -1,28 +1,28 @@
-/// How large a store is, what its space is used for, and who reads it: ``Store/statistics(exact:)``.
+/// The size of a store, the use of its space, and its open reads: ``Store/statistics(exact:)``.
 ///
 /// Print it for an operator: its description is a table.
 public struct StoreStatistics: Sendable, Hashable {
   /// One sorted tree of pages: the records of a collection, or the entries of an index.
   public struct Tree: Sendable, Hashable {
-    /// Records, entries or links.
+    /// The number of records, entries or links.
     public internal(set) var entries = 0
-    /// How many pages a search reads, without those of values that are longer than a page.
+    /// The number of pages that a search reads, without those of values longer than a page.
     public internal(set) var depth = 0
-    /// Pages that lead to others.
+    /// The number of branch pages, which lead to others.
     public internal(set) var branchPages = 0
-    /// Pages of entries.
+    /// The number of leaf pages, which have the entries.
     public internal(set) var leafPages = 0
-    /// Pages of values that do not fit into a leaf.
+    /// The number of overflow pages, for values that do not fit into a leaf.
     public internal(set) var overflowPages = 0
-    /// Pages of keys with so many ids that these have a tree of their own. Only counted by an exact
-    /// look.
+    /// The number of pages of keys with so many ids that these have their own tree. Only in exact
+    /// statistics.
     public internal(set) var listPages = 0
-    /// The bytes of a page.
+    /// The size of a page in bytes.
     public internal(set) var pageSize = 0
 
-    /// All pages of the tree.
+    /// The number of pages of the tree.
     public var pages: Int { branchPages + leafPages + overflowPages + listPages }
-    /// The bytes of all its pages.
+    /// The size of all its pages in bytes.
     public var bytes: Int { pages * pageSize }
   }
 
@@ -30,11 +30,11 @@ public struct StoreStatistics: Sendable, Hashable {
   public struct Index: Sendable, Hashable {
     /// The name of the index.
     public internal(set) var name: String
-    /// Whether no two records may share a key.
+    /// Whether the index is unique.
     public internal(set) var isUnique: Bool
-    /// Whether it is complete; else it is being built, and no query uses it.
+    /// Whether it is complete; if not, it is being built, and no query uses it.
     public internal(set) var isReady: Bool
-    /// How many different keys there are. Only counted by an exact look.
+    /// The number of distinct keys. Only in exact statistics.
     public internal(set) var keys: Int?
     /// The space of its entries.
     public internal(set) var tree: Tree
@@ -46,14 +46,15 @@ public struct StoreStatistics: Sendable, Hashable {
     public internal(set) var name: String
     /// The space of its records, without their indexes.
     public internal(set) var tree: Tree
-    /// The indexes, in the order of their names.
+    /// The indexes, sorted by name.
     public internal(set) var indexes: [Index]
 
-    /// How many records there are.
+    /// The number of records.
     public var records: Int { tree.entries }
-    /// The bytes of its records and indexes.
+    /// The size of its records and indexes in bytes.
     public var bytes: Int { indexes.reduce(tree.bytes) { $0 + $1.tree.bytes } }
-    /// How many bytes of the file a record takes, without its indexes; nil where there is none.
+    /// The mean size of a record in the file in bytes, without its indexes; nil if there are no
+    /// records.
     public var meanRecordBytes: Double? {
       records == 0 ? nil : Double(tree.bytes) / Double(records)
     }
@@ -65,18 +66,18 @@ public struct StoreStatistics: Sendable, Hashable {
     public internal(set) var name: String
     /// The lists of the first end.
     public internal(set) var forward: Tree
-    /// The lists of the second end: the same links the other way round.
+    /// The lists of the second end: the same links in the other direction.
     public internal(set) var inverse: Tree
 
-    /// How many links there are.
+    /// The number of links.
     public var links: Int { forward.entries }
-    /// The bytes of both directions.
+    /// The size of both directions in bytes.
     public var bytes: Int { forward.bytes + inverse.bytes }
   }
 
-  /// A tree that is not of the program: the catalog, the free list, the list of the trees.
+  /// A tree of Larch or LMDB itself: the catalog, the free list, the list of the trees.
   public struct Part: Sendable, Hashable {
-    /// What it is called.
+    /// Its name.
     public internal(set) var name: String
     /// Its space.
     public internal(set) var tree: Tree
@@ -84,46 +85,48 @@ public struct StoreStatistics: Sendable, Hashable {
 
   /// The length of the file in bytes.
   public internal(set) var fileBytes = 0
-  /// The bytes of a page.
+  /// The size of a page in bytes.
   public internal(set) var pageSize = 0
-  /// All pages of the file, with the two of its header.
+  /// The number of pages of the file, including the two of its header.
   public internal(set) var pages = 0
-  /// Pages that hold nothing now, and are used again before the file grows.
+  /// The number of free pages, which are reused before the file grows.
   public internal(set) var freePages = 0
-  /// Those of the free pages that wait for reads of older snapshots to end.
+  /// The number of free pages that wait for reads of older snapshots to end.
   public internal(set) var pinnedPages = 0
-  /// The addresses reserved for the file, in bytes: it grows up to this size without a stop.
+  /// The address space that is reserved for the file, in bytes: the file grows up to it without a
+  /// pause.
   public internal(set) var mapBytes = 0
   /// The number of the last commit.
   public internal(set) var lastTransaction: UInt64 = 0
-  /// Reads that are open, over all processes, without the one that counted.
+  /// The number of open reads in all processes, without the one that counted.
   public internal(set) var openReads = 0
-  /// The snapshot of the oldest open read; nil where none is open.
+  /// The snapshot of the oldest open read; nil if none is open.
   public internal(set) var oldestRead: UInt64?
-  /// Slots for reads that are taken, also by processes that keep them for their next read.
+  /// The number of reader slots in use, including those that processes keep for their next read.
   public internal(set) var readerSlots = 0
-  /// How many slots there are.
+  /// The number of reader slots.
   public internal(set) var maximumReaders = 0
-  /// The collections, in the order of their names, whether the store was opened for them or not.
+  /// The collections, sorted by name, whether the store was opened for them or not.
   public internal(set) var collections: [CollectionStatistics] = []
-  /// The associations that keep lists, in the order of their names.
+  /// The associations with lists, sorted by name.
   public internal(set) var associations: [Association] = []
-  /// What else has pages.
+  /// The other trees.
   public internal(set) var parts: [Part] = []
-  /// Whether all pages were counted: see ``Store/statistics(exact:)``.
+  /// Whether the statistics are exact: see ``Store/statistics(exact:)``.
   public internal(set) var isExact = true
 
-  /// The pages of the header.
+  /// The number of header pages.
   public var headerPages: Int { 2 }
-  /// Pages that hold something.
+  /// The number of pages in use.
   public var usedPages: Int { pages - freePages }
-  /// Pages of all the trees here.
+  /// The number of pages of all trees in these statistics.
   public var treePages: Int {
     collections.reduce(0) { $0 + $1.tree.pages + $1.indexes.reduce(0) { $0 + $1.tree.pages } }
       + associations.reduce(0) { $0 + $1.forward.pages + $1.inverse.pages }
       + parts.reduce(0) { $0 + $1.tree.pages }
   }
-  /// Pages in use that no tree here has: none after an exact look; else those of long lists.
+  /// The number of used pages that belong to no tree here: zero in exact statistics, otherwise the
+  /// pages of long lists.
   public var otherPages: Int { pages - headerPages - freePages - treePages }
 
   init() {}

@@ -1,17 +1,18 @@
-/// What calls mean that name no store: the transaction that is running on this thread, else the
-/// store of the task (``Store/with(_:_:)-(Store,()->T)``), else ``Store/default``.
+/// The store of calls that name none: the transaction that is running on this thread, or else the
+/// store of the task (``Store/with(_:_:)-(Store,()->T)``), or else ``Store/default``.
 ///
-/// It reads and writes as a ``Store`` or a transaction does. Users never name it: it is what their
-/// calls take when nothing is given, as `Person.where { … }.fetch()` does.
+/// It reads and writes like a ``Store`` or a transaction. Users never name it: it is the default
+/// argument of their calls, as in `Person.where { … }.fetch()`.
 ///
-/// - Inside a running ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write;
-///   a read inside of a write of the same store is a part of that write.
+/// - Inside a running ``Store/read(file:line:_:)`` it reads that snapshot, and refuses to write; a
+///   read inside of a write of the same store is a part of that write.
 /// - Inside ``Store/with(_:_:)-(Store,()->T)`` it is that store, in whose running transaction the
 ///   call takes part if there is one on this thread. A transaction of another store around it does
 ///   not matter.
-/// - A task that is started in a transaction takes no part in it, also one that begins at once:
-///   it may go on when the transaction is over. It has the store that ``Store/with(_:_:)-(Store,()->T)``
-///   chose where it was started; a detached one, or another thread, has ``Store/default``.
+/// - A task that is started in a transaction takes no part in it, also one that begins at once: it
+///   may go on when the transaction is over. It has the store that
+///   ``Store/with(_:_:)-(Store,()->T)`` chose where it was started; a detached one, or another
+///   thread, has ``Store/default``.
 ///
 /// Finding it out takes some 20 nanoseconds in a transaction, and twice that outside of one.
 @usableFromInline  // By the default arguments of what is public.
@@ -77,7 +78,7 @@ struct AmbientStore: RecordWriting, Sendable {
     if let store = Store.ofTask.get() ?? Store.default { return store }
     throw LarchError(
       .noDefaultStore,
-      "No store was named and none is set; set `Store.default` once, or use `Store.with(store) { … }`."
+      "No store is named and no default is set; set `Store.default` once, or use `Store.with(store) { … }`."
     )
   }
 
@@ -97,10 +98,10 @@ extension Store {
 
   private static let shared = Locked<Store?>(nil)
 
-  /// The store that calls mean which name none, such as `try ada.save()`; nil until it is set.
+  /// The store for calls that name none, such as `try ada.save()`; nil until it is set.
   ///
   /// Set it once, when the program starts. For a part of the program use
-  /// ``with(_:_:)-(Store,()->T)``; tests do, and run side by side.
+  /// ``with(_:_:)-(Store,()->T)``; parallel tests do this.
   public static var `default`: Store? {
     get { shared.withLock { $0 } }
     set {
@@ -113,24 +114,24 @@ extension Store {
     }
   }
 
-  /// Runs `body` with `store` as the one that calls mean which name none.
+  /// Runs `body` with `store` as the store for calls that name none.
   ///
-  /// It holds for the closure, for what it calls, and for tasks that are started in it, but for
-  /// detached ones. It begins no transaction; a transaction of `store` that is running goes on.
+  /// It applies to the closure, to everything it calls, and to tasks that are started in it, except
+  /// detached ones. It begins no transaction; a running transaction of `store` continues.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: the errors of `body`.
   /// - Complexity: O(1).
   @discardableResult
   public static func with<T>(_ store: Store, _ body: () throws -> T) rethrows -> T {
     try ofTask.withValue(store) { try RunningScope.enter(store, nil, body) }
   }
 
-  /// Runs an asynchronous `body` with `store` as the one that calls mean which name none.
+  /// Runs an asynchronous `body` with `store` as the store for calls that name none.
   ///
-  /// It holds for the closure, for what it calls, and for tasks that are started in it, but for
+  /// It applies to the closure, to everything it calls, and to tasks that are started in it, except
   /// detached ones.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: the errors of `body`.
   /// - Complexity: O(1).
   @discardableResult
   public static func with<T>(

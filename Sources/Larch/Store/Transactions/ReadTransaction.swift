@@ -1,7 +1,7 @@
-/// A snapshot of the store: what it reads does not change while it lasts.
+/// A snapshot of the store, which does not change.
 ///
-/// Made by ``Store/read(file:line:_:)`` and valid inside its closure, on its thread. A ``WriteTransaction``
-/// reads the same way, and sees its own changes.
+/// Created by ``Store/read(file:line:_:)`` and valid inside its closure, on its thread. A
+/// ``WriteTransaction`` reads in the same way, and sees its own changes.
 public class ReadTransaction {
   final let context: TransactionContext
   private final let owner = ThreadIdentity.current
@@ -51,14 +51,13 @@ public class ReadTransaction {
     cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
 
-  /// Whether entries of indexes may be gathered that are not written yet.
+  /// Whether there may be pending index entries.
   var gathersEntries: Bool { false }
 
   /// Throws for a record that is older than what was changed of it in the running write.
   func proveCurrent<R: Record>(_ record: R) throws {}
 
-  /// Writes what is still gathered for an index or a list that is about to be read; a read gathers
-  /// nothing.
+  /// Writes the pending entries of an index or a list that is about to be read; a read has none.
   func writeGathered(for database: LMDBDatabase) throws {}
 
   /// The same, where only the entries of one key are about to be read.
@@ -113,20 +112,19 @@ extension ReadTransaction {
     }
   }
 
-  /// All records of the type in the order of their ids, one after the other as they are asked
-  /// for.
+  /// All records of the type in the order of their ids, read one by one.
   ///
   /// ```swift
   /// for person in try tx.all(Person.self) where person.age > 30 { names.append(person.name) }
   /// ```
   ///
-  /// Use the sequence inside the closure: after it the sequence gives nothing, and the `error` of its
-  /// iterator is `.transactionEnded`. In a write the records may be changed, inserted and
-  /// deleted while it runs: it goes on behind the record it gave last, up to the highest id that
-  /// was there when it began. A record that cannot be read ends the sequence, and the error is
-  /// thrown when the closure returns.
+  /// Use the sequence inside the closure: after that it returns nothing, and the `error` of its
+  /// iterator is `.transactionEnded`. In a write, records may be changed, inserted and deleted
+  /// meanwhile: the sequence continues after its last record, up to the highest id at its
+  /// beginning. A record that cannot be read ends the sequence, and the error is thrown when the
+  /// closure returns.
   ///
-  /// - Throws: `.unknownCollection` when the store was not opened for the type.
+  /// - Throws: `.unknownCollection` if the store was not opened for the type.
   /// - Complexity: O(1); each step reads and decodes one record.
   public final func all<R: Record>(_ type: R.Type) throws -> RecordSequence<R> {
     try storage { _ in

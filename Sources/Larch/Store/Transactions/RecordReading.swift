@@ -1,22 +1,22 @@
-/// What records can be read from: a ``Store``, which takes a snapshot for each call, a
-/// ``ReadTransaction``, in which all calls see one snapshot, or a ``Snapshot``, which lasts.
+/// A source of records: a ``Store``, which takes a snapshot for each call, a ``ReadTransaction``,
+/// in which all calls see one snapshot, or a ``Snapshot``, which stays open.
 ///
-/// Only these conform, and ``WriteTransaction`` with its own changes.
+/// Only these types conform, and ``WriteTransaction`` with its own changes.
 public protocol RecordReading {
-  /// Runs the closure on a snapshot. Met by Larch; never called by you.
+  /// Runs the closure on a snapshot. Implemented by Larch; you never call it.
   @_documentation(visibility: private)
   func _reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T
 }
 
-/// What records can be changed in: a ``Store``, which makes a transaction for each call, or a
+/// A destination of changes: a ``Store``, which makes a transaction for each call, or a
 /// ``WriteTransaction``.
 public protocol RecordWriting: RecordReading {
-  /// Runs the closure as one change. Met by Larch; never called by you.
+  /// Runs the closure as one change. Implemented by Larch; you never call it.
   @_documentation(visibility: private)
   func _writing<T>(_ body: (WriteTransaction) throws -> T) throws -> T
 
-  /// Runs the closure as one change, after which the record is what the closure made of it, or, when
-  /// an error is thrown, what it was. Met by Larch; never called by you.
+  /// Runs the closure as one change, after which the record is what the closure made of it, or,
+  /// when an error is thrown, what it was. Implemented by Larch; you never call it.
   @_documentation(visibility: private)
   func _saving<R: Record>(
     _ record: inout R, _ body: (WriteTransaction, inout R) throws -> Void

@@ -1,5 +1,5 @@
-/// The store as it was at one moment, for as long as it is wanted: what it reads does not change,
-/// whatever is written meanwhile.
+/// The state of the store at one moment, for as long as you need it: it does not change, whatever
+/// is written meanwhile.
 ///
 /// ```swift
 /// let snapshot = try store.snapshot()
@@ -7,18 +7,17 @@
 /// let before = try snapshot.count(Person.all)
 /// ```
 ///
-/// Made by ``Store/snapshot(file:line:)``. Everything that reads from a store reads from a snapshot
-/// too. It may be kept and handed from thread to thread; one thread at a time uses it, and others
-/// wait for their turn, so threads that read much take a snapshot each. A use inside another one of
-/// the same snapshot is a part of it.
+/// Created by ``Store/snapshot(file:line:)``. Everything that reads from a store can read from a
+/// snapshot. You can keep it and pass it between threads. One thread at a time uses it and others
+/// wait, so threads that read much should each take a snapshot. Uses of a snapshot may be nested.
 ///
-/// As long as it is open, the space of everything that is deleted and changed is kept. It ends
-/// with ``end()``, when it is given up, when it is older than ``Store/Options/maximumSnapshotAge``,
-/// with its store, and when the store needs it gone: to make the map larger, to exchange the file,
-/// or to go on after a failure of the disk. What is being read then goes on to its end; the next
-/// use throws `.snapshotEnded` and says why.
+/// As long as it is open, the space of everything that is deleted and changed is kept. It ends with
+/// ``end()``, when it is deallocated, when it is older than ``Store/Options/maximumSnapshotAge``,
+/// and with its store. The store also ends it in order to enlarge the map, to replace the file, or
+/// to recover from a disk failure. A running use then continues to its end; the next use throws
+/// `.snapshotEnded` with the reason.
 ///
-/// Unchecked, since the environment lets one thread at a time use what is variable.
+/// Unchecked, since the environment lets one thread at a time use the variables.
 public final class Snapshot: @unchecked Sendable {
   /// The state of the store that it sees.
   public let version: StoreVersion
@@ -41,17 +40,17 @@ public final class Snapshot: @unchecked Sendable {
   /// How long it has been open.
   public var age: Duration { held.age }
 
-  /// Whether it can still be used. The store may end it at any moment: one that is open now may
-  /// not be when it is used.
+  /// Whether it can still be used. The store may end it at any moment, even between this call and
+  /// the next use.
   ///
   /// - Complexity: O(1).
   public var isOpen: Bool { store.environment.isOpen(held) }
 
-  /// Runs `body` on the snapshot, as ``Store/read(file:line:_:)`` does on the newest one.
+  /// Runs `body` on the snapshot, like ``Store/read(file:line:_:)`` on the newest one.
   ///
-  /// - Throws: what `body` throws; `.snapshotEnded`, `.closed`; `.busy` inside of another
-  ///   transaction, when another thread does not end its use of the snapshot.
-  /// - Complexity: O(1), beside what `body` does and the uses of other threads that it waits for.
+  /// - Throws: the errors of `body`; `.snapshotEnded`, `.closed`; `.busy` inside another
+  ///   transaction, if another thread does not end its use of the snapshot.
+  /// - Complexity: O(1), without `body` and the wait for other threads.
   public func read<T>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> T
   ) throws -> T {
@@ -91,8 +90,8 @@ public final class Snapshot: @unchecked Sendable {
     return result
   }
 
-  /// Ends the snapshot and gives back what it kept; at once, or when the use that is running ends.
-  /// Ending twice is no error.
+  /// Ends the snapshot and frees the space that it kept, at once or after the running use. Ending
+  /// it twice is not an error.
   ///
   /// - Complexity: O(1).
   public func end() { store.environment.endHeldRead(held) }
@@ -104,14 +103,14 @@ extension Snapshot: RecordReading {
 }
 
 extension Store {
-  /// Takes a snapshot that lasts until it is ended, to be read from any thread.
+  /// Takes a snapshot that stays open until it is ended, for reads from any thread.
   ///
-  /// For what needs the same data over many calls. A single look is cheaper in ``read(file:line:_:)``.
+  /// Use it for many calls on the same data. For a single read, ``read(file:line:_:)`` is cheaper.
   ///
   /// - Parameters:
-  ///   - file: the file that takes it, for messages; leave it out.
-  ///   - line: the line that takes it; leave it out.
-  /// - Throws: `.tooManySnapshots` when ``Options/maximumSnapshots`` are open; `.closed`,
+  ///   - file: the calling file, for messages; do not pass it.
+  ///   - line: the calling line; do not pass it.
+  /// - Throws: `.tooManySnapshots` if ``Options/maximumSnapshots`` are open; `.closed`,
   ///   `.schemaChanged`, `.readersFull`.
   /// - Complexity: O(1), without reading records.
   public func snapshot(file: StaticString = #fileID, line: UInt = #line) throws -> Snapshot {

@@ -1,9 +1,9 @@
 extension Store {
-  /// A read or snapshot that is open, and what it costs.
+  /// An open read or snapshot, and its cost.
   public struct OpenRead: Sendable {
-    /// What it is.
+    /// The kind of an open read.
     public enum Kind: Sendable, Hashable {
-      /// A ``Store/read(file:line:_:)``, or a call that reads by itself.
+      /// A ``Store/read(file:line:_:)``, or a call that makes its own read.
       case read
       /// A ``Snapshot``.
       case snapshot
@@ -11,21 +11,21 @@ extension Store {
       case otherProcess
     }
 
-    /// What it is.
+    /// The kind of the read.
     public let kind: Kind
     /// Where the program began it; nil for another process.
     public let place: CodePlace?
     /// The process that reads.
     public let process: Int32
-    /// The thread that reads, as the system numbers it; 0 for a snapshot that is not being used.
+    /// The thread that reads, as the system numbers it; 0 for an unused snapshot.
     public let thread: UInt64
-    /// How long a snapshot has been open. A read, or another process, is as old as the first look
-    /// at it, which commits take every now and then while it keeps space.
+    /// How long a snapshot has been open. The age of a read, or of another process, counts from its
+    /// first check; commits check from time to time while it keeps space.
     public let age: Duration
     /// The last commit that it sees.
     public let version: StoreVersion
-    /// The bytes of the file that cannot be used again as long as it is open; nil when no slot was
-    /// free to find out. Reads that are open together keep most bytes together.
+    /// The bytes of the file that cannot be reused while it is open; nil if there was no free slot
+    /// to find out. Reads that are open at the same time share most of these bytes.
     public let pinnedBytes: Int?
 
     init(_ info: OpenReadInfo) {
@@ -39,8 +39,7 @@ extension Store {
     }
   }
 
-  /// The reads and snapshots of the file that are open, in this process and others, those that see
-  /// the oldest state first.
+  /// The open reads and snapshots of the file, in this process and others, the oldest state first.
   ///
   /// - Throws: `.closed`.
   /// - Complexity: O(readers), and for each the commits since it began.
@@ -51,7 +50,7 @@ extension Store {
 }
 
 extension Store.OpenRead: CustomStringConvertible {
-  /// All that is known, on one line.
+  /// All details on one line.
   public var description: String {
     let name =
       switch kind {

@@ -1,16 +1,14 @@
 extension Store {
-  /// Runs `body` on a snapshot: what it reads does not change while it runs.
+  /// Runs `body` on a snapshot, which does not change meanwhile.
   ///
   /// A long read keeps the space of everything that is deleted meanwhile; end it soon. The place of
   /// the call is noted, so that ``openReads()`` and the log can name it.
   ///
-  /// Inside a `write` of this store, on its
-  /// thread, there is no other snapshot: `body` gets the running transaction and sees its changes. So
-  /// does everything that reads through the store there.
+  /// Inside a `write` of this store, on its thread, `body` gets the running transaction and sees
+  /// its changes. The same applies to every read through the store there.
   ///
-  /// - Throws: what `body` throws; `.closed`, `.schemaChanged`, `.readersFull`.
-  /// - Complexity: O(1), about a tenth of a microsecond and no system call, beside what `body`
-  ///   does.
+  /// - Throws: the errors of `body`; `.closed`, `.schemaChanged`, `.readersFull`.
+  /// - Complexity: O(1), about a tenth of a microsecond and no system call, without `body`.
   public func read<T>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> T
   ) throws -> T {

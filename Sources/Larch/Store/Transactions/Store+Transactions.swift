@@ -1,9 +1,9 @@
-/// Thrown inside a transaction to undo it and go on without an error.
+/// Throw it inside a transaction to undo the transaction without an error.
 ///
 /// It ends the innermost `Store.transaction(_:)`, `Store.write(_:)` or
-/// ``WriteTransaction/savepoint(_:)`` around it. `Store.transaction(_:)` returns nil then; the others
-/// do so where their closure returns an optional, and nothing where it returns nothing. A closure
-/// that returns anything else leaves no value to go on with, so the error is passed on.
+/// ``WriteTransaction/savepoint(_:)`` around it. `Store.transaction(_:)` then returns nil. The
+/// others return nil if their closure returns an optional, and nothing if it returns nothing. If
+/// the closure returns another type, there is no value to return, so the error is passed on.
 public struct Rollback: Error, Sendable {
   /// Undoes the innermost transaction.
   public init() {}
@@ -22,8 +22,8 @@ private protocol OptionalResult {
 extension Optional: OptionalResult {}
 
 extension Store {
-  /// Runs `body` as one change of the ambient store: what it saves and deletes without naming a
-  /// store is kept together, or not at all.
+  /// Runs `body` as one change of the ambient store: its saves and deletions without a store are
+  /// committed together, or not at all.
   ///
   /// ```swift
   /// try Store.transaction {
@@ -32,18 +32,17 @@ extension Store {
   /// }
   /// ```
   ///
-  /// Inside a running transaction it is a part of that one, which can be undone by itself. The
-  /// closure may run more than once, as that of `write(_:)`.
+  /// Inside a running transaction it is a part of that one, which can be undone alone. The closure
+  /// may run more than once, like that of `write(_:)`.
   ///
-  /// Records that were saved keep the ids they were given when everything is undone: nothing else
-  /// is given them while the store is open, and saving such a record inserts it.
+  /// If everything is undone, saved records keep their assigned ids: these are not used for other
+  /// records while the store is open, and saving such a record inserts it.
   ///
-  /// - Returns: what `body` returns; nil when it threw ``Rollback``, which undoes everything and
-  ///   is not passed on.
-  /// - Throws: what `body` throws, after everything is undone; `.noDefaultStore`, `.readOnly`
-  ///   inside a read, and as `write(_:)`.
-  /// - Complexity: as `write(_:)`; inside another one, as
-  ///   ``WriteTransaction/savepoint(_:)``.
+  /// - Returns: the result of `body`; nil if it threw ``Rollback``, which undoes everything and is
+  ///   not passed on.
+  /// - Throws: the errors of `body`, after everything is undone; `.noDefaultStore`, `.readOnly`
+  ///   inside a read, and the errors of `write(_:)`.
+  /// - Complexity: that of `write(_:)`; inside another one, as ``WriteTransaction/savepoint(_:)``.
   @available(
     *, noasync,
     message:
@@ -78,14 +77,14 @@ extension Store {
   /// }
   /// ```
   ///
-  /// In an asynchronous function Swift picks this form, and asks for `await`. The closure runs on
-  /// another thread and cannot change variables around it: make records in it, and return what
-  /// is wanted outside. What it calls are the synchronous forms, `try ada.save()` among them.
+  /// In an asynchronous function Swift chooses this form, and requires `await`. The closure runs on
+  /// another thread and cannot change variables around it: create records in it, and return what
+  /// you need outside. Inside it, use the synchronous forms, such as `try ada.save()`.
   ///
-  /// - Returns: as the synchronous form.
-  /// - Throws: as the synchronous form, and `CancellationError` when the task was cancelled before
-  ///   its turn came.
-  /// - Complexity: as the synchronous form.
+  /// - Returns: the same as the synchronous form.
+  /// - Throws: the errors of the synchronous form, and `CancellationError` if the task was
+  ///   cancelled before its turn.
+  /// - Complexity: that of the synchronous form.
   @discardableResult
   public nonisolated(nonsending) static func transaction<T: Sendable>(
     durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
@@ -103,18 +102,18 @@ extension Store {
   /// Runs `body` as one change of the store, without blocking the task's thread.
   ///
   /// It resumes when the data is on disk. Writes of one store run one after the other, in the order
-  /// in which they asked; those that wait at the same time share one flush, and yet each is kept or
+  /// of their calls. Those that wait at the same time share one flush, but each is committed or
   /// undone alone. `body` runs on a thread of the store, with the values of the calling task.
   ///
-  /// In an asynchronous function Swift picks this form, and asks for `await`; to block there
-  /// nevertheless, call a synchronous function that writes.
+  /// In an asynchronous function Swift chooses this form, and requires `await`; to block there
+  /// anyway, call a synchronous function that writes.
   ///
-  /// A task that is cancelled while it waits writes nothing, and goes on at once. A write that is
-  /// running is finished; its closure may look at `Task.isCancelled` and throw.
+  /// A task that is cancelled while it waits writes nothing, and continues at once. A running write
+  /// finishes; its closure may check `Task.isCancelled` and throw.
   ///
-  /// - Throws: as the synchronous form, and `CancellationError` when the task was cancelled before
-  ///   its turn came.
-  /// - Complexity: as the synchronous form, beside a change of threads.
+  /// - Throws: the errors of the synchronous form, and `CancellationError` if the task was
+  ///   cancelled before its turn.
+  /// - Complexity: that of the synchronous form, and a change of threads.
   @discardableResult
   public nonisolated(nonsending) func write<T: Sendable>(
     durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,

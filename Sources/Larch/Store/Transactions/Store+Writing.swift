@@ -1,25 +1,23 @@
 extension Store {
-  /// Runs `body` as one change of the store: all of it is kept, or none.
+  /// Runs `body` as one change of the store: all of it is committed, or nothing.
   ///
-  /// Writes take turns in the order in which they asked; this waits for the ones before, on the
-  /// calling thread, where `body` runs too. When it returns, the data is on disk (as far as the
-  /// durability asks). The closure **may run more than once**, when the map had to grow in the
-  /// middle: do nothing in it that must happen once, or put it into
-  /// ``WriteTransaction/afterCommit(_:)``.
+  /// Writes run one after the other, in the order of their calls; this call waits for earlier ones
+  /// on the calling thread, where `body` also runs. When it returns, the data is on disk (as far as
+  /// the durability requires). The closure **may run more than once**, if the map has to grow:
+  /// effects that must happen once belong into ``WriteTransaction/afterCommit(_:)``.
   ///
-  /// Code of tasks must not block its thread: it uses the asynchronous form, with `await`.
+  /// A task must not block its thread: use the asynchronous form there, with `await`.
   ///
   /// - Parameters:
-  ///   - durability: what this commit waits for; as the store was opened unless given.
-  ///   - file: the file that writes, for the log; leave it out.
-  ///   - line: the line that writes; leave it out.
-  ///   - body: what is to be changed.
-  /// - Throws: what `body` throws, after everything is undone, but for ``Rollback`` where `body`
-  ///   returns nothing or an optional; `.nestedWrite` when called inside
-  ///   a write of the same store; `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`,
-  ///   `.schemaChanged`.
-  /// - Complexity: two flushes of the disk with `.durable`, none when nothing was changed, beside
-  ///   what `body` does.
+  ///   - durability: what this commit waits for; by default the option of the store.
+  ///   - file: the calling file, for the log; do not pass it.
+  ///   - line: the calling line; do not pass it.
+  ///   - body: makes the changes.
+  /// - Throws: the errors of `body`, after everything is undone, except ``Rollback`` if `body`
+  ///   returns nothing or an optional; `.nestedWrite` inside a write of the same store;
+  ///   `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`, `.schemaChanged`.
+  /// - Complexity: two flushes of the disk with `.durable`, none if nothing was changed, without
+  ///   `body`.
   @available(
     *, noasync,
     message:

@@ -1,15 +1,15 @@
-/// Which state a store is in: another one after each commit, whoever made it.
+/// The version of a store's state, which changes with each commit of any program.
 ///
-/// Two versions of one store are equal exactly when nothing was committed between them, and the
-/// later one is the greater one, also when the file was compacted meanwhile. A store that was
-/// removed and created again, or restored from a backup, begins its count again.
+/// Two versions of one store are equal exactly if nothing was committed between them, and the later
+/// one is greater, even after a compaction. A store that was removed and created again, or restored
+/// from a backup, starts counting again.
 public struct StoreVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The number of the transaction that made the state.
+  /// The number of the transaction that committed the state.
   package let transaction: UInt64
 
   init(_ transaction: UInt64) { self.transaction = transaction }
 
-  /// Which one is older.
+  /// Whether the first version is older.
   public static func < (a: StoreVersion, b: StoreVersion) -> Bool {
     a.transaction < b.transaction
   }
@@ -19,8 +19,8 @@ public struct StoreVersion: Sendable, Hashable, Comparable, CustomStringConverti
 }
 
 extension Store {
-  /// The state that the store is in now: tells at once whether anybody, in whatever process, has
-  /// committed since a version that was kept.
+  /// The current version of the store: it shows at once whether any process has committed since an
+  /// earlier version.
   ///
   /// ```swift
   /// if try store.version != shown {
@@ -31,13 +31,12 @@ extension Store {
   /// }
   /// ```
   ///
-  /// Take the version to keep from the snapshot that was read, as here. No system call is made, and
-  /// nothing is read but a number in memory that all processes share; when it has changed, one look
-  /// at the catalog comes to it.
+  /// Take the version to compare with from the snapshot that you read, as here. It makes no system
+  /// call and only reads a number in shared memory; if that has changed, it also reads the catalog.
   ///
-  /// - Throws: `.closed`; `.schemaChanged` when another program changed what is declared;
-  ///   `.readersFull`, `.ioFailure` as each read.
-  /// - Complexity: O(1), as an empty `read(_:)`.
+  /// - Throws: `.closed`; `.schemaChanged` if another program changed the schema; `.readersFull`,
+  ///   `.ioFailure` like each read.
+  /// - Complexity: O(1), like an empty `read(_:)`.
   public var version: StoreVersion {
     get throws {
       // Not the number in the header of the file: there a commit shows up before it is on the disk
@@ -48,8 +47,7 @@ extension Store {
     }
   }
 
-  /// Tells of each new version of the store, whoever made it: as soon as somebody has committed since
-  /// the last one that it gave, and no more often than asked for.
+  /// A sequence of the store's new versions after commits of any program, at most one per interval.
   ///
   /// ```swift
   /// for await _ in store.versions(every: .milliseconds(200)) {
@@ -57,8 +55,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// The first one comes at once. It looks at ``version`` again and again, as often as `interval`
-  /// says, and ends when the task is cancelled or the store is closed.
+  /// The first version comes at once. The sequence reads ``version`` in each interval, and ends
+  /// when the task is cancelled or the store is closed.
   ///
   /// - Complexity: that of ``version`` in each interval.
   public func versions(every interval: Duration = .milliseconds(100)) -> StoreVersions {
@@ -67,10 +65,10 @@ extension Store {
 }
 
 extension ReadTransaction {
-  /// The version of the store that is read; in a write, the one that is being changed.
+  /// The version of the store that is read; in a write, the version before its changes.
   ///
-  /// What a write commits has a later version: it may share its commit with others, so that there is
-  /// none of which it could say that it holds its own changes only.
+  /// The changes of a write have a later version. The write may share its commit with others, so no
+  /// version contains its changes alone.
   ///
   /// - Throws: `.transactionEnded`.
   /// - Complexity: O(1).
@@ -83,12 +81,12 @@ extension ReadTransaction {
   }
 }
 
-/// The versions that a store comes to: see ``Store/versions(every:)``.
+/// A sequence of versions of a store: see ``Store/versions(every:)``.
 public struct StoreVersions: AsyncSequence, Sendable {
   let store: Store
   let interval: Duration
 
-  /// Looks for versions, one after the other.
+  /// Iterates over the versions.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let store: Store
     private let interval: Duration
@@ -100,12 +98,12 @@ public struct StoreVersions: AsyncSequence, Sendable {
       interval = sequence.interval
     }
 
-    /// The next version; nil when the task was cancelled or the store was closed.
+    /// The next version; nil if the task was cancelled or the store was closed.
     ///
-    /// - Complexity: as ``Store/version``, for each interval that passes.
+    /// - Complexity: that of ``Store/version``, for each interval.
     public mutating func next() async -> StoreVersion? {
       while !Task.isCancelled {
-        // Before the look: what is told is the newest, and not told twice within an interval.
+        // Before reading: the version is then the newest one, and comes at most once per interval.
         if hasLooked { do { try await Task.sleep(for: interval) } catch { return nil } }
         hasLooked = true
         do {

@@ -1,6 +1,6 @@
 /// Whether what was done in a transaction, or in a savepoint of one, was kept.
 ///
-/// Made when somebody wants to know, and told by the transaction when it ends. Values that outlive
+/// Created when something depends on it, and set by the transaction at its end. Values that outlive
 /// the transaction hold it, so any thread may ask.
 final class TransactionOutcome: Sendable {
   enum Verdict: Sendable {
@@ -62,7 +62,7 @@ extension WriteTransaction {
     } else if let outer {
       inner.join(outer)
     } else {
-      // Nobody asked about what is around it: from now on the same is told of both.
+      // Nothing depends on the outer outcome yet: from now on both have the same one.
       startedOutcome = inner
     }
   }

@@ -98,7 +98,7 @@ final class WriteContext {
     let newlyWritten: Set<Int>
   }
 
-  /// Begins a child transaction; everything gathered so far goes to its parent first.
+  /// Begins a child transaction; pending entries are first written to its parent.
   func beginSavepoint() throws -> Savepoint {
     try maintainer.flush()
     try storeShapes()
@@ -185,7 +185,7 @@ final class WriteContext {
     }
     guard let id = try ids.give(number) else {
       throw LarchError(
-        .idTooLong, "All ids of the collection are used up; give records ids of your own."
+        .idTooLong, "All ids of the collection are used up; assign ids yourself."
       ) { $0.collection = collection.stored.name }
     }
     return id

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Whether the target shall have a mistake, which the fuzzer must find: the control that shows
-/// that it is guided. The same program is fuzzed without it.
+/// Whether the target must have a mistake, which the fuzzer must find: the control that shows that
+/// it is guided. The same program is fuzzed without it.
 public let hasPlantedBug = ProcessInfo.processInfo.environment["LARCH_PLANTED_BUG"] != nil
 
 typealias Callback = @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt

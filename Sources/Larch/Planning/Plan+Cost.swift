@@ -1,22 +1,22 @@
-/// What a plan is expected to cost, in steps from one key of an index to the next.
-struct PlanFigures {
-  /// How many rows are looked at.
+/// The expected cost of a plan, in steps from one key of an index to the next.
+struct PlanCost {
+  /// The number of rows that are read.
   var rows: Double
-  /// How many of them are rows of the result.
+  /// The number of these that are in the result.
   var results: Double
   var work: Double
 }
 
 extension Plan {
-  /// What following the plan is expected to cost: to weigh a part of a query against another.
-  func figures(_ statistics: some PlanStatistics) throws -> PlanFigures {
+  /// The expected cost of the plan, to compare a part of a query with another.
+  func expectedCost(_ statistics: some PlanStatistics) throws -> PlanCost {
     let rows = try entries(of: source, statistics)
     var results = rows * PlanTask.share(of: residue)
     if case .index(let scan) = source { results *= PlanTask.share(of: scan.keyFilter) }
     var read = rows
     if let limit, isInOrder {
       let wanted = Double(limit) + Double(offset)
-      // Behind the last row that is wanted nothing is looked at.
+      // Nothing is read after the last wanted row.
       read = min(rows, rows * wanted / max(results, 1))
       results = min(results, wanted)
     }
@@ -27,12 +27,12 @@ extension Plan {
     case .index, .list, .union, .intersection: step = isCovering ? 1 : 11
     }
     var work = 10 + read * step
-    // At worst the first way, as far as it is gone, and then the other one.
+    // In the worst case, the first plan up to its limit, and then the alternative.
     if let otherwise { work = min(work, 10 + 2 * Double(otherwise.entries)) }
-    return PlanFigures(rows: read, results: results, work: work)
+    return PlanCost(rows: read, results: results, work: work)
   }
 
-  /// Whether rows come in the wanted order, so that nothing is read after the last one.
+  /// Whether rows come in the required order, so that nothing is read after the last one.
   var isInOrder: Bool {
     switch (order, source) {
     case (.sorted, _), (_, .intersection): false

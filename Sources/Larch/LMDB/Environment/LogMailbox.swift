@@ -2,52 +2,52 @@ internal import Foundation
 
 internal import Synchronization
 
-/// Keeps messages for the log until the thread that they came up on holds nothing that others wait
-/// for: whatever the program does in its log, it cannot stop the store.
+/// Keeps messages for the log until their thread holds nothing that others wait for: so the
+/// program's log function cannot stop the store.
 ///
-/// Messages that the program's own log gives rise to are left out, or they would have no end.
-final class LogPost: Sendable {
+/// Messages that the log function itself causes are dropped, to prevent an endless loop.
+final class LogMailbox: Sendable {
   private let sink: @Sendable (LogMessage) -> Void
   private let waiting = Locked<[(thread: UInt, message: LogMessage)]>([])
   private let count = Atomic<Int>(0)
-  /// The threads that are inside of a log.
+  /// The threads that are inside a log function.
   private static let telling = Locked<[UInt]>([])
 
   init(_ sink: @escaping @Sendable (LogMessage) -> Void) { self.sink = sink }
 
-  /// Whether any thread has left something here.
+  /// Whether any thread has left a message here.
   @inline(__always)
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-  /// Leaves a message, which the same thread delivers.
+  /// Adds a message, which the same thread delivers.
   func add(_ message: LogMessage) {
     let thread = ThreadIdentity.current
-    if LogPost.telling.withLock({ $0.contains(thread) }) { return }
+    if LogMailbox.telling.withLock({ $0.contains(thread) }) { return }
     waiting.withLock { $0.append((thread, message)) }
     count.add(1, ordering: .relaxed)
   }
 
-  /// Delivers what this thread has left.
+  /// Delivers the messages of this thread.
   func deliver() {
     let thread = ThreadIdentity.current
-    let isInside = LogPost.telling.withLock { telling in
+    let isInside = LogMailbox.telling.withLock { telling in
       if telling.contains(thread) { return true }
       telling.append(thread)
       return false
     }
     if isInside { return }
-    defer { LogPost.telling.withLock { $0.removeAll { $0 == thread } } }
+    defer { LogMailbox.telling.withLock { $0.removeAll { $0 == thread } } }
     while let message = take(thread) { sink(message) }
   }
 
-  /// Delivers what this thread has left from another one: for a thread whose own turn comes next,
-  /// and which must not wait for it in a log that writes.
+  /// Delivers the messages of this thread on another one: for a thread that writes next, and must
+  /// not wait for a log function that itself writes.
   func deliverElsewhere() {
     if isEmpty { return }
     let thread = ThreadIdentity.current
     var messages: [LogMessage] = []
     while let message = take(thread) { messages.append(message) }
-    LogPost.queue.async { [messages] in
+    LogMailbox.queue.async { [messages] in
       for message in messages { self.add(message) }
       self.deliver()
     }
@@ -65,7 +65,7 @@ final class LogPost: Sendable {
 }
 
 extension LMDBEnvironment {
-  /// Leaves a message for the log, unless it has one about the same thing.
+  /// Adds a message for the log, unless there was one about the same subject.
   func log(once key: AnyHashable, _ message: () -> LogMessage) {
     guard let post else { return }
     let isNew = toldOnce.withLock { told in
@@ -75,15 +75,15 @@ extension LMDBEnvironment {
     if isNew { post.add(message()) }
   }
 
-  /// Delivers what this thread has to tell the log, unless it still has the write lock.
+  /// Delivers the messages of this thread, unless it still has the write lock.
   @inline(__always)
   func deliverMessages() {
     if let post, !post.isEmpty { deliver(post) }
   }
 
   @inline(never)
-  private func deliver(_ post: LogPost) {
-    // When it gives the write lock back: the map may be about to move, and others wait.
+  private func deliver(_ post: LogMailbox) {
+    // Called when it releases the write lock: the map may be about to move, and others wait.
     if !isWriting { post.deliver() }
   }
 }

@@ -1,141 +1,20 @@
-/// One query on its way to a plan: its conjuncts, and the order that is left to keep.
-struct PlanTask {
-  let schema: CollectionSchema
-  /// The indexes that can answer, by bit.
-  let usable: UInt64
-  let conjuncts: [Conjunct]
-  let need: QueryNeed
-  let order: WantedOrder
-  let after: PageToken?
-  let offset: Int
-  let limit: Int?
-
-  init(_ planner: Planner, _ conjuncts: [Conjunct], _ query: QueryDescription, _ need: QueryNeed) {
-    schema = planner.schema
-    usable = planner.usable
-    self.conjuncts = conjuncts
-    self.need = need
-    offset = query.offset
-    limit = query.limit
-    if query.after == nil, need.isAnyOrder {
-      order = .any
-      after = nil
-    } else if query.order.isEmpty {
-      order = .byID(descends: query.idsDescend)
-      after = query.after
-    } else {
-      (order, after) = PlanTask.order(of: query, conjuncts)
-    }
-  }
-
-  /// A part of another task: rows in any order, whose ids are needed.
-  init(partOf task: PlanTask, _ conjuncts: [Conjunct]) {
-    schema = task.schema
-    usable = task.usable
-    self.conjuncts = conjuncts
-    need = .ids
-    order = .any
-    after = nil
-    offset = 0
-    limit = nil
-  }
-
-  /// The order without the terms that cannot tell two rows apart, and the token without their
-  /// values.
-  private static func order(
-    of query: QueryDescription, _ conjuncts: [Conjunct]
-  ) -> (WantedOrder, PageToken?) {
-    var idsDescend = query.idsDescend
-    var kept: [Int] = []
-    for (place, term) in query.order.enumerated() {
-      if term.field.identity == .id, !term.ignoresCase {
-        // No two records have one id, so nothing behind it matters.
-        idsDescend = term.descends
-        break
-      }
-      let isRepeated = kept.contains {
-        query.order[$0].ignoresCase == term.ignoresCase
-          && query.order[$0].field.isSame(as: term.field)
-      }
-      if isRepeated { continue }
-      if let value = constant(of: term.field, conjuncts) {
-        guard let after = query.after else { continue }
-        // A token of another query may hold another value, which then decides.
-        if place < after.values.count, KeyValue.compare(after.values[place], value) == 0 {
-          continue
-        }
-      }
-      kept.append(place)
-    }
-    if kept.count == query.order.count {
-      return (.terms(query.order, idsDescend: idsDescend), query.after)
-    }
-    var after = query.after
-    if let token = query.after {
-      after?.values = kept.compactMap { $0 < token.values.count ? token.values[$0] : nil }
-    }
-    if kept.isEmpty { return (.byID(descends: idsDescend), after) }
-    return (.terms(kept.map { query.order[$0] }, idsDescend: idsDescend), after)
-  }
-
-  /// The one value that every row has in the field.
-  private static func constant(
-    of field: FieldReference, _ conjuncts: [Conjunct]
-  ) -> [KeyValue]? {
-    if field.isMultiple { return nil }
-    for conjunct in conjuncts {
-      if case .field(let filter) = conjunct.node, case .equal(let values) = filter.test,
-        filter.field.isSame(as: field)
-      {
-        return values
-      }
-    }
-    return nil
-  }
-
-  /// How many rows are enough; nil for all.
-  var wanted: Int? {
-    let count: Int? = if case .exists = need { 1 } else { limit }
-    guard let count else { return nil }
-    let (sum, isTooGreat) = count.addingReportingOverflow(offset)
-    return isTooGreat ? nil : sum
-  }
-
-  /// Rows of ranges of ids come as they are wanted.
-  var isByID: Bool {
-    switch order {
-    case .any, .byID: true
-    case .terms: false
-    }
-  }
-}
-
-extension QueryNeed {
-  var isAnyOrder: Bool {
-    switch self {
-    case .count, .exists: true
-    case .records, .ids, .fields: false
-    }
-  }
-}
-
 /// A way to answer, ready to be a plan.
 struct Candidate {
   var source: Plan.Source
-  /// What its rows are still to be checked for.
+  /// The filters to test on its rows.
   var residue: [FilterNode]
   var order: Plan.RowOrder
   var isCovering: Bool
-  /// Rows come in the wanted order by themselves.
+  /// Whether rows already come in the required order.
   var isInOrder: Bool
   /// The conjuncts that bound the source, by bit.
   var used: UInt64
-  /// The conjuncts that its rows need not be checked for any more, by bit.
+  /// The conjuncts that need no test on its rows, by bit.
   var checked: UInt64
   var rangeCount: Int
-  /// How many rows the source has, if that was asked for.
+  /// The number of rows of the source, if it was estimated.
   var rows = 0.0
-  /// Of an intersection: how many rows are likely to be in all.
+  /// For an intersection: the estimated number of rows in all sources.
   var shared = Double.infinity
 }
 
@@ -155,7 +34,7 @@ extension PlanTask {
       limit: limit)
   }
 
-  /// Every record, or those of some ranges of ids.
+  /// All records, or those in some ranges of ids.
   ///
   /// - Parameters:
   ///   - ranges: the ranges; nil for all records.
@@ -187,7 +66,7 @@ extension PlanTask {
     ranges = KeyRange.intersection(ranges, [rest])
   }
 
-  /// A scan of an index; nil where a constant does not fit it.
+  /// A scan of an index; nil if a constant does not fit it.
   func scan(_ match: IndexMatch) -> Candidate? {
     let index = schema.indexes[match.index]
     var bounds: [FilterNode] = []
@@ -271,6 +150,32 @@ extension PlanTask {
       idsDescend: idsDescend)
   }
 
+  // MARK: Lists
+
+  /// Lists of ids that hold all rows: where a record must be in those of known ones.
+  var lists: [Candidate] {
+    var found: [Candidate] = []
+    for (place, conjunct) in conjuncts.enumerated() where place < IndexMatch.conjunctLimit {
+      guard case .related(let filter) = conjunct.node, let ids = filter.listedBy else { continue }
+      found.append(list(Plan.ListScan(filter: filter, ids: ids), at: place))
+    }
+    return found
+  }
+
+  private func list(_ scan: Plan.ListScan, at place: Int) -> Candidate {
+    var residue: [FilterNode] = []
+    for (other, conjunct) in conjuncts.enumerated() where other != place {
+      residue.append(conjunct.node)
+    }
+    var used: UInt64 = 0
+    used.setBit(place)
+    let isInOrder = order.isAny || (isByID && scan.ids.count == 1)
+    return Candidate(
+      source: .list(scan), residue: residue, order: order(isInOrder: isInOrder),
+      isCovering: residue.isEmpty && isByID && needsOnlyIDs, isInOrder: isInOrder, used: used,
+      checked: used, rangeCount: scan.ids.count)
+  }
+
   // MARK: Covering
 
   var needsOnlyIDs: Bool {
@@ -281,7 +186,7 @@ extension PlanTask {
     }
   }
 
-  /// Whether the keys and ids tell what is needed.
+  /// Whether the keys and ids have everything that is needed.
   func isAnswered(by index: IndexSchema) -> Bool {
     guard case .fields(let fields) = need else { return needsOnlyIDs }
     return fields.allSatisfy { field in
@@ -294,8 +199,20 @@ extension PlanTask {
   }
 }
 
+extension RelatedFilter {
+  /// The ids of the related records, where it asks for nothing but these and the store keeps lists
+  /// for them; nil where it asks for something else.
+  var listedBy: [[KeyValue]]? {
+    guard case .links = route else { return nil }
+    var node = filter
+    while case .all(let nodes) = node, nodes.count == 1 { node = nodes[0] }
+    guard case .field(let filter) = node, filter.field.identity == .id else { return nil }
+    return filter.test.constants
+  }
+}
+
 extension KeyRange {
-  /// Keys that may be behind those with these values, which stand behind constants.
+  /// The keys that may come after those with these values, which follow the constants.
   fileprivate static func behind(
     _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
   ) -> KeyRange? {
@@ -322,10 +239,4 @@ extension KeyRange {
       ? KeyRange(lower: [], upper: range.upper, needsCheck: false)
       : KeyRange(lower: range.lower, upper: nil, needsCheck: false)
   }
-}
-
-extension UInt64 {
-  func hasBit(_ place: Int) -> Bool { place < 64 && self & (1 &<< UInt64(place)) != 0 }
-
-  mutating func setBit(_ place: Int) { self |= 1 &<< UInt64(place) }
 }

@@ -1,5 +1,56 @@
 internal import Foundation
 
+/// The records that stay when others are deleted, but lose their references to those.
+extension WriteTransaction {
+  /// Saves the records that stay without their references to those that go.
+  func nullify(_ planner: DeletionPlanner) throws {
+    for records in planner.nullified {
+      try nullify(records, records.collection.schema.type, planner)
+    }
+  }
+
+  private func nullify<R: Record>(
+    _ records: NullifiedRecords, _ type: R.Type, _ planner: DeletionPlanner
+  ) throws {
+    let collection = records.collection
+    var references: [(reference: TypedReference<R>, target: CollectionHandle)] = []
+    for end in context.catalog.ends(of: collection) where end.isFirst {
+      guard end.opposite.removesReferences, let target = end.other,
+        let reference = end.association.reference?.declaration as? TypedReference<R>
+      else { continue }
+      references.append((reference, target))
+    }
+    var bytes = KeyWriter()
+    for place in 0..<records.count {
+      let key = records[place]
+      let found: R?
+      do {
+        found = try storage { transaction in
+          guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+          return try context.decode(type, stored, id: key, in: collection)
+        }
+      } catch let error as LarchError where error.code == .decodingFailed {
+        try nullifyStored(key, references, in: collection, planner, because: error)
+        continue
+      }
+      guard var record = found else {
+        // The hook of another record may have deleted it.
+        if context.catalog.hasHooks { continue }
+        throw RecordEnvelope.missing(key, collection.stored)
+      }
+      if !heldChanges.isEmpty {
+        heldChanges.forget(.init(place: collection.place, id: [UInt8](key)))
+      }
+      for (reference, target) in references {
+        _ = try reference.removeAll(&record, &bytes) { planner.contains($0, in: target) }
+      }
+      try update(record)
+    }
+  }
+}
+
+// MARK: - Bytes
+
 /// Changes of records that their type cannot decode any more: a case of an enum is gone, say. What
 /// has to change is changed in their bytes; code of the type does not run, as there is no value to
 /// run it on.
@@ -43,7 +94,7 @@ extension WriteTransaction {
   private func untold(_ error: LarchError) -> LarchError {
     LarchError(
       .decodingFailed,
-      "The record cannot be decoded, and its bytes do not tell the reference that has to be removed; delete it by its id first, or save another in its place."
+      "The record cannot be decoded, so the reference in it cannot be removed; delete the record by its id first, or save another one under its id."
     ) { $0 = error.context }
   }
 

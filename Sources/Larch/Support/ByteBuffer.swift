@@ -1,32 +1,48 @@
 internal import Foundation
 
-/// Bytes that are written one behind the other and thrown away at once, in memory that is kept.
+/// Bytes that are appended, and removed all at once. The memory grows and is used again.
 struct ByteBuffer: ~Copyable {
-  private var base: UnsafeMutableRawPointer
+  private(set) var base: UnsafeMutableRawPointer
   private(set) var count = 0
-  private var capacity = 256
+  private(set) var capacity: Int
 
-  init() { base = .allocate(byteCount: 256, alignment: 16) }
+  /// - Parameter capacity: With 0 there is no memory until something is appended.
+  init(capacity: Int = 256) {
+    self.capacity = capacity
+    // No byte of an empty buffer is read, so any address but null will do.
+    base =
+      capacity > 0
+      ? .allocate(byteCount: capacity, alignment: 16) : UnsafeMutableRawPointer(bitPattern: 16)!
+  }
 
-  deinit { base.deallocate() }
+  deinit { if capacity > 0 { base.deallocate() } }
 
   /// Valid until the next change.
   @inline(__always)
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
+  /// Valid until the next change.
+  @inline(__always)
+  func bytes(at offset: Int, count: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + offset, count: count)
+  }
+
   @inline(__always)
   mutating func removeAll() { count = 0 }
+
+  mutating func removeLast(to count: Int) { self.count = count }
 
   @inline(__always)
   private mutating func reserve(_ size: Int) { if capacity &- count < size { grow(by: size) } }
 
   @inline(never)
   private mutating func grow(by size: Int) {
-    capacity = max(capacity * 2, count + size)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    let wanted = max(capacity * 2, count + size, 256)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
     larger.copyMemory(from: base, byteCount: count)
-    base.deallocate()
+    if capacity > 0 { base.deallocate() }
     base = larger
+    capacity = wanted
   }
 
   @inline(__always)
@@ -50,7 +66,7 @@ struct ByteBuffer: ~Copyable {
     count &+= bytes.count
   }
 
-  /// Bytes whose end is marked, so that what follows does not change their order.
+  /// Bytes with an end mark, so that later bytes do not change their order.
   mutating func append(terminated bytes: UnsafeRawBufferPointer, foldsASCII: Bool = false) {
     reserve(bytes.count * 2 + 2)
     var target = base + count
@@ -67,7 +83,7 @@ struct ByteBuffer: ~Copyable {
     count = target + 2 - base
   }
 
-  /// Turns the order of the bytes from `start` on.
+  /// Inverts the bytes from `start` on, which reverses their order.
   mutating func complement(from start: Int) {
     var place = start
     while place < count {
@@ -76,5 +92,4 @@ struct ByteBuffer: ~Copyable {
       place &+= 1
     }
   }
-
 }

@@ -1,0 +1,302 @@
+/// Whether a save inserts, updates, or does what the record needs.
+@usableFromInline
+enum SaveMode { case save, insert, update }
+
+/// The one path of every save: generic as far as the bytes, then the same for all types.
+///
+/// 1. *Identify*: a record that was never saved gets its id.
+/// 2. *Compare*: the record is encoded and compared with what is stored under its id. Where the two
+///    are the same, the save is done.
+/// 3. *Validate*: the rules of the type are checked.
+/// 4. *Apply*: the record and the entries of its indexes are written.
+/// 5. *Tell*: what waits for the write runs.
+///
+/// A plain type needs the steps 1, 2 and 4. Hooks, times and a version have their part before step
+/// 2 and in step 5: see `storeGuarded`.
+extension WriteTransaction {
+  @usableFromInline
+  func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
+    try storage { transaction in
+      let collection = try context.collection(of: R.self)
+      let declarations = declarations(of: R.self, in: collection)
+      if declarations.isGuarded {
+        return try storeGuarded(&record, mode, in: collection, declarations)
+      }
+      let unassigned = record.id
+      let isNew = try identify(&record, mode, in: collection)
+      do {
+        try write(record, mode, isNew: isNew, in: collection, declarations, transaction)
+      } catch {
+        if isNew { record.id = unassigned }
+        throw error
+      }
+    }
+  }
+
+  /// See ``RecordWriting/save(_:ifUnchanged:)``.
+  func store<R: Record>(_ record: inout R, ifUnchanged original: R) throws {
+    guard record.id == original.id else {
+      throw LarchError(
+        .idChanged,
+        "The record and its original have different ids; pass the record as it was read."
+      ) {
+        $0.collection = R.collectionName
+        $0.id = "\(record.id)"
+        $0.detail = "original id \(original.id)"
+      }
+    }
+    let found = try comparison(of: original)
+    guard found.state == .unchanged else {
+      throw LarchError(
+        .conflict,
+        "Somebody else saved or deleted the record after it was read; fetch it again and make the change once more.",
+        underlying: found.unreadable
+      ) {
+        $0.collection = R.collectionName
+        $0.id = "\(record.id)"
+        $0.detail =
+          found.unreadable != nil
+          ? "the stored record cannot be decoded"
+          : found.state == .changed ? "the stored record differs" : "no record is stored"
+      }
+    }
+    try store(&record, .save)
+  }
+
+  /// The steps 2 to 4.
+  ///
+  /// - Parameter isNew: whether the id was just assigned, and is above all others.
+  func write<R: Record>(
+    _ record: R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
+  ) throws {
+    guard var save = try compare(record, mode, isNew: isNew, in: collection, transaction)
+    else { return }
+    if declarations.hasRules {
+      let changes = changeCount
+      try validate(record, &save, in: collection, declarations, transaction)
+      if declarations.validations.runsCode {
+        // What the rules changed may be this record, or one with a higher id.
+        let isNew = isNew && changeCount == changes
+        guard let again = try compare(record, .save, isNew: isNew, in: collection, transaction)
+        else { return }
+        save = again
+      }
+    }
+    try apply(record, save, in: collection, declarations, transaction)
+  }
+
+  // MARK: Identify
+
+  /// Gives a record that was never saved its id; false for one that has an id.
+  func identify<R: Record>(
+    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle
+  ) throws -> Bool {
+    guard record.id.isUnassigned else { return false }
+    if mode == .update {
+      throw LarchError(
+        .idUnassigned, "The record was never saved, so there is nothing to update; insert it."
+      ) { $0.collection = collection.stored.name }
+    }
+    let number = try writer.nextID(in: collection)
+    guard let id = R.ID.assigned(number) else {
+      throw LarchError(
+        .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
+      ) { $0.collection = collection.stored.name }
+    }
+    record.id = id
+    return true
+  }
+}
+
+// MARK: - Compare
+
+/// What a save writes. The bytes are valid until another record is encoded, another id is worked
+/// on, or something is written.
+private struct SavedBytes {
+  var id: UnsafeRawBufferPointer
+  var record: UnsafeRawBufferPointer
+  /// The stored record that it replaces.
+  var before: UnsafeRawBufferPointer?
+  /// Whether the id is above all others.
+  let isLast: Bool
+}
+
+extension WriteTransaction {
+  /// What the save changes; nil where that is nothing.
+  @inline(__always)
+  private func compare<R: Record>(
+    _ record: R, _ mode: SaveMode, isNew: Bool, in collection: CollectionHandle,
+    _ transaction: LMDBTransaction
+  ) throws -> SavedBytes? {
+    let shapeCount = context.shapes.count
+    var bytes = try encode(record, collection)
+    var id = try context.key(of: record.id)
+    if isNew { return SavedBytes(id: id, record: bytes, before: nil, isLast: true) }
+    if collection.stored.idKind == .assigned {
+      writer.noteUsed(WriteContext.number(of: id), in: collection)
+    }
+    guard let stored = try stored(under: id, mode, in: collection, transaction) else {
+      return SavedBytes(id: id, record: bytes, before: nil, isLast: false)
+    }
+    if isSame(stored, bytes) { return nil }
+    if hasOtherShape(stored, bytes) {
+      if try isSameValue(record, stored, id, in: collection, knowing: shapeCount) { return nil }
+      bytes = try encode(record, collection)
+      id = try context.key(of: record.id)
+    }
+    let before = try RecordEnvelope.open(stored, id: id, in: collection)
+    return SavedBytes(id: id, record: bytes, before: before, isLast: false)
+  }
+
+  /// What is stored under an id; an error where the mode forbids what is found.
+  @inline(__always)
+  func stored(
+    under id: UnsafeRawBufferPointer, _ mode: SaveMode, in collection: CollectionHandle,
+    _ transaction: LMDBTransaction
+  ) throws -> UnsafeRawBufferPointer? {
+    let stored = try collection.records.get(id, in: transaction)
+    if mode == .insert, stored != nil { throw idError(.idExists, id, collection) }
+    if mode == .update, stored == nil { throw idError(.recordNotFound, id, collection) }
+    return stored
+  }
+
+  func encode<R: Record>(
+    _ record: R, _ collection: CollectionHandle
+  ) throws -> UnsafeRawBufferPointer {
+    do {
+      let bytes = try context.coder.encode(record)
+      guard bytes.count <= RecordEnvelope.recordSizeLimit else {
+        throw LarchError(
+          .recordTooLarge,
+          "A record may take 64 MiB at most; keep large data in files, or in several records.")
+      }
+      return bytes
+    } catch var error as LarchError {
+      error.context.collection = collection.stored.name
+      throw error
+    }
+  }
+
+  /// Whether the stored record was written with other fields than the new one.
+  @inline(__always)
+  func hasOtherShape(
+    _ stored: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
+  ) -> Bool {
+    stored.count < 2 || record.count < 2
+      || stored.loadUnaligned(as: UInt16.self) != record.loadUnaligned(as: UInt16.self)
+  }
+
+  /// Whether a record equals the stored one as a value: one that was stored before its type got
+  /// another property, or before a value of a field was first seen, has other bytes and is the same.
+  @inline(never)
+  func isSameValue<R: Record>(
+    _ record: R, _ stored: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer,
+    in collection: CollectionHandle, knowing shapeCount: Int
+  ) throws -> Bool {
+    guard let stored = try readable(R.self, stored, id: key, in: collection) else { return false }
+    return try isSameValue(record, stored, in: collection, knowing: shapeCount)
+  }
+
+  /// Whether two records are written alike.
+  ///
+  /// - Parameter shapeCount: how many shapes there were before the record was encoded first. What
+  ///   it taught is forgotten where nothing is to be written.
+  func isSameValue<R: Record>(
+    _ record: R, _ stored: R, in collection: CollectionHandle, knowing shapeCount: Int
+  ) throws -> Bool {
+    let before = [UInt8](try encode(stored, collection))
+    let bytes = try encode(record, collection)
+    guard before.withUnsafeBytes({ $0.equals(bytes) }) else { return false }
+    context.shapes.truncate(to: shapeCount)
+    return true
+  }
+
+  /// The stored record; nil where its type cannot decode it any more, which keeps nobody from
+  /// replacing or deleting it.
+  func readable<R: Record>(
+    _ type: R.Type, _ stored: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
+    in collection: CollectionHandle
+  ) throws -> R? {
+    do {
+      return try context.decode(type, stored, id: id, in: collection)
+    } catch let error as LarchError where error.code == .decodingFailed {
+      return nil
+    }
+  }
+
+  private func idError(
+    _ code: LarchError.Code, _ key: UnsafeRawBufferPointer, _ collection: CollectionHandle
+  ) -> LarchError {
+    let fill: (inout LarchError.Context) -> Void = {
+      $0.collection = collection.stored.name
+      $0.id = collection.stored.idKind.text(of: key)
+    }
+    return code == .idExists
+      ? LarchError(code, "A record with this id is stored already; use `save` to replace it.", fill)
+      : LarchError(code, "No record has this id; use `save` to insert it.", fill)
+  }
+}
+
+// MARK: - Validate
+
+extension WriteTransaction {
+  /// Throws `.invalid` with all rules that the record breaks: all are checked for an insert, those
+  /// whose fields change for an update.
+  private func validate<R: Record>(
+    _ record: R, _ save: inout SavedBytes, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
+  ) throws {
+    let rules = declarations.validations
+    var changed = UInt64.max
+    if let before = save.before {
+      changed = try writer.changes.fields(
+        rules, of: record, before: before, after: save.record, in: collection)
+      if writer.changes.didEncode { save.record = try encode(record, collection) }
+    }
+    let errors = try brokenRules(record, changed: changed, in: collection, declarations)
+    guard errors.isEmpty else {
+      throw LarchError(
+        invalid: errors, collection: collection.stored.name,
+        id: collection.stored.idKind.text(of: try context.key(of: record.id)))
+    }
+    // The look for a holder may have written entries, and moved what was read.
+    if rules.needsStore, save.before != nil {
+      save.id = try context.key(of: record.id)
+      save.before = try collection.records.get(save.id, in: transaction).map {
+        try RecordEnvelope.open($0, id: save.id, in: collection)
+      }
+    }
+  }
+}
+
+// MARK: - Apply
+
+extension WriteTransaction {
+  /// Writes the record and keeps the indexes. The bytes are read before anything is changed.
+  @inline(__always)
+  private func apply<R: Record>(
+    _ record: R, _ save: SavedBytes, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>, _ transaction: LMDBTransaction
+  ) throws {
+    if !heldChanges.isEmpty {
+      if save.before != nil {
+        try checkHeld(record, save.id, in: collection)
+      } else {
+        heldChanges.forget(.init(place: collection.place, id: [UInt8](save.id)))
+      }
+    }
+    // Keys are made from the stored bytes. A type whose own `encode(to:)` puts something else under
+    // the name of a property would get a wrong index: it gets an error instead.
+    try writer.maintainer.update(
+      id: save.id, before: save.before, after: save.record, in: collection,
+      prove: { try writer.proof.check(record, declarations, $0, in: collection) },
+      write: {
+        try RecordEnvelope.put(
+          save.record, id: save.id, collection: collection.number, into: collection.records,
+          in: transaction, isLast: save.isLast)
+      })
+    writer.noteWrite(in: collection)
+    changeCount &+= 1
+  }
+}
