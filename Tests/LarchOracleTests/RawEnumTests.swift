@@ -131,8 +131,8 @@ struct RawEnumTests {
       (R.where { $0.kind != .beta }, { $0.kind != .beta }),
       (R.where { $0.kind > .alpha }, { $0.kind > .alpha }),
       (R.where { ($0.kind <= .gamma) }, { $0.kind <= .gamma }),
-      (R.where { $0.kind.isIn([.alpha, .gamma]) }, { [.alpha, .gamma].contains($0.kind) }),
-      (R.where { $0.rank.isIn(.low...(.middle)) }, { $0.rank <= .middle }),
+      (R.where { [.alpha, .gamma].contains($0.kind) }, { [.alpha, .gamma].contains($0.kind) }),
+      (R.where { (Rank.low...(.middle)).contains($0.rank) }, { $0.rank <= .middle }),
       (R.where { $0.rank > .low && $0.kind == .alpha }, { $0.rank > .low && $0.kind == .alpha }),
       (R.where { $0.maybe == nil }, { $0.maybe == nil }),
       (R.where { $0.maybe == .gamma }, { $0.maybe == .gamma }),
@@ -240,5 +240,231 @@ struct RawEnumTests {
     let counts = try store.counts(by: \Item<Single>.kind)
     #expect(counts.map(\.count) == [matches, 400 - matches])
     #expect(counts.map(\.value) == [.gamma, .alpha])
+  }
+
+  // MARK: Coding of its own
+
+  /// What is not known is read as a case.
+  enum Lenient: String, Codable, CaseIterable, IndexKey {
+    case known, unknown
+
+    init(from decoder: any Decoder) throws {
+      let raw = try decoder.singleValueContainer().decode(String.self)
+      self = Lenient(rawValue: raw) ?? .unknown
+    }
+  }
+
+  /// An older raw value is read as a case.
+  enum Renamed: String, Codable, CaseIterable, IndexKey {
+    case color, shape
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      let raw = try container.decode(String.self)
+      guard let value = raw == "colour" ? .color : Renamed(rawValue: raw) else {
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "no case \(raw)")
+      }
+      self = value
+    }
+  }
+
+  /// Raw values of any case are taken.
+  enum Folded: String, Codable, CaseIterable, IndexKey {
+    case small, large
+
+    init?(rawValue: String) {
+      switch rawValue.lowercased() {
+      case "small": self = .small
+      case "large": self = .large
+      default: return nil
+      }
+    }
+    var rawValue: String { self == .small ? "small" : "large" }
+  }
+
+  /// Written as something else.
+  enum Coded: Int, Codable, CaseIterable, IndexKey {
+    case first = 1
+    case second = 2
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(rawValue * 10)
+    }
+    init(from decoder: any Decoder) throws {
+      let raw = try decoder.singleValueContainer().decode(Int.self)
+      guard let value = Coded(rawValue: raw / 10) else {
+        throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "\(raw)"))
+      }
+      self = value
+    }
+  }
+
+  /// In an index as another value.
+  enum Ordered: String, Codable, CaseIterable, IndexKey {
+    case small, large
+    var indexValue: Int { self == .small ? 1 : 2 }
+  }
+
+  /// A `<` that goes by the order of the cases.
+  enum Priority: String, Codable, CaseIterable, IndexKey, Comparable {
+    case low, normal, high
+
+    static func < (a: Self, b: Self) -> Bool {
+      allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
+    }
+  }
+
+  struct Written: Record {
+    var id = RecordID<Written>()
+    var lenient: String
+    var renamed: String
+    var folded: String
+    var coded: Int
+    var ordered: String
+    static let collectionName = "Own"
+  }
+
+  struct Own: Record {
+    var id = RecordID<Own>()
+    var lenient: Lenient
+    var renamed: Renamed
+    var folded: Folded
+    var coded: Coded
+    var ordered: Ordered
+  }
+
+  struct IndexedOwn: Record {
+    var id = RecordID<IndexedOwn>()
+    var lenient: Lenient
+    var renamed: Renamed
+    var folded: Folded
+    var coded: Coded
+    var ordered: Ordered
+    static let collectionName = "Own"
+    static let schema = Schema<IndexedOwn> {
+      Index(\.lenient)
+      Index(\.renamed)
+      Index(\.folded)
+      Index(\.coded)
+      Index(\.ordered)
+    }
+  }
+
+  @Test("An enum with coding of its own is read through it, with an index and without")
+  func ownCoding() throws {
+    try withScratchPath { path throws in try RawEnumTests.checkOwnCoding(path) }
+  }
+
+  private static func checkOwnCoding(_ path: String) throws {
+    do {
+      let store = try Store(at: path, for: Written.self)
+      try store.write { tx throws in
+        for (lenient, renamed, folded) in [
+          ("known", "color", "small"), ("odd", "colour", "LARGE"), ("unknown", "shape", "Small"),
+        ] {
+          var record = Written(
+            lenient: lenient, renamed: renamed, folded: folded, coded: 20, ordered: "large")
+          try tx.insert(&record)
+        }
+      }
+      store.close()
+    }
+    do {
+      let store = try Store(at: path, for: Own.self)
+      let all = try store.fetch(Own.all)
+      #expect(all.map(\.lenient) == [.known, .unknown, .unknown])
+      #expect(
+        try store.ids(Own.where { $0.lenient == .unknown })
+          == all.filter { $0.lenient == .unknown }.map(\.id))
+      #expect(
+        try store.ids(Own.where { $0.renamed == .color })
+          == all.filter { $0.renamed == .color }.map(\.id))
+      #expect(
+        try store.ids(Own.where { $0.folded == .small })
+          == all.filter { $0.folded == .small }.map(\.id))
+      #expect(try store.count(Own.where { $0.coded == .second }) == 3)
+      #expect(try store.count(Own.where { $0.ordered == .large }) == 3)
+      #expect(try store.counts(by: \Own.lenient).map(\.count) == [1, 2])
+      store.close()
+    }
+    let store = try Store(at: path, for: IndexedOwn.self)
+    let all = try store.fetch(IndexedOwn.all)
+    #expect(
+      try store.ids(IndexedOwn.where { $0.lenient == .unknown })
+        == all.filter { $0.lenient == .unknown }.map(\.id))
+    #expect(
+      try store.ids(IndexedOwn.where { $0.renamed == .color })
+        == all.filter { $0.renamed == .color }.map(\.id))
+    #expect(
+      try store.ids(IndexedOwn.where { $0.folded == .small })
+        == all.filter { $0.folded == .small }.map(\.id))
+    #expect(try store.count(IndexedOwn.where { $0.coded == .second }) == 3)
+    #expect(try store.count(IndexedOwn.where { $0.ordered == .large }) == 3)
+    #expect(try store.counts(by: \IndexedOwn.lenient).map(\.count) == [1, 2])
+    #expect(try store.verify().isClean)
+  }
+
+  struct Task<Layout: TaskLayout>: Record {
+    var id = RecordID<Self>()
+    var priority: Priority
+    var other: Priority?
+    static var collectionName: String { Layout.name }
+    static var schema: Schema<Self> { Layout.schema }
+  }
+
+  protocol TaskLayout: Sendable {
+    static var name: String { get }
+    static var schema: Schema<Task<Self>> { get }
+  }
+
+  enum BareTasks: TaskLayout {
+    static let name = "bare"
+    static var schema: Schema<Task<Self>> { Schema() }
+  }
+
+  enum IndexedTasks: TaskLayout {
+    static let name = "indexed"
+    static var schema: Schema<Task<Self>> {
+      Schema {
+        Index(\.priority)
+        Index(\.other)
+      }
+    }
+  }
+
+  private static func checkOrder<Layout: TaskLayout>(_: Layout.Type) throws {
+    typealias R = Task<Layout>
+    let store = try Store.temporary(for: R.self)
+    try store.write { tx throws in
+      for priority in Priority.allCases {
+        for other in [nil] + Priority.allCases.map(Optional.some) {
+          var task = R(priority: priority, other: other)
+          try tx.insert(&task)
+        }
+      }
+    }
+    let all = try store.fetch(R.all)
+    let questions: [(Query<R>, (R) -> Bool)] = [
+      (R.where { $0.priority < .high }, { $0.priority < .high }),
+      (R.where { $0.priority >= .normal }, { $0.priority >= .normal }),
+      (R.where { (Priority.low...(.normal)).contains($0.priority) }, { $0.priority <= .normal }),
+      (R.where { $0.other > .low }, { $0.other.map { $0 > .low } ?? false }),
+      (
+        R.where { (Priority.normal...).contains($0.other) },
+        { $0.other.map { $0 >= .normal } ?? false }
+      ),
+      (R.where { $0.priority < $0.other }, { a in a.other.map { a.priority < $0 } ?? false }),
+      (R.where { $0.priority == .normal }, { $0.priority == .normal }),
+    ]
+    for (place, (query, closure)) in questions.enumerated() {
+      #expect(try store.ids(query) == all.filter(closure).map(\.id), "\(Layout.name) \(place)")
+    }
+  }
+
+  @Test("A `<` of its own decides, whatever the order of the raw values")
+  func ownOrder() throws {
+    try RawEnumTests.checkOrder(BareTasks.self)
+    try RawEnumTests.checkOrder(IndexedTasks.self)
   }
 }

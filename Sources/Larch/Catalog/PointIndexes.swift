@@ -5,7 +5,9 @@ final class PointIndexes {
     let keyPath: AnyKeyPath
     let collection: ObjectIdentifier
     let index: IndexHandle?
-    /// Whether the field is unique only by an index that ignores case.
+    /// How keys are written, a `KeyCoding` of the values that the key path leads to.
+    let coding: _Witness
+    /// Whether no two records have the same text but for its case, and that is all that is unique.
     let isFolded: Bool
   }
 
@@ -16,59 +18,64 @@ final class PointIndexes {
 
   /// The index over this field alone with unchanged values as keys; nil if there is none.
   @inline(__always)
-  func index<R: Record, Value>(
-    of keyPath: KeyPath<R, Value>, form: () -> KeyForm, in collection: CollectionHandle
-  ) -> IndexHandle? {
+  func index<R: Record, Value: IndexKey>(
+    of keyPath: KeyPath<R, Value>, in collection: CollectionHandle
+  ) -> (index: IndexHandle, coding: KeyCoding<Value>)? {
+    let entry: Entry
     if let last, last.keyPath === keyPath, last.collection == ObjectIdentifier(collection) {
-      return last.index
+      entry = last
+    } else {
+      entry = lookUp(keyPath, collection)
     }
-    return lookUp(keyPath, form(), collection)
+    // Made for this key path, which has one type of values.
+    return entry.index.map { ($0, unsafeDowncast(entry.coding, to: KeyCoding<Value>.self)) }
   }
 
-  /// Whether a look-up by the field ignores case, because its unique index does. The declarations
-  /// decide, not the built indexes.
-  func isFolded<R: Record, Value>(
-    _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
+  /// Whether a look-up by the field ignores case: a value that is unique but for its case is meant
+  /// so. It goes by the declarations, not by what is built.
+  func isFolded<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
   ) -> Bool {
-    _ = lookUp(keyPath, form, collection)
-    return last?.isFolded ?? false
+    lookUp(keyPath, collection).isFolded
   }
 
   /// Whether the field is declared unique by itself, but its index does not have all records yet.
-  func isUnfinished<R: Record, Value>(
-    _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
+  func isUnfinished<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
   ) -> Bool {
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
     return collection.indexes.contains {
-      !$0.isReady && $0.schema.isUnique && $0.schema.isAlone(field, form, isFolded: false)
+      !$0.isReady && $0.schema.isUnique
+        && $0.schema.isAlone(field, Value.keyCoding.form, isFolded: false)
     }
   }
 
   @inline(never)
-  private func lookUp<R: Record, Value>(
-    _ keyPath: KeyPath<R, Value>, _ form: KeyForm, _ collection: CollectionHandle
-  ) -> IndexHandle? {
+  private func lookUp<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, _ collection: CollectionHandle
+  ) -> Entry {
     let identity = ObjectIdentifier(keyPath)
     if let found = known[identity], found.collection == ObjectIdentifier(collection) {
       last = found
-      return found.index
+      return found
     }
+    let coding = Value.keyCoding
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
     let unique = collection.schema.indexes.filter(\.isUnique)
     let isFolded =
-      unique.contains { $0.isAlone(field, form, isFolded: true) }
-      && !unique.contains { $0.isAlone(field, form, isFolded: false) }
+      unique.contains { $0.isAlone(field, coding.form, isFolded: true) }
+      && !unique.contains { $0.isAlone(field, coding.form, isFolded: false) }
     let fitting = collection.indexes.filter {
-      $0.isReady && $0.schema.isAlone(field, form, isFolded: false)
+      $0.isReady && $0.schema.isAlone(field, coding.form, isFolded: false)
     }
     let entry = Entry(
       keyPath: keyPath, collection: ObjectIdentifier(collection),
       index: isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
-      isFolded: isFolded)
+      coding: coding, isFolded: isFolded)
     if known.count >= PointIndexes.limit { known = [:] }
     known[identity] = entry
     last = entry
-    return entry.index
+    return entry
   }
 }
 

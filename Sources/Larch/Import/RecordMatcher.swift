@@ -19,7 +19,7 @@ struct RecordMatcher<R: Record> {
       find: { record, tx in try tx.exists(R.self, record.id) ? record.id : nil },
       findElement: { decoder, bytes, tx in
         let key = decoder.filling.idKey
-        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id._isUnassigned else {
+        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id.isUnassigned else {
           return nil
         }
         return try tx.exists(R.self, id) ? id : nil
@@ -32,8 +32,8 @@ struct RecordMatcher<R: Record> {
   ) -> RecordMatcher {
     func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
       tx.context.idWriter.clear()
-      Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
-      // Nothing equals nil or NaN, and many records may have them.
+      Value.keyCoding.write(value, to: &tx.context.idWriter, isLast: true)
+      // Nothing is equal to nil or NaN, of which there may be many.
       if tx.context.idWriter.hasNil { return nil }
       return try tx.findID(R.self, value, through: field)
     }
@@ -42,11 +42,10 @@ struct RecordMatcher<R: Record> {
     return RecordMatcher(
       check: { tx in
         let collection = try tx.context.collection(of: R.self)
-        let index = tx.context.points.index(
-          of: field, form: { Value._keyForm }, in: collection)
-        if let index, index.schema.isUnique { return }
-        if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
-        if tx.context.points.isUnfinished(field, form: Value._keyForm, in: collection) {
+        let found = tx.context.points.index(of: field, in: collection)
+        if let found, found.index.schema.isUnique { return }
+        if tx.context.points.isFolded(field, in: collection) { return }
+        if tx.context.points.isUnfinished(field, in: collection) {
           throw LarchError(
             .unsuitableMatch,
             "The unique index over the field is unfinished, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
@@ -86,9 +85,11 @@ extension ReadTransaction {
     try storage { transaction in
       let collection = try context.collection(of: type)
       context.idWriter.clear()
-      Value._writeKey(value, to: &context.idWriter, isLast: true)
-      guard let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
-        !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
+      guard let (index, coding) = context.points.index(of: keyPath, in: collection) else {
+        return try ids(query(keyPath, is: value, in: collection).limit(1)).first
+      }
+      coding.write(value, to: &context.idWriter, isLast: true)
+      guard !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
       else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
       try writeGathered(for: index.database)
       return try index.database.get(context.idWriter.bytes, in: transaction)

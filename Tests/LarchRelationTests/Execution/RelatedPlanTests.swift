@@ -398,7 +398,7 @@ struct RelatedPlanTests {
   func parentIsNil() throws {
     let store = try store()
     try store.expectPlan(
-      of: Person.where { $0.company.isNil },
+      of: Person.where { $0.company == nil },
       """
       all records
         filter related(companyID).isEmpty

@@ -3,8 +3,9 @@ final class RecordAccess<R: Record>: TypedAccess {
   let context: TransactionContext
   private let coder: RecordCoder
   let collection: CollectionHandle
-  /// The record that was decoded last for a condition, so that a matching row is not decoded twice.
-  /// It is in the map, which does not change during a query.
+  private lazy var idCoding = R.ID.keyCoding
+  /// The record that a condition was asked of last, so that a row that passes is not decoded
+  /// twice. It lies in the map, which does not change while a query runs.
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
   @exclusivity(unchecked) private var decoded: R?
 
@@ -104,17 +105,21 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   /// The id of a row; the record is read only if the key does not determine how it was written.
   func id(of row: QueryRow, _ run: PlanRun) throws -> R.ID {
-    if case .primitive(let primitive) = R.ID._keyForm.node,
-      let values = RowSelector.values(ofID: row.id, primitive)
-    {
-      var list = KeyValues(values)
-      if let id = R.ID._read(from: &list) { return id }
-    }
+    if let id = idCoding.id(storedAs: row.id) { return id }
     return try decode(row, of: run).id
   }
 
   @inline(never)
   private func named(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
     (error as? LarchError).map { RecordEnvelope.naming($0, id, collection.stored) } ?? error
+  }
+}
+
+extension KeyCoding where Value: RecordIdentifier {
+  /// The id that a record with these bytes as its key has; nil where they do not tell how it was
+  /// written.
+  func id(storedAs key: UnsafeRawBufferPointer) -> Value? {
+    guard case .primitive(let primitive) = form.node else { return nil }
+    return RowSelector.values(ofID: key, primitive).flatMap { read($0) }
   }
 }

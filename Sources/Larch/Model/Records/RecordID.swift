@@ -52,18 +52,17 @@ extension RecordID: Codable {
 extension RecordID: Int64Coded {}
 
 extension RecordID: RecordIdentifier {
-  /// Assigned by the store.
-  public static var _idKind: RecordIDKind { .assigned }
+  /// Assigned by the store: the id with this number.
+  @_documentation(visibility: private)
+  public static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?) {
+    (.assigned, Self(number))
+  }
 
   /// 8 bytes, big-endian, sign flipped.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { writer.append(int64: rawValue) }
 
-  /// The record stores the number, so keys are made from the stored bytes.
-  public static var _isStandardKey: Bool { true }
-
-  /// The id with this number.
-  public static func _assigned(_ number: Int64) -> Self? { Self(number) }
-
-  /// Whether the number is still 0.
-  public var _isUnassigned: Bool { rawValue == 0 }
+  /// The number is what the record stores, so keys are made from the stored bytes.
+  @_documentation(visibility: private)
+  public static var _key: _Witness { RawValueKey<Self>(isStandard: true) }
 }

@@ -7,17 +7,12 @@ public import Foundation
 /// underscore; your own type gets them from its raw value.
 public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey, IDReference
 where _ReferencedID == Self {
-  /// How the id is stored.
-  static var _idKind: RecordIDKind { get }
+  /// How ids of this type are stored, and the one with a number where the store assigns them; nil
+  /// for all others.
+  static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?)
 
   /// Writes the bytes that the record is stored under.
   func _writeID(to writer: inout KeyWriter) throws
-
-  /// The id with this number, for types whose ids the store assigns; nil for all others.
-  static func _assigned(_ number: Int64) -> Self?
-
-  /// Whether the store has still to assign this id.
-  var _isUnassigned: Bool { get }
 }
 
 /// How the ids of a collection are stored. The raw values are part of the file format.
@@ -30,7 +25,7 @@ public enum RecordIDKind: UInt8, Sendable {
   case unsigned = 3
   /// A UUID: its 16 bytes.
   case uuid = 4
-  /// NFC text behind a lead byte, up to the key limit of LMDB.
+  /// NFC text after a lead byte, up to the key limit of LMDB.
   case string = 5
 
   /// The length of every id of this kind, or nil if it differs from id to id.
@@ -44,42 +39,46 @@ public enum RecordIDKind: UInt8, Sendable {
 }
 
 extension RecordIdentifier {
-  /// Ids of your own are never assigned by the store.
-  public static func _assigned(_ number: Int64) -> Self? { nil }
+  /// How the id is stored.
+  package static var idKind: RecordIDKind { _id(0).kind }
 
-  /// Ids of your own always have a value.
-  public var _isUnassigned: Bool { false }
+  /// The id with this number, for types whose ids the store assigns; nil for all others.
+  static func assigned(_ number: Int64) -> Self? { _id(number).id }
+
+  /// Whether the store has still to assign this id. Ids of other kinds always have a value.
+  var isUnassigned: Bool { Self._id(0).id.map { $0 == self } ?? false }
 }
 
 extension RecordIdentifier where Self: RawRepresentable, RawValue: RecordIdentifier {
-  /// As the raw value is stored.
-  public static var _idKind: RecordIDKind { RawValue._idKind }
-
-  /// The bytes of the raw value.
-  public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }
-
   /// As for the raw value, which may be a `RecordID`.
-  public static func _assigned(_ number: Int64) -> Self? {
-    RawValue._assigned(number).flatMap { Self(rawValue: $0) }
+  @_documentation(visibility: private)
+  public static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?) {
+    let raw = RawValue._id(number)
+    return (raw.kind, raw.id.flatMap { Self(rawValue: $0) })
   }
 
-  /// As the raw value tells.
-  public var _isUnassigned: Bool { rawValue._isUnassigned }
+  /// The bytes of the raw value.
+  @_documentation(visibility: private)
+  public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }
 }
 
 extension RecordIdentifier where Self: SignedInteger & FixedWidthInteger {
   /// 8 bytes, big-endian, sign flipped.
-  public static var _idKind: RecordIDKind { .integer }
+  @_documentation(visibility: private)
+  public static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?) { (.integer, nil) }
 
   /// 8 bytes, whatever the width of the type.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { writer.append(int64: Int64(self)) }
 }
 
 extension RecordIdentifier where Self: UnsignedInteger & FixedWidthInteger {
   /// 8 bytes, big-endian.
-  public static var _idKind: RecordIDKind { .unsigned }
+  @_documentation(visibility: private)
+  public static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?) { (.unsigned, nil) }
 
   /// 8 bytes, whatever the width of the type.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { writer.append(uint64: UInt64(self)) }
 }
 
@@ -96,7 +95,7 @@ extension UInt64: RecordIdentifier {}
 
 extension UUID: RecordIdentifier {
   /// 16 bytes.
-  public static var _idKind: RecordIDKind { .uuid }
+  public static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?) { (.uuid, nil) }
 
   /// The 16 bytes in their order.
   public func _writeID(to writer: inout KeyWriter) throws {
@@ -106,9 +105,9 @@ extension UUID: RecordIdentifier {
 
 extension String: RecordIdentifier {
   /// Text of any length up to the key limit.
-  public static var _idKind: RecordIDKind { .string }
+  public static func _id(_ number: Int64) -> (kind: RecordIDKind, id: Self?) { (.string, nil) }
 
-  /// NFC text behind a lead byte; canonically equivalent strings are one id.
+  /// NFC text after a lead byte; canonically equivalent strings are one id.
   public func _writeID(to writer: inout KeyWriter) throws {
     if !writer.append(idString: self) {
       throw LarchError(

@@ -195,8 +195,9 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
     _ keyPath: any KeyPath<R, Value> & Sendable, isFolded: Bool
   ) {
     self.keyPath = keyPath
-    form = Value._fieldForm
-    isMultiple = Value._isMultiple
+    let coding = Value.fieldCoding
+    form = coding.form
+    isMultiple = coding.isMultiple
     self.isFolded = isFolded
     isStandard = Value.isToldByBytes
     resolve = { FieldNaming.storedPath(of: keyPath) }
@@ -206,7 +207,7 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
       defer { writer.foldsCase = false }
       // The address is that of an `R`; see above.
       try access.withValue(at: record) {
-        try Value._forEachKey($0.pointee, to: &writer, isLast: isLast, next)
+        try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
       }
     }
   }

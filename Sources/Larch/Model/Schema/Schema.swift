@@ -153,22 +153,13 @@ extension Renamed: SchemaEntry {
   public var _element: SchemaElement<R> { SchemaElement(kind: .rename(declaration)) }
 }
 
-extension BelongsTo: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
-}
+extension BelongsTo: SchemaEntry {}
+extension HasMany: SchemaEntry {}
+extension HasOne: SchemaEntry {}
+extension ManyToMany: SchemaEntry {}
 
-extension HasMany: SchemaEntry {
+extension Association {
   /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
-}
-
-extension HasOne: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
-}
-
-extension ManyToMany: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
+  @_documentation(visibility: private)
+  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(_route.declared)) }
 }

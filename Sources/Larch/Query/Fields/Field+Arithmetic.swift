@@ -139,7 +139,7 @@ extension FieldNode where Value: FieldNumber {
   ) -> FieldNode {
     // The types that conform are primitive ones.
     let primitive: KeyForm.Primitive =
-      if case .primitive(let known) = Value._fieldForm.node { known } else { .int64 }
+      if case .primitive(let known) = Value.keyCoding.form.node { known } else { .int64 }
     let calculation = Calculation(left, operation, right, primitive)
     let field = TypedField<Root>(
       form: .optional(.primitive(primitive)), isMultiple: false, isStandard: true,

@@ -75,20 +75,14 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     Filter(wrap(condition(Fields())._filter.node, false))
   }
 
-  /// The record does not exist: the reference is nil or dangling.
-  public var isNil: Filter<Root> { !isNotNil }
-
-  /// The record exists.
-  public var isNotNil: Filter<Root> { Filter(wrap(.always, false)) }
-
-  /// The record does not exist; see ``isNil``.
+  /// There is no such record: nil is held, or an id that leads nowhere.
   public static func == (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    record.isNil
+    !(record != none)
   }
 
-  /// The record exists; see ``isNotNil``.
+  /// There is such a record.
   public static func != (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    record.isNotNil
+    Filter(record.wrap(.always, false))
   }
 
   /// The id of the record; nil if it does not exist.
@@ -161,23 +155,20 @@ public protocol FilteredAssociation<Owner, Target>: Association {
   var _related: _Related { get }
 }
 
-extension HasMany: FilteredAssociation {
+extension HasMany: FilteredAssociation {}
+extension ManyToMany: FilteredAssociation {}
+extension BelongsTo: FilteredAssociation {}
+extension HasOne: FilteredAssociation {}
+
+extension ToManyAssociation {
   /// The records at the other end.
+  @_documentation(visibility: private)
   public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
 }
 
-extension ManyToMany: FilteredAssociation {
-  /// The records at the other end.
-  public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
-}
-
-extension BelongsTo: FilteredAssociation {
+extension ToOneAssociation {
   /// The record at the other end.
-  public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
-}
-
-extension HasOne: FilteredAssociation {
-  /// The record at the other end.
+  @_documentation(visibility: private)
   public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
 }
 

@@ -65,7 +65,7 @@ extension FieldReference {
     }
     let name = (reading?.path ?? []) + [node.name]
     self.init(
-      form: type._fieldForm, isMultiple: false, isStandard: false,
+      form: type.fieldCoding.form, isMultiple: false, isStandard: false,
       name: name.joined(separator: "."),
       identity: .computed(
         \RelatedChains.[RelatedChain(path: reading?.path ?? [], identity: node.identity)]),

@@ -45,7 +45,7 @@ extension TransactionContext {
   func savedKey<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>
   ) throws -> UnsafeRawBufferPointer {
-    if related.owner.id._isUnassigned { throw related.unsavedOwner }
+    if related.owner.id.isUnassigned { throw related.unsavedOwner }
     return try key(of: related.owner.id)
   }
 
@@ -100,7 +100,7 @@ extension TransactionContext {
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> R.ID {
     if collection.stored.idKind == .assigned, bytes.count == 8,
-      let id = R.ID._assigned(WriteContext.number(of: bytes))
+      let id = R.ID.assigned(WriteContext.number(of: bytes))
     {
       return id
     }
@@ -111,13 +111,8 @@ extension TransactionContext {
   private func slowID<R: Record>(
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> R.ID {
-    if case .primitive(let primitive) = R.ID._keyForm.node,
-      let values = RowSelector.values(ofID: bytes, primitive)
-    {
-      var list = KeyValues(values)
-      if let id = R.ID._read(from: &list) { return id }
-    }
-    // For an id type with an index value of its own, only the record has the id.
+    if let id = R.ID.keyCoding.id(storedAs: bytes) { return id }
+    // An id type that stands for itself by a value of its own is told by the record alone.
     guard let stored = try collection.records.get(bytes, in: try transaction()) else {
       throw missingRecord(bytes, in: collection)
     }

@@ -64,16 +64,12 @@ extension ReadTransaction {
     var ids: [R.ID] = []
     ids.reserveCapacity(records.count)
     let transaction = try live()
+    let coding = R.ID.keyCoding
     records.sort()
     while let key = records.next() {
-      if case .primitive(let primitive) = R.ID._keyForm.node,
-        let values = RowSelector.values(ofID: key, primitive)
-      {
-        var list = KeyValues(values)
-        if let id = R.ID._read(from: &list) {
-          ids.append(id)
-          continue
-        }
+      if let id = coding.id(storedAs: key) {
+        ids.append(id)
+        continue
       }
       // The key does not tell how the id was written.
       guard let stored = try records.collection.records.get(key, in: transaction) else {

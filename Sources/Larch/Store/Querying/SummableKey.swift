@@ -2,7 +2,7 @@
 @_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
-  associatedtype Sum
+  associatedtype Sum = Self
 
   /// The sum in this type; nil if it overflows. Implemented by Larch.
   static func _sum(_ total: KeyTotal) -> Sum?
@@ -32,66 +32,53 @@ public struct KeyTotal {
   }
 }
 
-extension SummableKey where Self: FixedWidthInteger, Sum == Self {
-  /// Exact; nil if the type cannot hold it.
-  public static func _sum(_ total: KeyTotal) -> Self? { Self(exactly: total.whole) }
+extension SummableKey where Sum: FixedWidthInteger {
+  /// Exact, where the type can hold it.
+  @_documentation(visibility: private)
+  public static func _sum(_ total: KeyTotal) -> Sum? { Sum(exactly: total.whole) }
 }
 
-extension Int: SummableKey {
-  /// The type itself.
-  public typealias Sum = Int
+extension SummableKey where Sum: BinaryFloatingPoint {
+  /// The sum in the order of the query: made as Double, then rounded.
+  @_documentation(visibility: private)
+  public static func _sum(_ total: KeyTotal) -> Sum? { Sum(total.real) }
 }
-extension Int64: SummableKey {
-  /// The type itself.
-  public typealias Sum = Int64
-}
-extension UInt: SummableKey {
-  /// The type itself.
-  public typealias Sum = UInt
-}
-extension UInt64: SummableKey {
-  /// The type itself.
-  public typealias Sum = UInt64
-}
+
+extension Int: SummableKey {}
+extension Int64: SummableKey {}
+extension UInt: SummableKey {}
+extension UInt64: SummableKey {}
+extension Float: SummableKey {}
+extension Double: SummableKey {}
 
 extension Int8: SummableKey {
-  /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  /// A few values are more than the type itself can hold.
+  public typealias Sum = Int
 }
 
 extension Int16: SummableKey {
-  /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  /// A few values are more than the type itself can hold.
+  public typealias Sum = Int
 }
 
 extension Int32: SummableKey {
-  /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  /// A few values are more than the type itself can hold.
+  public typealias Sum = Int
 }
 
 extension UInt8: SummableKey {
-  /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+  /// A few values are more than the type itself can hold.
+  public typealias Sum = UInt
 }
 
 extension UInt16: SummableKey {
-  /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+  /// A few values are more than the type itself can hold.
+  public typealias Sum = UInt
 }
 
 extension UInt32: SummableKey {
-  /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
-}
-
-extension Double: SummableKey {
-  /// The sum in the order of the query.
-  public static func _sum(_ total: KeyTotal) -> Double? { total.real }
-}
-
-extension Float: SummableKey {
-  /// Summed as Double, then rounded.
-  public static func _sum(_ total: KeyTotal) -> Float? { Float(total.real) }
+  /// A few values are more than the type itself can hold.
+  public typealias Sum = UInt
 }
 
 extension Optional: SummableKey where Wrapped: SummableKey {

@@ -110,7 +110,7 @@ extension WriteTransaction {
     let related = owner.related(association)
     guard case .held(let declared) = related.holding else { return try change(related) }
     let reference = try related.reference(declared, of: A.Owner.self)
-    if owner.id._isUnassigned { throw related.unsavedOwner }
+    if owner.id.isUnassigned { throw related.unsavedOwner }
     let version = declarations(
       of: A.Owner.self, in: try context.collection(of: A.Owner.self)
     ).version

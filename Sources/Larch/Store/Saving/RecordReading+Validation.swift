@@ -106,6 +106,6 @@ extension LarchError {
     if errors.isEmpty { return }
     throw LarchError(
       invalid: errors, collection: R.collectionName,
-      id: record.id._isUnassigned ? nil : "\(record.id)")
+      id: record.id.isUnassigned ? nil : "\(record.id)")
   }
 }

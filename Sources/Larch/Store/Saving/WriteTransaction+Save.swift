@@ -92,14 +92,14 @@ extension WriteTransaction {
   func identify<R: Record>(
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle
   ) throws -> Bool {
-    guard record.id._isUnassigned else { return false }
+    guard record.id.isUnassigned else { return false }
     if mode == .update {
       throw LarchError(
         .idUnassigned, "The record was never saved, so there is nothing to update; insert it."
       ) { $0.collection = collection.stored.name }
     }
     let number = try writer.nextID(in: collection)
-    guard let id = R.ID._assigned(number) else {
+    guard let id = R.ID.assigned(number) else {
       throw LarchError(
         .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
       ) { $0.collection = collection.stored.name }

@@ -1,0 +1,174 @@
+/// How the values of a type are written as keys, and read from them: the ``IndexKey/_key`` of it.
+class KeyCoding<Value>: _Witness, @unchecked Sendable {
+  /// What the bytes stand for.
+  let form: KeyForm
+  /// Whether the bytes can be made from the stored field.
+  let isStandard: Bool
+
+  init(_ form: KeyForm, isStandard: Bool) {
+    self.form = form
+    self.isStandard = isStandard
+  }
+
+  /// Writes the bytes of a key.
+  func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
+    preconditionFailure("\(Self.self) does not write.")
+  }
+
+  /// Appends the standard values that stand for a value.
+  func append(_ value: Value, to values: inout KeyValues) {
+    preconditionFailure("\(Self.self) has no values.")
+  }
+
+  /// The value that the next standard values stand for; nil where they do not tell it.
+  func read(from values: inout KeyValues) -> Value? { nil }
+
+  /// The values of one key.
+  final func values(of value: Value) -> [KeyValue] {
+    var values = KeyValues()
+    append(value, to: &values)
+    return values.list
+  }
+
+  /// The value that these stand for; nil where they do not tell it.
+  final func read(_ list: [KeyValue]) -> Value? {
+    var values = KeyValues(list)
+    return read(from: &values)
+  }
+}
+
+extension IndexKey {
+  /// How this type is written as a key. Made for each call where the type is generic, so whoever
+  /// has many values asks once.
+  static var keyCoding: KeyCoding<Self> { _key.typed() }
+
+  /// The values of one key.
+  static func values(of value: Self) -> [KeyValue] { keyCoding.values(of: value) }
+}
+
+/// Of a type whose bytes and values are its own.
+final class StandardKey<Value: StandardValue>: KeyCoding<Value>, @unchecked Sendable {
+  init() { super.init(.primitive(Value.primitive), isStandard: true) }
+
+  override func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
+    Value.write(value, to: &writer, isLast: isLast)
+  }
+
+  override func append(_ value: Value, to values: inout KeyValues) {
+    values.append(value.keyValue)
+  }
+
+  override func read(from values: inout KeyValues) -> Value? {
+    values.next().flatMap { Value(keyValue: $0) }
+  }
+}
+
+/// Of a type that another one stands for.
+class DerivedKey<Value: IndexKey>: KeyCoding<Value>, @unchecked Sendable {
+  private let standing: KeyCoding<Value.IndexValue>
+
+  /// - Parameter isStandard: the value is stored as the one that stands for it.
+  init(isStandard: Bool = false) {
+    // A declaration of the program, met when a store is opened for it; no data comes here.
+    precondition(
+      Value.IndexValue.self != Value.self,
+      "\(Value.self).indexValue must be of another type than \(Value.self): a standard type, or one that leads to it."
+    )
+    standing = Value.IndexValue.keyCoding
+    super.init(standing.form, isStandard: isStandard)
+  }
+
+  override final func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
+    standing.write(value.indexValue, to: &writer, isLast: isLast)
+  }
+
+  override final func append(_ value: Value, to values: inout KeyValues) {
+    standing.append(value.indexValue, to: &values)
+  }
+}
+
+/// Of a type with a raw value, from which it can be made.
+final class RawValueKey<Value: IndexKey & RawRepresentable>: DerivedKey<Value>, @unchecked Sendable
+where Value.RawValue: IndexKey {
+  private let raw = Value.RawValue.keyCoding
+
+  override func read(from values: inout KeyValues) -> Value? {
+    raw.read(from: &values).flatMap { Value(rawValue: $0) }
+  }
+}
+
+/// Of a character: the string of it alone.
+final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
+  override func read(from values: inout KeyValues) -> Character? {
+    guard case .string(let text) = values.next(), text.count == 1 else { return nil }
+    return text.first
+  }
+}
+
+/// Of an optional: `00` for nil; `01`, then the value.
+final class OptionalKey<Wrapped: IndexKey>: KeyCoding<Wrapped?>, @unchecked Sendable {
+  private let wrapped: KeyCoding<Wrapped>
+
+  init() {
+    wrapped = Wrapped.keyCoding
+    super.init(.optional(wrapped.form), isStandard: wrapped.isStandard)
+  }
+
+  override func write(_ value: Wrapped?, to writer: inout KeyWriter, isLast: Bool) {
+    if let value {
+      writer.appendPresent()
+      wrapped.write(value, to: &writer, isLast: isLast)
+    } else {
+      writer.appendNil()
+    }
+  }
+
+  override func append(_ value: Wrapped?, to values: inout KeyValues) {
+    if let value { wrapped.append(value, to: &values) } else { values.append(.null) }
+  }
+
+  override func read(from values: inout KeyValues) -> Wrapped?? {
+    if values.place < values.list.count, case .null = values.list[values.place] {
+      values.place += 1
+      return .some(nil)
+    }
+    return wrapped.read(from: &values).map { .some($0) }
+  }
+}
+
+/// Of several values, one after the other. It is not a stored field.
+final class SeveralKeys<First: IndexKey, each Rest: IndexKey>: KeyCoding<
+  CompositeKey<First, repeat each Rest>
+>, @unchecked Sendable
+{
+  private let first: KeyCoding<First>
+  private let rest: (repeat KeyCoding<each Rest>)
+  private let count: Int
+
+  init() {
+    first = First.keyCoding
+    rest = (repeat (each Rest).keyCoding)
+    var parts = [first.form]
+    for coding in repeat each rest { parts.append(coding.form) }
+    count = parts.count
+    super.init(.composite(parts), isStandard: false)
+  }
+
+  override func write(
+    _ value: CompositeKey<First, repeat each Rest>, to writer: inout KeyWriter, isLast: Bool
+  ) {
+    var remaining = count - 1
+    first.write(value.first, to: &writer, isLast: isLast && remaining == 0)
+    for (coding, part) in repeat (each rest, each value.rest) {
+      remaining -= 1
+      coding.write(part, to: &writer, isLast: isLast && remaining == 0)
+    }
+  }
+
+  override func append(
+    _ value: CompositeKey<First, repeat each Rest>, to values: inout KeyValues
+  ) {
+    first.append(value.first, to: &values)
+    for (coding, part) in repeat (each rest, each value.rest) { coding.append(part, to: &values) }
+  }
+}
