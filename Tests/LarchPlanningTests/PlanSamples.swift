@@ -160,10 +160,10 @@ struct PlanSamples {
     case 2:
       let values = [wanted, text(), text()].compactMap { $0 as? V ?? Optional($0) as? V }
       return values.contains(field)
-    case 3: return field.equals(wanted, .caseInsensitive)
-    case 4: return field.hasSuffix(wanted, option)
-    case 5: return field.contains(wanted, option)
-    case 6: return field.like(wanted + pick(["%", "_", "", "%b", "\\%"]), option)
+    case 3: return field.equals(wanted, options: .caseInsensitive)
+    case 4: return field.hasSuffix(wanted, options: options)
+    case 5: return field.contains(wanted, options: options)
+    case 6: return field.like(wanted + pick(["%", "_", "", "%b", "\\%"]), options: options)
     case 7:
       let key = field.node.indexKey()
       let bound = ValueBound(values: [.string(wanted)], isIncluded: chance(50))

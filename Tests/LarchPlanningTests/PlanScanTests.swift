@@ -219,7 +219,7 @@ struct PlanScanTests {
       PlanPerson.where { ["Ada 41", "ADA 41"].contains($0.name) },
       """
       index name ["ada 41"]
-        filter name.isIn(["ADA 41", "Ada 41"])
+        filter ["ADA 41", "Ada 41"].contains(name)
       """)
     try plans.expect(
       PlanPerson.where { $0.name.hasPrefix("ada 4", options: .caseInsensitive) },

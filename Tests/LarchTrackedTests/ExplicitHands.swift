@@ -190,7 +190,7 @@ final class ExplicitHands<R: Subject> {
 
   private func reload(_ slot: Int, _ reader: some RecordReading) throws {
     let id = hands[slot].record.id
-    if id.isUnassigned { throw LarchError(.idUnassigned, "There is none.") }
+    if id._isUnassigned { throw LarchError(.idUnassigned, "There is none.") }
     let isCertain = try reader._reading { $0.changeCount == 0 }
     guard let found = try reader.find(R.self, id) else {
       throw LarchError(.recordNotFound, "There is none.")

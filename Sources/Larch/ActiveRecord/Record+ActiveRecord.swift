@@ -150,7 +150,7 @@ extension Record {
   /// - Throws: the errors of ``reload(in:)``.
   /// - Complexity: that of ``reload(in:)``.
   public func reloaded(in reader: some RecordReading = AmbientStore()) throws -> Self {
-    if id.isUnassigned {
+    if id._isUnassigned {
       throw LarchError(
         .idUnassigned, "The record was never saved, so there is nothing to reload; save it first."
       ) { $0.collection = Self.collectionName }

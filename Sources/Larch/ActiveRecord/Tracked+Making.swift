@@ -11,7 +11,7 @@ extension Tracked {
   /// - Throws: the errors of ``RecordReading/find(_:_:)->R?``.
   /// - Complexity: that of ``RecordReading/find(_:_:)->R?``.
   public init(_ record: R, in reader: some RecordReading) throws {
-    guard !record.id.isUnassigned,
+    guard !record.id._isUnassigned,
       let stored = try reader.tracked(R.self, record.id)
     else {
       self.init(record)

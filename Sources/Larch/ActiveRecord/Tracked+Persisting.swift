@@ -67,7 +67,7 @@ extension Tracked {
   public mutating func reload(in reader: some RecordReading = AmbientStore()) throws {
     settle()
     let id = known.standing == .stored ? known.record.id : current.id
-    if id.isUnassigned {
+    if id._isUnassigned {
       throw LarchError(
         .idUnassigned, "The record was never saved, so there is nothing to reload; persist it."
       ) { $0.collection = R.collectionName }

@@ -1,14 +1,34 @@
 /// Finds the index for `find(by:)`, once per key path of the program.
 final class PointIndexes {
-  private struct Entry {
+  /// What is known of a key path to a value of a field.
+  final class Entry {
     /// Retained, so that its address is not reused.
-    let keyPath: AnyKeyPath
-    let collection: ObjectIdentifier
+    fileprivate let keyPath: AnyKeyPath
+    fileprivate let collection: ObjectIdentifier
+    /// The index over this field alone with unchanged values as keys; nil if there is none.
     let index: IndexHandle?
-    /// How keys are written, a `KeyCoding` of the values that the key path leads to.
-    let coding: _Witness
-    /// Whether no two records have the same text but for its case, and that is all that is unique.
-    let isFolded: Bool
+    /// Writes the keys: a `KeyCoding` of the values of the key path.
+    fileprivate let coding: _Witness
+    /// Whether the field is unique only by an index that ignores case.
+    fileprivate let isFolded: Bool
+
+    fileprivate init(
+      _ keyPath: AnyKeyPath, _ collection: CollectionHandle, _ index: IndexHandle?,
+      _ coding: _Witness, isFolded: Bool
+    ) {
+      self.keyPath = keyPath
+      self.collection = ObjectIdentifier(collection)
+      self.index = index
+      self.coding = coding
+      self.isFolded = isFolded
+    }
+
+    /// Writes the key of a value of the field.
+    @inline(__always)
+    func write<Value: IndexKey>(_ value: Value, to writer: inout KeyWriter) {
+      // The caller got the entry with a key path to values of this type.
+      unsafeDowncast(coding, to: KeyCoding<Value>.self).write(value, to: &writer, isLast: true)
+    }
   }
 
   /// Key paths that are built at run time must not fill the memory.
@@ -16,27 +36,23 @@ final class PointIndexes {
   @exclusivity(unchecked) private var last: Entry?
   private var known: [ObjectIdentifier: Entry] = [:]
 
-  /// The index over this field alone with unchanged values as keys; nil if there is none.
+  /// The index for a key path, and how its keys are written.
   @inline(__always)
-  func index<R: Record, Value: IndexKey>(
+  func entry<R: Record, Value: IndexKey>(
     of keyPath: KeyPath<R, Value>, in collection: CollectionHandle
-  ) -> (index: IndexHandle, coding: KeyCoding<Value>)? {
-    let entry: Entry
+  ) -> Entry {
     if let last, last.keyPath === keyPath, last.collection == ObjectIdentifier(collection) {
-      entry = last
-    } else {
-      entry = lookUp(keyPath, collection)
+      return last
     }
-    // Made for this key path, which has one type of values.
-    return entry.index.map { ($0, unsafeDowncast(entry.coding, to: KeyCoding<Value>.self)) }
+    return lookUp(keyPath, collection)
   }
 
-  /// Whether a look-up by the field ignores case: a value that is unique but for its case is meant
-  /// so. It goes by the declarations, not by what is built.
+  /// Whether a look-up by the field ignores case, because its unique index does. The declarations
+  /// decide, not the built indexes.
   func isFolded<R: Record, Value: IndexKey>(
     _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
   ) -> Bool {
-    lookUp(keyPath, collection).isFolded
+    entry(of: keyPath, in: collection).isFolded
   }
 
   /// Whether the field is declared unique by itself, but its index does not have all records yet.
@@ -69,9 +85,9 @@ final class PointIndexes {
       $0.isReady && $0.schema.isAlone(field, coding.form, isFolded: false)
     }
     let entry = Entry(
-      keyPath: keyPath, collection: ObjectIdentifier(collection),
-      index: isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
-      coding: coding, isFolded: isFolded)
+      keyPath, collection,
+      isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
+      coding, isFolded: isFolded)
     if known.count >= PointIndexes.limit { known = [:] }
     known[identity] = entry
     last = entry

@@ -241,7 +241,7 @@ final class RecordImporter<R: Record> {
       if let id { record.id = id }
       return try save(&record, isStored: id != nil, in: tx)
     }
-    let isStored = try !record.id.isUnassigned && tx.exists(R.self, record.id)
+    let isStored = try !record.id._isUnassigned && tx.exists(R.self, record.id)
     return try save(&record, isStored: isStored, in: tx)
   }
 

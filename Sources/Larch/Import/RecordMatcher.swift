@@ -19,7 +19,7 @@ struct RecordMatcher<R: Record> {
       find: { record, tx in try tx.exists(R.self, record.id) ? record.id : nil },
       findElement: { decoder, bytes, tx in
         let key = decoder.filling.idKey
-        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id.isUnassigned else {
+        guard let id = try decoder.value(R.ID.self, at: [key], of: bytes), !id._isUnassigned else {
           return nil
         }
         return try tx.exists(R.self, id) ? id : nil
@@ -30,10 +30,11 @@ struct RecordMatcher<R: Record> {
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
+    let coding = Value.keyCoding
     func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
       tx.context.idWriter.clear()
-      Value.keyCoding.write(value, to: &tx.context.idWriter, isLast: true)
-      // Nothing is equal to nil or NaN, of which there may be many.
+      coding.write(value, to: &tx.context.idWriter, isLast: true)
+      // Nothing equals nil or NaN, and many records may have them.
       if tx.context.idWriter.hasNil { return nil }
       return try tx.findID(R.self, value, through: field)
     }
@@ -42,8 +43,8 @@ struct RecordMatcher<R: Record> {
     return RecordMatcher(
       check: { tx in
         let collection = try tx.context.collection(of: R.self)
-        let found = tx.context.points.index(of: field, in: collection)
-        if let found, found.index.schema.isUnique { return }
+        let index = tx.context.points.entry(of: field, in: collection).index
+        if let index, index.schema.isUnique { return }
         if tx.context.points.isFolded(field, in: collection) { return }
         if tx.context.points.isUnfinished(field, in: collection) {
           throw LarchError(
@@ -85,11 +86,10 @@ extension ReadTransaction {
     try storage { transaction in
       let collection = try context.collection(of: type)
       context.idWriter.clear()
-      guard let (index, coding) = context.points.index(of: keyPath, in: collection) else {
-        return try ids(query(keyPath, is: value, in: collection).limit(1)).first
-      }
-      coding.write(value, to: &context.idWriter, isLast: true)
-      guard !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
+      let point = context.points.entry(of: keyPath, in: collection)
+      point.write(value, to: &context.idWriter)
+      guard let index = point.index,
+        !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
       else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
       try writeGathered(for: index.database)
       return try index.database.get(context.idWriter.bytes, in: transaction)

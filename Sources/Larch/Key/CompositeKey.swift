@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct CompositeKey<First: IndexKey, each Rest: IndexKey>: _StandardKey {
-  /// The first value, by which keys are ordered first.
+  /// The first value, which decides the order first.
   public let first: First
   /// The other values.
   public let rest: (repeat each Rest)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A type that stands for itself as a key. Met by Larch; never by you.
+/// A type that represents itself as a key. You never need to conform to this protocol.
 @_documentation(visibility: private)
 public protocol _StandardKey: IndexKey where IndexValue == Self {}
 
@@ -16,16 +16,16 @@ extension _StandardKey {
 /// The witnesses of the standard types, one for each.
 private enum StandardKeys {
   private static let all: [ObjectIdentifier: _Witness] = [
-    of(Int8.self), of(Int16.self), of(Int32.self), of(Int64.self), of(Int.self),
-    of(UInt8.self), of(UInt16.self), of(UInt32.self), of(UInt64.self), of(UInt.self),
-    of(Bool.self), of(Float.self), of(Double.self), of(String.self), of(Data.self),
-    of(Date.self), of(UUID.self), of(URL.self),
+    of(Int8Key()), of(Int16Key()), of(Int32Key()), of(Int64Key()), of(IntKey()),
+    of(UInt8Key()), of(UInt16Key()), of(UInt32Key()), of(UInt64Key()), of(UIntKey()),
+    of(BoolKey()), of(FloatKey()), of(DoubleKey()), of(StringKey()), of(DataKey()),
+    of(DateKey()), of(UUIDKey()), of(URLKey()),
   ].reduce(into: [:]) { $0[$1.type] = $1.witness }
 
-  private static func of<Value: StandardValue>(
-    _ type: Value.Type
+  private static func of<Value>(
+    _ key: StandardKey<Value>
   ) -> (type: ObjectIdentifier, witness: _Witness) {
-    (ObjectIdentifier(type), StandardKey<Value>())
+    (ObjectIdentifier(Value.self), key)
   }
 
   static func witness(of type: Any.Type) -> _Witness {
@@ -38,17 +38,37 @@ private enum StandardKeys {
 
 /// A type whose keys have bytes of their own.
 protocol StandardValue: _StandardKey {
-  /// What its bytes are called.
+  /// The name of its bytes.
   static var primitive: KeyForm.Primitive { get }
 
-  /// Writes the bytes; see ``KeyWriter``.
-  static func write(_ value: Self, to writer: inout KeyWriter, isLast: Bool)
-
-  /// What filters and orders compare by.
+  /// The value that filters and orders compare.
   var keyValue: KeyValue { get }
 
-  /// The value that this one stands for; nil if it is of another type, or does not fit.
+  /// The value of this one; nil if it is of another type, or does not fit.
   init?(keyValue: KeyValue)
+}
+
+/// For a standard type; a subclass for each writes its bytes, see ``KeyWriter``.
+private class StandardKey<Value: StandardValue>: KeyCoding<Value>, @unchecked Sendable {
+  init() { super.init(.primitive(Value.primitive), isStandard: true) }
+
+  override final func append(_ value: Value, to values: inout KeyValues) {
+    values.append(value.keyValue)
+  }
+
+  override final func read(from values: inout KeyValues) -> Value? {
+    values.next().flatMap { Value(keyValue: $0) }
+  }
+
+  override final var idKind: RecordIDKind? {
+    switch Value.primitive {
+    case .int8, .int16, .int32, .int64: .integer
+    case .uint8, .uint16, .uint32, .uint64: .unsigned
+    case .uuid: .uuid
+    case .string: .string
+    case .bool, .float, .double, .data, .date, .url: nil
+    }
+  }
 }
 
 extension StandardValue where Self: SignedInteger & FixedWidthInteger {
@@ -71,90 +91,106 @@ extension StandardValue where Self: UnsignedInteger & FixedWidthInteger {
 
 extension Int8: StandardValue {
   static var primitive: KeyForm.Primitive { .int8 }
+}
 
-  static func write(_ value: Int8, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int8Key: StandardKey<Int8>, @unchecked Sendable {
+  override func write(_ value: Int8, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int8: value)
   }
 }
 
 extension Int16: StandardValue {
   static var primitive: KeyForm.Primitive { .int16 }
+}
 
-  static func write(_ value: Int16, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int16Key: StandardKey<Int16>, @unchecked Sendable {
+  override func write(_ value: Int16, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int16: value)
   }
 }
 
 extension Int32: StandardValue {
   static var primitive: KeyForm.Primitive { .int32 }
+}
 
-  static func write(_ value: Int32, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int32Key: StandardKey<Int32>, @unchecked Sendable {
+  override func write(_ value: Int32, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int32: value)
   }
 }
 
 extension Int64: StandardValue {
   static var primitive: KeyForm.Primitive { .int64 }
+}
 
-  static func write(_ value: Int64, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int64Key: StandardKey<Int64>, @unchecked Sendable {
+  override func write(_ value: Int64, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int64: value)
   }
 }
 
 extension UInt8: StandardValue {
   static var primitive: KeyForm.Primitive { .uint8 }
+}
 
-  static func write(_ value: UInt8, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt8Key: StandardKey<UInt8>, @unchecked Sendable {
+  override func write(_ value: UInt8, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint8: value)
   }
 }
 
 extension UInt16: StandardValue {
   static var primitive: KeyForm.Primitive { .uint16 }
+}
 
-  static func write(_ value: UInt16, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt16Key: StandardKey<UInt16>, @unchecked Sendable {
+  override func write(_ value: UInt16, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint16: value)
   }
 }
 
 extension UInt32: StandardValue {
   static var primitive: KeyForm.Primitive { .uint32 }
+}
 
-  static func write(_ value: UInt32, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt32Key: StandardKey<UInt32>, @unchecked Sendable {
+  override func write(_ value: UInt32, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint32: value)
   }
 }
 
 extension UInt64: StandardValue {
   static var primitive: KeyForm.Primitive { .uint64 }
+}
 
-  static func write(_ value: UInt64, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt64Key: StandardKey<UInt64>, @unchecked Sendable {
+  override func write(_ value: UInt64, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: value)
   }
 }
 
 extension Int: StandardValue {
   static var primitive: KeyForm.Primitive { .int64 }
+}
 
-  static func write(_ value: Int, to writer: inout KeyWriter, isLast: Bool) {
+private final class IntKey: StandardKey<Int>, @unchecked Sendable {
+  override func write(_ value: Int, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int64: Int64(value))
   }
 }
 
 extension UInt: StandardValue {
   static var primitive: KeyForm.Primitive { .uint64 }
+}
 
-  static func write(_ value: UInt, to writer: inout KeyWriter, isLast: Bool) {
+private final class UIntKey: StandardKey<UInt>, @unchecked Sendable {
+  override func write(_ value: UInt, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: UInt64(value))
   }
 }
 
 extension Bool: StandardValue {
   static var primitive: KeyForm.Primitive { .bool }
-
-  static func write(_ value: Bool, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(bool: value)
-  }
 
   var keyValue: KeyValue { .bool(self) }
 
@@ -164,12 +200,14 @@ extension Bool: StandardValue {
   }
 }
 
+private final class BoolKey: StandardKey<Bool>, @unchecked Sendable {
+  override func write(_ value: Bool, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(bool: value)
+  }
+}
+
 extension Float: StandardValue {
   static var primitive: KeyForm.Primitive { .float }
-
-  static func write(_ value: Float, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(float: value)
-  }
 
   var keyValue: KeyValue { .float(self) }
 
@@ -179,12 +217,14 @@ extension Float: StandardValue {
   }
 }
 
+private final class FloatKey: StandardKey<Float>, @unchecked Sendable {
+  override func write(_ value: Float, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(float: value)
+  }
+}
+
 extension Double: StandardValue {
   static var primitive: KeyForm.Primitive { .double }
-
-  static func write(_ value: Double, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(double: value)
-  }
 
   var keyValue: KeyValue { .double(self) }
 
@@ -194,12 +234,14 @@ extension Double: StandardValue {
   }
 }
 
+private final class DoubleKey: StandardKey<Double>, @unchecked Sendable {
+  override func write(_ value: Double, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(double: value)
+  }
+}
+
 extension String: StandardValue {
   static var primitive: KeyForm.Primitive { .string }
-
-  static func write(_ value: String, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(string: value, isLast: isLast)
-  }
 
   var keyValue: KeyValue { .string(self) }
 
@@ -209,12 +251,14 @@ extension String: StandardValue {
   }
 }
 
+private final class StringKey: StandardKey<String>, @unchecked Sendable {
+  override func write(_ value: String, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(string: value, isLast: isLast)
+  }
+}
+
 extension Data: StandardValue {
   static var primitive: KeyForm.Primitive { .data }
-
-  static func write(_ value: Data, to writer: inout KeyWriter, isLast: Bool) {
-    value.withUnsafeBytes { writer.append(data: $0, isLast: isLast) }
-  }
 
   var keyValue: KeyValue { .data([UInt8](self)) }
 
@@ -224,12 +268,14 @@ extension Data: StandardValue {
   }
 }
 
+private final class DataKey: StandardKey<Data>, @unchecked Sendable {
+  override func write(_ value: Data, to writer: inout KeyWriter, isLast: Bool) {
+    value.withUnsafeBytes { writer.append(data: $0, isLast: isLast) }
+  }
+}
+
 extension Date: StandardValue {
   static var primitive: KeyForm.Primitive { .date }
-
-  static func write(_ value: Date, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(date: value.timeIntervalSinceReferenceDate)
-  }
 
   var keyValue: KeyValue { .date(timeIntervalSinceReferenceDate) }
 
@@ -239,12 +285,14 @@ extension Date: StandardValue {
   }
 }
 
+private final class DateKey: StandardKey<Date>, @unchecked Sendable {
+  override func write(_ value: Date, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(date: value.timeIntervalSinceReferenceDate)
+  }
+}
+
 extension UUID: StandardValue {
   static var primitive: KeyForm.Primitive { .uuid }
-
-  static func write(_ value: UUID, to writer: inout KeyWriter, isLast: Bool) {
-    withUnsafeBytes(of: value.uuid) { writer.append(uuid: $0) }
-  }
 
   var keyValue: KeyValue { .uuid(withUnsafeBytes(of: uuid) { [UInt8]($0) }) }
 
@@ -254,18 +302,26 @@ extension UUID: StandardValue {
   }
 }
 
+private final class UUIDKey: StandardKey<UUID>, @unchecked Sendable {
+  override func write(_ value: UUID, to writer: inout KeyWriter, isLast: Bool) {
+    withUnsafeBytes(of: value.uuid) { writer.append(uuid: $0) }
+  }
+}
+
 extension URL: StandardValue {
   static var primitive: KeyForm.Primitive { .url }
-
-  static func write(_ value: URL, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(exactString: value.absoluteString, isLast: isLast)
-  }
 
   var keyValue: KeyValue { .url(absoluteString) }
 
   init?(keyValue: KeyValue) {
     guard case .url(let value) = keyValue else { return nil }
     self.init(string: value)
+  }
+}
+
+private final class URLKey: StandardKey<URL>, @unchecked Sendable {
+  override func write(_ value: URL, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(exactString: value.absoluteString, isLast: isLast)
   }
 }
 
@@ -279,7 +335,7 @@ extension Character: IndexKey {
 
 extension Optional: IndexKey, _StandardKey where Wrapped: IndexKey {
   /// `00` for nil; `01`, then the value.
-  public static var _key: _Witness { OptionalKey<Wrapped>() }
+  public static var _key: _Witness { OptionalKey(Wrapped.keyCoding) }
 }
 
 @available(

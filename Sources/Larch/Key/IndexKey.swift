@@ -25,25 +25,25 @@ public protocol IndexKey: IndexableField {
   /// The value that represents this one in an index.
   var indexValue: IndexValue { get }
 
-  /// How the type is written as a key. Met by Larch; never called by you.
+  /// How the type is written as a key. Implemented by Larch; you never call it.
   static var _key: _Witness { get }
 }
 
 extension IndexKey {
-  /// As the value that stands for this one.
+  /// As the value that represents this one.
   @_documentation(visibility: private)
   public static var _key: _Witness { DerivedKey<Self>() }
 
   /// One value, one entry.
   @_documentation(visibility: private)
-  public static var _field: _Witness { SingleEntry<Self>() }
+  public static var _field: _Witness { FieldCoding(keyCoding) }
 }
 
 extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
   /// The raw value stands for its owner.
   public var indexValue: RawValue { rawValue }
 
-  /// As the value that stands for this one; read as the raw value.
+  /// As the value that represents this one; read as the raw value.
   @_documentation(visibility: private)
   public static var _key: _Witness { RawValueKey<Self>() }
 }
@@ -55,10 +55,10 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
 @_documentation(visibility: private)
 public protocol IndexableField: SendableMetatype {
   /// The type of one entry: of an element where there are several, of the value in an optional.
-  /// Met by Larch; never named by you.
+  /// Implemented by Larch; you never use it.
   associatedtype _Entry: IndexKey = Self
 
-  /// Which entries a value has. Met by Larch; never called by you.
+  /// The entries of a value. Implemented by Larch; you never call it.
   static var _field: _Witness { get }
 }
 
@@ -82,6 +82,6 @@ extension Optional: IndexableField where Wrapped: IndexableField {
   /// As the value in it.
   public typealias _Entry = Wrapped._Entry
 
-  /// The entries of the value in it; for nil one of its own, or none if the value has several.
-  public static var _field: _Witness { OptionalEntry<Wrapped>() }
+  /// The entries of the value in it; for nil one of its own, or none if the value can have several.
+  public static var _field: _Witness { FieldCoding.optional(Wrapped.fieldCoding) }
 }

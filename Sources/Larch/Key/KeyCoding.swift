@@ -1,4 +1,7 @@
-/// How the values of a type are written as keys, and read from them: the ``IndexKey/_key`` of it.
+/// How the values of a type are written as keys, and read from them: its ``IndexKey/_key``.
+///
+/// The classes of the standard types are not generic, because a method of a generic class is
+/// compiled once for all types, and a save calls `write` for each indexed field.
 class KeyCoding<Value>: _Witness, @unchecked Sendable {
   /// What the bytes stand for.
   let form: KeyForm
@@ -20,8 +23,14 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
     preconditionFailure("\(Self.self) has no values.")
   }
 
-  /// The value that the next standard values stand for; nil where they do not tell it.
+  /// The value of the next standard values; nil if they do not determine it.
   func read(from values: inout KeyValues) -> Value? { nil }
+
+  /// How records with an id of this type are stored; nil for a type that cannot be an id.
+  var idKind: RecordIDKind? { nil }
+
+  /// The id with this number, if the store assigns ids of this type.
+  func assigned(_ number: Int64) -> Value? { nil }
 
   /// The values of one key.
   final func values(of value: Value) -> [KeyValue] {
@@ -30,7 +39,7 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
     return values.list
   }
 
-  /// The value that these stand for; nil where they do not tell it.
+  /// The value of these key values; nil if they do not determine it.
   final func read(_ list: [KeyValue]) -> Value? {
     var values = KeyValues(list)
     return read(from: &values)
@@ -38,56 +47,38 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
 }
 
 extension IndexKey {
-  /// How this type is written as a key. Made for each call where the type is generic, so whoever
-  /// has many values asks once.
+  /// How this type is written as a key. A generic type makes it for each call, so a caller with many
+  /// values asks once.
   static var keyCoding: KeyCoding<Self> { _key.typed() }
 
   /// The values of one key.
   static func values(of value: Self) -> [KeyValue] { keyCoding.values(of: value) }
 }
 
-/// Of a type whose bytes and values are its own.
-final class StandardKey<Value: StandardValue>: KeyCoding<Value>, @unchecked Sendable {
-  init() { super.init(.primitive(Value.primitive), isStandard: true) }
-
-  override func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
-    Value.write(value, to: &writer, isLast: isLast)
-  }
-
-  override func append(_ value: Value, to values: inout KeyValues) {
-    values.append(value.keyValue)
-  }
-
-  override func read(from values: inout KeyValues) -> Value? {
-    values.next().flatMap { Value(keyValue: $0) }
-  }
-}
-
-/// Of a type that another one stands for.
+/// For a type that another one represents.
 class DerivedKey<Value: IndexKey>: KeyCoding<Value>, @unchecked Sendable {
-  private let standing: KeyCoding<Value.IndexValue>
+  private let representing: KeyCoding<Value.IndexValue>
 
-  /// - Parameter isStandard: the value is stored as the one that stands for it.
-  init(isStandard: Bool = false) {
+  init() {
     // A declaration of the program, met when a store is opened for it; no data comes here.
     precondition(
       Value.IndexValue.self != Value.self,
-      "\(Value.self).indexValue must be of another type than \(Value.self): a standard type, or one that leads to it."
+      "\(Value.self).indexValue must not be of type \(Value.self) itself: use a standard type, or a type whose own indexValue is one."
     )
-    standing = Value.IndexValue.keyCoding
-    super.init(standing.form, isStandard: isStandard)
+    representing = Value.IndexValue.keyCoding
+    super.init(representing.form, isStandard: false)
   }
 
   override final func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
-    standing.write(value.indexValue, to: &writer, isLast: isLast)
+    representing.write(value.indexValue, to: &writer, isLast: isLast)
   }
 
   override final func append(_ value: Value, to values: inout KeyValues) {
-    standing.append(value.indexValue, to: &values)
+    representing.append(value.indexValue, to: &values)
   }
 }
 
-/// Of a type with a raw value, from which it can be made.
+/// For a type that can be made from its raw value.
 final class RawValueKey<Value: IndexKey & RawRepresentable>: DerivedKey<Value>, @unchecked Sendable
 where Value.RawValue: IndexKey {
   private let raw = Value.RawValue.keyCoding
@@ -95,9 +86,15 @@ where Value.RawValue: IndexKey {
   override func read(from values: inout KeyValues) -> Value? {
     raw.read(from: &values).flatMap { Value(rawValue: $0) }
   }
+
+  override var idKind: RecordIDKind? { raw.idKind }
+
+  override func assigned(_ number: Int64) -> Value? {
+    raw.assigned(number).flatMap { Value(rawValue: $0) }
+  }
 }
 
-/// Of a character: the string of it alone.
+/// For a character: the string of it alone.
 final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
   override func read(from values: inout KeyValues) -> Character? {
     guard case .string(let text) = values.next(), text.count == 1 else { return nil }
@@ -105,12 +102,12 @@ final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
   }
 }
 
-/// Of an optional: `00` for nil; `01`, then the value.
-final class OptionalKey<Wrapped: IndexKey>: KeyCoding<Wrapped?>, @unchecked Sendable {
+/// For an optional: `00` for nil; `01`, then the value.
+final class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
   private let wrapped: KeyCoding<Wrapped>
 
-  init() {
-    wrapped = Wrapped.keyCoding
+  init(_ wrapped: KeyCoding<Wrapped>) {
+    self.wrapped = wrapped
     super.init(.optional(wrapped.form), isStandard: wrapped.isStandard)
   }
 
@@ -136,7 +133,7 @@ final class OptionalKey<Wrapped: IndexKey>: KeyCoding<Wrapped?>, @unchecked Send
   }
 }
 
-/// Of several values, one after the other. It is not a stored field.
+/// For several values, one after the other. It is not a stored field.
 final class SeveralKeys<First: IndexKey, each Rest: IndexKey>: KeyCoding<
   CompositeKey<First, repeat each Rest>
 >, @unchecked Sendable

@@ -1,7 +1,7 @@
-/// The standard values that a key stands for, one after the other.
+/// The standard values of a key, one after the other.
 ///
-/// Filters and orders compare by them, whatever the type of a field. You never need one.
-public struct KeyValues: Sendable {
+/// Filters and orders compare them, whatever the type of a field is.
+struct KeyValues: Sendable {
   var list: [KeyValue] = []
   /// How many were read.
   var place = 0

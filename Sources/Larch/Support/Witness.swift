@@ -1,19 +1,19 @@
 /// How Larch works with the values of a type: as a key, as a reference, by their length.
 ///
-/// A protocol with a requirement of this type is met by Larch for the types that it knows. You
-/// never make one and never look into one.
-// A class of the library's own for each protocol is below it. `@unchecked`, since a class with
-// subclasses cannot be checked: all they hold are constants.
+/// Larch implements each requirement of this type for the types that it knows. You never make a
+/// witness and never use one.
+// Each protocol has an internal subclass. `@unchecked`, since the compiler cannot check a class with
+// subclasses: all of them have only constants.
 @_documentation(visibility: private)
 public class _Witness: @unchecked Sendable {
   init() {}
 
-  /// The witness as the class that a protocol's requirement has. The check costs little beside what
-  /// it guards: witnesses are asked for once for each declaration, not for each value.
+  /// The witness as the class that a protocol requires. The check costs a few hundred instructions,
+  /// so a caller with many values asks once.
   final func typed<Kind: _Witness>(_ kind: Kind.Type = Kind.self) -> Kind {
     guard let typed = self as? Kind else {
-      // A requirement that only Larch can meet was met by the program, with that of another type.
-      preconditionFailure("\(Self.self) stands where \(Kind.self) has to.")
+      // The program implemented a requirement that only Larch may implement.
+      preconditionFailure("\(Self.self) stands where \(Kind.self) is required.")
     }
     return typed
   }

@@ -3,9 +3,8 @@ final class RecordAccess<R: Record>: TypedAccess {
   let context: TransactionContext
   private let coder: RecordCoder
   let collection: CollectionHandle
-  private lazy var idCoding = R.ID.keyCoding
-  /// The record that a condition was asked of last, so that a row that passes is not decoded
-  /// twice. It lies in the map, which does not change while a query runs.
+  /// The record that was decoded last for a condition, so that a matching row is not decoded twice.
+  /// It is in the map, which does not change during a query.
   @exclusivity(unchecked) private var decodedStart: UnsafeRawPointer?
   @exclusivity(unchecked) private var decoded: R?
 
@@ -105,7 +104,7 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   /// The id of a row; the record is read only if the key does not determine how it was written.
   func id(of row: QueryRow, _ run: PlanRun) throws -> R.ID {
-    if let id = idCoding.id(storedAs: row.id) { return id }
+    if let id = collection.declarations(of: R.self).id(storedAs: row.id) { return id }
     return try decode(row, of: run).id
   }
 
@@ -115,11 +114,11 @@ final class RecordAccess<R: Record>: TypedAccess {
   }
 }
 
-extension KeyCoding where Value: RecordIdentifier {
-  /// The id that a record with these bytes as its key has; nil where they do not tell how it was
+extension TypedDeclarations {
+  /// The id of the record with these bytes as its key; nil if they do not determine how it was
   /// written.
-  func id(storedAs key: UnsafeRawBufferPointer) -> Value? {
-    guard case .primitive(let primitive) = form.node else { return nil }
-    return RowSelector.values(ofID: key, primitive).flatMap { read($0) }
+  func id(storedAs key: UnsafeRawBufferPointer) -> R.ID? {
+    guard case .primitive(let primitive) = idKey.form.node else { return nil }
+    return RowSelector.values(ofID: key, primitive).flatMap { idKey.read($0) }
   }
 }

@@ -231,7 +231,7 @@ public struct AssociationRoute: Sendable {
   }
 
   let kind: Kind
-  /// What the line of a schema declares.
+  /// What the line of the schema declares.
   let declared: [DeclaredAssociation]
 
   init(_ kind: Kind, _ declared: [DeclaredAssociation]) {

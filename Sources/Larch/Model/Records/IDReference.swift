@@ -7,7 +7,7 @@ public protocol IDReference: IndexableField {
   /// The type of the ids.
   associatedtype _ReferencedID: RecordIdentifier
 
-  /// How it refers to records. Met by Larch; never called by you.
+  /// How it refers to records. Implemented by Larch; you never call it.
   static var _reference: _Witness { get }
 }
 

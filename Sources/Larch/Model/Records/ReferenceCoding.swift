@@ -1,4 +1,4 @@
-/// How a property refers to other records: the ``IDReference/_reference`` of its type.
+/// How a property refers to other records: its type's ``IDReference/_reference``.
 class ReferenceCoding<Value, ID: RecordIdentifier>: _Witness, @unchecked Sendable {
   /// Whether it can refer to nothing.
   let isOptional: Bool
@@ -15,7 +15,7 @@ class ReferenceCoding<Value, ID: RecordIdentifier>: _Witness, @unchecked Sendabl
     preconditionFailure("\(Self.self) has no ids.")
   }
 
-  /// The value without the ids that the closure is true for; nil when it must refer to something.
+  /// The value without the ids that the closure is true for; nil if it must refer to something.
   func removing(_ isRemoved: (ID) throws -> Bool, from value: Value) rethrows -> Value? {
     preconditionFailure("\(Self.self) has no ids.")
   }
@@ -25,12 +25,12 @@ class ReferenceCoding<Value, ID: RecordIdentifier>: _Witness, @unchecked Sendabl
     preconditionFailure("\(Self.self) has no ids.")
   }
 
-  /// The value with these ids too, each once; nil when it cannot refer to so many.
+  /// The value with these ids too, each once; nil if it cannot refer to so many.
   func adding(contentsOf ids: [ID], to value: Value) -> Value? {
     preconditionFailure("\(Self.self) has no ids.")
   }
 
-  /// The value with these ids and no others, each once; nil when it cannot refer to so many, or so
+  /// The value with these ids and no others, each once; nil if it cannot refer to so many, or so
   /// few.
   func replacing(_ value: Value, with ids: [ID]) -> Value? {
     preconditionFailure("\(Self.self) has no ids.")
@@ -43,11 +43,11 @@ class ReferenceCoding<Value, ID: RecordIdentifier>: _Witness, @unchecked Sendabl
 }
 
 extension IDReference {
-  /// How this type refers to records. Made for each call, so whoever has many values asks once.
+  /// How this type refers to records. Made for each call, so a caller with many values asks once.
   static var referenceCoding: ReferenceCoding<Self, _ReferencedID> { _reference.typed() }
 }
 
-/// Of an id: it refers to one record.
+/// For an id: it refers to one record.
 final class SingleReference<ID: RecordIdentifier>: ReferenceCoding<ID, ID>, @unchecked Sendable {
   init() { super.init(isOptional: false, isList: false) }
 
@@ -71,7 +71,7 @@ final class SingleReference<ID: RecordIdentifier>: ReferenceCoding<ID, ID>, @unc
   override func referring(to id: ID) -> ID { id }
 }
 
-/// Of an optional: nil refers to nothing.
+/// For an optional: nil refers to nothing.
 final class OptionalReference<Wrapped: IDReference>: ReferenceCoding<
   Wrapped?, Wrapped._ReferencedID
 >, @unchecked Sendable
@@ -89,7 +89,7 @@ final class OptionalReference<Wrapped: IDReference>: ReferenceCoding<
     if let value { try wrapped.forEachID(of: value, body) }
   }
 
-  /// Nil, where nothing is left.
+  /// Nil if nothing is left.
   override func removing(
     _ isRemoved: (ID) throws -> Bool, from value: Wrapped?
   ) rethrows -> Wrapped?? {
@@ -121,7 +121,7 @@ final class OptionalReference<Wrapped: IDReference>: ReferenceCoding<
   override func referring(to id: ID) -> Wrapped? { wrapped.referring(to: id) }
 }
 
-/// Of an array: an empty one refers to nothing.
+/// For an array: an empty one refers to nothing.
 final class ArrayReference<ID: RecordIdentifier>: ReferenceCoding<[ID], ID>, @unchecked Sendable {
   init() { super.init(isOptional: true, isList: true) }
 
@@ -149,7 +149,7 @@ final class ArrayReference<ID: RecordIdentifier>: ReferenceCoding<[ID], ID>, @un
   override func referring(to id: ID) -> [ID] { [id] }
 }
 
-/// Of a set: an empty one refers to nothing.
+/// For a set: an empty one refers to nothing.
 final class SetReference<ID: RecordIdentifier>: ReferenceCoding<Set<ID>, ID>, @unchecked Sendable {
   init() { super.init(isOptional: true, isList: true) }
 

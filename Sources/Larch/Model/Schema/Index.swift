@@ -196,6 +196,7 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
   ) {
     self.keyPath = keyPath
     let coding = Value.fieldCoding
+    let single = coding.single
     form = coding.form
     isMultiple = coding.isMultiple
     self.isFolded = isFolded
@@ -207,7 +208,12 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
       defer { writer.foldsCase = false }
       // The address is that of an `R`; see above.
       try access.withValue(at: record) {
-        try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
+        // Most fields have one entry, which needs no closure.
+        guard let single else {
+          return try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
+        }
+        single.write($0.pointee, to: &writer, isLast: isLast)
+        try next(&writer)
       }
     }
   }

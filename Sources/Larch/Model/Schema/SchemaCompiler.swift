@@ -286,6 +286,8 @@ package enum SchemaCompiler {
 /// memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  /// How ids are written in indexes, and read from them.
+  let idKey = R.ID.keyCoding
   /// The keys of each index.
   let keys: [RecordKeys]
   let validations: ValidationProgram

@@ -4,7 +4,7 @@ public import Foundation
 /// conform to this protocol.
 @_documentation(visibility: private)
 public protocol PresenceField: SendableMetatype {
-  /// Which values are blank. Met by Larch.
+  /// Which values are blank. Implemented by Larch.
   static var _presence: _Witness { get }
 }
 
@@ -12,24 +12,24 @@ public protocol PresenceField: SendableMetatype {
 /// to conform to this protocol.
 @_documentation(visibility: private)
 public protocol LengthField: SendableMetatype {
-  /// How values are measured. Met by Larch.
+  /// How values are measured. Implemented by Larch.
   static var _length: _Witness { get }
 }
 
-/// Which values of a type are blank: the ``PresenceField/_presence`` of it.
+/// Which values of a type are blank: its ``PresenceField/_presence``.
 final class PresenceTest<Value>: _Witness, @unchecked Sendable {
   let isBlank: @Sendable (Value) -> Bool
 
   init(_ isBlank: @escaping @Sendable (Value) -> Bool) { self.isBlank = isBlank }
 }
 
-/// How the values of a type are measured: the ``LengthField/_length`` of it.
+/// How the values of a type are measured: its ``LengthField/_length``.
 final class LengthMeasure<Value>: _Witness, @unchecked Sendable {
   /// The length, or nil for nil.
   let length: @Sendable (Value) -> Int?
-  /// What the length cannot be above, found in no time; 0 only where the length is, and nil for nil.
+  /// An upper bound of the length, found at once; 0 only if the length is 0, and nil for nil.
   let bound: @Sendable (Value) -> Int?
-  /// What a length counts, for messages.
+  /// The unit of the length, for messages.
   let unit: @Sendable (Int) -> String
 
   init(
@@ -53,7 +53,7 @@ extension PresenceField where Self: Collection {
 }
 
 extension LengthField where Self: Collection {
-  /// How many elements there are.
+  /// The number of elements.
   @_documentation(visibility: private)
   public static var _length: _Witness { LengthMeasure<Self>(one: "element", several: "elements") }
 }
@@ -63,12 +63,12 @@ extension Set: PresenceField, LengthField {}
 extension Dictionary: PresenceField, LengthField {}
 
 extension Data: PresenceField, LengthField {
-  /// Bytes.
+  /// The number of bytes.
   public static var _length: _Witness { LengthMeasure<Data>(one: "byte", several: "bytes") }
 }
 
 extension String: PresenceField, LengthField {
-  /// A text of nothing but white space is blank.
+  /// A text is blank if it has only white space.
   public static var _presence: _Witness {
     PresenceTest<String> { text in
       // Most texts begin with a letter or a digit.
@@ -77,7 +77,7 @@ extension String: PresenceField, LengthField {
     }
   }
 
-  /// Characters, of which none takes less than a byte.
+  /// The number of characters. Each takes at least a byte.
   public static var _length: _Witness {
     LengthMeasure<String>(
       { $0.count }, bound: { $0.utf8.count }, unit: { $0 == 1 ? "character" : "characters" })
@@ -85,13 +85,13 @@ extension String: PresenceField, LengthField {
 }
 
 extension RecordID: PresenceField {
-  /// An id that was never assigned is blank: it leads to no record.
+  /// An id that was never assigned is blank: it belongs to no record.
   @_documentation(visibility: private)
   public static var _presence: _Witness { PresenceTest<Self> { !$0.isAssigned } }
 }
 
 extension Optional: PresenceField {
-  /// Nil is blank, and what is blank without being optional.
+  /// Nil is blank, and so is a blank wrapped value.
   public static var _presence: _Witness {
     guard let wrapped = Wrapped.self as? any PresenceField.Type else {
       return PresenceTest<Self> { $0 == nil }
@@ -103,14 +103,14 @@ extension Optional: PresenceField {
     let test: PresenceTest<P> = P._presence.typed()
     return PresenceTest { value in
       guard let value else { return true }
-      // Both are names of one type: `P` was asked of `Wrapped.self`.
+      // Both are names of one type: `P` comes from `Wrapped.self`.
       return test.isBlank(unsafeBitCast(value, to: P.self))
     }
   }
 }
 
 extension Optional: LengthField where Wrapped: LengthField {
-  /// As for the value in it.
+  /// The length of the wrapped value.
   public static var _length: _Witness {
     let measure: LengthMeasure<Wrapped> = Wrapped._length.typed()
     return LengthMeasure<Self>(

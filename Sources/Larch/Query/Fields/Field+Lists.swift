@@ -2,7 +2,7 @@
 // not the elements.
 
 extension Sequence where Element: Equatable & Sendable {
-  /// The field equals one of these values; none does if there are none.
+  /// The field equals one of these values; false if there are no values.
   ///
   /// - Complexity: *n* log *n* in the number of values, which are sorted.
   @_disfavoredOverload
@@ -12,7 +12,7 @@ extension Sequence where Element: Equatable & Sendable {
 
   /// The field equals one of these values; false for nil.
   ///
-  /// - Complexity: *n* log *n* in the number of values, to put them in order.
+  /// - Complexity: *n* log *n* in the number of values, which are sorted.
   @_disfavoredOverload
   public func contains<Root>(_ field: Field<Root, Element?>) -> Filter<Root> {
     field.isOne(of: self) { $0 }

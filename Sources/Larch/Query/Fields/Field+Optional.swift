@@ -20,7 +20,7 @@ extension Optional: OptionalField {
 }
 
 extension Field where Value: OptionalField {
-  /// The field has no value, of whatever type.
+  /// The field has no value, for any type.
   @_disfavoredOverload
   public static func == (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
     if let key = field.node.key {
@@ -29,7 +29,7 @@ extension Field where Value: OptionalField {
     return field.filter("== nil", decoded: { $0._optional == nil })
   }
 
-  /// The field has a value, of whatever type, be it NaN.
+  /// The field has a value, for any type; NaN is a value.
   @_disfavoredOverload
   public static func != (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
     !(field == value)

@@ -174,12 +174,12 @@ final class FieldKey<Root, Value>: Sendable {
     self.field = field
     self.wrap = wrap
     let coding = Key.keyCoding
-    // The type is `Value`, which only the run time knows to be a key.
+    // The type is `Value`; only the run time knows that it is a key.
     values = { coding.values(of: unsafeBitCast($0, to: Key.self)) }
     read = { list in
       var values = KeyValues(list)
       guard let key = coding.read(from: &values), values.place == list.count else { return nil }
-      // As above.
+      // See above.
       return unsafeBitCast(key, to: Value.self)
     }
   }
@@ -196,7 +196,7 @@ final class FieldKey<Root, Value>: Sendable {
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()
-          // As above: `Key` is `Value`.
+          // See above: `Key` is `Value`.
           coding.append(unsafeBitCast(read(record), to: Key.self), to: &values)
           _ = body(values)
         }))

@@ -61,7 +61,7 @@ public struct RelatedCount<Root: Record>: Sendable {
 }
 
 extension FieldRange where Bound == Int {
-  /// How many records there are lies in the range.
+  /// The number lies in the range.
   public func contains<Root>(_ related: RelatedCount<Root>) -> Filter<Root> {
     let bounds = _bounds
     var filter = bounds.lower.map { related >= $0 } ?? .always

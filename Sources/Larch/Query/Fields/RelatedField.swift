@@ -75,12 +75,12 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
     Filter(wrap(condition(Fields())._filter.node, false))
   }
 
-  /// There is no such record: nil is held, or an id that leads nowhere.
+  /// The record does not exist: the reference is nil or dangling.
   public static func == (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     !(record != none)
   }
 
-  /// There is such a record.
+  /// The record exists.
   public static func != (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     Filter(record.wrap(.always, false))
   }

@@ -34,14 +34,14 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
       guard let reference = reference as? TypedReference<Owner> else { return foreign }
       return held(by: reference)
     case .children(let reference):
-      if owner.id.isUnassigned { return unsaved }
+      if owner.id._isUnassigned { return unsaved }
       guard let reference = reference as? TypedReference<Target> else { return foreign }
       return .field(FieldFilter(reference.field, .equal(Owner.ID.values(of: owner.id))))
     case .links(let links):
-      if owner.id.isUnassigned { return unsaved }
+      if owner.id._isUnassigned { return unsaved }
       return linked(by: .links(links.seenFromTarget(Owner.self, Target.self)))
     case .through(let near, let far):
-      if owner.id.isUnassigned { return unsaved }
+      if owner.id._isUnassigned { return unsaved }
       return linked(by: .through(far, near))
     }
   }

@@ -45,7 +45,7 @@ extension TransactionContext {
   func savedKey<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>
   ) throws -> UnsafeRawBufferPointer {
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     return try key(of: related.owner.id)
   }
 
@@ -99,8 +99,9 @@ extension TransactionContext {
   func id<R: Record>(
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> R.ID {
+    let declarations = collection.declarations(of: type)
     if collection.stored.idKind == .assigned, bytes.count == 8,
-      let id = R.ID.assigned(WriteContext.number(of: bytes))
+      let id = declarations.idKey.assigned(WriteContext.number(of: bytes))
     {
       return id
     }
@@ -111,8 +112,8 @@ extension TransactionContext {
   private func slowID<R: Record>(
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> R.ID {
-    if let id = R.ID.keyCoding.id(storedAs: bytes) { return id }
-    // An id type that stands for itself by a value of its own is told by the record alone.
+    if let id = collection.declarations(of: type).id(storedAs: bytes) { return id }
+    // For an id type with an index value of its own, only the record has the id.
     guard let stored = try collection.records.get(bytes, in: try transaction()) else {
       throw missingRecord(bytes, in: collection)
     }

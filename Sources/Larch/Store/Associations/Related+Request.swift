@@ -40,7 +40,7 @@ extension Related: RunnableRequest {
     return found
   }
 
-  /// How many there are: one search, whatever the length of the list.
+  /// The number of related records: one search, however long the list is.
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
     guard let list = try tx.list(of: self) else { return try query.rowCount(in: tx) }
@@ -62,7 +62,7 @@ extension Related: RunnableRequest {
     return isAny
   }
 
-  /// One record after the other, in the order of their ids.
+  /// Calls with each record, in the order of their ids.
   @usableFromInline
   func visitRows(in tx: ReadTransaction, _ body: (Target) throws -> Void) throws {
     guard try tx.list(of: self) != nil else { return try query.visitRows(in: tx, body) }

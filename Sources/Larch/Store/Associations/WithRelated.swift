@@ -90,7 +90,7 @@ extension WithRelated: RunnableRequest {
     return try tx.run(first, along: route, from: targets, rows).first
   }
 
-  /// How many pairs there are: as many as records of the query.
+  /// The number of pairs, which is that of the records of the query.
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
     try tx.check(query, along: route, from: targets)
@@ -104,7 +104,7 @@ extension WithRelated: RunnableRequest {
     return try query.hasRow(in: tx)
   }
 
-  /// One pair after the other; all are read first in a write, whose records the closure may change.
+  /// Calls with each pair; in a write all are read first, since the closure may change records.
   @usableFromInline
   func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
@@ -114,7 +114,7 @@ extension WithRelated: RunnableRequest {
     try tx.run(query, along: route, from: targets) { try forEachRow($0, body) }
   }
 
-  /// The plan of the query, and how its related records are found.
+  /// The plan of the query, and how it finds the related records.
   @usableFromInline
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.check(query, along: route, from: targets)

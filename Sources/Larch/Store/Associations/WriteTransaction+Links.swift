@@ -44,7 +44,7 @@ extension WriteTransaction {
   ) throws {
     try storage { _ in
       let lists = try lists(end, related)
-      if id.isUnassigned { throw unsavedMember(lists) }
+      if id._isUnassigned { throw unsavedMember(lists) }
       let (owner, member) = try keys(of: related, id)
       try check(owner, in: lists.owners, lists)
       try check(member, in: lists.members, lists)
@@ -118,7 +118,7 @@ extension WriteTransaction {
   private func keys<Owner: Record, Target: Record>(
     of related: Related<Owner, Target>, _ id: Target.ID
   ) throws -> (owner: UnsafeRawBufferPointer, member: UnsafeRawBufferPointer) {
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     let member = try context.key(of: id)
     context.listWriter.clear()
     try related.owner.id._writeID(to: &context.listWriter)
@@ -129,10 +129,10 @@ extension WriteTransaction {
   private func keys<Owner: Record, Target: Record, IDs: Sequence>(
     of ids: IDs, _ related: Related<Owner, Target>, _ lists: borrowing LinkLists
   ) throws -> IDList where IDs.Element == Target.ID {
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     var keys = IDList(width: lists.members.stored.idKind.width)
     for id in ids {
-      if id.isUnassigned { throw unsavedMember(lists) }
+      if id._isUnassigned { throw unsavedMember(lists) }
       keys.append(try context.key(of: id))
     }
     keys.finish()

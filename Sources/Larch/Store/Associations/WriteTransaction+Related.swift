@@ -36,7 +36,7 @@ extension WriteTransaction {
     _ record: inout Target, to related: Related<Owner, Target>
   ) throws {
     let end = try end(of: related)
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     switch related.route {
     case .through: throw related.needsJoinRecord
     case .children(let reference):
@@ -108,7 +108,7 @@ extension WriteTransaction {
   private func addChildren<Owner: Record, Target: Record, IDs: Sequence>(
     _ ids: IDs, _ reference: TypedReference<Target>, _ related: Related<Owner, Target>
   ) throws where IDs.Element == Target.ID {
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     for id in ids {
       guard let stored = try find(Target.self, id) else { throw notFound(Target.self, id) }
       var child = stored
@@ -138,7 +138,7 @@ extension WriteTransaction {
     _ change: (TypedReference<Owner>, inout Owner) throws -> Bool
   ) throws {
     let reference = try related.reference(reference, of: Owner.self)
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     guard let stored = try find(Owner.self, related.owner.id) else {
       throw notFound(Owner.self, related.owner.id)
     }
@@ -178,7 +178,7 @@ extension WriteTransaction {
     _ near: ReferenceDeclaration, _ far: ReferenceDeclaration, to id: Target.ID?,
     _ related: Related<Owner, Target>
   ) throws {
-    if related.owner.id.isUnassigned { throw related.unsavedOwner }
+    if related.owner.id._isUnassigned { throw related.unsavedOwner }
     func delete<Join: Record>(_ type: Join.Type) throws {
       let near = try related.reference(near, of: type)
       let far = try related.reference(far, of: type)

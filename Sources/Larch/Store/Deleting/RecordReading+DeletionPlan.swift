@@ -64,10 +64,10 @@ extension ReadTransaction {
     var ids: [R.ID] = []
     ids.reserveCapacity(records.count)
     let transaction = try live()
-    let coding = R.ID.keyCoding
+    let declarations = records.collection.declarations(of: R.self)
     records.sort()
     while let key = records.next() {
-      if let id = coding.id(storedAs: key) {
+      if let id = declarations.id(storedAs: key) {
         ids.append(id)
         continue
       }

@@ -68,7 +68,7 @@ extension WriteTransaction {
   private func runWillDelete<R: Record>(
     _ doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
   ) throws {
-    guard let hooks = declarations(of: type, in: collection).hooks,
+    guard let hooks = collection.declarations(of: type).hooks,
       // The hook of another record may have deleted it.
       var record = try record(doomed, type, in: collection)
     else { return }
@@ -80,7 +80,7 @@ extension WriteTransaction {
   private func departure<R: Record>(
     of doomed: DeletionHooks.Doomed, _ type: R.Type, in collection: CollectionHandle
   ) throws -> (() throws -> Void)? {
-    guard let hooks = declarations(of: type, in: collection).hooks,
+    guard let hooks = collection.declarations(of: type).hooks,
       let record = try record(doomed, type, in: collection)
     else { return nil }
     if hooks.hasCommits { afterCommit { hooks.didCommit(record, .deleted) } }

@@ -22,7 +22,7 @@ extension Join: RunnableRequest {
     try tx.run(details.limitedToOne, of: self) { try $0.next() }
   }
 
-  /// How many rows there are. Nothing is decoded for it that filters need not decode.
+  /// The number of rows. Records are decoded only for filters that need it.
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
     try tx.run(details, of: self, isOrdered: false) { try $0.run.count() }
@@ -34,7 +34,7 @@ extension Join: RunnableRequest {
     try tx.run(details.limitedToOne, of: self, isOrdered: false) { try $0.run.count() > 0 }
   }
 
-  /// One row after the other; all are read first in a write, whose records the closure may change.
+  /// Calls with each row; in a write all are read first, since the closure may change records.
   @usableFromInline
   func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
@@ -51,7 +51,7 @@ extension Join: RunnableRequest {
     }
   }
 
-  /// How the outer side is gone through, and how partners are found on the inner one.
+  /// How the join reads the outer side, and how it finds partners on the inner side.
   @usableFromInline
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.storage { _ in

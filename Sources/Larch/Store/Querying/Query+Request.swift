@@ -31,10 +31,10 @@ extension Query: RunnableRequest {
     }
   }
 
-  /// How many records there are.
+  /// The number of records.
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
-    // The tree knows how many it has, so nothing is planned.
+    // The tree knows its count, so no plan is needed.
     if details.filter.isAlways, !details.isPart {
       return try tx.storage { transaction in
         try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
@@ -49,7 +49,7 @@ extension Query: RunnableRequest {
     try tx.run(details, of: R.self, for: .exists) { run, _ in try run.exists() }
   }
 
-  /// One record after the other.
+  /// Calls with each record.
   @usableFromInline
   func visitRows(in tx: ReadTransaction, _ body: (R) throws -> Void) throws {
     let cursor = try tx.cursor(self)

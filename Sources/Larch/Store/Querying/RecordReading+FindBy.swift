@@ -27,13 +27,13 @@ extension ReadTransaction {
     let transaction = try live()
     if context.isTakingIn { throw TransactionContext.reentered }
     let collection = try context.collection(of: type)
-    guard
-      let (index, coding) = context.points.index(of: keyPath, in: collection),
-      !context.checksQueries
-    else { return try first(keyPath, is: value, in: collection) }
+    let point = context.points.entry(of: keyPath, in: collection)
+    guard let index = point.index, !context.checksQueries else {
+      return try first(keyPath, is: value, in: collection)
+    }
     context.idWriter.clear()
-    coding.write(value, to: &context.idWriter, isLast: true)
-    // A cut key has to be checked, and NaN equals nothing: the query knows how.
+    point.write(value, to: &context.idWriter)
+    // A cut key must be checked, and NaN equals nothing: the query handles both.
     if context.idWriter.isCut || context.idWriter.hasNil {
       return try first(keyPath, is: value, in: collection)
     }

@@ -32,7 +32,7 @@ extension RecordReading {
         let isGrouped = try run.forEachGroup(of: 0) { values, count, id in
           try groups.add(values, count) {
             if let value = coding.read(values) { return value }
-            // Only the record tells the value, or the error that there is none.
+            // Only the record has the value, or the error.
             let id = try id()
             let record = try run.reader.read(id)
             return try access.decode(QueryRow(id: id, record: record), of: run)[keyPath: keyPath]
@@ -98,7 +98,7 @@ extension ReadTransaction {
   }
 }
 
-/// How often each value came.
+/// The number of occurrences of each value.
 private struct ValueGroups<Value>: ~Copyable {
   private let form: KeyForm
   private var groups: [[UInt8]: (value: Value, values: [KeyValue], count: Int)] = [:]

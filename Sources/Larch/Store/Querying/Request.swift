@@ -24,12 +24,12 @@ public protocol Request<Row>: Sendable {
   /// The type of one result: a record, a value, or a tuple.
   associatedtype Row
 
-  /// How it is run. Met by Larch; never called by you.
+  /// How it is run. Implemented by Larch; you never call it.
   @_documentation(visibility: private)
   static var _runner: _RequestRunner<Self> { get }
 }
 
-/// How Larch runs a request. You never make one and never look into one.
+/// How Larch runs a request. You never make one and never use one.
 @_documentation(visibility: private)
 public struct _RequestRunner<Q: Request> {
   @usableFromInline let runs: any RequestRunning<Q>.Type
@@ -64,21 +64,21 @@ protocol RunnableRequest: Request {
   /// The first row.
   func firstRow(in tx: ReadTransaction) throws -> Row?
 
-  /// How many rows there are.
+  /// The number of rows.
   func rowCount(in tx: ReadTransaction) throws -> Int
 
   /// Whether there is a row.
   func hasRow(in tx: ReadTransaction) throws -> Bool
 
-  /// One row after the other.
+  /// Calls with each row.
   func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws
 
   /// The plan as text.
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String
 }
 
-/// The verbs of the requests of one type. A value of the type in an existential would be copied to
-/// the heap for each run; this is a type alone, and the compiler of a caller sees through it.
+/// The verbs of the requests of one type. An existential with a request would copy it to the heap
+/// for each run. This has no value, and the compiler of a caller sees through it.
 @usableFromInline
 enum RequestRuns<Q: RunnableRequest>: RequestRunning {
   @inlinable  // As the verbs below.

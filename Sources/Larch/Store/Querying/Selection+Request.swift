@@ -18,7 +18,7 @@ extension Selection: RunnableRequest {
     try rows(in: tx, details: query.details.limitedToOne).first
   }
 
-  /// How many rows there are; with `distinct()`, how many different ones.
+  /// The number of rows; with `distinct()`, of distinct ones.
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
     if !isDistinct { return try query.rowCount(in: tx) }
@@ -32,7 +32,7 @@ extension Selection: RunnableRequest {
     return try firstRow(in: tx) != nil
   }
 
-  /// One row after the other; all are read first in a write, whose records the closure may change.
+  /// Calls with each row; in a write all are read first, since the closure may change records.
   @usableFromInline
   func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {

@@ -33,13 +33,13 @@ public struct KeyTotal {
 }
 
 extension SummableKey where Sum: FixedWidthInteger {
-  /// Exact, where the type can hold it.
+  /// Exact; nil if the type cannot hold it.
   @_documentation(visibility: private)
   public static func _sum(_ total: KeyTotal) -> Sum? { Sum(exactly: total.whole) }
 }
 
 extension SummableKey where Sum: BinaryFloatingPoint {
-  /// The sum in the order of the query: made as Double, then rounded.
+  /// Summed as Double in the order of the query, then rounded.
   @_documentation(visibility: private)
   public static func _sum(_ total: KeyTotal) -> Sum? { Sum(total.real) }
 }
@@ -52,32 +52,32 @@ extension Float: SummableKey {}
 extension Double: SummableKey {}
 
 extension Int8: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public typealias Sum = Int
 }
 
 extension Int16: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public typealias Sum = Int
 }
 
 extension Int32: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public typealias Sum = Int
 }
 
 extension UInt8: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public typealias Sum = UInt
 }
 
 extension UInt16: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public typealias Sum = UInt
 }
 
 extension UInt32: SummableKey {
-  /// A few values are more than the type itself can hold.
+  /// The sum of a few values may overflow the type itself.
   public typealias Sum = UInt
 }
 

@@ -80,7 +80,7 @@ final class GivenVersions: @unchecked Sendable {
 extension WriteTransaction {
   /// Whether updates of the type compare versions.
   func isVersioned<R: Record>(_ type: R.Type) throws -> Bool {
-    declarations(of: type, in: try context.collection(of: type)).version != nil
+    try context.collection(of: type).declarations(of: type).version != nil
   }
 
   /// Throws `.conflict` for a record that was not made of the stored one, and gives the others the
@@ -125,7 +125,7 @@ extension WriteTransaction {
   /// Gives a record that replaces what is stored, whatever that is, the version of it.
   func takeStoredVersion<R: Record>(into record: inout R) throws {
     let collection = try context.collection(of: R.self)
-    guard let version = declarations(of: R.self, in: collection).version else { return }
+    guard let version = collection.declarations(of: R.self).version else { return }
     let number: Int128? = try storage { transaction in
       let key = try context.key(of: record.id)
       guard let stored = try collection.records.get(key, in: transaction) else { return nil }

@@ -110,10 +110,8 @@ extension WriteTransaction {
     let related = owner.related(association)
     guard case .held(let declared) = related.holding else { return try change(related) }
     let reference = try related.reference(declared, of: A.Owner.self)
-    if owner.id.isUnassigned { throw related.unsavedOwner }
-    let version = declarations(
-      of: A.Owner.self, in: try context.collection(of: A.Owner.self)
-    ).version
+    if owner.id._isUnassigned { throw related.unsavedOwner }
+    let version = try context.collection(of: A.Owner.self).declarations(of: A.Owner.self).version
     let before = try version.flatMap { version in
       try find(A.Owner.self, owner.id).map(version.number)
     }

@@ -61,7 +61,7 @@ struct StoredComparison<R: Record> {
     if state == .unchanged { return [] }
     if let unreadable { throw unreadable }
     return try RecordComparer.with { try $0.changes(from: stored, to: record) }
-      .filter { stored != nil || $0.path != ["id"] || !record.id.isUnassigned }
+      .filter { stored != nil || $0.path != ["id"] || !record.id._isUnassigned }
   }
 }
 
@@ -69,7 +69,7 @@ extension ReadTransaction {
   final func comparison<R: Record>(of record: R) throws -> StoredComparison<R> {
     try storage { transaction in
       let collection = try context.collection(of: R.self)
-      if record.id.isUnassigned {
+      if record.id._isUnassigned {
         return StoredComparison(state: .new, record: record, stored: nil)
       }
       let bytes = try guarded { try encodeWithoutShapes(record) }

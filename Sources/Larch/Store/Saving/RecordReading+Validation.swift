@@ -12,7 +12,7 @@ extension RecordReading {
       try tx.storage { _ in
         let collection = try tx.context.collection(of: R.self)
         return try tx.brokenRules(
-          record, in: collection, tx.declarations(of: R.self, in: collection))
+          record, in: collection, collection.declarations(of: R.self))
       }
     }
   }
@@ -36,14 +36,6 @@ extension RecordReading {
 }
 
 extension ReadTransaction {
-  /// What the program declares for the type, with the type.
-  final func declarations<R: Record>(
-    of type: R.Type, in collection: CollectionHandle
-  ) -> TypedDeclarations<R> {
-    // The compiler of schemas made both from the type.
-    unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
-  }
-
   /// The rules that the record breaks, among those that a change of fields asks for.
   final func brokenRules<R: Record>(
     _ record: R, changed: UInt64 = .max, in collection: CollectionHandle,
@@ -106,6 +98,6 @@ extension LarchError {
     if errors.isEmpty { return }
     throw LarchError(
       invalid: errors, collection: R.collectionName,
-      id: record.id.isUnassigned ? nil : "\(record.id)")
+      id: record.id._isUnassigned ? nil : "\(record.id)")
   }
 }

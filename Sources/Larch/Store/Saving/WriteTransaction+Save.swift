@@ -18,7 +18,7 @@ extension WriteTransaction {
   func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
     try storage { transaction in
       let collection = try context.collection(of: R.self)
-      let declarations = declarations(of: R.self, in: collection)
+      let declarations = collection.declarations(of: R.self)
       if declarations.isGuarded {
         return try storeGuarded(&record, mode, in: collection, declarations)
       }
@@ -92,14 +92,14 @@ extension WriteTransaction {
   func identify<R: Record>(
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle
   ) throws -> Bool {
-    guard record.id.isUnassigned else { return false }
+    guard record.id._isUnassigned else { return false }
     if mode == .update {
       throw LarchError(
         .idUnassigned, "The record was never saved, so there is nothing to update; insert it."
       ) { $0.collection = collection.stored.name }
     }
     let number = try writer.nextID(in: collection)
-    guard let id = R.ID.assigned(number) else {
+    guard let id = collection.declarations(of: R.self).idKey.assigned(number) else {
       throw LarchError(
         .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
       ) { $0.collection = collection.stored.name }
