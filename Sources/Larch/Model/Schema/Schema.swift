@@ -18,7 +18,7 @@ public struct Schema<R: Record>: Sendable {
   let validations: [ValidationDeclaration<R>]
   let renames: [RenameDeclaration<R>]
   let versions: [VersionDeclaration<R>]
-  let hooks: [_DeclaredHook<R>]
+  let hooks: [DeclaredHook<R>]
 
   /// A schema without declarations.
   public init() {
@@ -39,7 +39,7 @@ public struct Schema<R: Record>: Sendable {
     var validations: [ValidationDeclaration<R>] = []
     var renames: [RenameDeclaration<R>] = []
     var versions: [VersionDeclaration<R>] = []
-    var hooks: [_DeclaredHook<R>] = []
+    var hooks: [DeclaredHook<R>] = []
     for element in declarations() {
       switch element.kind {
       case .index(let index): indexes.append(index)
@@ -81,7 +81,7 @@ public struct SchemaElement<R: Record>: Sendable {
     case validation(ValidationDeclaration<R>)
     case rename(RenameDeclaration<R>)
     case version(VersionDeclaration<R>)
-    case hook(_DeclaredHook<R>)
+    case hook(DeclaredHook<R>)
   }
 
   let kind: Kind

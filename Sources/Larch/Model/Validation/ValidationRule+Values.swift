@@ -5,7 +5,7 @@ extension ValidationRule where Value: Sendable {
   /// range.
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
   where Range.Bound == Value {
-    let bounds = range._bounds
+    let bounds = range.bounds
     if let integers = bounds as? FieldBounds<Int> {
       // `Value` is `Int`, like the bounds, so the comparisons are not generic.
       return between(bounds) {
@@ -19,7 +19,7 @@ extension ValidationRule where Value: Sendable {
   /// lies in no range.
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
   where Value == Range.Bound?, Range.Bound: Sendable {
-    let bounds = range._bounds
+    let bounds = range.bounds
     return between(bounds) { value in
       guard let value = value.pointee else { return .kept }
       return bounds.verdict(value)

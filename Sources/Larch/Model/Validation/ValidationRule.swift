@@ -93,7 +93,7 @@ extension ValidationRule where Value: LengthField {
   /// The length lies in a range, such as `1...40`, `3...` or `...40`. It counts the characters of a
   /// text, the elements of an array, a set or a dictionary, or the bytes of data.
   public static func length(_ range: some FieldRange<Int>) -> ValidationRule {
-    let bounds = range._bounds
+    let bounds = range.bounds
     let upper = bounds.upper.map { bounds.includesUpper ? $0 : $0 &- 1 }
     return length(bounds.lower, upper)
   }

@@ -7,7 +7,13 @@
 /// A number that filters calculate with: an integer or a floating-point number of the standard
 /// library. You never need to conform to this protocol.
 @_documentation(visibility: private)
-public protocol FieldNumber: IndexKey, Numeric, Sendable {}
+public protocol FieldNumber: IndexKey, Numeric, Sendable, _NumberOrNil {}
+
+/// A ``FieldNumber``, or an optional of one.
+@_documentation(visibility: private)
+public protocol _NumberOrNil {}
+
+extension Optional: _NumberOrNil where Wrapped: FieldNumber {}
 
 extension Int: FieldNumber {}
 extension Int8: FieldNumber {}

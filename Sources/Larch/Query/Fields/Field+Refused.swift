@@ -24,53 +24,18 @@ public actor `order a field by a value of its own type, which is Comparable and 
 
 // Before those for all other types: Swift sees late that nil is of none.
 
-extension Field where Value: Comparable & Sendable {
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func < (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func < (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func <= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func <= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func > (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func > (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func >= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: nil has no order, as in Swift.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func >= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-}
-
-extension Field where Value: OptionalField {
+extension Field {
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: nil has no order, as in Swift.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
+  public static func < (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
     field.notCompared
   }
 
@@ -84,6 +49,13 @@ extension Field where Value: OptionalField {
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
+  public static func <= (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: nil has no order, as in Swift.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
   public static func > (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     field.notCompared
   }
@@ -91,7 +63,21 @@ extension Field where Value: OptionalField {
   /// Refused: nil has no order, as in Swift.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
+  public static func > (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: nil has no order, as in Swift.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
   public static func >= (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: nil has no order, as in Swift.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
+  public static func >= (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
     field.notCompared
   }
 }
@@ -102,7 +88,7 @@ extension Field where Value: OptionalField {
 // `$0.age == "x"` with the text for a field, and sees late that it is none. Each of these is for
 // fields whose value it cannot be, so that filters which are right do not pay for it.
 
-extension Field where Value: FieldNumber {
+extension Field where Value: _NumberOrNil {
   /// Refused: a number is no text.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
@@ -124,18 +110,6 @@ extension Field where Value: FieldNumber & BinaryInteger {
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: Double) -> Filter<Root> { field.notCompared }
-}
-
-extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
-  /// Refused: a number is no text.
-  @`compare a field with a value of its own type, which is Equatable`
-  @_disfavoredOverload
-  public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is no text.
-  @`compare a field with a value of its own type, which is Equatable`
-  @_disfavoredOverload
-  public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: TextValue {

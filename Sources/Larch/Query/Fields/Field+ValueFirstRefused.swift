@@ -4,29 +4,7 @@
 // filter. Each of these is for fields whose value it cannot be. `==` with a literal first has none: a
 // filter that is right would pay for it, tens of thousands of steps in ten terms.
 
-extension Field where Value: FieldNumber {
-  /// Refused: a number is no text.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func < (other: String, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is no text.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func <= (other: String, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is no text.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func > (other: String, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is no text.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func >= (other: String, field: Self) -> Filter<Root> { field.notCompared }
-}
-
-extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
+extension Field where Value: _NumberOrNil {
   /// Refused: a number is no text.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload

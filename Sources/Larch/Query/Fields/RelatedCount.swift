@@ -63,7 +63,7 @@ public struct RelatedCount<Root: Record>: Sendable {
 extension FieldRange where Bound == Int {
   /// The number lies in the range.
   public func contains<Root>(_ related: RelatedCount<Root>) -> Filter<Root> {
-    let bounds = _bounds
+    let bounds = self.bounds
     var filter = bounds.lower.map { related >= $0 } ?? .always
     if let upper = bounds.upper {
       filter = filter && (bounds.includesUpper ? related <= upper : related < upper)

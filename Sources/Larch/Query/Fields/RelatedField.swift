@@ -144,34 +144,6 @@ struct RelatedRecordOrigin: Sendable {
   let path: [String]
 }
 
-/// An association in a filter: ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. You never
-/// need to conform to this protocol.
-@_documentation(visibility: private)
-public protocol FilteredAssociation<Owner, Target>: Association {
-  /// The type of the other end: ``RelatedRecords`` or ``RelatedRecord``.
-  associatedtype _Related
-
-  /// The other end, in a filter. Implemented by Larch.
-  var _related: _Related { get }
-}
-
-extension HasMany: FilteredAssociation {}
-extension ManyToMany: FilteredAssociation {}
-extension BelongsTo: FilteredAssociation {}
-extension HasOne: FilteredAssociation {}
-
-extension ToManyAssociation {
-  /// The records at the other end.
-  @_documentation(visibility: private)
-  public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
-}
-
-extension ToOneAssociation {
-  /// The record at the other end.
-  @_documentation(visibility: private)
-  public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
-}
-
 extension Fields {
   /// The records of which a property refers to this one.
   ///
@@ -184,7 +156,11 @@ extension Fields {
     RelatedRecords(HasMany<Root, Target>(field)._route.kind)
   }
 
-  /// The other end of an association that is not a static property.
-  public func related<A: FilteredAssociation>(_ association: A) -> A._Related
-  where A.Owner == Root { association._related }
+  /// The records at the other end of an association that is not a static property.
+  public func related<A: ToManyAssociation>(_ association: A) -> RelatedRecords<Root, A.Target>
+  where A.Owner == Root { RelatedRecords(association._route.kind) }
+
+  /// The record at the other end of an association that is not a static property.
+  public func related<A: ToOneAssociation>(_ association: A) -> RelatedRecord<Root, A.Target>
+  where A.Owner == Root { RelatedRecord(association._route.kind) }
 }

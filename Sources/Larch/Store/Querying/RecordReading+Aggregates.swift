@@ -126,7 +126,7 @@ extension RecordReading {
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value.Sum {
     let total = try total(TypedField.of(keyPath), of: query)
-    guard let sum = Value._sum(total) else {
+    guard let sum = Value.sum(total) else {
       throw LarchError(
         .overflow,
         "The sum overflows the type of the field; use `average`, or add the values yourself."

@@ -4,7 +4,7 @@
 /// let adults = Person.where { $0.age >= 18 }           // Query: records
 /// let names = adults.select(\.name)                    // Selection: values of their fields
 /// let people = acme.related(\Person.companyID)         // Related: records that belong to another
-/// let staff = adults.joined(with: Company.self, on: \.companyID)   // Join: pairs
+/// let staff = adults.joined(with: Company.all, on: \.companyID)   // Join: pairs
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
 /// ```
 ///

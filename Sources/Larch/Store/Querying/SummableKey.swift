@@ -3,14 +3,10 @@
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
   associatedtype Sum = Self
-
-  /// The sum in this type; nil if it overflows. Implemented by Larch.
-  static func _sum(_ total: KeyTotal) -> Sum?
 }
 
-/// A sum in progress. You never need one.
-@_documentation(visibility: private)
-public struct KeyTotal {
+/// A sum in progress.
+struct KeyTotal {
   var whole: Int128 = 0
   var real = 0.0
   var isWhole = true
@@ -32,16 +28,18 @@ public struct KeyTotal {
   }
 }
 
-extension SummableKey where Sum: FixedWidthInteger {
-  /// Exact; nil if the type cannot hold it.
-  @_documentation(visibility: private)
-  public static func _sum(_ total: KeyTotal) -> Sum? { Sum(exactly: total.whole) }
-}
-
-extension SummableKey where Sum: BinaryFloatingPoint {
-  /// Summed as Double in the order of the query, then rounded.
-  @_documentation(visibility: private)
-  public static func _sum(_ total: KeyTotal) -> Sum? { Sum(total.real) }
+extension SummableKey {
+  /// The sum in its type: of integers exact, nil if the type cannot hold it; of others summed as
+  /// Double in the order of the query, then rounded.
+  static func sum(_ total: KeyTotal) -> Sum? {
+    switch Sum.self {
+    case let type as any FixedWidthInteger.Type: type.init(exactly: total.whole) as? Sum
+    case let type as any BinaryFloatingPoint.Type: type.init(total.real) as? Sum
+    default:
+      // The program conformed a type that only Larch may conform.
+      preconditionFailure("\(Sum.self) is no number of the standard library; use one of those.")
+    }
+  }
 }
 
 extension Int: SummableKey {}
@@ -83,5 +81,5 @@ extension UInt32: SummableKey {
 
 extension Optional: SummableKey where Wrapped: SummableKey {
   /// The sum of the wrapped values; nil is skipped.
-  public static func _sum(_ total: KeyTotal) -> Wrapped.Sum? { Wrapped._sum(total) }
+  public typealias Sum = Wrapped.Sum
 }
