@@ -8,11 +8,13 @@
 /// static let people = HasMany<Company, Person>(\.companyID, onDelete: .nullify)
 /// static let schema = Schema<Company> { people }
 /// ```
-public protocol Association<Owner, Target>: Sendable {
+public protocol Association<Owner, Target>: SchemaEntry where R == Owner {
   /// The type that declares the association.
   associatedtype Owner: Record
   /// The type at its other end.
   associatedtype Target: Record
+  /// The schema is that of the type that declares the association.
+  associatedtype R = Owner
 
   /// How the other end is found. Implemented by Larch.
   var _route: AssociationRoute { get }

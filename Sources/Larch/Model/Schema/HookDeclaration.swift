@@ -30,7 +30,7 @@ struct DeclaredHook<R: Record>: Sendable {
 
 extension SchemaElement {
   /// The line of a hook.
-  init(hook kind: DeclaredHook<R>.Kind) { self.init(kind: .hook(DeclaredHook(kind: kind))) }
+  init(hook kind: DeclaredHook<R>.Kind) { self = .hook(DeclaredHook(kind: kind)) }
 }
 
 /// The hooks of a record type, those of each step in the order of their lines.

@@ -196,25 +196,29 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
   ) {
     self.keyPath = keyPath
     let coding = Value.fieldCoding
-    let single = coding.single
     form = coding.form
     isMultiple = coding.isMultiple
     self.isFolded = isFolded
     isStandard = Value.isToldByBytes
     resolve = { FieldNaming.storedPath(of: keyPath) }
     let access = FieldAccess(keyPath)
+    guard let single = coding.single else {
+      keys = RecordKeys.Field { record, writer, isLast, next in
+        writer.foldsCase = isFolded
+        defer { writer.foldsCase = false }
+        // The address is that of an `R`; see above.
+        try access.withValue(at: record) {
+          try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
+        }
+      }
+      return
+    }
     keys = RecordKeys.Field { record, writer, isLast, next in
       writer.foldsCase = isFolded
-      defer { writer.foldsCase = false }
-      // The address is that of an `R`; see above.
-      try access.withValue(at: record) {
-        // Most fields have one entry, which needs no closure.
-        guard let single else {
-          return try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
-        }
-        single.write($0.pointee, to: &writer, isLast: isLast)
-        try next(&writer)
-      }
+      // See above.
+      access.writeKey(single, of: record, to: &writer, isLast: isLast)
+      writer.foldsCase = false
+      try next(&writer)
     }
   }
 }

@@ -48,25 +48,23 @@
 /// type cannot decode any more has no value for a hook: it is deleted without ``WillDelete``,
 /// ``DidDelete`` and ``DidCommit``, and replaced without ``WillUpdate`` and ``DidUpdate``. A type
 /// without hooks costs nothing extra; a type with hooks costs a savepoint for each save.
-public struct WillSave<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct WillSave<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (inout R, WriteTransaction) throws -> Void) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(.willSave, { record, _, tx in try body(&record, .of(tx)) }))
   }
 }
 
 /// Runs before a record is inserted; it may change the record, except its id. See ``WillSave``.
-public struct WillInsert<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct WillInsert<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (inout R, WriteTransaction) throws -> Void) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(.willInsert, { record, _, tx in try body(&record, .of(tx)) }))
   }
 }
@@ -79,9 +77,8 @@ public struct WillInsert<R: Record>: SchemaEntry {
 ///   if stored.isPaid { throw OrderError.isPaid }
 /// }
 /// ```
-public struct WillUpdate<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct WillUpdate<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(
@@ -90,7 +87,7 @@ public struct WillUpdate<R: Record>: SchemaEntry {
         _ record: inout R, _ stored: R, _ tx: WriteTransaction
       ) throws -> Void
   ) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(
         .willUpdate,
         { record, stored, tx in
@@ -100,13 +97,12 @@ public struct WillUpdate<R: Record>: SchemaEntry {
 }
 
 /// Runs after a record was inserted. See ``WillSave``.
-public struct DidInsert<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct DidInsert<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(.didInsert, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
@@ -116,9 +112,8 @@ public struct DidInsert<R: Record>: SchemaEntry {
 /// ```swift
 /// DidUpdate { order, previous, tx in … }
 /// ```
-public struct DidUpdate<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct DidUpdate<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(
@@ -127,7 +122,7 @@ public struct DidUpdate<R: Record>: SchemaEntry {
         _ record: R, _ previous: R, _ tx: WriteTransaction
       ) throws -> Void
   ) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(
         .didUpdate,
         { record, previous, tx in
@@ -137,37 +132,34 @@ public struct DidUpdate<R: Record>: SchemaEntry {
 }
 
 /// Runs after a record was inserted or updated. See ``WillSave``.
-public struct DidSave<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct DidSave<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(.didSave, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
 
 /// Runs before a record is deleted, with the record as it is stored. See ``WillSave``.
-public struct WillDelete<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct WillDelete<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(.willDelete, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
 
 /// Runs after a record was deleted. See ``WillSave``.
-public struct DidDelete<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct DidDelete<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _element = SchemaElement(
+    element = SchemaElement(
       hook: .step(.didDelete, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
@@ -178,13 +170,12 @@ public struct DidDelete<R: Record>: SchemaEntry {
 /// ```swift
 /// DidCommit { person, change in announce("\(person.name) was \(change)") }
 /// ```
-public struct DidCommit<R: Record>: SchemaEntry {
-  /// Implemented by Larch.
-  public let _element: SchemaElement<R>
+public struct DidCommit<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, RecordChange) -> Void) {
-    _element = SchemaElement(hook: .commit(body))
+    element = SchemaElement(hook: .commit(body))
   }
 }
 

@@ -23,7 +23,7 @@ extension WriteTransaction {
         return try storeGuarded(&record, mode, in: collection, declarations)
       }
       let unassigned = record.id
-      let isNew = try identify(&record, mode, in: collection)
+      let isNew = try identify(&record, mode, in: collection, declarations)
       do {
         try write(record, mode, isNew: isNew, in: collection, declarations, transaction)
       } catch {
@@ -90,7 +90,8 @@ extension WriteTransaction {
 
   /// Gives a record that was never saved its id; false for one that has an id.
   func identify<R: Record>(
-    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle
+    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
   ) throws -> Bool {
     guard record.id._isUnassigned else { return false }
     if mode == .update {
@@ -99,7 +100,7 @@ extension WriteTransaction {
       ) { $0.collection = collection.stored.name }
     }
     let number = try writer.nextID(in: collection)
-    guard let id = collection.declarations(of: R.self).idKey.assigned(number) else {
+    guard let id = declarations.idKey.assigned(number) else {
       throw LarchError(
         .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
       ) { $0.collection = collection.stored.name }
