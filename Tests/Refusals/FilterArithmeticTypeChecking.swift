@@ -37,7 +37,7 @@ func arithmetic(n: Int?, limit: Int) {
   }
   _ = Thing.where {
     $0.a * 2 > $0.b + 1 && ($0.a - 1) % 2 == 0 && $0.height * 2 < 3.5 && -$0.a < limit
-      && (1...3).contains($0.a + 1) && ($0.a * 2).isIn(1..<5) && 2 * $0.a == $0.b
+      && (1...3).contains($0.a + 1) && (1..<5).contains($0.a * 2) && 2 * $0.a == $0.b
       && $0.small / 2 != 3
   }
   _ = Thing.where { $0.a + 1 == $0.rank && -1 < $0.a - limit || 100 - $0.a / 2 + 1 == 10 }
@@ -47,7 +47,7 @@ func arithmetic(n: Int?, limit: Int) {
 func counts() {
   _ = Owner.where {
     $0.things.count > 2 && $0.things.count == 0 && (1..<3).contains($0.things.count)
-      && $0.things.count.isIn(2...) && 3 >= $0.things.count && $0.name == "x" && $0.size > 3
+      && (2...).contains($0.things.count) && 3 >= $0.things.count && $0.name == "x" && $0.size > 3
   }
   _ = Thing.where {
     $0.tags.count > 2 && $0.owner.things.count <= 5 && $0.owner.name == "x" && $0.a > 3

@@ -50,9 +50,9 @@ func tenTerms(today: Date, limit: Int) {
       && !$0.isHidden
   }
   _ = Person.where {
-    $0.age.isIn(18...30) && $0.rank.isIn(1...) && $0.height.isIn(1..<2) && $0.name.isIn(["a", "b"])
-      && $0.email.isIn(["c", nil]) && (1...5).contains($0.rank) && [1, 2].contains($0.age)
-      && $0.role.isIn([.guest, .owner]) && $0.weight.isIn(...100) && $0.price.isIn(1...2.5)
+    (18...30).contains($0.age) && (1...).contains($0.rank) && (1..<2).contains($0.height) && ["a", "b"].contains($0.name)
+      && ["c", nil].contains($0.email) && (1...5).contains($0.rank) && [1, 2].contains($0.age)
+      && [.guest, .owner].contains($0.role) && (...100).contains($0.weight) && (1...2.5).contains($0.price)
   }
   _ = Person.where {
     $0.address.city == "London" && $0.home.city == "Paris" && $0.home.zip == 5 && $0.home == nil

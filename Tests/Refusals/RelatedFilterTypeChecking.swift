@@ -64,13 +64,13 @@ func related(project: Project, person: Person) {
       && $0.profile.score >= 1.5
   }
   _ = Person.where {
-    $0.company.matches { $0.name == "Acme" || $0.size > 3 } && $0.company.isNotNil
+    $0.company.matches { $0.name == "Acme" || $0.size > 3 } && $0.company != nil
       && $0.projects.contains { $0.title.hasPrefix("L") && $0.members.contains { $0.age == 3 } }
   }
   _ = Person.where {
     $0.company.parent.name.hasPrefix("A") || $0.company.parent.city == nil
       || $0.company.people.contains { $0.age < 5 } || $0.company.name.count > 3
-      || $0.company.size.isIn(1...5)
+      || (1...5).contains($0.company.size)
   }
   _ = Company.where {
     $0.related(\Person.companyID).contains { $0.age > 30 }

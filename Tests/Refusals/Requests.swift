@@ -36,7 +36,7 @@ func inline(_ store: Store, _ tx: ReadTransaction) throws {
     print(firm.name, staff.map(\.age).max() ?? 0)
   }
   try Firm.all.with(Firm.staff).forEach { firm, staff in print(firm.name, staff.count) }
-  for (worker, firm) in try store.fetch(q.joined(with: Firm.self, on: \.firmID, kind: .left)) {
+  for (worker, firm) in try store.fetch(q.joined(with: Firm.all, on: \.firmID, kind: .left)) {
     print(worker.name, firm?.name ?? "")
   }
   print(try store.count(Worker.all) + q.count() + Firm.all.with(Firm.staff).count(in: tx))

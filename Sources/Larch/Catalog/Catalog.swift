@@ -66,6 +66,12 @@ package final class CollectionHandle: Sendable {
     }
     (self.answering, self.incomplete) = (answering, incomplete)
   }
+
+  /// What the program declares for the type of the collection's records, with the type.
+  func declarations<R: Record>(of type: R.Type) -> TypedDeclarations<R> {
+    // The compiler of schemas made both from the type.
+    unsafeDowncast(schema.typed, to: TypedDeclarations<R>.self)
+  }
 }
 
 /// The handles of everything that the program named when it opened the store.

@@ -1,12 +1,34 @@
 /// Finds the index for `find(by:)`, once per key path of the program.
 final class PointIndexes {
-  private struct Entry {
+  /// What is known of a key path to a value of a field.
+  final class Entry {
     /// Retained, so that its address is not reused.
-    let keyPath: AnyKeyPath
-    let collection: ObjectIdentifier
+    fileprivate let keyPath: AnyKeyPath
+    fileprivate let collection: ObjectIdentifier
+    /// The index over this field alone with unchanged values as keys; nil if there is none.
     let index: IndexHandle?
+    /// Writes the keys: a `KeyCoding` of the values of the key path.
+    fileprivate let coding: _Witness
     /// Whether the field is unique only by an index that ignores case.
-    let isFolded: Bool
+    fileprivate let isFolded: Bool
+
+    fileprivate init(
+      _ keyPath: AnyKeyPath, _ collection: CollectionHandle, _ index: IndexHandle?,
+      _ coding: _Witness, isFolded: Bool
+    ) {
+      self.keyPath = keyPath
+      self.collection = ObjectIdentifier(collection)
+      self.index = index
+      self.coding = coding
+      self.isFolded = isFolded
+    }
+
+    /// Writes the key of a value of the field.
+    @inline(__always)
+    func write<Value: IndexKey>(_ value: Value, to writer: inout KeyWriter) {
+      // The caller got the entry with a key path to values of this type.
+      unsafeDowncast(coding, to: KeyCoding<Value>.self).write(value, to: &writer, isLast: true)
+    }
   }
 
   /// Key paths that are built at run time must not fill the memory.
@@ -14,61 +36,62 @@ final class PointIndexes {
   @exclusivity(unchecked) private var last: Entry?
   private var known: [ObjectIdentifier: Entry] = [:]
 
-  /// The index over this field alone with unchanged values as keys; nil if there is none.
+  /// The index for a key path, and how its keys are written.
   @inline(__always)
-  func index<R: Record, Value>(
-    of keyPath: KeyPath<R, Value>, form: () -> KeyForm, in collection: CollectionHandle
-  ) -> IndexHandle? {
+  func entry<R: Record, Value: IndexKey>(
+    of keyPath: KeyPath<R, Value>, in collection: CollectionHandle
+  ) -> Entry {
     if let last, last.keyPath === keyPath, last.collection == ObjectIdentifier(collection) {
-      return last.index
+      return last
     }
-    return lookUp(keyPath, form(), collection)
+    return lookUp(keyPath, collection)
   }
 
   /// Whether a look-up by the field ignores case, because its unique index does. The declarations
   /// decide, not the built indexes.
-  func isFolded<R: Record, Value>(
-    _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
+  func isFolded<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
   ) -> Bool {
-    _ = lookUp(keyPath, form, collection)
-    return last?.isFolded ?? false
+    entry(of: keyPath, in: collection).isFolded
   }
 
   /// Whether the field is declared unique by itself, but its index does not have all records yet.
-  func isIncomplete<R: Record, Value>(
-    _ keyPath: KeyPath<R, Value>, form: KeyForm, in collection: CollectionHandle
+  func isIncomplete<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, in collection: CollectionHandle
   ) -> Bool {
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
     return collection.indexes.contains {
-      !$0.isReady && $0.schema.isUnique && $0.schema.isAlone(field, form, isFolded: false)
+      !$0.isReady && $0.schema.isUnique
+        && $0.schema.isAlone(field, Value.keyCoding.form, isFolded: false)
     }
   }
 
   @inline(never)
-  private func lookUp<R: Record, Value>(
-    _ keyPath: KeyPath<R, Value>, _ form: KeyForm, _ collection: CollectionHandle
-  ) -> IndexHandle? {
+  private func lookUp<R: Record, Value: IndexKey>(
+    _ keyPath: KeyPath<R, Value>, _ collection: CollectionHandle
+  ) -> Entry {
     let identity = ObjectIdentifier(keyPath)
     if let found = known[identity], found.collection == ObjectIdentifier(collection) {
       last = found
-      return found.index
+      return found
     }
+    let coding = Value.keyCoding
     let field = FieldIdentity(keyPath, FieldNaming.storedPath(of: keyPath))
     let unique = collection.schema.indexes.filter(\.isUnique)
     let isFolded =
-      unique.contains { $0.isAlone(field, form, isFolded: true) }
-      && !unique.contains { $0.isAlone(field, form, isFolded: false) }
+      unique.contains { $0.isAlone(field, coding.form, isFolded: true) }
+      && !unique.contains { $0.isAlone(field, coding.form, isFolded: false) }
     let fitting = collection.indexes.filter {
-      $0.isReady && $0.schema.isAlone(field, form, isFolded: false)
+      $0.isReady && $0.schema.isAlone(field, coding.form, isFolded: false)
     }
     let entry = Entry(
-      keyPath: keyPath, collection: ObjectIdentifier(collection),
-      index: isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
-      isFolded: isFolded)
+      keyPath, collection,
+      isFolded ? nil : fitting.first { $0.schema.isUnique } ?? fitting.first,
+      coding, isFolded: isFolded)
     if known.count >= PointIndexes.limit { known = [:] }
     known[identity] = entry
     last = entry
-    return entry.index
+    return entry
   }
 }
 

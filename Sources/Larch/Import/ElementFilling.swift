@@ -15,7 +15,7 @@ struct ElementFilling {
 
   init<R: Record>(for type: R.Type) {
     idKey = TypeProbe.keys(of: R.self)?.codingName(ofProperty: "id") ?? "id"
-    if R.ID._idKind == .assigned, let unassigned = R.ID._assigned(0) {
+    if let unassigned = R.ID.keyCoding.assigned(0) {
       newID = { unassigned }
     } else if R.ID.self == UUID.self {
       newID = { UUID() }

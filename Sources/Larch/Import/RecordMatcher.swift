@@ -30,9 +30,10 @@ struct RecordMatcher<R: Record> {
   static func by<Value: IndexKey & Decodable>(
     _ field: any KeyPath<R, Value> & Sendable
   ) -> RecordMatcher {
+    let coding = Value.keyCoding
     func find(_ value: Value, _ tx: ReadTransaction) throws -> R.ID? {
       tx.context.idWriter.clear()
-      Value._writeKey(value, to: &tx.context.idWriter, isLast: true)
+      coding.write(value, to: &tx.context.idWriter, isLast: true)
       // Nothing equals nil or NaN, and many records may have them.
       if tx.context.idWriter.hasNil { return nil }
       return try tx.findID(R.self, value, through: field)
@@ -42,11 +43,10 @@ struct RecordMatcher<R: Record> {
     return RecordMatcher(
       check: { tx in
         let collection = try tx.context.collection(of: R.self)
-        let index = tx.context.points.index(
-          of: field, form: { Value._keyForm }, in: collection)
+        let index = tx.context.points.entry(of: field, in: collection).index
         if let index, index.schema.isUnique { return }
-        if tx.context.points.isFolded(field, form: Value._keyForm, in: collection) { return }
-        if tx.context.points.isIncomplete(field, form: Value._keyForm, in: collection) {
+        if tx.context.points.isFolded(field, in: collection) { return }
+        if tx.context.points.isIncomplete(field, in: collection) {
           throw LarchError(
             .unsuitableMatch,
             "The unique index over the field is incomplete, so nobody can tell which record an element stands for; `rebuild()` names the records that it misses."
@@ -86,8 +86,9 @@ extension ReadTransaction {
     try storage { transaction in
       let collection = try context.collection(of: type)
       context.idWriter.clear()
-      Value._writeKey(value, to: &context.idWriter, isLast: true)
-      guard let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
+      let point = context.points.entry(of: keyPath, in: collection)
+      point.write(value, to: &context.idWriter)
+      guard let index = point.index,
         !context.checksQueries, !context.idWriter.isCut, !context.idWriter.hasNil
       else { return try ids(query(keyPath, is: value, in: collection).limit(1)).first }
       try writePending(for: index.database)

@@ -6,7 +6,7 @@
 ///   var indexValue: CompositeKey<Int, Int> { CompositeKey(major, minor) }
 /// }
 /// ```
-public struct CompositeKey<First: IndexKey, each Rest: IndexKey>: IndexKey {
+public struct CompositeKey<First: IndexKey, each Rest: IndexKey>: _StandardKey {
   /// The first value, which decides the order first.
   public let first: First
   /// The other values.
@@ -18,29 +18,9 @@ public struct CompositeKey<First: IndexKey, each Rest: IndexKey>: IndexKey {
     self.rest = (repeat each rest)
   }
 
-  /// The value itself.
-  public var indexValue: Self { self }
-
   /// One value after the other.
-  public static func _writeKey(_ value: Self, to writer: inout KeyWriter, isLast: Bool) {
-    var remaining = 0
-    for _ in repeat (each Rest).self { remaining += 1 }
-    First._writeKey(value.first, to: &writer, isLast: isLast && remaining == 0)
-    for (type, part) in repeat ((each Rest).self, each value.rest) {
-      remaining -= 1
-      type._writeKey(part, to: &writer, isLast: isLast && remaining == 0)
-    }
-  }
-
-  /// Not a stored field.
-  public static var _isStandardKey: Bool { false }
-
-  /// The forms of the values.
-  public static var _keyForm: KeyForm {
-    var parts = [First._keyForm]
-    for type in repeat (each Rest).self { parts.append(type._keyForm) }
-    return .composite(parts)
-  }
+  @_documentation(visibility: private)
+  public static var _key: _Witness { SeveralKeys<First, repeat each Rest>() }
 }
 
 extension CompositeKey: Sendable where First: Sendable, repeat each Rest: Sendable {}

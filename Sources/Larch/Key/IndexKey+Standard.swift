@@ -1,265 +1,341 @@
 public import Foundation
 
-// A standard type stands for itself and writes its own bytes.
+/// A type that represents itself as a key. You never need to conform to this protocol.
+@_documentation(visibility: private)
+public protocol _StandardKey: IndexKey where IndexValue == Self {}
 
-extension Int8: IndexKey {
+extension _StandardKey {
   /// The value itself.
-  public var indexValue: Int8 { self }
+  public var indexValue: Self { self }
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Int8, to writer: inout KeyWriter, isLast: Bool) {
+  /// Its own bytes.
+  @_documentation(visibility: private)
+  public static var _key: _Witness { StandardKeys.witness(of: Self.self) }
+}
+
+/// The witnesses of the standard types, one for each.
+private enum StandardKeys {
+  private static let all: [ObjectIdentifier: _Witness] = [
+    of(Int8Key()), of(Int16Key()), of(Int32Key()), of(Int64Key()), of(IntKey()),
+    of(UInt8Key()), of(UInt16Key()), of(UInt32Key()), of(UInt64Key()), of(UIntKey()),
+    of(BoolKey()), of(FloatKey()), of(DoubleKey()), of(StringKey()), of(DataKey()),
+    of(DateKey()), of(UUIDKey()), of(URLKey()),
+  ].reduce(into: [:]) { $0[$1.type] = $1.witness }
+
+  private static func of<Value>(
+    _ key: StandardKey<Value>
+  ) -> (type: ObjectIdentifier, witness: _Witness) {
+    (ObjectIdentifier(Value.self), key)
+  }
+
+  static func witness(of type: Any.Type) -> _Witness {
+    guard let witness = all[ObjectIdentifier(type)] else {
+      preconditionFailure("\(type) is no standard type; give it an indexValue of another type.")
+    }
+    return witness
+  }
+}
+
+/// A type whose keys have bytes of their own.
+protocol StandardValue: _StandardKey {
+  /// The name of its bytes.
+  static var primitive: KeyForm.Primitive { get }
+
+  /// The value that filters and orders compare.
+  var keyValue: KeyValue { get }
+
+  /// The value of this one; nil if it is of another type, or does not fit.
+  init?(keyValue: KeyValue)
+}
+
+/// For a standard type; a subclass for each writes its bytes, see ``KeyWriter``.
+private class StandardKey<Value: StandardValue>: KeyCoding<Value>, @unchecked Sendable {
+  init() { super.init(.primitive(Value.primitive), isStandard: true) }
+
+  override final func append(_ value: Value, to values: inout KeyValues) {
+    values.append(value.keyValue)
+  }
+
+  override final func read(from values: inout KeyValues) -> Value? {
+    values.next().flatMap { Value(keyValue: $0) }
+  }
+
+  override final var idKind: RecordIDKind? {
+    switch Value.primitive {
+    case .int8, .int16, .int32, .int64: .integer
+    case .uint8, .uint16, .uint32, .uint64: .unsigned
+    case .uuid: .uuid
+    case .string: .string
+    case .bool, .float, .double, .data, .date, .url: nil
+    }
+  }
+}
+
+extension StandardValue where Self: SignedInteger & FixedWidthInteger {
+  var keyValue: KeyValue { .signed(Int64(self)) }
+
+  init?(keyValue: KeyValue) {
+    guard case .signed(let value) = keyValue else { return nil }
+    self.init(exactly: value)
+  }
+}
+
+extension StandardValue where Self: UnsignedInteger & FixedWidthInteger {
+  var keyValue: KeyValue { .unsigned(UInt64(self)) }
+
+  init?(keyValue: KeyValue) {
+    guard case .unsigned(let value) = keyValue else { return nil }
+    self.init(exactly: value)
+  }
+}
+
+extension Int8: StandardValue {
+  static var primitive: KeyForm.Primitive { .int8 }
+}
+
+private final class Int8Key: StandardKey<Int8>, @unchecked Sendable {
+  override func write(_ value: Int8, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int8: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.int8) }
 }
 
-extension Int16: IndexKey {
-  /// The value itself.
-  public var indexValue: Int16 { self }
+extension Int16: StandardValue {
+  static var primitive: KeyForm.Primitive { .int16 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Int16, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int16Key: StandardKey<Int16>, @unchecked Sendable {
+  override func write(_ value: Int16, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int16: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.int16) }
 }
 
-extension Int32: IndexKey {
-  /// The value itself.
-  public var indexValue: Int32 { self }
+extension Int32: StandardValue {
+  static var primitive: KeyForm.Primitive { .int32 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Int32, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int32Key: StandardKey<Int32>, @unchecked Sendable {
+  override func write(_ value: Int32, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int32: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.int32) }
 }
 
-extension Int64: IndexKey {
-  /// The value itself.
-  public var indexValue: Int64 { self }
+extension Int64: StandardValue {
+  static var primitive: KeyForm.Primitive { .int64 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Int64, to writer: inout KeyWriter, isLast: Bool) {
+private final class Int64Key: StandardKey<Int64>, @unchecked Sendable {
+  override func write(_ value: Int64, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int64: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.int64) }
 }
 
-extension UInt8: IndexKey {
-  /// The value itself.
-  public var indexValue: UInt8 { self }
+extension UInt8: StandardValue {
+  static var primitive: KeyForm.Primitive { .uint8 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: UInt8, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt8Key: StandardKey<UInt8>, @unchecked Sendable {
+  override func write(_ value: UInt8, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint8: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.uint8) }
 }
 
-extension UInt16: IndexKey {
-  /// The value itself.
-  public var indexValue: UInt16 { self }
+extension UInt16: StandardValue {
+  static var primitive: KeyForm.Primitive { .uint16 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: UInt16, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt16Key: StandardKey<UInt16>, @unchecked Sendable {
+  override func write(_ value: UInt16, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint16: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.uint16) }
 }
 
-extension UInt32: IndexKey {
-  /// The value itself.
-  public var indexValue: UInt32 { self }
+extension UInt32: StandardValue {
+  static var primitive: KeyForm.Primitive { .uint32 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: UInt32, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt32Key: StandardKey<UInt32>, @unchecked Sendable {
+  override func write(_ value: UInt32, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint32: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.uint32) }
 }
 
-extension UInt64: IndexKey {
-  /// The value itself.
-  public var indexValue: UInt64 { self }
+extension UInt64: StandardValue {
+  static var primitive: KeyForm.Primitive { .uint64 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: UInt64, to writer: inout KeyWriter, isLast: Bool) {
+private final class UInt64Key: StandardKey<UInt64>, @unchecked Sendable {
+  override func write(_ value: UInt64, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: value)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.uint64) }
 }
 
-extension Bool: IndexKey {
-  /// The value itself.
-  public var indexValue: Bool { self }
-
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Bool, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(bool: value)
-  }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.bool) }
+extension Int: StandardValue {
+  static var primitive: KeyForm.Primitive { .int64 }
 }
 
-extension Float: IndexKey {
-  /// The value itself.
-  public var indexValue: Float { self }
-
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Float, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(float: value)
-  }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.float) }
-}
-
-extension Double: IndexKey {
-  /// The value itself.
-  public var indexValue: Double { self }
-
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Double, to writer: inout KeyWriter, isLast: Bool) {
-    writer.append(double: value)
-  }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.double) }
-}
-
-extension Int: IndexKey {
-  /// The value itself.
-  public var indexValue: Int { self }
-
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Int, to writer: inout KeyWriter, isLast: Bool) {
+private final class IntKey: StandardKey<Int>, @unchecked Sendable {
+  override func write(_ value: Int, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int64: Int64(value))
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.int64) }
 }
 
-extension UInt: IndexKey {
-  /// The value itself.
-  public var indexValue: UInt { self }
+extension UInt: StandardValue {
+  static var primitive: KeyForm.Primitive { .uint64 }
+}
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: UInt, to writer: inout KeyWriter, isLast: Bool) {
+private final class UIntKey: StandardKey<UInt>, @unchecked Sendable {
+  override func write(_ value: UInt, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: UInt64(value))
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.uint64) }
 }
 
-extension String: IndexKey {
-  /// The value itself.
-  public var indexValue: String { self }
+extension Bool: StandardValue {
+  static var primitive: KeyForm.Primitive { .bool }
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: String, to writer: inout KeyWriter, isLast: Bool) {
+  var keyValue: KeyValue { .bool(self) }
+
+  init?(keyValue: KeyValue) {
+    guard case .bool(let value) = keyValue else { return nil }
+    self = value
+  }
+}
+
+private final class BoolKey: StandardKey<Bool>, @unchecked Sendable {
+  override func write(_ value: Bool, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(bool: value)
+  }
+}
+
+extension Float: StandardValue {
+  static var primitive: KeyForm.Primitive { .float }
+
+  var keyValue: KeyValue { .float(self) }
+
+  init?(keyValue: KeyValue) {
+    guard case .float(let value) = keyValue else { return nil }
+    self = value
+  }
+}
+
+private final class FloatKey: StandardKey<Float>, @unchecked Sendable {
+  override func write(_ value: Float, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(float: value)
+  }
+}
+
+extension Double: StandardValue {
+  static var primitive: KeyForm.Primitive { .double }
+
+  var keyValue: KeyValue { .double(self) }
+
+  init?(keyValue: KeyValue) {
+    guard case .double(let value) = keyValue else { return nil }
+    self = value
+  }
+}
+
+private final class DoubleKey: StandardKey<Double>, @unchecked Sendable {
+  override func write(_ value: Double, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(double: value)
+  }
+}
+
+extension String: StandardValue {
+  static var primitive: KeyForm.Primitive { .string }
+
+  var keyValue: KeyValue { .string(self) }
+
+  init?(keyValue: KeyValue) {
+    guard case .string(let value) = keyValue else { return nil }
+    self = value
+  }
+}
+
+private final class StringKey: StandardKey<String>, @unchecked Sendable {
+  override func write(_ value: String, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(string: value, isLast: isLast)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.string) }
 }
 
-extension Data: IndexKey {
-  /// The value itself.
-  public var indexValue: Data { self }
+extension Data: StandardValue {
+  static var primitive: KeyForm.Primitive { .data }
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Data, to writer: inout KeyWriter, isLast: Bool) {
+  var keyValue: KeyValue { .data([UInt8](self)) }
+
+  init?(keyValue: KeyValue) {
+    guard case .data(let value) = keyValue else { return nil }
+    self.init(value)
+  }
+}
+
+private final class DataKey: StandardKey<Data>, @unchecked Sendable {
+  override func write(_ value: Data, to writer: inout KeyWriter, isLast: Bool) {
     value.withUnsafeBytes { writer.append(data: $0, isLast: isLast) }
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.data) }
 }
 
-extension Date: IndexKey {
-  /// The value itself.
-  public var indexValue: Date { self }
+extension Date: StandardValue {
+  static var primitive: KeyForm.Primitive { .date }
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: Date, to writer: inout KeyWriter, isLast: Bool) {
+  var keyValue: KeyValue { .date(timeIntervalSinceReferenceDate) }
+
+  init?(keyValue: KeyValue) {
+    guard case .date(let value) = keyValue else { return nil }
+    self.init(timeIntervalSinceReferenceDate: value)
+  }
+}
+
+private final class DateKey: StandardKey<Date>, @unchecked Sendable {
+  override func write(_ value: Date, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(date: value.timeIntervalSinceReferenceDate)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.date) }
 }
 
-extension UUID: IndexKey {
-  /// The value itself.
-  public var indexValue: UUID { self }
+extension UUID: StandardValue {
+  static var primitive: KeyForm.Primitive { .uuid }
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: UUID, to writer: inout KeyWriter, isLast: Bool) {
+  var keyValue: KeyValue { .uuid(withUnsafeBytes(of: uuid) { [UInt8]($0) }) }
+
+  init?(keyValue: KeyValue) {
+    guard case .uuid(let value) = keyValue, value.count == 16 else { return nil }
+    self.init(uuid: value.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+  }
+}
+
+private final class UUIDKey: StandardKey<UUID>, @unchecked Sendable {
+  override func write(_ value: UUID, to writer: inout KeyWriter, isLast: Bool) {
     withUnsafeBytes(of: value.uuid) { writer.append(uuid: $0) }
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.uuid) }
 }
 
-extension URL: IndexKey {
-  /// The value itself.
-  public var indexValue: URL { self }
+extension URL: StandardValue {
+  static var primitive: KeyForm.Primitive { .url }
 
-  /// Its bytes; see ``KeyWriter``.
-  public static func _writeKey(_ value: URL, to writer: inout KeyWriter, isLast: Bool) {
+  var keyValue: KeyValue { .url(absoluteString) }
+
+  init?(keyValue: KeyValue) {
+    guard case .url(let value) = keyValue else { return nil }
+    self.init(string: value)
+  }
+}
+
+private final class URLKey: StandardKey<URL>, @unchecked Sendable {
+  override func write(_ value: URL, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(exactString: value.absoluteString, isLast: isLast)
   }
-
-  /// A standard type.
-  public static var _keyForm: KeyForm { .primitive(.url) }
 }
 
 extension Character: IndexKey {
   /// The string of this character alone.
   public var indexValue: String { String(self) }
+
+  /// As the string.
+  public static let _key: _Witness = CharacterKey()
 }
 
-extension Optional: IndexKey where Wrapped: IndexKey {
-  /// The value itself.
-  public var indexValue: Self { self }
-
+extension Optional: IndexKey, _StandardKey where Wrapped: IndexKey {
   /// `00` for nil; `01`, then the value.
-  public static func _writeKey(_ value: Self, to writer: inout KeyWriter, isLast: Bool) {
-    if let value {
-      writer.appendPresent()
-      Wrapped._writeKey(value, to: &writer, isLast: isLast)
-    } else {
-      writer.appendNil()
-    }
-  }
-
-  /// The form of the value, optional.
-  public static var _keyForm: KeyForm { .optional(Wrapped._keyForm) }
-
-  /// As the value in it.
-  public static var _isStandardKey: Bool { Wrapped._isStandardKey }
+  public static var _key: _Witness { OptionalKey(Wrapped.keyCoding) }
 }
 
 @available(

@@ -25,63 +25,27 @@ public protocol IndexKey: IndexableField {
   /// The value that represents this one in an index.
   var indexValue: IndexValue { get }
 
-  /// Writes the bytes of a key. Met by Larch; never called by you.
-  static func _writeKey(_ value: Self, to writer: inout KeyWriter, isLast: Bool)
-
-  /// What the bytes stand for. Met by Larch; never called by you.
-  static var _keyForm: KeyForm { get }
-
-  /// Whether the bytes can be made from the stored field: a standard type. Met by Larch.
-  static var _isStandardKey: Bool { get }
-
-  /// Appends the standard values that stand for a value. Met by Larch; never called by you.
-  static func _appendValues(_ value: Self, to values: inout KeyValues)
-
-  /// The value of the next standard values, if it can be made. Implemented by Larch.
-  static func _read(from values: inout KeyValues) -> Self?
+  /// How the type is written as a key. Implemented by Larch; you never call it.
+  static var _key: _Witness { get }
 }
 
 extension IndexKey {
-  /// Writes the bytes of the value that stands for this one.
-  public static func _writeKey(_ value: Self, to writer: inout KeyWriter, isLast: Bool) {
-    IndexValue._writeKey(value.indexValue, to: &writer, isLast: isLast)
-  }
-
-  /// As the value that stands for this one.
-  public static var _keyForm: KeyForm {
-    // A declaration of the program, met when a store is opened for it; no data comes here.
-    precondition(
-      IndexValue.self != Self.self,
-      "\(Self.self).indexValue must not be of type \(Self.self) itself: use a standard type, or a type whose own indexValue is one."
-    )
-    return IndexValue._keyForm
-  }
-
-  /// Only a standard type stands for itself.
-  public static var _isStandardKey: Bool { IndexValue.self == Self.self }
-
-  /// As the key.
-  public static var _isStandardField: Bool { _isStandardKey }
-
-  /// As a key of one component.
-  public static var _fieldForm: KeyForm { _keyForm }
+  /// As the value that represents this one.
+  @_documentation(visibility: private)
+  public static var _key: _Witness { DerivedKey<Self>() }
 
   /// One value, one entry.
-  public static var _isMultiple: Bool { false }
-
-  /// One entry.
-  public static func _forEachKey(
-    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
-    _ body: (inout KeyWriter) throws -> Void
-  ) rethrows {
-    _writeKey(value, to: &writer, isLast: isLast)
-    try body(&writer)
-  }
+  @_documentation(visibility: private)
+  public static var _field: _Witness { FieldCoding(keyCoding) }
 }
 
 extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
   /// The raw value stands for its owner.
   public var indexValue: RawValue { rawValue }
+
+  /// As the value that represents this one; read as the raw value.
+  @_documentation(visibility: private)
+  public static var _key: _Witness { RawValueKey<Self>() }
 }
 
 /// A type over which an index can be declared: an ``IndexKey``, or an array or set of one.
@@ -91,109 +55,33 @@ extension IndexKey where Self: RawRepresentable, RawValue: IndexKey {
 @_documentation(visibility: private)
 public protocol IndexableField: SendableMetatype {
   /// The type of one entry: of an element where there are several, of the value in an optional.
-  /// Met by Larch; never named by you.
+  /// Implemented by Larch; you never use it.
   associatedtype _Entry: IndexKey = Self
 
-  /// What the bytes of one entry stand for. Met by Larch; never called by you.
-  static var _fieldForm: KeyForm { get }
-
-  /// Whether a value can have several entries. Met by Larch; never called by you.
-  static var _isMultiple: Bool { get }
-
-  /// Whether the bytes can be made from the stored field. Met by Larch; never called by you.
-  static var _isStandardField: Bool { get }
-
-  /// Appends each key of a value in turn, and calls the closure after each. Keys that are equal
-  /// may come repeatedly. Met by Larch; never called by you.
-  static func _forEachKey(
-    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
-    _ body: (inout KeyWriter) throws -> Void
-  ) rethrows
-
-  /// Calls with the standard values of each entry until the closure returns false, and tells
-  /// whether it never did. Met by Larch; never called by you.
-  static func _forEachValue(_ value: Self, _ body: (KeyValues) -> Bool) -> Bool
-}
-
-extension IndexableField where Self: Sequence, Element: IndexKey {
-  static func forEachElement(
-    of value: Self, to writer: inout KeyWriter, isLast: Bool,
-    _ body: (inout KeyWriter) throws -> Void
-  ) rethrows {
-    let mark = writer.mark
-    for element in value {
-      Element._writeKey(element, to: &writer, isLast: isLast)
-      try body(&writer)
-      writer.rewind(to: mark)
-    }
-  }
+  /// The entries of a value. Implemented by Larch; you never call it.
+  static var _field: _Witness { get }
 }
 
 extension Array: IndexableField where Element: IndexKey {
   /// As an element.
-  public static var _fieldForm: KeyForm { Element._keyForm }
+  public typealias _Entry = Element
 
   /// An entry for each distinct element.
-  public static var _isMultiple: Bool { true }
-
-  /// As an element.
-  public static var _isStandardField: Bool { Element._isStandardKey }
-
-  /// The key of each element.
-  public static func _forEachKey(
-    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
-    _ body: (inout KeyWriter) throws -> Void
-  ) rethrows {
-    try forEachElement(of: value, to: &writer, isLast: isLast, body)
-  }
+  public static var _field: _Witness { ElementEntries<Self>() }
 }
 
 extension Set: IndexableField where Element: IndexKey {
   /// As an element.
-  public static var _fieldForm: KeyForm { Element._keyForm }
+  public typealias _Entry = Element
 
   /// An entry for each element.
-  public static var _isMultiple: Bool { true }
-
-  /// As an element.
-  public static var _isStandardField: Bool { Element._isStandardKey }
-
-  /// The key of each element.
-  public static func _forEachKey(
-    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
-    _ body: (inout KeyWriter) throws -> Void
-  ) rethrows {
-    try forEachElement(of: value, to: &writer, isLast: isLast, body)
-  }
+  public static var _field: _Witness { ElementEntries<Self>() }
 }
 
 extension Optional: IndexableField where Wrapped: IndexableField {
-  /// Optional, unless nil has no entry.
-  public static var _fieldForm: KeyForm {
-    Wrapped._isMultiple ? Wrapped._fieldForm : .optional(Wrapped._fieldForm)
-  }
-
   /// As the value in it.
-  public static var _isMultiple: Bool { Wrapped._isMultiple }
+  public typealias _Entry = Wrapped._Entry
 
-  /// As the value in it.
-  public static var _isStandardField: Bool { Wrapped._isStandardField }
-
-  /// The keys of the value in it; for nil one of its own, or none if the value has several.
-  public static func _forEachKey(
-    _ value: Self, to writer: inout KeyWriter, isLast: Bool,
-    _ body: (inout KeyWriter) throws -> Void
-  ) rethrows {
-    if Wrapped._isMultiple {
-      if let value {
-        try Wrapped._forEachKey(value, to: &writer, isLast: isLast, body)
-      }
-    } else if let value {
-      writer.appendPresent()
-      try Wrapped._forEachKey(value, to: &writer, isLast: isLast, body)
-    } else {
-      writer.appendNil()
-      try body(&writer)
-    }
-  }
+  /// The entries of the value in it; for nil one of its own, or none if the value can have several.
+  public static var _field: _Witness { FieldCoding.optional(Wrapped.fieldCoding) }
 }

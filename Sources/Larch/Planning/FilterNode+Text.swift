@@ -71,7 +71,7 @@ extension FieldFilter {
         return (value != isNegated ? "" : "!") + name
       }
       return "\(name) \(isNegated ? "!=" : "==") \(PlanText.value(values))"
-    case .oneOf(let list): return "\(not)\(name).isIn(\(PlanText.list(list)))"
+    case .oneOf(let list): return "\(not)\(PlanText.list(list)).contains(\(name))"
     case .within(nil, nil): return "\(name) \(isNegated ? "==" : "!=") nil"
     case .within(let lower, let upper):
       let text = [

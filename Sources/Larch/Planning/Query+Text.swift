@@ -34,7 +34,7 @@ extension Query: CustomStringConvertible {
 
   private func text(of token: PageToken) -> String {
     if PlanText.hidesValues { return PlanText.hidden }
-    let id = token.id.withUnsafeBytes { R.ID._idKind.text(of: $0) }
+    let id = token.id.withUnsafeBytes { R.ID.idKind.text(of: $0) }
     return (token.values.map { PlanText.value($0) } + ["id \(id)"]).joined(separator: ", ")
   }
 }

@@ -12,7 +12,7 @@ struct KeyOrderTests {
     seed: UInt64, _ make: (inout SeededGenerator) -> K, _ order: (K, K) -> Int
   ) throws {
     var random = SeededGenerator(seed: seed)
-    let form = K._keyForm
+    let form = K.keyCoding.form
     try #require(KeyForm(form.description) == form)
     for number in 0..<Self.pairs {
       let a = make(&random)

@@ -19,7 +19,7 @@ struct KeyRangeTests {
   @Test(arguments: [true, false])
   func `intervals of optional doubles contain neither nil nor NaN`(isLast: Bool) {
     var random = SeededGenerator(seed: 31)
-    let form = Optional<Double>._keyForm
+    let form = Optional<Double>.keyCoding.form
     for _ in 0..<20_000 {
       let value: Double? = random.next() % 5 == 0 ? nil : KeySamples.double(&random)
       let low = KeySamples.double(&random)
@@ -31,12 +31,12 @@ struct KeyRangeTests {
       func bound(_ value: Double) -> KeyPrefix {
         prefix {
           $0.append(string: city, isLast: false)
-          Optional<Double>._writeKey(value, to: &$0, isLast: isLast)
+          Optional<Double>.keyCoding.write(value, to: &$0, isLast: isLast)
         }
       }
       var writer = KeyWriter()
       writer.append(string: other, isLast: false)
-      Optional<Double>._writeKey(value, to: &writer, isLast: isLast)
+      Optional<Double>.keyCoding.write(value, to: &writer, isLast: isLast)
       if !isLast { writer.append(int64: Int64(random.next() % 3) - 1) }
       let key = writer.bytes
       func holds(_ from: KeyRange.Bound, _ to: KeyRange.Bound) -> Bool {
@@ -82,7 +82,7 @@ struct KeyRangeTests {
       let empty = KeyPrefix()
       let above = compareNFC(text, low)
       let below = compareNFC(text, high)
-      let form = String._keyForm
+      let form = String.keyCoding.form
       check(
         .between(
           .including(bound(low)), .including(bound(high)), after: empty, form: form, isLast: isLast
@@ -107,7 +107,7 @@ struct KeyRangeTests {
   @Test func `an interval whose lower bound exceeds its upper is empty`() {
     let one = prefix { $0.append(int64: 1) }
     let two = prefix { $0.append(int64: 2) }
-    let form = Int._keyForm
+    let form = Int.keyCoding.form
     func range(_ from: KeyRange.Bound, _ to: KeyRange.Bound) -> KeyRange {
       .between(from, to, after: KeyPrefix(), form: form, isLast: true)
     }

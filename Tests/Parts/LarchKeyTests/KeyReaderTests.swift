@@ -21,7 +21,7 @@ private struct Version: IndexKey {
 struct KeyReaderTests {
   private func text<K: IndexKey>(_ value: K) throws -> String {
     try SampleKey(value).bytes.withUnsafeBytes {
-      try KeyReader.read($0, as: K._keyForm).description
+      try KeyReader.read($0, as: K.keyCoding.form).description
     }
   }
 
@@ -99,7 +99,9 @@ struct KeyReaderTests {
   private func entries<F: IndexableField>(_ value: F) -> [[UInt8]] {
     var writer = KeyWriter()
     var keys: [[UInt8]] = []
-    F._forEachKey(value, to: &writer, isLast: true) { keys.append([UInt8]($0.bytes)) }
+    F.fieldCoding.forEachKey(of: value, to: &writer, isLast: true) {
+      keys.append([UInt8]($0.bytes))
+    }
     return keys
   }
 
@@ -111,8 +113,8 @@ struct KeyReaderTests {
     #expect(entries(Set([UInt8(7)])) == [[7]])
     #expect(entries([nil, 1] as [Int8?]) == [[0], [1, 0x81]])
     #expect(entries(Optional<Int8>.none) == [[0]])
-    #expect(Optional<[Int8]>._fieldForm.description == "int8")
-    #expect(Optional<Int8>._fieldForm.description == "int8?")
+    #expect(Optional<[Int8]>.fieldCoding.form.description == "int8")
+    #expect(Optional<Int8>.fieldCoding.form.description == "int8?")
   }
 
   @Test func `a nil is noted until it is taken back`() {

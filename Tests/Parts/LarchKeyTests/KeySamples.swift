@@ -92,7 +92,7 @@ struct SampleKey: Equatable {
 
   init<K: IndexKey>(_ value: K, isLast: Bool = true) {
     var writer = KeyWriter()
-    K._writeKey(value, to: &writer, isLast: isLast)
+    K.keyCoding.write(value, to: &writer, isLast: isLast)
     bytes = [UInt8](writer.bytes)
     isCut = writer.isCut
   }

@@ -114,7 +114,7 @@ struct PlanChoiceTests {
   @Test func `The minimum and the maximum are one entry at an end of an index`() throws {
     for query in [
       PlanPerson.where { $0.company != nil }.sorted(by: \.company).limit(1),
-      PlanPerson.where { $0.age.isIn(0...) }.sorted(by: \.score, .descending).limit(1),
+      PlanPerson.where { (0...).contains($0.age) }.sorted(by: \.score, .descending).limit(1),
     ] {
       let plan = try table.simulator.plan(query, for: .fields(table.company))
       guard case .byIndex = plan.order else {

@@ -19,7 +19,7 @@ struct PlanOrderTests {
         filter city == "London"
       """)
     try plans.expect(
-      PlanPerson.where { $0.id.isIn([9, 7]) }.sorted(by: \.age),
+      PlanPerson.where { [9, 7].contains($0.id) }.sorted(by: \.age),
       """
       records [7], [9]
         sort by age
@@ -98,13 +98,13 @@ struct PlanOrderTests {
         sort by id
       """)
     try plans.expect(
-      PlanPerson.where { $0.city.isIn(["London", "Paris"]) }.sorted(by: \.age),
+      PlanPerson.where { ["London", "Paris"].contains($0.city) }.sorted(by: \.age),
       """
       index city_age ["London"], ["Paris"]
         sort by age
       """)
     try plans.expect(
-      PlanPerson.where { $0.city.isIn(["London", "Paris"]) }.sorted(by: \.city, \.age),
+      PlanPerson.where { ["London", "Paris"].contains($0.city) }.sorted(by: \.city, \.age),
       """
       index city_age ["London"], ["Paris"]
         order served by the index

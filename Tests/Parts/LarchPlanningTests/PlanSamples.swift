@@ -91,11 +91,11 @@ struct PlanSamples {
       case 0: return f.height == maybe(double())
       case 1: return f.height >= double()
       case 2: return f.height < double()
-      default: return f.height.isNotNil
+      default: return f.height != nil
       }
     case 7: return chance(50) ? f.isActive._filter : !f.isActive
     case 8: return f.role == pick(PlanRole.allCases)
-    case 9: return f.role.isIn([pick(PlanRole.allCases), pick(PlanRole.allCases)])
+    case 9: return [pick(PlanRole.allCases), pick(PlanRole.allCases)].contains(f.role)
     case 10: return f.tags.contains(text())
     case 11: return f.tags.contains { [test = text()] in $0.hasPrefix(test) }
     case 12: return f.tags.containsAny(of: [text(), text()])
@@ -105,14 +105,14 @@ struct PlanSamples {
     case 16:
       switch number(4) {
       case 0: return f.company == maybe(int())
-      case 1: return f.company.isIn([int(), int()])
-      case 2: return f.company.isNil
+      case 1: return [int(), int()].contains(f.company)
+      case 2: return f.company == nil
       default: return f.company > int()
       }
     case 17: return comparison(f.version, version())
     case 18: return textLeaf(f.initial)
     case 19: return comparison(f.id, RecordID(Int64(number(60))))
-    case 20: return f.id.isIn((0..<number(4)).map { _ in RecordID(Int64(number(60))) })
+    case 20: return (0..<number(4)).map { _ in RecordID(Int64(number(60))) }.contains(f.id)
     default: return f.age < f.company
     }
   }
@@ -145,7 +145,7 @@ struct PlanSamples {
     case 3: return field <= value
     case 4: return field > value
     case 5: return field >= value
-    default: return field.isIn([value, value])
+    default: return [value, value].contains(field)
     }
   }
 
@@ -159,7 +159,7 @@ struct PlanSamples {
       return chance(80) ? field == same : field != same
     case 2:
       let values = [wanted, text(), text()].compactMap { $0 as? V ?? Optional($0) as? V }
-      return field.isIn(values)
+      return values.contains(field)
     case 3: return field.equals(wanted, options: .caseInsensitive)
     case 4: return field.hasSuffix(wanted, options: options)
     case 5: return field.contains(wanted, options: options)

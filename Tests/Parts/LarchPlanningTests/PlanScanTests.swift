@@ -105,13 +105,13 @@ struct PlanScanTests {
         sort by id
       """)
     try plans.expect(
-      PlanPerson.where { $0.city.isIn(["Paris", "London", "Paris"]) },
+      PlanPerson.where { ["Paris", "London", "Paris"].contains($0.city) },
       """
       index city_age ["London"], ["Paris"]
         sort by id
       """)
     try plans.expect(
-      PlanPerson.where { ["Paris", "London"].contains($0.city) && $0.age.isIn([30, 40]) },
+      PlanPerson.where { ["Paris", "London"].contains($0.city) && [30, 40].contains($0.age) },
       """
       index city_age ["London", 30], ["London", 40], ["Paris", 30], ["Paris", 40]
         sort by id
@@ -153,7 +153,7 @@ struct PlanScanTests {
         filter score >= 0.0
       """)
     try plans.expect(
-      PlanPerson.where { $0.height.isNotNil && $0.height < 1.05 },
+      PlanPerson.where { $0.height != nil && $0.height < 1.05 },
       """
       index height ..< [1.05]
         sort by id
@@ -216,10 +216,10 @@ struct PlanScanTests {
       index name ["ada 41"]
       """)
     try plans.expect(
-      PlanPerson.where { $0.name.isIn(["Ada 41", "ADA 41"]) },
+      PlanPerson.where { ["Ada 41", "ADA 41"].contains($0.name) },
       """
       index name ["ada 41"]
-        filter name.isIn(["ADA 41", "Ada 41"])
+        filter ["ADA 41", "Ada 41"].contains(name)
       """)
     try plans.expect(
       PlanPerson.where { $0.name.hasPrefix("ada 4", options: .caseInsensitive) },

@@ -146,7 +146,7 @@ struct PlanSourceTests {
         filter name.hasPrefix("Ada")
       """)
     try plans.expect(
-      PlanPerson.where { $0.company.isNotNil }.sorted(by: \.company, .descending).limit(1),
+      PlanPerson.where { $0.company != nil }.sorted(by: \.company, .descending).limit(1),
       for: .fields(plans.company),
       """
       index company_name [company != nil] descending
@@ -269,7 +269,7 @@ struct PlanSourceTests {
         filter age == 30
       """)
     try plans.expect(
-      PlanPerson.where { $0.city.isIn([]) },
+      PlanPerson.where { [].contains($0.city) },
       """
       nothing
       """)

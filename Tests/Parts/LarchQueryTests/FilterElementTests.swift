@@ -53,7 +53,7 @@ struct FilterElementTests {
     dslCheck(
       { $0.marks.contains { $0 > 1 && $0 < 18 } }, { $0.marks.contains { $0 > 1 && $0 < 18 } })
     dslCheck(
-      { $0.marks.contains { $0 < 0 || $0.isIn(2...3) } },
+      { $0.marks.contains { $0 < 0 || (2...3).contains($0) } },
       {
         $0.marks.contains { $0 < 0 || (2...3).contains($0) }
       })
@@ -70,7 +70,7 @@ struct FilterElementTests {
       })
     dslCheck({ $0.tags.contains { $0.isEmpty } }, { $0.tags.contains { $0.isEmpty } })
     dslCheck({ $0.tags.contains { $0.contains(/b/) } }, { $0.tags.contains { $0.contains(/b/) } })
-    dslCheck({ $0.reals.contains { $0.isNil } }, { $0.reals.contains { $0 == nil } })
+    dslCheck({ $0.reals.contains { $0 == nil } }, { $0.reals.contains { $0 == nil } })
     dslCheck(
       { $0.reals.contains { $0 >= 1 } }, { $0.reals.contains { $0.map { $0 >= 1 } ?? false } })
     dslCheck({ $0.prices.contains { $0 > 1 } }, { $0.prices.contains { $0 > 1 } })
@@ -92,7 +92,7 @@ struct FilterElementTests {
     dslCheck({ $0.tags != [] }, { $0.tags != [] })
     dslCheck({ $0.marks == [1] }, { $0.marks == [1] })
     dslCheck({ $0.maybeTags == nil }, { $0.maybeTags == nil })
-    dslCheck({ $0.maybeTags.isNotNil }, { $0.maybeTags != nil })
+    dslCheck({ $0.maybeTags != nil }, { $0.maybeTags != nil })
     dslCheck({ $0.maybeTags == ["b"] }, { $0.maybeTags == ["b"] })
     dslCheck({ $0.tags.isEmpty }, { $0.tags.isEmpty })
     dslCheck({ $0.tags.count >= 2 }, { $0.tags.count >= 2 })

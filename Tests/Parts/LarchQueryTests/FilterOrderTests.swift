@@ -12,7 +12,7 @@ struct FilterOrderTests {
   ) {
     let keys = values.map { value in
       var writer = KeyWriter()
-      Key._writeKey(value, to: &writer, isLast: true)
+      Key.keyCoding.write(value, to: &writer, isLast: true)
       return (bytes: [UInt8](writer.bytes), isCut: writer.isCut, values: Key.values(of: value))
     }
     for (number, a) in keys.enumerated() {

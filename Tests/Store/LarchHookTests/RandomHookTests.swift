@@ -174,7 +174,7 @@ struct RandomHookTests {
     let ids = run.some(run.model.notes.keys)
     let person = run.any(run.model.people.keys)
     let text = run.number(0..<3)
-    let count = try tx.update(Note.where { $0.id.isIn(Array(ids)) }) {
+    let count = try tx.update(Note.where { Array(ids).contains($0.id) }) {
       $0.person = person
       $0.text = text
     }
@@ -241,17 +241,17 @@ struct RandomHookTests {
     case 0:
       let ids = run.some(run.model.companies.keys)
       try delete(&run, { $0.delete(companies: ids) }) {
-        try tx.delete(Company.where { $0.id.isIn(Array(ids)) }) == ids.count
+        try tx.delete(Company.where { Array(ids).contains($0.id) }) == ids.count
       }
     case 1:
       let ids = run.some(run.model.people.keys)
       try delete(&run, { $0.delete(people: ids) }) {
-        try tx.delete(Person.where { $0.id.isIn(Array(ids)) }) == ids.count
+        try tx.delete(Person.where { Array(ids).contains($0.id) }) == ids.count
       }
     default:
       let ids = run.some(run.model.notes.keys)
       try delete(&run, { $0.delete(notes: ids) }) {
-        try tx.delete(Note.where { $0.id.isIn(Array(ids)) }) == ids.count
+        try tx.delete(Note.where { Array(ids).contains($0.id) }) == ids.count
       }
     }
   }

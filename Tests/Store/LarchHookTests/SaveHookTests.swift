@@ -327,7 +327,7 @@ struct SaveHookTests {
           var person = Person(name: "p\(number)", company: company)
           try tx.save(&person)
         }
-        try tx.delete(Person.where { $0.name.isIn(["p3", "p4", "p5"]) })
+        try tx.delete(Person.where { ["p3", "p4", "p5"].contains($0.name) })
       }
       #expect(try store.find(Company.self, company)?.peopleCount == 17)
       #expect(try store.delete(Company.self, company))

@@ -47,7 +47,7 @@ struct RedactionTests {
       (Note.where { $0.title == "MARK" }, "index title […]"),
       (Note.where { $0.title > "MARK1" && $0.title <= "MARK2" }, "index title […] <.. […]"),
       (Note.where { $0.title.hasPrefix("MARK") }, "index title […*]"),
-      (Note.where { $0.title.isIn(["MARK1", "MARK2", "MARK3"]) }, "index title […]"),
+      (Note.where { ["MARK1", "MARK2", "MARK3"].contains($0.title) }, "index title […]"),
       (Note.where { $0.rank == 77_777 && $0.title > "MARK" }, "index rank_title […, …]"),
       (Note.where { $0.rank == 77_777 || $0.title == "MARK" }, "union"),
       (Note.where { $0.tags.contains("MARK") }, "index tags […]"),

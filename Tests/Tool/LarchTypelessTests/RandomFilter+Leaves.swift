@@ -21,14 +21,14 @@ extension RandomFilter {
     case 6:
       Self(
         "number between \(min(a, b)) and \(max(a, b))",
-        { $0.number.isIn(min(a, b)...max(a, b)) }
+        { (min(a, b)...max(a, b)).contains($0.number) }
       ) { (min(a, b)...max(a, b)).contains($0.number) }
-    case 7: Self("number in (\(listed))", { $0.number.isIn(list) }) { list.contains($0.number) }
+    case 7: Self("number in (\(listed))", { list.contains($0.number) }) { list.contains($0.number) }
     case 8:
-      Self("number not in (\(listed))", { !$0.number.isIn(list) }) { !list.contains($0.number) }
+      Self("number not in (\(listed))", { !list.contains($0.number) }) { !list.contains($0.number) }
     // Between two whole numbers.
     case 9: Self("number < 1.5", { $0.number < 2 }) { $0.number < 2 }.unlikeTyped
-    default: Self("number >= 1e400", { $0.number.isIn([]) }) { _ in false }
+    default: Self("number >= 1e400", { [].contains($0.number) }) { _ in false }
     }
   }
 
@@ -44,9 +44,9 @@ extension RandomFilter {
     case 3: Self("maybe >= \(a)", { $0.maybe >= a }) { $0.maybe.map { $0 >= a } ?? false }
     case 4: Self("maybe is nil", { $0.maybe == nil }) { $0.maybe == nil }
     case 5: Self("maybe != null", { $0.maybe != nil }) { $0.maybe != nil }
-    case 6: Self("maybe IS NOT NIL", { $0.maybe.isNotNil }) { $0.maybe != nil }
+    case 6: Self("maybe IS NOT NIL", { $0.maybe != nil }) { $0.maybe != nil }
     default:
-      Self("maybe in (nil, \(a))", { $0.maybe.isIn([nil, a]) }) {
+      Self("maybe in (nil, \(a))", { [nil, a].contains($0.maybe) }) {
         $0.maybe == nil || $0.maybe == a
       }
     }
@@ -62,7 +62,7 @@ extension RandomFilter {
     case 3: Self("wide = \(wide)", { $0.wide == wide }) { $0.wide == wide }
     // Beyond what the type holds.
     case 4: Self("small > 127", { $0.small > 127 }) { $0.small > 127 }
-    default: Self("wide = 18446744073709551616", { $0.wide.isIn([]) }) { _ in false }
+    default: Self("wide = 18446744073709551616", { [].contains($0.wide) }) { _ in false }
     }
   }
 
@@ -77,7 +77,7 @@ extension RandomFilter {
     case 2: Self("real < \(a)", { $0.real < a }) { $0.real < a }
     case 3: Self("real <= \(a)", { $0.real <= a }) { $0.real <= a }
     case 4: Self("real > \(a)", { $0.real > a }) { $0.real > a }
-    case 5: Self("real in (\(listed))", { $0.real.isIn(list) }) { list.contains($0.real) }
+    case 5: Self("real in (\(listed))", { list.contains($0.real) }) { list.contains($0.real) }
     case 6: Self("maybeReal = \(a)", { $0.maybeReal == a }) { $0.maybeReal == a }
     case 7: Self("maybeReal is not nil", { $0.maybeReal != nil }) { $0.maybeReal != nil }
     case 8: Self("ratio <= \(ratio)", { $0.ratio <= ratio }) { $0.ratio <= ratio }
@@ -100,7 +100,7 @@ extension RandomFilter {
     case 4: Self("text begins with \(q)", { $0.text.hasPrefix(a) }) { $0.text.hasPrefix(a) }
     case 5: Self("text ends with \(q)", { $0.text.hasSuffix(a) }) { $0.text.hasSuffix(a) }
     case 6: Self("text contains \(q)", { $0.text.contains(a) }) { holds($0.text, a) }
-    case 7: Self("text in (\(listed))", { $0.text.isIn(list) }) { list.contains($0.text) }
+    case 7: Self("text in (\(listed))", { list.contains($0.text) }) { list.contains($0.text) }
     case 8:
       Self("text = \(q) ignoring case", { $0.text.equals(a, options: .caseInsensitive) }) {
         fold($0.text) == fold(a)
@@ -283,7 +283,7 @@ extension RandomFilter {
     case 0: Self("id = \(id.rawValue)", { $0.id == id }) { $0.id == id }
     case 1: Self("id > \(id.rawValue)", { $0.id > id }) { $0.id > id }
     case 2:
-      Self("id in (\(id.rawValue), 3)", { $0.id.isIn([id, 3]) }) { $0.id == id || $0.id == 3 }
+      Self("id in (\(id.rawValue), 3)", { [id, 3].contains($0.id) }) { $0.id == id || $0.id == 3 }
     default: Self("id <= \(id.rawValue)", { $0.id <= id }) { $0.id <= id }
     }
   }

@@ -124,7 +124,7 @@ extension QueryGuide {
         Person.where { $0.age != 36 },
         Person.where { $0.age > 17 && $0.age <= 41 },
         Person.where { (18..<65).contains($0.age) },
-        Person.where { $0.age.isIn(18...) },  // the same, the other way round
+        Person.where { (18...).contains($0.age) },
         Person.where { ["London", "Paris"].contains($0.city) },
         Person.where { $0.role == .admin || $0.role == .member },
         Person.where { $0.isActive && !$0.name.isEmpty },
@@ -190,12 +190,12 @@ extension QueryGuide {
       let (store, all) = try filled()
       // snippet: query-optionals
       let queries = [
-        Person.where { $0.email == nil },  // or $0.email.isNil
+        Person.where { $0.email == nil },
         Person.where { $0.email != nil },
         Person.where { $0.email != "ada@acme.example" },  // those without e-mail too
         Person.where { $0.height > 1.6 },  // nil and NaN are greater than nothing
         Person.where { $0.address.zip == "SW1" },  // address is optional
-        Person.where { $0.address.isNil },
+        Person.where { $0.address == nil },
       ]
       // end snippet
       let expected: [(Person) -> Bool] = [
@@ -315,7 +315,7 @@ extension QueryGuide {
       #expect(try store.count(Person.where { $0.name.hasPrefix("Zoe") }) == 0)
       #expect(try store.count(Person.where { $0.height == .nan }) == 0)
       #expect(try store.count(Person.where { $0.height != .nan }) == 6)
-      #expect(try store.count(Person.where { $0.height.isNotNil }) == 4)
+      #expect(try store.count(Person.where { $0.height != nil }) == 4)
       #expect(
         try store.fetch(Person.all.sorted(by: \.height)).map(\.name)
           == ["Bo", "Eve", "Ada", "Émile", "alan", "Zoë"])

@@ -50,7 +50,7 @@ struct CheckedQueryTests {
     }
     func bytes(_ number: Int) -> [UInt8] {
       var writer = KeyWriter()
-      Int._writeKey(number, to: &writer, isLast: true)
+      Int.keyCoding.write(number, to: &writer, isLast: true)
       return Array(writer.bytes)
     }
     var id = KeyWriter()
@@ -101,7 +101,8 @@ struct CheckedQueryTests {
         damage == .added
         ? Item.where { $0.size >= 7 && $0.size < 10 } : Item.where { $0.size >= 4 && $0.size < 7 }
       #expect(
-        Self.failures(store, of: Item.where { $0.size.isIn(4..<10) && $0.name == "" }).isEmpty)
+        Self.failures(store, of: Item.where { (4..<10).contains($0.size) && $0.name == "" }).isEmpty
+      )
       try Self.breakIndex(store, damage)
       let found = Self.failures(store, of: query)
       let wanted: Set<String> = [

@@ -86,18 +86,20 @@ struct OracleFilter<K: OracleIndexes> {
     case 5: Self("number > \(a)", { $0.number > a }) { $0.number > a }
     case 6: Self("number >= \(a)", { $0.number >= a }) { $0.number >= a }
     case 7:
-      Self("number in \(low)...\(high)", { $0.number.isIn(low...high) }) {
+      Self("number in \(low)...\(high)", { (low...high).contains($0.number) }) {
         (low...high).contains($0.number)
       }
     case 8:
-      Self("number in \(low)..<\(high)", { $0.number.isIn(low..<high) }) {
+      Self("number in \(low)..<\(high)", { (low..<high).contains($0.number) }) {
         (low..<high).contains($0.number)
       }
-    case 9: Self("number in \(a)...", { $0.number.isIn(a...) }) { (a...).contains($0.number) }
-    case 10: Self("number in ...\(a)", { $0.number.isIn(...a) }) { (...a).contains($0.number) }
-    case 11: Self("number in ..<\(a)", { $0.number.isIn(..<a) }) { (..<a).contains($0.number) }
+    case 9: Self("number in \(a)...", { (a...).contains($0.number) }) { (a...).contains($0.number) }
+    case 10:
+      Self("number in ...\(a)", { (...a).contains($0.number) }) { (...a).contains($0.number) }
+    case 11:
+      Self("number in ..<\(a)", { (..<a).contains($0.number) }) { (..<a).contains($0.number) }
     default:
-      Self("number in \(list)", { $0.number.isIn(list) }) { list.contains($0.number) }
+      Self("number in \(list)", { list.contains($0.number) }) { list.contains($0.number) }
     }
   }
 
@@ -112,8 +114,8 @@ struct OracleFilter<K: OracleIndexes> {
     case 2: Self("maybe < \(a)", { $0.maybe < a }) { $0.maybe.map { $0 < a } ?? false }
     case 3: Self("maybe >= \(a)", { $0.maybe >= a }) { $0.maybe.map { $0 >= a } ?? false }
     case 4: Self("maybe == nil", { $0.maybe == nil }) { $0.maybe == nil }
-    case 5: Self("maybe.isNil", { $0.maybe.isNil }) { $0.maybe == nil }
-    case 6: Self("maybe.isNotNil", { $0.maybe.isNotNil }) { $0.maybe != nil }
+    case 5: Self("maybe has no value", { $0.maybe == nil }) { $0.maybe == nil }
+    case 6: Self("maybe has a value", { $0.maybe != nil }) { $0.maybe != nil }
     case 7: Self("maybe <= \(a)", { $0.maybe <= a }) { $0.maybe.map { $0 <= a } ?? false }
     default: Self("maybe > \(a)", { $0.maybe > a }) { $0.maybe.map { $0 > a } ?? false }
     }
@@ -138,7 +140,7 @@ struct OracleFilter<K: OracleIndexes> {
     case 3: Self("real <= \(a)", { $0.real <= a }) { $0.real <= a }
     case 4: Self("real > \(a)", { $0.real > a }) { $0.real > a }
     case 5: Self("real >= \(a)", { $0.real >= a }) { $0.real >= a }
-    case 6: Self("real in \(list)", { $0.real.isIn(list) }) { list.contains($0.real) }
+    case 6: Self("real in \(list)", { list.contains($0.real) }) { list.contains($0.real) }
     case 7: Self("maybeReal == \(a)", { $0.maybeReal == a }) { $0.maybeReal == a }
     case 8: Self("maybeReal != nil", { $0.maybeReal != nil }) { $0.maybeReal != nil }
     case 9: Self("maybeReal == nil", { $0.maybeReal == nil }) { $0.maybeReal == nil }
@@ -162,7 +164,7 @@ struct OracleFilter<K: OracleIndexes> {
     case 7, 8: Self("text hasPrefix \(name)", { $0.text.hasPrefix(a) }) { $0.text.hasPrefix(a) }
     case 9: Self("text hasSuffix \(name)", { $0.text.hasSuffix(a) }) { $0.text.hasSuffix(a) }
     case 10: Self("text contains \(name)", { $0.text.contains(a) }) { holds($0.text, a) }
-    case 11: Self("text in \(list)", { $0.text.isIn(list) }) { list.contains($0.text) }
+    case 11: Self("text in \(list)", { list.contains($0.text) }) { list.contains($0.text) }
     case 12:
       Self("text ~== \(name)", { $0.text.equals(a, options: .caseInsensitive) }) {
         fold($0.text) == folded

@@ -49,7 +49,7 @@ struct OracleRuleTests {
     #expect(try store.ids(Member.where { $0.score == .nan }) == [])
     #expect(try store.ids(Member.where { $0.score != .nan }) == ids)
     #expect(
-      try store.ids(Member.where { $0.score.isNotNil && $0.email.isNil }) == [
+      try store.ids(Member.where { $0.score != nil && $0.email == nil }) == [
         ids[1], ids[3], ids[5],
       ])
     let sorted = try store.ids(Member.all.sorted(by: \.score))

@@ -229,7 +229,7 @@ extension SeededGenerator {
     case 2, 3: return fields.project == below(5)
     case 4, 5: return fields.state == below(4)
     case 6: return fields.note == below(8)
-    default: return fields.state.isIn([below(4), below(4)])
+    default: return [below(4), below(4)].contains(fields.state)
     }
   }
 

@@ -51,7 +51,7 @@ struct QueryTransactionTests {
         var thing = Thing(plain: number)
         try tx.insert(&thing)
       }
-      let query = Thing.where { $0.number.isIn(2..<8) }.sorted(by: \.number, .descending)
+      let query = Thing.where { (2..<8).contains($0.number) }.sorted(by: \.number, .descending)
       for isCursor in [false, true] {
         do {
           try tx.savepoint {

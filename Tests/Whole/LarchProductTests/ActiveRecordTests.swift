@@ -208,10 +208,10 @@ struct ActiveRecordTests {
     }
     let people = Person.where { $0.number <= 3 }
     func count<Row>(_ join: Join<Person, Company, Row>) throws -> Int { try store.count(join) }
-    #expect(try count(people.joined(with: Company.self, on: \.companyID)) == 2)
-    #expect(try count(people.joined(with: Company.self, on: \.companyID, kind: .left)) == 3)
-    #expect(try count(people.joined(with: Company.self, on: \.companyID, kind: .right)) == 3)
-    #expect(try count(people.joined(with: Company.self, on: \.companyID, kind: .full)) == 4)
+    #expect(try count(people.joined(with: Company.all, on: \.companyID)) == 2)
+    #expect(try count(people.joined(with: Company.all, on: \.companyID, kind: .left)) == 3)
+    #expect(try count(people.joined(with: Company.all, on: \.companyID, kind: .right)) == 3)
+    #expect(try count(people.joined(with: Company.all, on: \.companyID, kind: .full)) == 4)
   }
 
   @Test("Created-at and updated-at are set automatically")

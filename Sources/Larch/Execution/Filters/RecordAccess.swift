@@ -119,17 +119,21 @@ final class RecordAccess<R: Record>: TypedAccess {
 
   /// The id of a row; the record is read only if the key does not determine how it was written.
   func id(of row: QueryRow, _ run: PlanRun) throws -> R.ID {
-    if case .primitive(let primitive) = R.ID._keyForm.node,
-      let values = RowSelector.values(ofID: row.id, primitive)
-    {
-      var list = KeyValues(values)
-      if let id = R.ID._read(from: &list) { return id }
-    }
+    if let id = collection.declarations(of: R.self).id(storedAs: row.id) { return id }
     return try decode(row, of: run).id
   }
 
   @inline(never)
   private func named(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
     (error as? LarchError).map { RecordEnvelope.naming($0, id, collection.stored) } ?? error
+  }
+}
+
+extension TypedDeclarations {
+  /// The id of the record with these bytes as its key; nil if they do not determine how it was
+  /// written.
+  func id(storedAs key: UnsafeRawBufferPointer) -> R.ID? {
+    guard case .primitive(let primitive) = idKey.form.node else { return nil }
+    return RowSelector.values(ofID: key, primitive).flatMap { idKey.read($0) }
   }
 }

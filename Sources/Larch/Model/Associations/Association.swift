@@ -8,11 +8,13 @@
 /// static let people = HasMany<Company, Person>(\.companyID, onDelete: .nullify)
 /// static let schema = Schema<Company> { people }
 /// ```
-public protocol Association<Owner, Target>: Sendable {
+public protocol Association<Owner, Target>: SchemaEntry where R == Owner {
   /// The type that declares the association.
   associatedtype Owner: Record
   /// The type at its other end.
   associatedtype Target: Record
+  /// The schema is that of the type that declares the association.
+  associatedtype R = Owner
 
   /// How the other end is found. Implemented by Larch.
   var _route: AssociationRoute { get }
@@ -36,7 +38,6 @@ public protocol ToManyAssociation<Owner, Target>: Association {}
 public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
   /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the reference.
   ///
@@ -50,8 +51,8 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
     onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Target.ID {
     let reference = TypedReference(field, to: target)
-    _route = AssociationRoute(.parent(reference))
-    declared = [.reference(reference, .holder, onDelete, isOne: true)]
+    _route = AssociationRoute(
+      .parent(reference), [.reference(reference, .holder, onDelete, isOne: true)])
   }
 
   /// Not available: a property of the other type.
@@ -65,8 +66,7 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) {
     _route = AssociationRoute(
-      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)))
-    declared = []
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)), [])
   }
 }
 
@@ -83,7 +83,6 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
 public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
   /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the property by which records of another type refer to this one.
   ///
@@ -96,8 +95,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
     let reference = TypedReference(field, to: Owner.self)
-    _route = AssociationRoute(.children(reference))
-    declared = [.reference(reference, .target, onDelete, isOne: false)]
+    _route = AssociationRoute(
+      .children(reference), [.reference(reference, .target, onDelete, isOne: false)])
   }
 
   /// Declares a list of ids that the record itself has, in its own order.
@@ -112,8 +111,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Target.ID {
     let reference = TypedReference(field, to: target)
-    _route = AssociationRoute(.listed(reference))
-    declared = [.reference(reference, .holder, onDelete, isOne: false)]
+    _route = AssociationRoute(
+      .listed(reference), [.reference(reference, .holder, onDelete, isOne: false)])
   }
 
   /// Declares that a join record, which may have fields of its own, leads to the other type.
@@ -130,10 +129,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
   ) where Value._ReferencedID == Owner.ID, Other._ReferencedID == Target.ID {
     let near = TypedReference(field, to: Owner.self)
     let far = TypedReference(other, to: target)
-    _route = AssociationRoute(.through(near, far))
-    declared = [
-      .join(near, onDelete), .join(far, .automatic),
-    ]
+    _route = AssociationRoute(
+      .through(near, far), [.join(near, onDelete), .join(far, .automatic)])
   }
 
   /// Not available: a property of this type.
@@ -147,8 +144,7 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     _ field: any KeyPath<Owner, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) {
     _route = AssociationRoute(
-      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)))
-    declared = []
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)), [])
   }
 }
 
@@ -163,7 +159,6 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
 public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
   /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the property by which the other record refers to one of this type. For the parameters
   /// see ``HasMany``.
@@ -171,8 +166,8 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
     let reference = TypedReference(field, to: Owner.self)
-    _route = AssociationRoute(.children(reference))
-    declared = [.reference(reference, .target, onDelete, isOne: true)]
+    _route = AssociationRoute(
+      .children(reference), [.reference(reference, .target, onDelete, isOne: true)])
   }
 
   /// Not available: a property of this type.
@@ -186,8 +181,7 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
     _ field: any KeyPath<Owner, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) {
     _route = AssociationRoute(
-      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)))
-    declared = []
+      .links(LinksDeclaration(Owner.self, Target.self, name: "refused", isInverse: false)), [])
   }
 }
 
@@ -204,7 +198,6 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
 public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
   /// How the other end is found. Implemented by Larch.
   public let _route: AssociationRoute
-  let declared: [DeclaredAssociation]
 
   /// Declares the lists.
   ///
@@ -219,8 +212,8 @@ public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
     onDelete: DeleteRule = .automatic
   ) {
     let links = LinksDeclaration(Owner.self, target, name: name, isInverse: isInverse)
-    _route = AssociationRoute(.links(links))
-    declared = [.links(links, onDelete)]
+    _route = AssociationRoute(
+      .links(links), [.links(links, onDelete)])
   }
 }
 
@@ -240,6 +233,11 @@ public struct AssociationRoute: Sendable {
   }
 
   let kind: Kind
+  /// What the line of the schema declares.
+  let declared: [DeclaredAssociation]
 
-  init(_ kind: Kind) { self.kind = kind }
+  init(_ kind: Kind, _ declared: [DeclaredAssociation]) {
+    self.kind = kind
+    self.declared = declared
+  }
 }

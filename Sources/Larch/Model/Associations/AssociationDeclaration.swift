@@ -125,13 +125,16 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     _ keyPath: any KeyPath<Holder, Value> & Sendable, to target: Target.Type
   ) where Value._ReferencedID == Target.ID {
     let writable = (keyPath as? WritableKeyPath<Holder, Value>).map(WritablePath.init)
+    let field = Value.fieldCoding
+    let key = Target.ID.keyCoding
+    let references = Value.referenceCoding
     index = { isUnique in
       IndexDeclaration(
         name: nil, isUnique: isUnique, fields: [FieldDeclaration(keyPath, isFolded: false)],
         condition: nil)
     }
     forEachID = { record, writer, body in
-      try record[keyPath: keyPath]._forEachID { id in
+      try references.forEachID(of: record[keyPath: keyPath]) { id in
         writer.clear()
         try id._writeID(to: &writer)
         try body(writer.bytes)
@@ -139,10 +142,10 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     }
     forEachValue = { record, body in
       var isEnough = false
-      record[keyPath: keyPath]._forEachID { id in
+      references.forEachID(of: record[keyPath: keyPath]) { id in
         if isEnough { return }
         var values = KeyValues()
-        Target.ID._appendValues(id, to: &values)
+        key.append(id, to: &values)
         isEnough = !body(values)
       }
     }
@@ -151,11 +154,12 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
         inout Holder, inout KeyWriter, (UnsafeRawBufferPointer) throws -> Bool
       ) throws -> Bool = { record, writer, isRemoved in
         guard let writable else { return false }
-        let rest = try record[keyPath: keyPath]._removing { id in
-          writer.clear()
-          try id._writeID(to: &writer)
-          return try isRemoved(writer.bytes)
-        }
+        let rest = try references.removing(
+          { id in
+            writer.clear()
+            try id._writeID(to: &writer)
+            return try isRemoved(writer.bytes)
+          }, from: record[keyPath: keyPath])
         guard let rest else { return false }
         record[keyPath: writable.keyPath] = rest
         return true
@@ -166,34 +170,34 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
     }
     add = { record, id in
       guard let writable, let id = id as? Target.ID else { return false }
-      record[keyPath: writable.keyPath] = record[keyPath: keyPath]._adding(id)
+      record[keyPath: writable.keyPath] = references.adding(id, to: record[keyPath: keyPath])
       return true
     }
     addAll = { record, ids in
       guard let writable, let ids = ids as? [Target.ID],
-        let value = record[keyPath: keyPath]._adding(contentsOf: ids)
+        let value = references.adding(contentsOf: ids, to: record[keyPath: keyPath])
       else { return false }
       record[keyPath: writable.keyPath] = value
       return true
     }
     replaceAll = { record, ids in
       guard let writable, let ids = ids as? [Target.ID],
-        let value = record[keyPath: keyPath]._replacing(with: ids)
+        let value = references.replacing(record[keyPath: keyPath], with: ids)
       else { return false }
       record[keyPath: writable.keyPath] = value
       return true
     }
     ids = { record in
       var ids: [Target.ID] = []
-      record[keyPath: keyPath]._forEachID { ids.append($0) }
+      references.forEachID(of: record[keyPath: keyPath]) { ids.append($0) }
       return ids
     }
     super.init(
       holder: AssociatedType(Holder.self), target: AssociatedType(target), keyPath: keyPath,
-      isOptional: Value._isOptionalReference, targetKind: Target.ID._idKind,
-      isList: Value._isListReference,
+      isOptional: references.isOptional, targetKind: Target.ID.idKind,
+      isList: references.isList,
       isWritable: writable != nil, hasOffset: MemoryLayout<Holder>.offset(of: keyPath) != nil,
-      form: Value._fieldForm, isStandard: Value._isStandardField,
+      form: field.form, isStandard: field.isStandard,
       resolution: { FieldNaming.storedPath(of: keyPath) })
   }
 }

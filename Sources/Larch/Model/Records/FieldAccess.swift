@@ -20,4 +20,19 @@ struct FieldAccess<R: Record, Value>: Sendable {
     let value = record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
     return try withUnsafePointer(to: value) { try body($0) }
   }
+
+  /// Writes the key of the value in the record at an address, which must be that of an `R`. Without
+  /// a closure, which would retain what it captures for each key.
+  @inline(__always)
+  func writeKey(
+    _ key: KeyCoding<Value>, of record: UnsafeRawPointer, to writer: inout KeyWriter, isLast: Bool
+  ) {
+    guard let offset else {
+      let value = record.assumingMemoryBound(to: R.self).pointee[keyPath: keyPath]
+      return key.write(value, to: &writer, isLast: isLast)
+    }
+    // As above.
+    key.write(
+      (record + offset).assumingMemoryBound(to: Value.self).pointee, to: &writer, isLast: isLast)
+  }
 }

@@ -4,14 +4,16 @@
 public protocol FieldRange<Bound> {
   /// The type of the values in the range.
   associatedtype Bound: Comparable
-
-  /// The bounds, each with whether it is in the range. Implemented by Larch.
-  var _bounds: FieldBounds<Bound> { get }
 }
 
-/// The bounds of a range in a filter or a rule. You never need one.
-@_documentation(visibility: private)
-public struct FieldBounds<Bound: Comparable> {
+extension ClosedRange: FieldRange {}
+extension Range: FieldRange {}
+extension PartialRangeFrom: FieldRange {}
+extension PartialRangeThrough: FieldRange {}
+extension PartialRangeUpTo: FieldRange {}
+
+/// The bounds of a range in a filter or a rule.
+struct FieldBounds<Bound: Comparable> {
   let lower: Bound?
   let upper: Bound?
   let includesUpper: Bool
@@ -26,37 +28,23 @@ public struct FieldBounds<Bound: Comparable> {
 
 extension FieldBounds: Sendable where Bound: Sendable {}
 
-extension ClosedRange: FieldRange {
-  /// Both bounds are included.
-  public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: lowerBound, upper: upperBound, includesUpper: true)
-  }
-}
-
-extension Range: FieldRange {
-  /// The upper bound is excluded.
-  public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: lowerBound, upper: upperBound, includesUpper: false)
-  }
-}
-
-extension PartialRangeFrom: FieldRange {
-  /// Only a lower bound, which is included.
-  public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: lowerBound, upper: nil, includesUpper: false)
-  }
-}
-
-extension PartialRangeThrough: FieldRange {
-  /// Only an upper bound, which is included.
-  public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: nil, upper: upperBound, includesUpper: true)
-  }
-}
-
-extension PartialRangeUpTo: FieldRange {
-  /// Only an upper bound, which is excluded.
-  public var _bounds: FieldBounds<Bound> {
-    FieldBounds(lower: nil, upper: upperBound, includesUpper: false)
+extension FieldRange {
+  /// The bounds, each with whether it is in the range.
+  var bounds: FieldBounds<Bound> {
+    switch self {
+    case let range as ClosedRange<Bound>:
+      FieldBounds(lower: range.lowerBound, upper: range.upperBound, includesUpper: true)
+    case let range as Range<Bound>:
+      FieldBounds(lower: range.lowerBound, upper: range.upperBound, includesUpper: false)
+    case let range as PartialRangeFrom<Bound>:
+      FieldBounds(lower: range.lowerBound, upper: nil, includesUpper: false)
+    case let range as PartialRangeThrough<Bound>:
+      FieldBounds(lower: nil, upper: range.upperBound, includesUpper: true)
+    case let range as PartialRangeUpTo<Bound>:
+      FieldBounds(lower: nil, upper: range.upperBound, includesUpper: false)
+    default:
+      // The program conformed a type that only Larch may conform.
+      preconditionFailure("\(Self.self) is no range of the standard library; use one of those.")
+    }
   }
 }

@@ -20,7 +20,7 @@ enum RawValueProof {
 
   private static func prove<Key: IndexKey & RawRepresentable & Codable>(_ type: Key.Type) -> Bool {
     guard Reflection.isTrusted, let count = Reflection.caseCount(of: type),
-      Key.IndexValue.self == Key.RawValue.self, Key.IndexValue._isStandardKey
+      Key.IndexValue.self == Key.RawValue.self, Key.IndexValue.keyCoding.isStandard
     else { return false }
     var raws: Set<SingleValue> = []
     for byte in 0..<count {
@@ -42,7 +42,7 @@ enum RawValueProof {
   /// Whether the key of a value equals the one from its stored bytes.
   private static func isKey<Key: IndexKey>(of value: Key, _ written: SingleValue) -> Bool {
     let values = Key.values(of: value)
-    guard values.count == 1, case .primitive(let primitive) = Key._keyForm.node,
+    guard values.count == 1, case .primitive(let primitive) = Key.keyCoding.form.node,
       primitive.rawValue == written.kind.name
     else { return false }
     switch values[0] {
@@ -142,7 +142,7 @@ enum KeyOrderProof {
     let cases = (0..<count).compactMap {
       Reflection.value(of: type, byte: UInt8(truncatingIfNeeded: $0))
     }
-    let keys = cases.map { Key.values(of: $0) }
+    let keys = cases.map { [coding = Key.keyCoding] in coding.values(of: $0) }
     return cases.indices.allSatisfy { a in
       cases.indices.allSatisfy { b in
         (cases[a] < cases[b]) == (KeyValue.compare(keys[a], keys[b]) < 0)
@@ -158,6 +158,6 @@ extension IndexableField {
     func leaf<Key: IndexKey>(_ type: Key.Type) -> any IndexKey.Type {
       Key._Entry.self == Key.self ? type : leaf(Key._Entry.self)
     }
-    return _isStandardField || RawValueProof.holds(for: leaf(_Entry.self))
+    return fieldCoding.isStandard || RawValueProof.holds(for: leaf(_Entry.self))
   }
 }

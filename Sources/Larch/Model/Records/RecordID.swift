@@ -52,18 +52,37 @@ extension RecordID: Codable {
 extension RecordID: Int64Coded {}
 
 extension RecordID: RecordIdentifier {
-  /// Assigned by the store.
-  public static var _idKind: RecordIDKind { .assigned }
-
   /// 8 bytes, big-endian, sign flipped.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { writer.append(int64: rawValue) }
 
-  /// The record stores the number, so keys are made from the stored bytes.
-  public static var _isStandardKey: Bool { true }
-
-  /// The id with this number.
-  public static func _assigned(_ number: Int64) -> Self? { Self(number) }
-
   /// Whether the number is still 0.
+  @_documentation(visibility: private)
   public var _isUnassigned: Bool { rawValue == 0 }
+
+  /// The record stores the number, so keys are made from the stored bytes.
+  @_documentation(visibility: private)
+  public static var _key: _Witness { RecordIDKey<Owner>() }
+}
+
+/// For an id: its number, which the record stores.
+private final class RecordIDKey<Owner>: KeyCoding<RecordID<Owner>>, @unchecked Sendable {
+  init() { super.init(.primitive(.int64), isStandard: true) }
+
+  override func write(_ value: RecordID<Owner>, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(int64: value.rawValue)
+  }
+
+  override func append(_ value: RecordID<Owner>, to values: inout KeyValues) {
+    values.append(.signed(value.rawValue))
+  }
+
+  override func read(from values: inout KeyValues) -> RecordID<Owner>? {
+    guard case .signed(let number) = values.next() else { return nil }
+    return RecordID(number)
+  }
+
+  override var idKind: RecordIDKind? { .assigned }
+
+  override func assigned(_ number: Int64) -> RecordID<Owner>? { RecordID(number) }
 }

@@ -7,79 +7,46 @@ public import Foundation
 /// underscore; your own type gets them from its raw value.
 public protocol RecordIdentifier: Hashable, Codable, Sendable, IndexKey, IDReference
 where _ReferencedID == Self {
-  /// How the id is stored.
-  static var _idKind: RecordIDKind { get }
-
   /// Writes the bytes that the record is stored under.
   func _writeID(to writer: inout KeyWriter) throws
-
-  /// The id with this number, for types whose ids the store assigns; nil for all others.
-  static func _assigned(_ number: Int64) -> Self?
 
   /// Whether the store has still to assign this id.
   var _isUnassigned: Bool { get }
 }
 
-/// How the ids of a collection are stored. The raw values are part of the file format.
-public enum RecordIDKind: UInt8, Sendable {
-  /// Assigned by the store: 8 bytes, big-endian, sign flipped.
-  case assigned = 1
-  /// A signed integer of the program: the same bytes.
-  case integer = 2
-  /// An unsigned integer of the program: 8 bytes, big-endian.
-  case unsigned = 3
-  /// A UUID: its 16 bytes.
-  case uuid = 4
-  /// NFC text after a lead byte, up to the key limit of LMDB.
-  case string = 5
-
-  /// The length of every id of this kind, or nil if it differs from id to id.
-  package var width: Int? {
-    switch self {
-    case .assigned, .integer, .unsigned: 8
-    case .uuid: 16
-    case .string: nil
-    }
-  }
-}
-
 extension RecordIdentifier {
-  /// Ids of your own are never assigned by the store.
-  public static func _assigned(_ number: Int64) -> Self? { nil }
+  /// How ids of this type are stored.
+  package static var idKind: RecordIDKind {
+    guard let kind = keyCoding.idKind else {
+      preconditionFailure("\(Self.self) cannot be the type of an id; use one with a raw value.")
+    }
+    return kind
+  }
 
   /// Ids of your own always have a value.
+  @_documentation(visibility: private)
   public var _isUnassigned: Bool { false }
 }
 
 extension RecordIdentifier where Self: RawRepresentable, RawValue: RecordIdentifier {
-  /// As the raw value is stored.
-  public static var _idKind: RecordIDKind { RawValue._idKind }
-
   /// The bytes of the raw value.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { try rawValue._writeID(to: &writer) }
 
   /// As for the raw value, which may be a `RecordID`.
-  public static func _assigned(_ number: Int64) -> Self? {
-    RawValue._assigned(number).flatMap { Self(rawValue: $0) }
-  }
-
-  /// As the raw value tells.
+  @_documentation(visibility: private)
   public var _isUnassigned: Bool { rawValue._isUnassigned }
 }
 
 extension RecordIdentifier where Self: SignedInteger & FixedWidthInteger {
-  /// 8 bytes, big-endian, sign flipped.
-  public static var _idKind: RecordIDKind { .integer }
-
   /// 8 bytes, whatever the width of the type.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { writer.append(int64: Int64(self)) }
 }
 
 extension RecordIdentifier where Self: UnsignedInteger & FixedWidthInteger {
-  /// 8 bytes, big-endian.
-  public static var _idKind: RecordIDKind { .unsigned }
-
   /// 8 bytes, whatever the width of the type.
+  @_documentation(visibility: private)
   public func _writeID(to writer: inout KeyWriter) throws { writer.append(uint64: UInt64(self)) }
 }
 
@@ -95,9 +62,6 @@ extension UInt32: RecordIdentifier {}
 extension UInt64: RecordIdentifier {}
 
 extension UUID: RecordIdentifier {
-  /// 16 bytes.
-  public static var _idKind: RecordIDKind { .uuid }
-
   /// The 16 bytes in their order.
   public func _writeID(to writer: inout KeyWriter) throws {
     withUnsafeBytes(of: uuid) { writer.append(uuid: $0) }
@@ -105,9 +69,6 @@ extension UUID: RecordIdentifier {
 }
 
 extension String: RecordIdentifier {
-  /// Text of any length up to the key limit.
-  public static var _idKind: RecordIDKind { .string }
-
   /// NFC text after a lead byte; canonically equivalent strings are one id.
   public func _writeID(to writer: inout KeyWriter) throws {
     if !writer.append(idString: self) {

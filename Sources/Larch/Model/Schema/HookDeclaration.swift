@@ -13,9 +13,8 @@ enum HookStep: Int, CaseIterable {
   case willSave, willInsert, willUpdate, didInsert, didUpdate, didSave, willDelete, didDelete
 }
 
-/// A hook in a schema. You never need to create one: see ``WillSave``.
-@_documentation(visibility: private)
-public struct _DeclaredHook<R: Record>: Sendable {
+/// A hook in a schema.
+struct DeclaredHook<R: Record>: Sendable {
   /// Receives the record, the stored one for the hooks of an update, and the transaction, whose
   /// type is in a layer above.
   typealias Step = @Sendable (inout R, R?, AnyObject) throws -> Void
@@ -29,28 +28,21 @@ public struct _DeclaredHook<R: Record>: Sendable {
   let kind: Kind
 }
 
-/// A line of a schema that is a hook. You never need to conform to this protocol.
-@_documentation(visibility: private)
-public protocol _HookLine: SchemaEntry {
-  /// Implemented by Larch.
-  var _declared: _DeclaredHook<R> { get }
-}
-
-extension _HookLine {
-  /// The hook.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .hook(_declared)) }
+extension SchemaElement {
+  /// The line of a hook.
+  init(hook kind: DeclaredHook<R>.Kind) { self = .hook(DeclaredHook(kind: kind)) }
 }
 
 /// The hooks of a record type, those of each step in the order of their lines.
 final class HookProgram<R: Record>: Sendable {
-  private let steps: [[_DeclaredHook<R>.Step]]
-  private let commits: [_DeclaredHook<R>.Commit]
+  private let steps: [[DeclaredHook<R>.Step]]
+  private let commits: [DeclaredHook<R>.Commit]
 
   /// Nil if there are no hooks.
-  init?(_ declared: [_DeclaredHook<R>]) {
+  init?(_ declared: [DeclaredHook<R>]) {
     if declared.isEmpty { return nil }
-    var steps = HookStep.allCases.map { _ in [_DeclaredHook<R>.Step]() }
-    var commits: [_DeclaredHook<R>.Commit] = []
+    var steps = HookStep.allCases.map { _ in [DeclaredHook<R>.Step]() }
+    var commits: [DeclaredHook<R>.Commit] = []
     for hook in declared {
       switch hook.kind {
       case .step(let step, let body): steps[step.rawValue].append(body)

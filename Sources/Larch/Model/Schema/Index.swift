@@ -195,19 +195,30 @@ final class FieldDeclaration<R: Record>: @unchecked Sendable {
     _ keyPath: any KeyPath<R, Value> & Sendable, isFolded: Bool
   ) {
     self.keyPath = keyPath
-    form = Value._fieldForm
-    isMultiple = Value._isMultiple
+    let coding = Value.fieldCoding
+    form = coding.form
+    isMultiple = coding.isMultiple
     self.isFolded = isFolded
     isStandard = Value.isReadableFromBytes
     resolve = { FieldNaming.storedPath(of: keyPath) }
     let access = FieldAccess(keyPath)
+    guard let single = coding.single else {
+      keys = RecordKeys.Field { record, writer, isLast, next in
+        writer.foldsCase = isFolded
+        defer { writer.foldsCase = false }
+        // The address is that of an `R`; see above.
+        try access.withValue(at: record) {
+          try coding.forEachKey(of: $0.pointee, to: &writer, isLast: isLast, next)
+        }
+      }
+      return
+    }
     keys = RecordKeys.Field { record, writer, isLast, next in
       writer.foldsCase = isFolded
-      defer { writer.foldsCase = false }
-      // The address is that of an `R`; see above.
-      try access.withValue(at: record) {
-        try Value._forEachKey($0.pointee, to: &writer, isLast: isLast, next)
-      }
+      // See above.
+      access.writeKey(single, of: record, to: &writer, isLast: isLast)
+      writer.foldsCase = false
+      try next(&writer)
     }
   }
 }

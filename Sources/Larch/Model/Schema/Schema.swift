@@ -18,7 +18,7 @@ public struct Schema<R: Record>: Sendable {
   let validations: [ValidationDeclaration<R>]
   let renames: [RenameDeclaration<R>]
   let versions: [VersionDeclaration<R>]
-  let hooks: [_DeclaredHook<R>]
+  let hooks: [DeclaredHook<R>]
 
   /// A schema without declarations.
   public init() {
@@ -32,16 +32,16 @@ public struct Schema<R: Record>: Sendable {
   }
 
   /// A schema of the declarations in the closure.
-  public init(@SchemaBuilder<R> _ declarations: () -> [SchemaElement<R>]) {
+  public init(@SchemaBuilder<R> _ declarations: () -> [any SchemaEntry<R>]) {
     var indexes: [IndexDeclaration<R>] = []
     var defaults: [DefaultDeclaration<R>] = []
     var associations: [DeclaredAssociation] = []
     var validations: [ValidationDeclaration<R>] = []
     var renames: [RenameDeclaration<R>] = []
     var versions: [VersionDeclaration<R>] = []
-    var hooks: [_DeclaredHook<R>] = []
-    for element in declarations() {
-      switch element.kind {
+    var hooks: [DeclaredHook<R>] = []
+    for entry in declarations() {
+      switch SchemaElement(entry) {
       case .index(let index): indexes.append(index)
       case .default(let value): defaults.append(value)
       case .association(let ends): associations += ends
@@ -67,24 +67,31 @@ public struct Schema<R: Record>: Sendable {
 public protocol SchemaEntry<R>: Sendable {
   /// The type of the schema.
   associatedtype R: Record
-
-  /// The declaration. Implemented by Larch.
-  var _element: SchemaElement<R> { get }
 }
 
-/// One line of a schema, as the builder collects it. You never need to create one.
-public struct SchemaElement<R: Record>: Sendable {
-  enum Kind: Sendable {
-    case index(IndexDeclaration<R>)
-    case `default`(DefaultDeclaration<R>)
-    case association([DeclaredAssociation])
-    case validation(ValidationDeclaration<R>)
-    case rename(RenameDeclaration<R>)
-    case version(VersionDeclaration<R>)
-    case hook(_DeclaredHook<R>)
-  }
+/// A line of a schema that Larch knows: each type that conforms to ``SchemaEntry``.
+protocol SchemaLine<R>: SchemaEntry {
+  /// The declaration.
+  var element: SchemaElement<R> { get }
+}
 
-  let kind: Kind
+/// The declaration in one line of a schema.
+enum SchemaElement<R: Record>: Sendable {
+  case index(IndexDeclaration<R>)
+  case `default`(DefaultDeclaration<R>)
+  case association([DeclaredAssociation])
+  case validation(ValidationDeclaration<R>)
+  case rename(RenameDeclaration<R>)
+  case version(VersionDeclaration<R>)
+  case hook(DeclaredHook<R>)
+
+  init(_ entry: any SchemaEntry<R>) {
+    guard let line = entry as? any SchemaLine<R> else {
+      // The program conformed a type that only Larch may conform.
+      preconditionFailure("\(type(of: entry)) is no line of a schema; see SchemaEntry.")
+    }
+    self = line.element
+  }
 }
 
 /// Collects the lines of a schema. The compiler calls it for the lines that you write.
@@ -95,80 +102,63 @@ public enum SchemaBuilder<R: Record> {
   /// There is one function for all entries, so that the compiler reports the error in a line, and
   /// not that none of nine overloads fits. It is not generic: the compiler would then try all
   /// operators of a closure before it knows the type of the record, twenty times as many steps.
-  public static func buildExpression(_ entry: any SchemaEntry<R>) -> [SchemaElement<R>] {
-    [entry._element]
+  public static func buildExpression(_ entry: any SchemaEntry<R>) -> [any SchemaEntry<R>] {
+    [entry]
   }
 
   /// All lines together.
-  public static func buildBlock(_ lines: [SchemaElement<R>]...) -> [SchemaElement<R>] {
+  public static func buildBlock(_ lines: [any SchemaEntry<R>]...) -> [any SchemaEntry<R>] {
     lines.flatMap { $0 }
   }
 
   /// Lines in an `if`.
-  public static func buildOptional(_ lines: [SchemaElement<R>]?) -> [SchemaElement<R>] {
+  public static func buildOptional(_ lines: [any SchemaEntry<R>]?) -> [any SchemaEntry<R>] {
     lines ?? []
   }
 
   /// Lines of the first branch of an `if`.
-  public static func buildEither(first lines: [SchemaElement<R>]) -> [SchemaElement<R>] { lines }
+  public static func buildEither(first lines: [any SchemaEntry<R>]) -> [any SchemaEntry<R>] { lines }
 
   /// Lines of the second branch of an `if`.
-  public static func buildEither(second lines: [SchemaElement<R>]) -> [SchemaElement<R>] { lines }
+  public static func buildEither(second lines: [any SchemaEntry<R>]) -> [any SchemaEntry<R>] { lines }
 
   /// Lines of a loop.
-  public static func buildArray(_ lines: [[SchemaElement<R>]]) -> [SchemaElement<R>] {
+  public static func buildArray(_ lines: [[any SchemaEntry<R>]]) -> [any SchemaEntry<R>] {
     lines.flatMap { $0 }
   }
 }
 
 // MARK: - Entries
 
-extension Index: SchemaEntry {
-  /// The index.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .index(declaration)) }
+extension Index: SchemaEntry, SchemaLine {
+  var element: SchemaElement<R> { .index(declaration) }
 }
 
-extension Unique: SchemaEntry {
-  /// The index.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .index(declaration)) }
+extension Unique: SchemaEntry, SchemaLine {
+  var element: SchemaElement<R> { .index(declaration) }
 }
 
-extension Default: SchemaEntry {
-  /// The default.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .default(declaration)) }
+extension Default: SchemaEntry, SchemaLine {
+  var element: SchemaElement<R> { .default(declaration) }
 }
 
-extension Validate: SchemaEntry {
-  /// The rules.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .validation(declaration)) }
+extension Validate: SchemaEntry, SchemaLine {
+  var element: SchemaElement<R> { .validation(declaration) }
 }
 
-extension Versioned: SchemaEntry {
-  /// The version.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .version(declaration)) }
+extension Versioned: SchemaEntry, SchemaLine {
+  var element: SchemaElement<R> { .version(declaration) }
 }
 
-extension Renamed: SchemaEntry {
-  /// The older name.
-  public var _element: SchemaElement<R> { SchemaElement(kind: .rename(declaration)) }
+extension Renamed: SchemaEntry, SchemaLine {
+  var element: SchemaElement<R> { .rename(declaration) }
 }
 
-extension BelongsTo: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
-}
+extension BelongsTo: SchemaLine {}
+extension HasMany: SchemaLine {}
+extension HasOne: SchemaLine {}
+extension ManyToMany: SchemaLine {}
 
-extension HasMany: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
-}
-
-extension HasOne: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
-}
-
-extension ManyToMany: SchemaEntry {
-  /// The association.
-  public var _element: SchemaElement<Owner> { SchemaElement(kind: .association(declared)) }
+extension Association {
+  var element: SchemaElement<Owner> { .association(_route.declared) }
 }

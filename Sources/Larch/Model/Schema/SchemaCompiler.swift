@@ -41,7 +41,7 @@ package enum SchemaCompiler {
     let program = rules.program(places: places)
     let version = try version(declared.versions, of: name)
     return CollectionSchema(
-      name: name, typeName: typeName, type: type, idKind: R.ID._idKind,
+      name: name, typeName: typeName, type: type, idKind: R.ID.idKind,
       indexes: indexes, declareDefaults: defaults.declaration(for: type),
       typed: TypedDeclarations<R>(declarations, program, version, HookProgram(declared.hooks)),
       hasHooks: !declared.hooks.isEmpty, rulesRunCode: program.runsCode,
@@ -286,6 +286,8 @@ package enum SchemaCompiler {
 /// memory.
 final class TypedDeclarations<R: Record>: Sendable {
   let indexes: [IndexDeclaration<R>]
+  /// How ids are written in indexes, and read from them.
+  let idKey = R.ID.keyCoding
   /// The keys of each index.
   let keys: [RecordKeys]
   let validations: ValidationProgram

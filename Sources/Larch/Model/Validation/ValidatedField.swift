@@ -4,39 +4,58 @@ public import Foundation
 /// conform to this protocol.
 @_documentation(visibility: private)
 public protocol PresenceField: SendableMetatype {
-  /// Returns whether a value is blank. Implemented by Larch.
-  static var _blankTest: @Sendable (Self) -> Bool { get }
+  /// Which values are blank. Implemented by Larch.
+  static var _presence: _Witness { get }
 }
 
 /// A value that has a length: a text, a collection, data, or an optional of these. You never need
 /// to conform to this protocol.
 @_documentation(visibility: private)
 public protocol LengthField: SendableMetatype {
-  /// The length, or nil for nil. Implemented by Larch.
-  static func _length(_ value: Self) -> Int?
+  /// How values are measured. Implemented by Larch.
+  static var _length: _Witness { get }
+}
 
+/// Which values of a type are blank: its ``PresenceField/_presence``.
+final class PresenceTest<Value>: _Witness, @unchecked Sendable {
+  let isBlank: @Sendable (Value) -> Bool
+
+  init(_ isBlank: @escaping @Sendable (Value) -> Bool) { self.isBlank = isBlank }
+}
+
+/// How the values of a type are measured: its ``LengthField/_length``.
+final class LengthMeasure<Value>: _Witness, @unchecked Sendable {
+  /// The length, or nil for nil.
+  let length: @Sendable (Value) -> Int?
   /// An upper bound of the length, found at once; 0 only if the length is 0, and nil for nil.
-  /// Implemented by Larch.
-  static func _lengthBound(_ value: Self) -> Int?
+  let bound: @Sendable (Value) -> Int?
+  /// The unit of the length, for messages.
+  let unit: @Sendable (Int) -> String
 
-  /// The unit of the length, for messages. Implemented by Larch.
-  static func _lengthUnit(_ count: Int) -> String
+  init(
+    _ length: @escaping @Sendable (Value) -> Int?, bound: @escaping @Sendable (Value) -> Int?,
+    unit: @escaping @Sendable (Int) -> String
+  ) {
+    self.length = length
+    self.bound = bound
+    self.unit = unit
+  }
+
+  convenience init(one: String, several: String) where Value: Collection, Value: SendableMetatype {
+    self.init({ $0.count }, bound: { $0.count }, unit: { $0 == 1 ? one : several })
+  }
 }
 
 extension PresenceField where Self: Collection {
   /// An empty collection is blank.
-  public static var _blankTest: @Sendable (Self) -> Bool { { $0.isEmpty } }
+  @_documentation(visibility: private)
+  public static var _presence: _Witness { PresenceTest<Self> { $0.isEmpty } }
 }
 
 extension LengthField where Self: Collection {
   /// The number of elements.
-  public static func _length(_ value: Self) -> Int? { value.count }
-
-  /// The number of elements.
-  public static func _lengthBound(_ value: Self) -> Int? { value.count }
-
-  /// The word for elements.
-  public static func _lengthUnit(_ count: Int) -> String { count == 1 ? "element" : "elements" }
+  @_documentation(visibility: private)
+  public static var _length: _Witness { LengthMeasure<Self>(one: "element", several: "elements") }
 }
 
 extension Array: PresenceField, LengthField {}
@@ -44,62 +63,60 @@ extension Set: PresenceField, LengthField {}
 extension Dictionary: PresenceField, LengthField {}
 
 extension Data: PresenceField, LengthField {
-  /// The word for bytes.
-  public static func _lengthUnit(_ count: Int) -> String { count == 1 ? "byte" : "bytes" }
+  /// The number of bytes.
+  public static var _length: _Witness { LengthMeasure<Data>(one: "byte", several: "bytes") }
 }
 
 extension String: PresenceField, LengthField {
   /// A text is blank if it has only white space.
-  public static var _blankTest: @Sendable (Self) -> Bool {
-    { text in
+  public static var _presence: _Witness {
+    PresenceTest<String> { text in
       // Most texts begin with a letter or a digit.
       if let first = text.utf8.first, (0x21...0x7E).contains(first) { return false }
       return text.allSatisfy(\.isWhitespace)
     }
   }
 
-  /// Each character takes at least a byte.
-  public static func _lengthBound(_ value: Self) -> Int? { value.utf8.count }
-
-  /// The word for characters.
-  public static func _lengthUnit(_ count: Int) -> String {
-    count == 1 ? "character" : "characters"
+  /// The number of characters. Each takes at least a byte.
+  public static var _length: _Witness {
+    LengthMeasure<String>(
+      { $0.count }, bound: { $0.utf8.count }, unit: { $0 == 1 ? "character" : "characters" })
   }
 }
 
 extension RecordID: PresenceField {
   /// An id that was never assigned is blank: it belongs to no record.
-  public static var _blankTest: @Sendable (Self) -> Bool { { !$0.isAssigned } }
+  @_documentation(visibility: private)
+  public static var _presence: _Witness { PresenceTest<Self> { !$0.isAssigned } }
 }
 
 extension Optional: PresenceField {
   /// Nil is blank, and so is a blank wrapped value.
-  public static var _blankTest: @Sendable (Self) -> Bool {
-    guard let wrapped = Wrapped.self as? any PresenceField.Type else { return { $0 == nil } }
+  public static var _presence: _Witness {
+    guard let wrapped = Wrapped.self as? any PresenceField.Type else {
+      return PresenceTest<Self> { $0 == nil }
+    }
     return test(through: wrapped)
   }
 
-  private static func test<P: PresenceField>(through type: P.Type) -> @Sendable (Self) -> Bool {
-    let isBlank = P._blankTest
-    return { value in
+  private static func test<P: PresenceField>(through type: P.Type) -> PresenceTest<Self> {
+    let test: PresenceTest<P> = P._presence.typed()
+    return PresenceTest { value in
       guard let value else { return true }
       // Both are names of one type: `P` comes from `Wrapped.self`.
-      return isBlank(unsafeBitCast(value, to: P.self))
+      return test.isBlank(unsafeBitCast(value, to: P.self))
     }
   }
 }
 
 extension Optional: LengthField where Wrapped: LengthField {
   /// The length of the wrapped value.
-  public static func _length(_ value: Self) -> Int? { value.flatMap { Wrapped._length($0) } }
-
-  /// The same as for the wrapped value.
-  public static func _lengthBound(_ value: Self) -> Int? {
-    value.flatMap { Wrapped._lengthBound($0) }
+  public static var _length: _Witness {
+    let measure: LengthMeasure<Wrapped> = Wrapped._length.typed()
+    return LengthMeasure<Self>(
+      { $0.flatMap { measure.length($0) } }, bound: { $0.flatMap { measure.bound($0) } },
+      unit: measure.unit)
   }
-
-  /// The same as for the wrapped value.
-  public static func _lengthUnit(_ count: Int) -> String { Wrapped._lengthUnit(count) }
 }
 
 /// The types whose comparisons are in the standard library, so that no code of the program runs.

@@ -7,14 +7,11 @@ extension ValidationRule where Value: IndexableField {
   /// throws `.uniqueConflict`.
   ///
   /// With a condition it applies among the records that the condition selects. Larch cannot detect
-  /// a change of the condition, so use ``uniqueness(name:)`` then.
+  /// a change of the condition, so use ``uniqueness(scope:name:)`` then.
   public static var uniqueness: ValidationRule { unique([]) }
 
-  /// Like ``uniqueness``, with a name for the index; change it when you change the condition of the
-  /// rule.
-  public static func uniqueness(name: String) -> ValidationRule { unique([], name: name) }
-
-  /// Like ``uniqueness``, among the records that have the same values in other fields.
+  /// Like ``uniqueness``, among the records that have the same values in other fields, or with a name
+  /// for the index: change it when you change the condition of the rule.
   ///
   /// ```swift
   /// Validate(\.number, .uniqueness(scope: \.teamID))
@@ -38,15 +35,8 @@ extension ValidationRule where Value: IndexableField {
 }
 
 extension ValidationRule where Value: IndexableField & TextValue {
-  /// Like ``uniqueness``, ignoring case.
-  public static func uniqueness(
-    options: TextIndexOption, name: String? = nil
-  ) -> ValidationRule {
-    unique([], isFolded: true, name: name)
-  }
-
-  /// Like ``uniqueness``, ignoring case, among the records that have the same values in other
-  /// fields.
+  /// Like ``uniqueness``, ignoring case; with a scope among the records that have the same values in
+  /// other fields.
   public static func uniqueness<each Scope: IndexableField>(
     options: TextIndexOption, scope: repeat any KeyPath<R, each Scope> & Sendable,
     name: String? = nil
@@ -70,15 +60,6 @@ extension ValidationRule {
   )
   @_disfavoredOverload
   public static var uniqueness: ValidationRule { notUnique }
-
-  /// Not available: a type that is not a key.
-  @available(
-    *, unavailable,
-    message:
-      "the field, or one of the scope, has a type that no index can order: add the word `IndexKey` to an enum with raw values, one word and nothing to write; see `IndexKey` for other types"
-  )
-  @_disfavoredOverload
-  public static func uniqueness(name: String) -> ValidationRule { notUnique }
 
   /// Not available: a type that is not a key.
   @available(

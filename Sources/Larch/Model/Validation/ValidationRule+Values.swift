@@ -5,7 +5,7 @@ extension ValidationRule where Value: Sendable {
   /// range.
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
   where Range.Bound == Value {
-    let bounds = range._bounds
+    let bounds = range.bounds
     if let integers = bounds as? FieldBounds<Int> {
       // `Value` is `Int`, like the bounds, so the comparisons are not generic.
       return between(bounds) {
@@ -19,7 +19,7 @@ extension ValidationRule where Value: Sendable {
   /// lies in no range.
   public static func range<Range: FieldRange>(_ range: Range) -> ValidationRule
   where Value == Range.Bound?, Range.Bound: Sendable {
-    let bounds = range._bounds
+    let bounds = range.bounds
     return between(bounds) { value in
       guard let value = value.pointee else { return .kept }
       return bounds.verdict(value)
@@ -68,15 +68,12 @@ extension FieldBounds {
 
 extension ValidationRule where Value: Hashable & Sendable {
   /// The value is nil or one of these.
-  public static func inclusion(_ values: [Value]) -> ValidationRule { inclusion(Set(values)) }
-
-  /// The value is nil or one of these.
-  public static func inclusion(_ values: Set<Value>) -> ValidationRule {
-    if values.isEmpty {
+  public static func inclusion(_ values: some Sequence<Value>) -> ValidationRule {
+    var allowed = Set(values)
+    if allowed.isEmpty {
       return ValidationRule(
         .unusable("An inclusion rule has no values, so no record could be saved; add some."))
     }
-    var allowed = values
     if let none { allowed.insert(none) }
     return ValidationRule(
       .value { [allowed] in allowed.contains($0.pointee) ? .kept : .first },
@@ -85,11 +82,8 @@ extension ValidationRule where Value: Hashable & Sendable {
   }
 
   /// The value is nil or not one of these.
-  public static func exclusion(_ values: [Value]) -> ValidationRule { exclusion(Set(values)) }
-
-  /// The value is nil or not one of these.
-  public static func exclusion(_ values: Set<Value>) -> ValidationRule {
-    var reserved = values
+  public static func exclusion(_ values: some Sequence<Value>) -> ValidationRule {
+    var reserved = Set(values)
     if let none { reserved.remove(none) }
     return ValidationRule(
       .value { [reserved] in reserved.contains($0.pointee) ? .first : .kept },

@@ -82,9 +82,9 @@ struct RuleFailure: Sendable {
 extension ValidationRule where Value: PresenceField {
   /// The value is present: not nil, not empty, and not a text of only white space.
   public static var presence: ValidationRule {
-    let isBlank = Value._blankTest
+    let test: PresenceTest<Value> = Value._presence.typed()
     return ValidationRule(
-      .value { isBlank($0.pointee) ? .first : .kept },
+      .value { test.isBlank($0.pointee) ? .first : .kept },
       RuleFailure(.cantBeBlank, "must not be blank"))
   }
 }
@@ -93,7 +93,7 @@ extension ValidationRule where Value: LengthField {
   /// The length lies in a range, such as `1...40`, `3...` or `...40`. It counts the characters of a
   /// text, the elements of an array, a set or a dictionary, or the bytes of data.
   public static func length(_ range: some FieldRange<Int>) -> ValidationRule {
-    let bounds = range._bounds
+    let bounds = range.bounds
     let upper = bounds.upper.map { bounds.includesUpper ? $0 : $0 &- 1 }
     return length(bounds.lower, upper)
   }
@@ -110,13 +110,14 @@ extension ValidationRule where Value: LengthField {
   /// The length is exactly this.
   public static func length(_ count: Int) -> ValidationRule {
     guard count >= 0 else { return emptyLength }
+    let measure: LengthMeasure<Value> = Value._length.typed()
     return ValidationRule(
       .value { value in
-        guard let bound = Value._lengthBound(value.pointee) else { return .kept }
-        return bound >= count && Value._length(value.pointee) == count ? .kept : .first
+        guard let bound = measure.bound(value.pointee) else { return .kept }
+        return bound >= count && measure.length(value.pointee) == count ? .kept : .first
       },
       RuleFailure(
-        .wrongLength, "must have \(count) \(Value._lengthUnit(count))", limit: String(count)))
+        .wrongLength, "must have \(count) \(measure.unit(count))", limit: String(count)))
   }
 
   private static var emptyLength: ValidationRule {
@@ -127,20 +128,21 @@ extension ValidationRule where Value: LengthField {
     let least = lower ?? 0
     let most = upper ?? Int.max
     guard least <= most, most >= 0 else { return emptyLength }
+    let measure: LengthMeasure<Value> = Value._length.typed()
     return ValidationRule(
       .value { value in
-        guard let bound = Value._lengthBound(value.pointee) else { return .kept }
+        guard let bound = measure.bound(value.pointee) else { return .kept }
         if bound < least { return .first }
         // A text that is not empty has a character.
         if bound <= most, least < 2 { return .kept }
-        guard let count = Value._length(value.pointee) else { return .kept }
+        guard let count = measure.length(value.pointee) else { return .kept }
         return count < least ? .first : count > most ? .second : .kept
       },
       RuleFailure(
-        .tooShort, "must have at least \(least) \(Value._lengthUnit(least))",
+        .tooShort, "must have at least \(least) \(measure.unit(least))",
         limit: String(least), isPossible: least > 0),
       RuleFailure(
-        .tooLong, "must have at most \(most) \(Value._lengthUnit(most))", limit: String(most),
+        .tooLong, "must have at most \(most) \(measure.unit(most))", limit: String(most),
         isPossible: most < Int.max))
   }
 }

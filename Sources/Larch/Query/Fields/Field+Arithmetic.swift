@@ -6,7 +6,13 @@
 /// A number that filters calculate with: an integer or a floating-point number of the standard
 /// library. You never need to conform to this protocol.
 @_documentation(visibility: private)
-public protocol FieldNumber: IndexKey, Numeric, Sendable {}
+public protocol FieldNumber: IndexKey, Numeric, Sendable, _NumberOrNil {}
+
+/// A ``FieldNumber``, or an optional of one.
+@_documentation(visibility: private)
+public protocol _NumberOrNil {}
+
+extension Optional: _NumberOrNil where Wrapped: FieldNumber {}
 
 extension Int: FieldNumber {}
 extension Int8: FieldNumber {}
@@ -138,7 +144,7 @@ extension FieldNode where Value: FieldNumber {
   ) -> FieldNode {
     // All types that conform are primitive.
     let primitive: KeyForm.Primitive =
-      if case .primitive(let known) = Value._fieldForm.node { known } else { .int64 }
+      if case .primitive(let known) = Value.keyCoding.form.node { known } else { .int64 }
     let calculation = Calculation(left, operation, right, primitive)
     let field = TypedField<Root>(
       form: .optional(.primitive(primitive)), isMultiple: false, isStandard: true,

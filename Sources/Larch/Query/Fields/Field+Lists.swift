@@ -1,30 +1,28 @@
 // Some ranges are also sequences. Overloads for ranges come first, so that the bounds are compared,
 // not the elements.
 
-extension Field where Value: Equatable & Sendable {
-  /// The field equals one of the values; false if there are no values.
+extension Sequence where Element: Equatable & Sendable {
+  /// The field equals one of these values; false if there are no values.
   ///
   /// - Complexity: *n* log *n* in the number of values, which are sorted.
   @_disfavoredOverload
-  public func isIn<Values: Sequence>(_ values: Values) -> Filter<Root>
-  where Values.Element == Value {
-    isOne(of: values) { $0 }
+  public func contains<Root>(_ field: Field<Root, Element>) -> Filter<Root> {
+    field.isOne(of: self) { $0 }
+  }
+
+  /// The field equals one of these values; false for nil.
+  ///
+  /// - Complexity: *n* log *n* in the number of values, which are sorted.
+  @_disfavoredOverload
+  public func contains<Root>(_ field: Field<Root, Element?>) -> Filter<Root> {
+    field.isOne(of: self) { $0 }
   }
 }
 
-extension Field {
-  /// The field equals one of the values; false for nil.
-  ///
-  /// - Complexity: *n* log *n* in the number of values, which are sorted.
-  @_disfavoredOverload
-  public func isIn<Values: Sequence>(_ values: Values) -> Filter<Root>
-  where Value == Values.Element?, Values.Element: Equatable & Sendable {
-    isOne(of: values) { $0 }
-  }
-
-  private func isOne<Values: Sequence>(
+extension Field where Value: Equatable & Sendable {
+  fileprivate func isOne<Values: Sequence>(
     of values: Values, _ value: (Values.Element) -> Value
-  ) -> Filter<Root> where Value: Equatable & Sendable {
+  ) -> Filter<Root> {
     guard let key = node.key else {
       let list = values.map(value)
       return filter("in …", decoded: { list.contains($0) })
@@ -34,11 +32,10 @@ extension Field {
 }
 
 extension Sequence where Element: Equatable & Sendable {
-  /// The field equals one of these values, like `isIn`.
+  /// Refused: values of two types are not compared, as in Swift.
+  @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
-  public func contains<Root>(_ field: Field<Root, Element>) -> Filter<Root> { field.isIn(self) }
-
-  /// The field equals one of these values; false for nil.
-  @_disfavoredOverload
-  public func contains<Root>(_ field: Field<Root, Element?>) -> Filter<Root> { field.isIn(self) }
+  public func contains<Root, Other>(_ field: Field<Root, Other>) -> Filter<Root> {
+    field.notCompared
+  }
 }

@@ -20,26 +20,18 @@ extension Optional: OptionalField {
 }
 
 extension Field where Value: OptionalField {
-  /// The field has no value.
-  public var isNil: Filter<Root> {
-    if let key = node.key {
-      return Filter(key.filter(.equal(key.values(Value(_optional: nil)))))
-    }
-    return filter("== nil", decoded: { $0._optional == nil })
-  }
-
-  /// The field has a value, including NaN.
-  public var isNotNil: Filter<Root> { !isNil }
-
   /// The field has no value, for any type.
   @_disfavoredOverload
   public static func == (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
-    field.isNil
+    if let key = field.node.key {
+      return Filter(key.filter(.equal(key.values(Value(_optional: nil)))))
+    }
+    return field.filter("== nil", decoded: { $0._optional == nil })
   }
 
-  /// The field has a value, for any type.
+  /// The field has a value, for any type; NaN is a value.
   @_disfavoredOverload
   public static func != (field: Self, value: _OptionalNilComparisonType) -> Filter<Root> {
-    field.isNotNil
+    !(field == value)
   }
 }

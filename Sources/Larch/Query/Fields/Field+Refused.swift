@@ -27,53 +27,18 @@ public actor `order a field by a value of its own type, which is Comparable and 
 // They come before those for all other types, with which Swift finds out late that nil does not
 // fit.
 
-extension Field where Value: Comparable & Sendable {
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func < (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func < (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func <= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func <= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func > (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func > (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func >= (field: Self, value: Value?) -> Filter<Root> { field.notCompared }
-
-  /// Refused: as in Swift, nil has no order.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func >= (value: Value?, field: Self) -> Filter<Root> { field.notCompared }
-}
-
-extension Field where Value: OptionalField {
+extension Field {
   /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
   public static func < (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: as in Swift, nil has no order.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
+  public static func < (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
     field.notCompared
   }
 
@@ -87,6 +52,13 @@ extension Field where Value: OptionalField {
   /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
+  public static func <= (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: as in Swift, nil has no order.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
   public static func > (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
     field.notCompared
   }
@@ -94,7 +66,21 @@ extension Field where Value: OptionalField {
   /// Refused: as in Swift, nil has no order.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload
+  public static func > (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: as in Swift, nil has no order.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
   public static func >= (field: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
+    field.notCompared
+  }
+
+  /// Refused: as in Swift, nil has no order.
+  @`order a field by a value of its own type, which is Comparable and no optional`
+  @_disfavoredOverload
+  public static func >= (none: _OptionalNilComparisonType, field: Self) -> Filter<Root> {
     field.notCompared
   }
 }
@@ -106,7 +92,7 @@ extension Field where Value: OptionalField {
 // late. Each operator here is for fields whose value cannot be such a literal, so that correct
 // filters do not become slower to compile.
 
-extension Field where Value: FieldNumber {
+extension Field where Value: _NumberOrNil {
   /// Refused: a number is not a string.
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
@@ -128,18 +114,6 @@ extension Field where Value: FieldNumber & BinaryInteger {
   @`compare a field with a value of its own type, which is Equatable`
   @_disfavoredOverload
   public static func != (field: Self, other: Double) -> Filter<Root> { field.notCompared }
-}
-
-extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
-  /// Refused: a number is not a string.
-  @`compare a field with a value of its own type, which is Equatable`
-  @_disfavoredOverload
-  public static func == (field: Self, other: String) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is not a string.
-  @`compare a field with a value of its own type, which is Equatable`
-  @_disfavoredOverload
-  public static func != (field: Self, other: String) -> Filter<Root> { field.notCompared }
 }
 
 extension Field where Value: TextValue {

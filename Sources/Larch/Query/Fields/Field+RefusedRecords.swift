@@ -12,22 +12,22 @@ extension RelatedRecord {
   /// Refused: a related record is compared by its id.
   @`compare the id of a record, as in '$0.author.id == author.id'`
   @_disfavoredOverload
-  public static func == <Other>(record: Self, other: Other?) -> Filter<Root> { record.isNil }
+  public static func == <Other>(record: Self, other: Other?) -> Filter<Root> { .always }
 
   /// Refused: a related record is compared by its id.
   @`compare the id of a record, as in '$0.author.id == author.id'`
   @_disfavoredOverload
-  public static func == <Other>(other: Other?, record: Self) -> Filter<Root> { record.isNil }
+  public static func == <Other>(other: Other?, record: Self) -> Filter<Root> { .always }
 
   /// Refused: a related record is compared by its id.
   @`compare the id of a record, as in '$0.author.id == author.id'`
   @_disfavoredOverload
-  public static func != <Other>(record: Self, other: Other?) -> Filter<Root> { record.isNil }
+  public static func != <Other>(record: Self, other: Other?) -> Filter<Root> { .always }
 
   /// Refused: a related record is compared by its id.
   @`compare the id of a record, as in '$0.author.id == author.id'`
   @_disfavoredOverload
-  public static func != <Other>(other: Other?, record: Self) -> Filter<Root> { record.isNil }
+  public static func != <Other>(other: Other?, record: Self) -> Filter<Root> { .always }
 }
 
 extension Field {

@@ -5,29 +5,7 @@
 // no `==` with a literal first: it would cost a correct filter of ten terms tens of thousands of
 // steps in the type checker.
 
-extension Field where Value: FieldNumber {
-  /// Refused: a number is not a string.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func < (other: String, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is not a string.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func <= (other: String, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is not a string.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func > (other: String, field: Self) -> Filter<Root> { field.notCompared }
-
-  /// Refused: a number is not a string.
-  @`order a field by a value of its own type, which is Comparable and no optional`
-  @_disfavoredOverload
-  public static func >= (other: String, field: Self) -> Filter<Root> { field.notCompared }
-}
-
-extension Field where Value: OptionalField, Value.Wrapped: FieldNumber {
+extension Field where Value: _NumberOrNil {
   /// Refused: a number is not a string.
   @`order a field by a value of its own type, which is Comparable and no optional`
   @_disfavoredOverload

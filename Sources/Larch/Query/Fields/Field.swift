@@ -15,22 +15,22 @@ public struct Fields<Root: Record>: Sendable {
   /// The records at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecords<Root, Target> { related(Root.self[keyPath: keyPath]) }
 
   /// The records at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecords<Root, Target> { related(Root.self[keyPath: keyPath]) }
 
   /// The record at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, BelongsTo<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecord<Root, Target> { related(Root.self[keyPath: keyPath]) }
 
   /// The record at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecord<Root, Target> { related(Root.self[keyPath: keyPath]) }
 
   /// The property of a key path.
   public subscript<Value>(

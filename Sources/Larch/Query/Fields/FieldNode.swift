@@ -120,17 +120,18 @@ final class FieldNode<Root, Value>: @unchecked Sendable {
     read: @escaping @Sendable (Root) -> Value
   ) -> AnyObject? {
     func key<Key: IndexKey>(_ type: Key.Type) -> AnyObject {
-      FieldKey<Root, Elements.Element>(
+      let coding = Key.keyCoding
+      return FieldKey<Root, Elements.Element>(
         type,
         TypedField(
-          form: Key._fieldForm, isMultiple: true, isStandard: Key.isReadableFromBytes, name: name,
+          form: coding.form, isMultiple: true, isStandard: Key.isReadableFromBytes, name: name,
           identity: identity,
           forEachValue: { record, body in
             // The type is `Value`; only the run time knows that it has elements.
             unsafeBitCast(read(record), to: Elements.self)._forEachElement { element in
               var values = KeyValues()
               // `Key` is the type of the elements.
-              Key._appendValues(unsafeBitCast(element, to: Key.self), to: &values)
+              coding.append(unsafeBitCast(element, to: Key.self), to: &values)
               return body(values)
             }
           }))
@@ -172,11 +173,12 @@ final class FieldKey<Root, Value>: Sendable {
   init<Key: IndexKey>(_ type: Key.Type, _ field: FieldReference, _ wrap: RelatedWrap?) {
     self.field = field
     self.wrap = wrap
+    let coding = Key.keyCoding
     // The type is `Value`; only the run time knows that it is a key.
-    values = { Key.values(of: unsafeBitCast($0, to: Key.self)) }
+    values = { coding.values(of: unsafeBitCast($0, to: Key.self)) }
     read = { list in
       var values = KeyValues(list)
-      guard let key = Key._read(from: &values), values.place == list.count else { return nil }
+      guard let key = coding.read(from: &values), values.place == list.count else { return nil }
       // See above.
       return unsafeBitCast(key, to: Value.self)
     }
@@ -186,15 +188,16 @@ final class FieldKey<Root, Value>: Sendable {
     _ type: Key.Type, name: String, identity: FieldIdentity,
     read: @escaping @Sendable (Root) -> Value
   ) {
+    let coding = Key.keyCoding
     self.init(
       type,
       TypedField(
-        form: Key._fieldForm, isMultiple: false, isStandard: Key.isReadableFromBytes, name: name,
+        form: coding.form, isMultiple: false, isStandard: Key.isReadableFromBytes, name: name,
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()
           // See above: `Key` is `Value`.
-          Key._appendValues(unsafeBitCast(read(record), to: Key.self), to: &values)
+          coding.append(unsafeBitCast(read(record), to: Key.self), to: &values)
           _ = body(values)
         }))
   }

@@ -58,19 +58,16 @@ public struct RelatedCount<Root: Record>: Sendable {
 
   /// The number is less than or equal to a value.
   public static func >= (count: Int, related: Self) -> Filter<Root> { related <= count }
-
-  /// The number lies in a range.
-  public func isIn<R: FieldRange>(_ range: R) -> Filter<Root> where R.Bound == Int {
-    let bounds = range._bounds
-    var filter = bounds.lower.map { self >= $0 } ?? .always
-    if let upper = bounds.upper {
-      filter = filter && (bounds.includesUpper ? self <= upper : self < upper)
-    }
-    return filter
-  }
 }
 
 extension FieldRange where Bound == Int {
   /// The number lies in the range.
-  public func contains<Root>(_ related: RelatedCount<Root>) -> Filter<Root> { related.isIn(self) }
+  public func contains<Root>(_ related: RelatedCount<Root>) -> Filter<Root> {
+    let bounds = self.bounds
+    var filter = bounds.lower.map { related >= $0 } ?? .always
+    if let upper = bounds.upper {
+      filter = filter && (bounds.includesUpper ? related <= upper : related < upper)
+    }
+    return filter
+  }
 }

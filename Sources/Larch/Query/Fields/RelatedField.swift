@@ -76,19 +76,13 @@ public struct RelatedRecord<Root: Record, Target: Record>: Sendable {
   }
 
   /// The record does not exist: the reference is nil or dangling.
-  public var isNil: Filter<Root> { !isNotNil }
-
-  /// The record exists.
-  public var isNotNil: Filter<Root> { Filter(wrap(.always, false)) }
-
-  /// The record does not exist; see ``isNil``.
   public static func == (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    record.isNil
+    !(record != none)
   }
 
-  /// The record exists; see ``isNotNil``.
+  /// The record exists.
   public static func != (record: Self, none: _OptionalNilComparisonType) -> Filter<Root> {
-    record.isNotNil
+    Filter(record.wrap(.always, false))
   }
 
   /// The id of the record; nil if it does not exist.
@@ -150,37 +144,6 @@ struct RelatedRecordOrigin: Sendable {
   let path: [String]
 }
 
-/// An association in a filter: ``BelongsTo``, ``HasMany``, ``HasOne`` or ``ManyToMany``. You never
-/// need to conform to this protocol.
-@_documentation(visibility: private)
-public protocol FilteredAssociation<Owner, Target>: Association {
-  /// The type of the other end: ``RelatedRecords`` or ``RelatedRecord``.
-  associatedtype _Related
-
-  /// The other end, in a filter. Implemented by Larch.
-  var _related: _Related { get }
-}
-
-extension HasMany: FilteredAssociation {
-  /// The records at the other end.
-  public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
-}
-
-extension ManyToMany: FilteredAssociation {
-  /// The records at the other end.
-  public var _related: RelatedRecords<Owner, Target> { RelatedRecords(_route.kind) }
-}
-
-extension BelongsTo: FilteredAssociation {
-  /// The record at the other end.
-  public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
-}
-
-extension HasOne: FilteredAssociation {
-  /// The record at the other end.
-  public var _related: RelatedRecord<Owner, Target> { RelatedRecord(_route.kind) }
-}
-
 extension Fields {
   /// The records of which a property refers to this one.
   ///
@@ -193,7 +156,11 @@ extension Fields {
     RelatedRecords(HasMany<Root, Target>(field)._route.kind)
   }
 
-  /// The other end of an association that is not a static property.
-  public func related<A: FilteredAssociation>(_ association: A) -> A._Related
-  where A.Owner == Root { association._related }
+  /// The records at the other end of an association that is not a static property.
+  public func related<A: ToManyAssociation>(_ association: A) -> RelatedRecords<Root, A.Target>
+  where A.Owner == Root { RelatedRecords(association._route.kind) }
+
+  /// The record at the other end of an association that is not a static property.
+  public func related<A: ToOneAssociation>(_ association: A) -> RelatedRecord<Root, A.Target>
+  where A.Owner == Root { RelatedRecord(association._route.kind) }
 }

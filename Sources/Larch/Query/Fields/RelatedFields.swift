@@ -7,24 +7,24 @@ public struct RelatedFields<Root: Record>: Sendable {
   /// The record at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, BelongsTo<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecord<Root, Target> { Fields().related(Root.self[keyPath: keyPath]) }
 
   /// The record at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasOne<Root, Target>> & Sendable
-  ) -> RelatedRecord<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecord<Root, Target> { Fields().related(Root.self[keyPath: keyPath]) }
 
   // Many records have no value to order by. These are here so that the compiler can say so.
 
   /// The records at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, HasMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecords<Root, Target> { Fields().related(Root.self[keyPath: keyPath]) }
 
   /// The records at the other end of an association.
   public subscript<Target>(
     dynamicMember keyPath: any KeyPath<Root.Type, ManyToMany<Root, Target>> & Sendable
-  ) -> RelatedRecords<Root, Target> { Root.self[keyPath: keyPath]._related }
+  ) -> RelatedRecords<Root, Target> { Fields().related(Root.self[keyPath: keyPath]) }
 }
 
 /// The place of a value in an order that is a field of a related record.
@@ -65,7 +65,7 @@ extension FieldReference {
     }
     let name = (reading?.path ?? []) + [node.name]
     self.init(
-      form: type._fieldForm, isMultiple: false, isStandard: false,
+      form: type.fieldCoding.form, isMultiple: false, isStandard: false,
       name: name.joined(separator: "."),
       identity: .computed(
         \RelatedChains.[RelatedChain(path: reading?.path ?? [], identity: node.identity)]),

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let staff = Person.where { $0.age >= 18 }
-///   .joined(with: Company.self, on: \.companyID, kind: .left)
+///   .joined(with: Company.all, on: \.companyID, kind: .left)
 /// for (person, company) in try store.fetch(staff) { print(person.name, company?.name ?? "-") }
 /// ```
 ///

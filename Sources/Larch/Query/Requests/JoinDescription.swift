@@ -44,20 +44,24 @@ extension TypedField where R: Record {
     // The id can be used even if it is computed: records are stored under it.
     if keyPath == \R.id { return id }
     let node = FieldNode.of(keyPath)
+    let coding = Value.fieldCoding
     return TypedField(
-      form: Value._fieldForm, isMultiple: Value._isMultiple, isStandard: Value.isReadableFromBytes,
+      form: coding.form, isMultiple: coding.isMultiple, isStandard: Value.isReadableFromBytes,
       name: node.name, identity: node.identity,
-      forEachValue: { record, body in _ = Value._forEachValue(record[keyPath: keyPath], body) })
+      forEachValue: { record, body in
+        _ = coding.forEachValue(of: record[keyPath: keyPath], body)
+      })
   }
 
   /// The id, under which records are stored.
   static var id: TypedField<R> {
-    TypedField(
-      form: R.ID._fieldForm, isMultiple: false, isStandard: R.ID._isStandardField, name: "id",
+    let coding = R.ID.keyCoding
+    return TypedField(
+      form: coding.form, isMultiple: false, isStandard: coding.isStandard, name: "id",
       identity: .id,
       forEachValue: { record, body in
         var values = KeyValues()
-        R.ID._appendValues(record.id, to: &values)
+        coding.append(record.id, to: &values)
         _ = body(values)
       })
   }

@@ -1,7 +1,7 @@
 /// The kind of a join: which records have a row, and the type of a row.
 ///
 /// ```swift
-/// Person.joined(with: Company.self, on: \.companyID, kind: .left)   // (Person, Company?)
+/// Person.all.joined(with: Company.all, on: \.companyID, kind: .left)   // (Person, Company?)
 /// ```
 ///
 /// ## Topics

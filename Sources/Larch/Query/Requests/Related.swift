@@ -130,6 +130,6 @@ extension Record {
   public func related<Child: Record, Value: IDReference>(
     _ field: any KeyPath<Child, Value> & Sendable
   ) -> Related<Self, Child> where Value._ReferencedID == ID {
-    Related(self, AssociationRoute(.children(TypedReference(field, to: Self.self))))
+    Related(self, HasMany<Self, Child>(field)._route)
   }
 }

@@ -99,8 +99,9 @@ extension TransactionContext {
   func id<R: Record>(
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> R.ID {
+    let declarations = collection.declarations(of: type)
     if collection.stored.idKind == .assigned, bytes.count == 8,
-      let id = R.ID._assigned(WriteContext.number(of: bytes))
+      let id = declarations.idKey.assigned(WriteContext.number(of: bytes))
     {
       return id
     }
@@ -111,12 +112,7 @@ extension TransactionContext {
   private func slowID<R: Record>(
     of type: R.Type, _ bytes: UnsafeRawBufferPointer, in collection: CollectionHandle
   ) throws -> R.ID {
-    if case .primitive(let primitive) = R.ID._keyForm.node,
-      let values = RowSelector.values(ofID: bytes, primitive)
-    {
-      var list = KeyValues(values)
-      if let id = R.ID._read(from: &list) { return id }
-    }
+    if let id = collection.declarations(of: type).id(storedAs: bytes) { return id }
     // For an id type with an index value of its own, only the record has the id.
     guard let stored = try collection.records.get(bytes, in: try transaction()) else {
       throw missingRecord(bytes, in: collection)

@@ -1,10 +1,20 @@
 // Related records as a request, with the methods that only they have.
 
 extension Related: Request {
-  /// The related records, in the order of their ids.
+  /// A record.
+  public typealias Row = Target
+
+  /// How it is run.
   @_documentation(visibility: private)
-  public func _fetch(in tx: ReadTransaction) throws -> [Target] {
-    guard let list = try tx.list(of: self) else { return try query._fetch(in: tx) }
+  @inlinable  // So that a verb costs nothing beside the request's own code.
+  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
+}
+
+extension Related: RunnableRequest {
+  /// The related records, in the order of their ids.
+  @usableFromInline
+  func allRows(in tx: ReadTransaction) throws -> [Target] {
+    guard let list = try tx.list(of: self) else { return try query.allRows(in: tx) }
     let records = RecordBuffer<Target>()
     try tx.forEachListed(list, Target.self) { bytes, collection in
       guard let stored = try tx.record(bytes, in: collection) else { return true }
@@ -17,9 +27,9 @@ extension Related: Request {
   }
 
   /// The related record with the lowest id.
-  @_documentation(visibility: private)
-  public func _first(in tx: ReadTransaction) throws -> Target? {
-    guard let list = try tx.list(of: self) else { return try query._first(in: tx) }
+  @usableFromInline
+  func firstRow(in tx: ReadTransaction) throws -> Target? {
+    guard let list = try tx.list(of: self) else { return try query.firstRow(in: tx) }
     var found: Target?
     try tx.forEachListed(list, Target.self) { bytes, collection in
       found = try tx.record(bytes, in: collection).map {
@@ -31,9 +41,9 @@ extension Related: Request {
   }
 
   /// The number of related records: one search, however long the list is.
-  @_documentation(visibility: private)
-  public func _count(in tx: ReadTransaction) throws -> Int {
-    guard let list = try tx.list(of: self) else { return try query._count(in: tx) }
+  @usableFromInline
+  func rowCount(in tx: ReadTransaction) throws -> Int {
+    guard let list = try tx.list(of: self) else { return try query.rowCount(in: tx) }
     return try tx.storage { _ in
       try tx.writePending(for: list.database)
       return try list.count(tx.context)
@@ -41,9 +51,9 @@ extension Related: Request {
   }
 
   /// Whether there is one.
-  @_documentation(visibility: private)
-  public func _exists(in tx: ReadTransaction) throws -> Bool {
-    guard let list = try tx.list(of: self) else { return try query._exists(in: tx) }
+  @usableFromInline
+  func hasRow(in tx: ReadTransaction) throws -> Bool {
+    guard let list = try tx.list(of: self) else { return try query.hasRow(in: tx) }
     var isAny = false
     try tx.forEachListed(list, Target.self) { _, _ in
       isAny = true
@@ -53,18 +63,18 @@ extension Related: Request {
   }
 
   /// Calls with each record, in the order of their ids.
-  @_documentation(visibility: private)
-  public func _forEach(in tx: ReadTransaction, _ body: (Target) throws -> Void) throws {
-    guard try tx.list(of: self) != nil else { return try query._forEach(in: tx, body) }
+  @usableFromInline
+  func visitRows(in tx: ReadTransaction, _ body: (Target) throws -> Void) throws {
+    guard try tx.list(of: self) != nil else { return try query.visitRows(in: tx, body) }
     try tx.forEachID(of: self) { id in
       if let record = try tx.find(Target.self, id) { try body(record) }
     }
   }
 
   /// The plan of the same records as a query.
-  @_documentation(visibility: private)
-  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
-    try query._explain(in: tx, counting: counting, running: running)
+  @usableFromInline
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+    try query.planText(in: tx, counting: counting, running: running)
   }
 }
 

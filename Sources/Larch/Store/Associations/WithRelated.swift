@@ -70,46 +70,53 @@ extension Query {
 }
 
 extension WithRelated: Request {
-  /// The pairs.
+  /// How it is run.
   @_documentation(visibility: private)
-  public func _fetch(in tx: ReadTransaction) throws -> [Row] {
+  @inlinable  // So that a verb costs nothing beside the request's own code.
+  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
+}
+
+extension WithRelated: RunnableRequest {
+  /// The pairs.
+  @usableFromInline
+  func allRows(in tx: ReadTransaction) throws -> [Row] {
     try tx.run(query, along: route, from: targets, rows)
   }
 
   /// The first pair.
-  @_documentation(visibility: private)
-  public func _first(in tx: ReadTransaction) throws -> Row? {
+  @usableFromInline
+  func firstRow(in tx: ReadTransaction) throws -> Row? {
     let first = query.with { $0 = $0.limitedToOne }
     return try tx.run(first, along: route, from: targets, rows).first
   }
 
   /// The number of pairs, which is that of the records of the query.
-  @_documentation(visibility: private)
-  public func _count(in tx: ReadTransaction) throws -> Int {
+  @usableFromInline
+  func rowCount(in tx: ReadTransaction) throws -> Int {
     try tx.check(query, along: route, from: targets)
-    return try query._count(in: tx)
+    return try query.rowCount(in: tx)
   }
 
   /// Whether there is a pair.
-  @_documentation(visibility: private)
-  public func _exists(in tx: ReadTransaction) throws -> Bool {
+  @usableFromInline
+  func hasRow(in tx: ReadTransaction) throws -> Bool {
     try tx.check(query, along: route, from: targets)
-    return try query._exists(in: tx)
+    return try query.hasRow(in: tx)
   }
 
   /// Calls with each pair; in a write all are read first, since the closure may change records.
-  @_documentation(visibility: private)
-  public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
+  @usableFromInline
+  func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
-      for row in try _fetch(in: tx) { try body(row) }
+      for row in try allRows(in: tx) { try body(row) }
       return
     }
     try tx.run(query, along: route, from: targets) { try forEachRow($0, body) }
   }
 
   /// The plan of the query, and how it finds the related records.
-  @_documentation(visibility: private)
-  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+  @usableFromInline
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.check(query, along: route, from: targets)
     if counting { return try tx.explain(query, for: .count, running: running) }
     let text = try tx.explain(query, for: .records, running: false) + "\n" + relatedText

@@ -64,16 +64,12 @@ extension ReadTransaction {
     var ids: [R.ID] = []
     ids.reserveCapacity(records.count)
     let transaction = try live()
+    let declarations = records.collection.declarations(of: R.self)
     records.sort()
     while let key = records.next() {
-      if case .primitive(let primitive) = R.ID._keyForm.node,
-        let values = RowSelector.values(ofID: key, primitive)
-      {
-        var list = KeyValues(values)
-        if let id = R.ID._read(from: &list) {
-          ids.append(id)
-          continue
-        }
+      if let id = declarations.id(storedAs: key) {
+        ids.append(id)
+        continue
       }
       // The key does not show the original form of the id.
       guard let stored = try records.collection.records.get(key, in: transaction) else {

@@ -69,7 +69,7 @@ extension WriteTransaction {
   private func runWillDelete<R: Record>(
     _ target: DeletionHooks.Target, _ type: R.Type, in collection: CollectionHandle
   ) throws {
-    guard let hooks = declarations(of: type, in: collection).hooks,
+    guard let hooks = collection.declarations(of: type).hooks,
       // The hook of another record may have deleted it.
       var record = try record(target, type, in: collection)
     else { return }
@@ -81,7 +81,7 @@ extension WriteTransaction {
   private func followUp<R: Record>(
     of target: DeletionHooks.Target, _ type: R.Type, in collection: CollectionHandle
   ) throws -> (() throws -> Void)? {
-    guard let hooks = declarations(of: type, in: collection).hooks,
+    guard let hooks = collection.declarations(of: type).hooks,
       let record = try record(target, type, in: collection)
     else { return nil }
     if hooks.hasCommits { afterCommit { hooks.didCommit(record, .deleted) } }

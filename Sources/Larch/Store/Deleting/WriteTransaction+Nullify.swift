@@ -104,7 +104,7 @@ extension WriteTransaction {
     _ changed: [FieldIdentity], in collection: CollectionHandle, _ transaction: LMDBTransaction
   ) throws {
     var after = after
-    let declarations = declarations(of: type, in: collection)
+    let declarations = collection.declarations(of: type)
     if declarations.timestamped != nil { try stamp(&after, as: type, in: collection) }
     var raised: (number: Int128, base: Int128)?
     let versionKey = AssignedVersions.Key(collection: collection.stored.id, id: [UInt8](key))

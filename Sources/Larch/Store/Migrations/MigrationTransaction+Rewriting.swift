@@ -250,7 +250,7 @@ extension MigrationTransaction {
   ) throws -> [UInt8] {
     var writer = KeyWriter()
     try record.id._writeID(to: &writer)
-    guard R.ID._idKind == stored.idKind, id.withUnsafeBytes({ writer.bytes.equals($0) }) else {
+    guard R.ID.idKind == stored.idKind, id.withUnsafeBytes({ writer.bytes.equals($0) }) else {
       throw LarchError(
         .idExists,
         "A rewrite changed the id of a record; to change ids, copy the records to another collection."

@@ -1,7 +1,14 @@
 extension Join: Request {
-  /// The rows.
+  /// How it is run.
   @_documentation(visibility: private)
-  public func _fetch(in tx: ReadTransaction) throws -> [Row] {
+  @inlinable  // So that a verb costs nothing beside the request's own code.
+  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
+}
+
+extension Join: RunnableRequest {
+  /// The rows.
+  @usableFromInline
+  func allRows(in tx: ReadTransaction) throws -> [Row] {
     try tx.run(details, of: self) { rows in
       let buffer = RecordBuffer<Row>()
       while try rows.next(buffer.next()) { buffer.filled() }
@@ -10,28 +17,28 @@ extension Join: Request {
   }
 
   /// The first row.
-  @_documentation(visibility: private)
-  public func _first(in tx: ReadTransaction) throws -> Row? {
+  @usableFromInline
+  func firstRow(in tx: ReadTransaction) throws -> Row? {
     try tx.run(details.limitedToOne, of: self) { try $0.next() }
   }
 
   /// The number of rows. Records are decoded only for filters that need it.
-  @_documentation(visibility: private)
-  public func _count(in tx: ReadTransaction) throws -> Int {
+  @usableFromInline
+  func rowCount(in tx: ReadTransaction) throws -> Int {
     try tx.run(details, of: self, isOrdered: false) { try $0.run.count() }
   }
 
   /// Whether there is a row.
-  @_documentation(visibility: private)
-  public func _exists(in tx: ReadTransaction) throws -> Bool {
+  @usableFromInline
+  func hasRow(in tx: ReadTransaction) throws -> Bool {
     try tx.run(details.limitedToOne, of: self, isOrdered: false) { try $0.run.count() > 0 }
   }
 
   /// Calls with each row; in a write all are read first, since the closure may change records.
-  @_documentation(visibility: private)
-  public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
+  @usableFromInline
+  func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
-      for row in try _fetch(in: tx) { try body(row) }
+      for row in try allRows(in: tx) { try body(row) }
       return
     }
     try tx.run(details, of: self, keepsFound: false) { rows in
@@ -45,8 +52,8 @@ extension Join: Request {
   }
 
   /// How the join reads the outer side, and how it finds partners on the inner side.
-  @_documentation(visibility: private)
-  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+  @usableFromInline
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.storage { _ in
       let prepared: PreparedJoin<Left, Right> = try tx.prepare(details, isOrdered: !counting)
       guard running else { return prepared.text }

@@ -1,7 +1,17 @@
 extension Query: Request {
-  /// The records.
+  /// A record.
+  public typealias Row = R
+
+  /// How it is run.
   @_documentation(visibility: private)
-  public func _fetch(in tx: ReadTransaction) throws -> [R] {
+  @inlinable  // So that a verb costs nothing beside the request's own code.
+  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
+}
+
+extension Query: RunnableRequest {
+  /// The records.
+  @usableFromInline
+  func allRows(in tx: ReadTransaction) throws -> [R] {
     try tx.run(details, of: R.self, for: .records) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
@@ -13,8 +23,8 @@ extension Query: Request {
   }
 
   /// The first record.
-  @_documentation(visibility: private)
-  public func _first(in tx: ReadTransaction) throws -> R? {
+  @usableFromInline
+  func firstRow(in tx: ReadTransaction) throws -> R? {
     try tx.run(details.limitedToOne, of: R.self, for: .records) { run, access in
       guard let row = try run.next() else { return nil }
       return try access.decode(row, of: run)
@@ -22,8 +32,8 @@ extension Query: Request {
   }
 
   /// The number of records.
-  @_documentation(visibility: private)
-  public func _count(in tx: ReadTransaction) throws -> Int {
+  @usableFromInline
+  func rowCount(in tx: ReadTransaction) throws -> Int {
     // The tree knows its count, so no plan is needed.
     if details.filter.isAlways, !details.isPart {
       return try tx.storage { transaction in
@@ -34,22 +44,22 @@ extension Query: Request {
   }
 
   /// Whether there is a record.
-  @_documentation(visibility: private)
-  public func _exists(in tx: ReadTransaction) throws -> Bool {
+  @usableFromInline
+  func hasRow(in tx: ReadTransaction) throws -> Bool {
     try tx.run(details, of: R.self, for: .exists) { run, _ in try run.exists() }
   }
 
   /// Calls with each record.
-  @_documentation(visibility: private)
-  public func _forEach(in tx: ReadTransaction, _ body: (R) throws -> Void) throws {
+  @usableFromInline
+  func visitRows(in tx: ReadTransaction, _ body: (R) throws -> Void) throws {
     let cursor = try tx.cursor(self)
     defer { cursor.close() }
     while let record = try cursor.next() { try body(record) }
   }
 
   /// The plan as text.
-  @_documentation(visibility: private)
-  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+  @usableFromInline
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     try tx.explain(self, for: counting ? .count : .records, running: running)
   }
 }

@@ -76,18 +76,19 @@ extension RecordReading {
     return try _reading { tx in
       try tx.run(description, of: R.self, for: .fields([reference]), selecting: [reference]) {
         run, access in
+        let coding = Value.keyCoding
         var best: [KeyValue]?
         var result: Value?
         while let row = try run.next() {
           let record = try run.values(of: 0) == nil ? access.decode(row, of: run) : nil
-          let values = try run.values(of: 0) ?? record.map { Value.values(of: read($0)) } ?? []
+          let values = try run.values(of: 0) ?? record.map { coding.values(of: read($0)) } ?? []
           guard FieldTest.within(lower: nil, upper: nil).matches(values) else { continue }
           if let best {
             let order = KeyValue.compare(values, best)
             guard descends ? order > 0 : order < 0 else { continue }
           }
           best = values
-          result = try value(values, row, run, access, read)
+          result = try coding.read(values) ?? read(access.decode(row, of: run))
         }
         return result
       }
@@ -101,21 +102,11 @@ extension RecordReading {
       try tx.run(description, of: R.self, for: .fields([reference]), selecting: [reference]) {
         run, access in
         guard let row = try run.next() else { return nil }
-        return try value(try run.values(of: 0), row, run, access, read)
+        // From its key values, or else from the decoded record.
+        return try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
+          ?? read(access.decode(row, of: run))
       }
     }
-  }
-
-  /// A value from its key values, or from the decoded record.
-  private func value<R: Record, Value: IndexKey>(
-    _ values: [KeyValue]?, _ row: QueryRow, _ run: PlanRun, _ access: RecordAccess<R>,
-    _ read: (R) -> Value
-  ) throws -> Value {
-    if let values {
-      var list = KeyValues(values)
-      if let value = Value._read(from: &list) { return value }
-    }
-    return read(try access.decode(row, of: run))
   }
 }
 
@@ -135,7 +126,7 @@ extension RecordReading {
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value.Sum {
     let total = try total(TypedField.of(keyPath), of: query)
-    guard let sum = Value._sum(total) else {
+    guard let sum = Value.sum(total) else {
       throw LarchError(
         .overflow,
         "The sum overflows the type of the field; use `average`, or add the values yourself."

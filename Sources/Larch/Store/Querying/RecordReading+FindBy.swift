@@ -27,12 +27,12 @@ extension ReadTransaction {
     let transaction = try live()
     if context.isTakingIn { throw TransactionContext.reentered }
     let collection = try context.collection(of: type)
-    guard
-      let index = context.points.index(of: keyPath, form: { Value._keyForm }, in: collection),
-      !context.checksQueries
-    else { return try first(keyPath, is: value, in: collection) }
+    let point = context.points.entry(of: keyPath, in: collection)
+    guard let index = point.index, !context.checksQueries else {
+      return try first(keyPath, is: value, in: collection)
+    }
     context.idWriter.clear()
-    Value._writeKey(value, to: &context.idWriter, isLast: true)
+    point.write(value, to: &context.idWriter)
     // A cut key must be checked, and NaN equals nothing: the query handles both.
     if context.idWriter.isCut || context.idWriter.hasNil {
       return try first(keyPath, is: value, in: collection)
@@ -73,7 +73,7 @@ extension ReadTransaction {
   ) -> FieldTest {
     let values = Value.values(of: value)
     if values.count == 1, case .string(let text) = values[0],
-      context.points.isFolded(keyPath, form: Value._keyForm, in: collection)
+      context.points.isFolded(keyPath, in: collection)
     {
       return .text(TextTest(kind: .equal, text: text, ignoresCase: true))
     }

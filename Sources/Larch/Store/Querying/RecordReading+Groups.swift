@@ -28,9 +28,10 @@ extension RecordReading {
         details, of: R.self, for: .fields([reference]), selecting: [reference]
       ) { run, access in
         var groups = ValueGroups<Value>(reference.form)
+        let coding = Value.keyCoding
         let isGrouped = try run.forEachGroup(of: 0) { values, count, id in
           try groups.add(values, count) {
-            if let value = Value.read(values) { return value }
+            if let value = coding.read(values) { return value }
             // Only the record has the value, or the error.
             let id = try id()
             let record = try run.reader.read(id)
@@ -42,12 +43,12 @@ extension RecordReading {
           if let values = try run.values(of: 0) {
             let values = values.map(\.ofKey)
             try groups.add(values, 1) {
-              try Value.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
+              try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
             }
           } else {
             let value = try access.decode(row, of: run)[keyPath: keyPath]
-            let values = Value.values(of: value).map(\.ofKey)
-            try groups.add(values, 1) { Value.read(values) ?? value }
+            let values = coding.values(of: value).map(\.ofKey)
+            try groups.add(values, 1) { coding.read(values) ?? value }
           }
         }
         return groups.sorted
@@ -94,14 +95,6 @@ extension ReadTransaction {
       let first = index.schema.fields[0]
       return first.identity == field.identity && first.form == field.form && !first.isFolded
     }
-  }
-}
-
-extension IndexKey {
-  /// The value of these key values; nil if they do not determine it.
-  fileprivate static func read(_ values: [KeyValue]) -> Self? {
-    var list = KeyValues(values)
-    return _read(from: &list)
   }
 }
 

@@ -4,7 +4,7 @@
 /// let adults = Person.where { $0.age >= 18 }           // Query: records
 /// let names = adults.select(\.name)                    // Selection: values of their fields
 /// let people = acme.related(\Person.companyID)         // Related: records that belong to another
-/// let staff = adults.joined(with: Company.self, on: \.companyID)   // Join: pairs
+/// let staff = adults.joined(with: Company.all, on: \.companyID)   // Join: pairs
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
 /// ```
 ///
@@ -24,29 +24,96 @@ public protocol Request<Row>: Sendable {
   /// The type of one result: a record, a value, or a tuple.
   associatedtype Row
 
-  /// All rows. Implemented by Larch; you never call it.
+  /// How it is run. Implemented by Larch; you never call it.
   @_documentation(visibility: private)
-  func _fetch(in tx: ReadTransaction) throws -> [Row]
+  static var _runner: _RequestRunner<Self> { get }
+}
 
-  /// The first row. Implemented by Larch; you never call it.
-  @_documentation(visibility: private)
-  func _first(in tx: ReadTransaction) throws -> Row?
+/// How Larch runs a request. You never make one and never use one.
+@_documentation(visibility: private)
+public struct _RequestRunner<Q: Request> {
+  @usableFromInline let runs: any RequestRunning<Q>.Type
 
-  /// The number of rows. Implemented by Larch; you never call it.
-  @_documentation(visibility: private)
-  func _count(in tx: ReadTransaction) throws -> Int
+  @inlinable  // As the verbs below.
+  init(_ runs: any RequestRunning<Q>.Type) { self.runs = runs }
+}
 
-  /// Whether there is a row. Implemented by Larch; you never call it.
-  @_documentation(visibility: private)
-  func _exists(in tx: ReadTransaction) throws -> Bool
+/// The verbs of a request of one type, as functions of it.
+@usableFromInline
+protocol RequestRunning<Asked> {
+  associatedtype Asked: Request
 
-  /// Calls with each row. Implemented by Larch; you never call it.
-  @_documentation(visibility: private)
-  func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws
+  static func fetch(_ request: Asked, in tx: ReadTransaction) throws -> [Asked.Row]
+  static func first(_ request: Asked, in tx: ReadTransaction) throws -> Asked.Row?
+  static func count(_ request: Asked, in tx: ReadTransaction) throws -> Int
+  static func exists(_ request: Asked, in tx: ReadTransaction) throws -> Bool
+  static func forEach(
+    _ request: Asked, in tx: ReadTransaction, _ body: (Asked.Row) throws -> Void
+  ) throws
+  static func explain(
+    _ request: Asked, in tx: ReadTransaction, counting: Bool, running: Bool
+  ) throws -> String
+}
 
-  /// The plan as text. Implemented by Larch; you never call it.
-  @_documentation(visibility: private)
-  func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String
+/// What each type of requests does.
+@usableFromInline
+protocol RunnableRequest: Request {
+  /// All rows.
+  func allRows(in tx: ReadTransaction) throws -> [Row]
+
+  /// The first row.
+  func firstRow(in tx: ReadTransaction) throws -> Row?
+
+  /// The number of rows.
+  func rowCount(in tx: ReadTransaction) throws -> Int
+
+  /// Whether there is a row.
+  func hasRow(in tx: ReadTransaction) throws -> Bool
+
+  /// Calls with each row.
+  func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws
+
+  /// The plan as text.
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String
+}
+
+/// The verbs of the requests of one type. An existential with a request would copy it to the heap
+/// for each run. This has no value, and the compiler of a caller sees through it.
+@usableFromInline
+enum RequestRuns<Q: RunnableRequest>: RequestRunning {
+  @inlinable  // As the verbs below.
+  static func fetch(_ request: Q, in tx: ReadTransaction) throws -> [Q.Row] {
+    try request.allRows(in: tx)
+  }
+
+  @inlinable  // As the verbs below.
+  static func first(_ request: Q, in tx: ReadTransaction) throws -> Q.Row? {
+    try request.firstRow(in: tx)
+  }
+
+  @inlinable  // As the verbs below.
+  static func count(_ request: Q, in tx: ReadTransaction) throws -> Int {
+    try request.rowCount(in: tx)
+  }
+
+  @inlinable  // As the verbs below.
+  static func exists(_ request: Q, in tx: ReadTransaction) throws -> Bool {
+    try request.hasRow(in: tx)
+  }
+
+  @inlinable  // As the verbs below.
+  static func forEach(
+    _ request: Q, in tx: ReadTransaction, _ body: (Q.Row) throws -> Void
+  ) throws {
+    try request.visitRows(in: tx, body)
+  }
+
+  @inlinable  // As the verbs below.
+  static func explain(
+    _ request: Q, in tx: ReadTransaction, counting: Bool, running: Bool
+  ) throws -> String {
+    try request.planText(in: tx, counting: counting, running: running)
+  }
 }
 
 // Each verb can be inlined, so that it costs the caller only the request's own code: the caller's
@@ -72,7 +139,7 @@ extension RecordReading {
   ///   and one for each related record, which is read and decoded once.
   @inlinable  // As above.
   public func fetch<Q: Request>(_ request: Q) throws -> [Q.Row] {
-    try _reading { try request._fetch(in: $0) }
+    try _reading { try Q._runner.runs.fetch(request, in: $0) }
   }
 
   /// The first row in the order of the request, or nil.
@@ -86,7 +153,7 @@ extension RecordReading {
   /// - Complexity: stops at the first row, if no sort is needed.
   @inlinable  // As above.
   public func first<Q: Request>(_ request: Q) throws -> Q.Row? {
-    try _reading { try request._first(in: $0) }
+    try _reading { try Q._runner.runs.first(request, in: $0) }
   }
 
   /// The number of rows that ``fetch(_:)`` would return. Reads no record if an index is enough.
@@ -101,7 +168,7 @@ extension RecordReading {
   ///   ``fetch(_:)`` without a sort, with decoding only if the filter needs it.
   @inlinable  // As above.
   public func count<Q: Request>(_ request: Q) throws -> Int {
-    try _reading { try request._count(in: $0) }
+    try _reading { try Q._runner.runs.count(request, in: $0) }
   }
 
   /// Whether ``fetch(_:)`` would return any row.
@@ -111,7 +178,7 @@ extension RecordReading {
   ///   read first.
   @inlinable  // As above.
   public func exists<Q: Request>(_ request: Q) throws -> Bool {
-    try _reading { try request._exists(in: $0) }
+    try _reading { try Q._runner.runs.exists(request, in: $0) }
   }
 
   /// Calls the closure with each row, in the order of the request.
@@ -129,7 +196,7 @@ extension RecordReading {
   ///   related records that several share.
   @inlinable  // As above.
   public func forEach<Q: Request>(_ request: Q, _ body: (Q.Row) throws -> Void) throws {
-    try _reading { try request._forEach(in: $0, body) }
+    try _reading { try Q._runner.runs.forEach(request, in: $0, body) }
   }
 
   /// The plan of the request, as text.
@@ -150,7 +217,9 @@ extension RecordReading {
   public func explain<Q: Request>(
     _ request: Q, counting: Bool = false, running: Bool = false
   ) throws -> String {
-    try _reading { try request._explain(in: $0, counting: counting, running: running) }
+    try _reading {
+      try Q._runner.runs.explain(request, in: $0, counting: counting, running: running)
+    }
   }
 }
 
@@ -165,7 +234,7 @@ extension Request {
   /// - Complexity: that of ``RecordReading/fetch(_:)``.
   @inlinable  // As above.
   public func fetch(in reader: some RecordReading = AmbientStore()) throws -> [Row] {
-    try reader._reading { try _fetch(in: $0) }
+    try reader._reading { try Self._runner.runs.fetch(self, in: $0) }
   }
 
   /// The first row, or nil. See ``RecordReading/first(_:)``.
@@ -174,7 +243,7 @@ extension Request {
   /// - Complexity: stops at the first row, if no sort is needed.
   @inlinable  // As above.
   public func first(in reader: some RecordReading = AmbientStore()) throws -> Row? {
-    try reader._reading { try _first(in: $0) }
+    try reader._reading { try Self._runner.runs.first(self, in: $0) }
   }
 
   /// The number of rows. See ``RecordReading/count(_:)``.
@@ -183,7 +252,7 @@ extension Request {
   /// - Complexity: that of ``RecordReading/count(_:)``.
   @inlinable  // As above.
   public func count(in reader: some RecordReading = AmbientStore()) throws -> Int {
-    try reader._reading { try _count(in: $0) }
+    try reader._reading { try Self._runner.runs.count(self, in: $0) }
   }
 
   /// Whether there is any row. See ``RecordReading/exists(_:)``.
@@ -192,7 +261,7 @@ extension Request {
   /// - Complexity: stops at the first match.
   @inlinable  // As above.
   public func exists(in reader: some RecordReading = AmbientStore()) throws -> Bool {
-    try reader._reading { try _exists(in: $0) }
+    try reader._reading { try Self._runner.runs.exists(self, in: $0) }
   }
 
   /// Calls the closure with each row. See ``RecordReading/forEach(_:_:)``.
@@ -203,7 +272,7 @@ extension Request {
   public func forEach(
     in reader: some RecordReading = AmbientStore(), _ body: (Row) throws -> Void
   ) throws {
-    try reader._reading { try _forEach(in: $0, body) }
+    try reader._reading { try Self._runner.runs.forEach(self, in: $0, body) }
   }
 
   /// The plan of the request, as text. See ``RecordReading/explain(_:counting:running:)``.
@@ -214,6 +283,8 @@ extension Request {
   public func explain(
     in reader: some RecordReading = AmbientStore(), counting: Bool = false, running: Bool = false
   ) throws -> String {
-    try reader._reading { try _explain(in: $0, counting: counting, running: running) }
+    try reader._reading {
+      try Self._runner.runs.explain(self, in: $0, counting: counting, running: running)
+    }
   }
 }

@@ -1,35 +1,42 @@
 extension Selection: Request {
-  /// The selected values.
+  /// How it is run.
   @_documentation(visibility: private)
-  public func _fetch(in tx: ReadTransaction) throws -> [Row] {
+  @inlinable  // So that a verb costs nothing beside the request's own code.
+  public static var _runner: _RequestRunner<Self> { _RequestRunner(RequestRuns<Self>.self) }
+}
+
+extension Selection: RunnableRequest {
+  /// The selected values.
+  @usableFromInline
+  func allRows(in tx: ReadTransaction) throws -> [Row] {
     try rows(in: tx, details: query.details)
   }
 
   /// The selected values of the first record.
-  @_documentation(visibility: private)
-  public func _first(in tx: ReadTransaction) throws -> Row? {
+  @usableFromInline
+  func firstRow(in tx: ReadTransaction) throws -> Row? {
     try rows(in: tx, details: query.details.limitedToOne).first
   }
 
   /// The number of rows; with `distinct()`, of distinct ones.
-  @_documentation(visibility: private)
-  public func _count(in tx: ReadTransaction) throws -> Int {
-    if !isDistinct { return try query._count(in: tx) }
+  @usableFromInline
+  func rowCount(in tx: ReadTransaction) throws -> Int {
+    if !isDistinct { return try query.rowCount(in: tx) }
     return try rows(in: tx, details: query.details).count
   }
 
   /// Whether there is a row.
-  @_documentation(visibility: private)
-  public func _exists(in tx: ReadTransaction) throws -> Bool {
-    if !isDistinct { return try query._exists(in: tx) }
-    return try _first(in: tx) != nil
+  @usableFromInline
+  func hasRow(in tx: ReadTransaction) throws -> Bool {
+    if !isDistinct { return try query.hasRow(in: tx) }
+    return try firstRow(in: tx) != nil
   }
 
   /// Calls with each row; in a write all are read first, since the closure may change records.
-  @_documentation(visibility: private)
-  public func _forEach(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
+  @usableFromInline
+  func visitRows(in tx: ReadTransaction, _ body: (Row) throws -> Void) throws {
     if tx is WriteTransaction {
-      for row in try _fetch(in: tx) { try body(row) }
+      for row in try allRows(in: tx) { try body(row) }
       return
     }
     try run(in: tx, details: query.details) { run, access in
@@ -40,8 +47,8 @@ extension Selection: Request {
   }
 
   /// The plan as text.
-  @_documentation(visibility: private)
-  public func _explain(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
+  @usableFromInline
+  func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     if counting, !isDistinct { return try tx.explain(query, for: .count, running: running) }
     return try tx.explain(query, for: need, running: running)
   }

@@ -2,15 +2,11 @@
 @_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
   /// The type of a sum.
-  associatedtype Sum
-
-  /// The sum in this type; nil if it overflows. Implemented by Larch.
-  static func _sum(_ total: KeyTotal) -> Sum?
+  associatedtype Sum = Self
 }
 
-/// A sum in progress. You never need one.
-@_documentation(visibility: private)
-public struct KeyTotal {
+/// A sum in progress.
+struct KeyTotal {
   var whole: Int128 = 0
   var real = 0.0
   var isWhole = true
@@ -32,69 +28,58 @@ public struct KeyTotal {
   }
 }
 
-extension SummableKey where Self: FixedWidthInteger, Sum == Self {
-  /// Exact; nil if the type cannot hold it.
-  public static func _sum(_ total: KeyTotal) -> Self? { Self(exactly: total.whole) }
+extension SummableKey {
+  /// The sum in its type: of integers exact, nil if the type cannot hold it; of others summed as
+  /// Double in the order of the query, then rounded.
+  static func sum(_ total: KeyTotal) -> Sum? {
+    switch Sum.self {
+    case let type as any FixedWidthInteger.Type: type.init(exactly: total.whole) as? Sum
+    case let type as any BinaryFloatingPoint.Type: type.init(total.real) as? Sum
+    default:
+      // The program conformed a type that only Larch may conform.
+      preconditionFailure("\(Sum.self) is no number of the standard library; use one of those.")
+    }
+  }
 }
 
-extension Int: SummableKey {
-  /// The type itself.
-  public typealias Sum = Int
-}
-extension Int64: SummableKey {
-  /// The type itself.
-  public typealias Sum = Int64
-}
-extension UInt: SummableKey {
-  /// The type itself.
-  public typealias Sum = UInt
-}
-extension UInt64: SummableKey {
-  /// The type itself.
-  public typealias Sum = UInt64
-}
+extension Int: SummableKey {}
+extension Int64: SummableKey {}
+extension UInt: SummableKey {}
+extension UInt64: SummableKey {}
+extension Float: SummableKey {}
+extension Double: SummableKey {}
 
 extension Int8: SummableKey {
   /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  public typealias Sum = Int
 }
 
 extension Int16: SummableKey {
   /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  public typealias Sum = Int
 }
 
 extension Int32: SummableKey {
   /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> Int? { Int(exactly: total.whole) }
+  public typealias Sum = Int
 }
 
 extension UInt8: SummableKey {
   /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+  public typealias Sum = UInt
 }
 
 extension UInt16: SummableKey {
   /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
+  public typealias Sum = UInt
 }
 
 extension UInt32: SummableKey {
   /// The sum of a few values may overflow the type itself.
-  public static func _sum(_ total: KeyTotal) -> UInt? { UInt(exactly: total.whole) }
-}
-
-extension Double: SummableKey {
-  /// The sum in the order of the query.
-  public static func _sum(_ total: KeyTotal) -> Double? { total.real }
-}
-
-extension Float: SummableKey {
-  /// Summed as Double, then rounded.
-  public static func _sum(_ total: KeyTotal) -> Float? { Float(total.real) }
+  public typealias Sum = UInt
 }
 
 extension Optional: SummableKey where Wrapped: SummableKey {
   /// The sum of the wrapped values; nil is skipped.
-  public static func _sum(_ total: KeyTotal) -> Wrapped.Sum? { Wrapped._sum(total) }
+  public typealias Sum = Wrapped.Sum
 }

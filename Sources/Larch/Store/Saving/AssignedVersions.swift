@@ -82,7 +82,7 @@ final class AssignedVersions: @unchecked Sendable {
 extension WriteTransaction {
   /// Whether updates of the type compare versions.
   func isVersioned<R: Record>(_ type: R.Type) throws -> Bool {
-    declarations(of: type, in: try context.collection(of: type)).version != nil
+    try context.collection(of: type).declarations(of: type).version != nil
   }
 
   /// Throws `.conflict` if the record is not based on the stored one. Otherwise it sets the stored
@@ -127,7 +127,7 @@ extension WriteTransaction {
   /// Sets the stored version in a record that replaces the stored one without a comparison.
   func takeStoredVersion<R: Record>(into record: inout R) throws {
     let collection = try context.collection(of: R.self)
-    guard let version = declarations(of: R.self, in: collection).version else { return }
+    guard let version = collection.declarations(of: R.self).version else { return }
     let number: Int128? = try storage { transaction in
       let key = try context.key(of: record.id)
       guard let stored = try collection.records.get(key, in: transaction) else { return nil }

@@ -48,26 +48,24 @@
 /// type cannot decode any more has no value for a hook: it is deleted without ``WillDelete``,
 /// ``DidDelete`` and ``DidCommit``, and replaced without ``WillUpdate`` and ``DidUpdate``. A type
 /// without hooks costs nothing extra; a type with hooks costs a savepoint for each save.
-public struct WillSave<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct WillSave<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (inout R, WriteTransaction) throws -> Void) {
-    _declared = _DeclaredHook(
-      kind: .step(.willSave, { record, _, tx in try body(&record, .of(tx)) }))
+    element = SchemaElement(
+      hook: .step(.willSave, { record, _, tx in try body(&record, .of(tx)) }))
   }
 }
 
 /// Runs before a record is inserted; it may change the record, except its id. See ``WillSave``.
-public struct WillInsert<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct WillInsert<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (inout R, WriteTransaction) throws -> Void) {
-    _declared = _DeclaredHook(
-      kind: .step(.willInsert, { record, _, tx in try body(&record, .of(tx)) }))
+    element = SchemaElement(
+      hook: .step(.willInsert, { record, _, tx in try body(&record, .of(tx)) }))
   }
 }
 
@@ -79,9 +77,8 @@ public struct WillInsert<R: Record>: _HookLine {
 ///   if stored.isPaid { throw OrderError.isPaid }
 /// }
 /// ```
-public struct WillUpdate<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct WillUpdate<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(
@@ -90,8 +87,8 @@ public struct WillUpdate<R: Record>: _HookLine {
         _ record: inout R, _ stored: R, _ tx: WriteTransaction
       ) throws -> Void
   ) {
-    _declared = _DeclaredHook(
-      kind: .step(
+    element = SchemaElement(
+      hook: .step(
         .willUpdate,
         { record, stored, tx in
           if let stored { try body(&record, stored, .of(tx)) }
@@ -100,14 +97,13 @@ public struct WillUpdate<R: Record>: _HookLine {
 }
 
 /// Runs after a record was inserted. See ``WillSave``.
-public struct DidInsert<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct DidInsert<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _declared = _DeclaredHook(
-      kind: .step(.didInsert, { record, _, tx in try body(record, .of(tx)) }))
+    element = SchemaElement(
+      hook: .step(.didInsert, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
 
@@ -116,9 +112,8 @@ public struct DidInsert<R: Record>: _HookLine {
 /// ```swift
 /// DidUpdate { order, previous, tx in … }
 /// ```
-public struct DidUpdate<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct DidUpdate<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(
@@ -127,8 +122,8 @@ public struct DidUpdate<R: Record>: _HookLine {
         _ record: R, _ previous: R, _ tx: WriteTransaction
       ) throws -> Void
   ) {
-    _declared = _DeclaredHook(
-      kind: .step(
+    element = SchemaElement(
+      hook: .step(
         .didUpdate,
         { record, previous, tx in
           if let previous { try body(record, previous, .of(tx)) }
@@ -137,38 +132,35 @@ public struct DidUpdate<R: Record>: _HookLine {
 }
 
 /// Runs after a record was inserted or updated. See ``WillSave``.
-public struct DidSave<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct DidSave<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _declared = _DeclaredHook(
-      kind: .step(.didSave, { record, _, tx in try body(record, .of(tx)) }))
+    element = SchemaElement(
+      hook: .step(.didSave, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
 
 /// Runs before a record is deleted, with the record as it is stored. See ``WillSave``.
-public struct WillDelete<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct WillDelete<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _declared = _DeclaredHook(
-      kind: .step(.willDelete, { record, _, tx in try body(record, .of(tx)) }))
+    element = SchemaElement(
+      hook: .step(.willDelete, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
 
 /// Runs after a record was deleted. See ``WillSave``.
-public struct DidDelete<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct DidDelete<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, WriteTransaction) throws -> Void) {
-    _declared = _DeclaredHook(
-      kind: .step(.didDelete, { record, _, tx in try body(record, .of(tx)) }))
+    element = SchemaElement(
+      hook: .step(.didDelete, { record, _, tx in try body(record, .of(tx)) }))
   }
 }
 
@@ -178,13 +170,12 @@ public struct DidDelete<R: Record>: _HookLine {
 /// ```swift
 /// DidCommit { person, change in announce("\(person.name) was \(change)") }
 /// ```
-public struct DidCommit<R: Record>: _HookLine {
-  /// Implemented by Larch.
-  public let _declared: _DeclaredHook<R>
+public struct DidCommit<R: Record>: SchemaEntry, SchemaLine {
+  let element: SchemaElement<R>
 
   /// Declares the hook.
   public init(_ body: @escaping @Sendable (R, RecordChange) -> Void) {
-    _declared = _DeclaredHook(kind: .commit(body))
+    element = SchemaElement(hook: .commit(body))
   }
 }
 

@@ -12,7 +12,7 @@ extension RecordReading {
       try tx.storage { _ in
         let collection = try tx.context.collection(of: R.self)
         return try tx.brokenRules(
-          record, in: collection, tx.declarations(of: R.self, in: collection))
+          record, in: collection, collection.declarations(of: R.self))
       }
     }
   }
@@ -36,15 +36,7 @@ extension RecordReading {
 }
 
 extension ReadTransaction {
-  /// The declarations of the type, with their generic type.
-  final func declarations<R: Record>(
-    of type: R.Type, in collection: CollectionHandle
-  ) -> TypedDeclarations<R> {
-    // `SchemaCompiler` made the schema and the declarations from the same type.
-    unsafeDowncast(collection.schema.typed, to: TypedDeclarations<R>.self)
-  }
-
-  /// The rules that the record breaks, of those that must be checked when these fields change.
+  /// The rules that the record breaks, among those that a change of fields asks for.
   final func brokenRules<R: Record>(
     _ record: R, changed: UInt64 = .max, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>

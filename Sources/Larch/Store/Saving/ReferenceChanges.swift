@@ -110,9 +110,7 @@ extension WriteTransaction {
     guard case .inOwner(let declared) = related.idLocation else { return try change(related) }
     let reference = try related.reference(declared, of: A.Owner.self)
     if owner.id._isUnassigned { throw related.unsavedOwner }
-    let version = declarations(
-      of: A.Owner.self, in: try context.collection(of: A.Owner.self)
-    ).version
+    let version = try context.collection(of: A.Owner.self).declarations(of: A.Owner.self).version
     let before = try version.flatMap { version in
       try find(A.Owner.self, owner.id).map(version.number)
     }

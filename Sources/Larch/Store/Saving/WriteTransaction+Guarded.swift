@@ -52,7 +52,7 @@ extension WriteTransaction {
     _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
     _ declarations: TypedDeclarations<R>
   ) throws {
-    let isNew = try identify(&record, mode, in: collection)
+    let isNew = try identify(&record, mode, in: collection, declarations)
     let step = try settle(&record, mode, isNew: isNew, in: collection, declarations)
     if case .nothing = step { return }
     declarations.timestamped?.stamp(&record, now, isNew: step.isInsert)

@@ -19,12 +19,12 @@ extension WriteTransaction {
   func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
     try storage { transaction in
       let collection = try context.collection(of: R.self)
-      let declarations = declarations(of: R.self, in: collection)
+      let declarations = collection.declarations(of: R.self)
       if declarations.isGuarded {
         return try storeGuarded(&record, mode, in: collection, declarations)
       }
       let unassigned = record.id
-      let isNew = try identify(&record, mode, in: collection)
+      let isNew = try identify(&record, mode, in: collection, declarations)
       do {
         try write(record, mode, isNew: isNew, in: collection, declarations, transaction)
       } catch {
@@ -91,7 +91,8 @@ extension WriteTransaction {
 
   /// Assigns an id if the record has none, and returns whether it did.
   func identify<R: Record>(
-    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle
+    _ record: inout R, _ mode: SaveMode, in collection: CollectionHandle,
+    _ declarations: TypedDeclarations<R>
   ) throws -> Bool {
     guard record.id._isUnassigned else { return false }
     if mode == .update {
@@ -100,7 +101,7 @@ extension WriteTransaction {
       ) { $0.collection = collection.stored.name }
     }
     let number = try writer.nextID(in: collection)
-    guard let id = R.ID._assigned(number) else {
+    guard let id = declarations.idKey.assigned(number) else {
       throw LarchError(
         .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
       ) { $0.collection = collection.stored.name }

@@ -118,7 +118,7 @@ struct AmbientQueryTests {
       var counts: [Int] = []
       try Company.all.with(Company.people).forEach { _, people in counts.append(people.count) }
       #expect(counts == [3, 0])
-      let join = Person.joined(with: Company.self, on: \.companyID)
+      let join = Person.all.joined(with: Company.all, on: \.companyID)
       #expect(try join.fetch().map(\.1) == [acme, acme, acme])
       #expect(try join.first()?.0 == people[0])
       #expect(try join.count() == 3)

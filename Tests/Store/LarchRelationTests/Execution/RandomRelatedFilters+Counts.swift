@@ -21,9 +21,9 @@ extension RandomRelatedFilters {
     case 4: return sample(number < count, " > \(number)") { $0 > number }
     case 5: return sample(count >= number, " >= \(number)") { $0 >= number }
     case 6:
-      return sample(count.isIn(number...4), " in \(number)...4") { (number...4).contains($0) }
+      return sample((number...4).contains(count), " in \(number)...4") { (number...4).contains($0) }
     case 7: return sample((1..<3).contains(count), " in 1..<3") { (1..<3).contains($0) }
-    default: return sample(count.isIn(...number), " in ...\(number)") { $0 <= number }
+    default: return sample((...number).contains(count), " in ...\(number)") { $0 <= number }
     }
   }
 

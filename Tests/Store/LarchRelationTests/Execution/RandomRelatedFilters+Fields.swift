@@ -43,11 +43,11 @@ extension RandomRelatedFilters {
         company($0)?.name.hasPrefix("A") ?? false
       }
     case 5:
-      return sample(person.company.size.isIn(1...3), "company.size in 1...3") {
+      return sample((1...3).contains(person.company.size), "company.size in 1...3") {
         company($0).map { (1...3).contains($0.size) } ?? false
       }
     case 6:
-      return sample(person.company.size.isIn([1, nil, 4]), "company.size in 1, nil, 4") {
+      return sample([1, nil, 4].contains(person.company.size), "company.size in 1, nil, 4") {
         [1, nil, 4].contains(company($0)?.size)
       }
     case 7:

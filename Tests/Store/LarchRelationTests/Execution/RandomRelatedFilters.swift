@@ -207,7 +207,7 @@ struct RandomRelatedFilters<K: FilterGraphKind> {
         matches: { world.members[id]?.contains($0.id) ?? false }, text: "projects[\(id)]")
     case 7:
       return RelatedSample(
-        filter: below(2) == 0 ? Fields().company.isNil : Fields().company == nil,
+        filter: Fields().company == nil,
         matches: { person in !world.companies.contains { $0.id == person.companyID } },
         text: "company == nil")
     default:

@@ -168,7 +168,7 @@ struct RelatedPlanTests {
       of: Person.where { $0.company.size >= 2 },
       """
       all records
-        filter companyID.isIn([3, 4, 5, 6, 7, 8, 9, 10, … 160 in all])
+        filter [3, 4, 5, 6, 7, 8, 9, 10, … 160 in all].contains(companyID)
         related(companyID).matches { size >= 2 }: collected first, 160 ids; each row is compared
           all records
             filter size >= 2
@@ -398,7 +398,7 @@ struct RelatedPlanTests {
   func parentIsNil() throws {
     let store = try store()
     try store.expectPlan(
-      of: Person.where { $0.company.isNil },
+      of: Person.where { $0.company == nil },
       """
       all records
         filter related(companyID).isEmpty

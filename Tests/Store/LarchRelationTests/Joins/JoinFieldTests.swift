@@ -251,22 +251,22 @@ struct JoinFieldTests {
       var alone = Ward(id: 101, ownerID: nil, town: "rome")
       try tx.save(&alone)
     }
-    let byText = Ward.joined(with: Owner.self, on: \.ownerID, kind: .left)
+    let byText = Ward.all.joined(with: Owner.all, on: \.ownerID, kind: .left)
     #expect(try store.explain(byText).contains("by id"))
     let rows = try store.fetch(byText)
     #expect(rows.count == 8)
     #expect(rows.prefix(6).allSatisfy { $0.1?.id == $0.0.ownerID })
     #expect(rows.suffix(2).allSatisfy { $0.1 == nil })
-    let byNumber = Owner.joined(with: Ward.self, on: \.narrowID)
+    let byNumber = Owner.all.joined(with: Ward.all, on: \.narrowID)
     #expect(try store.explain(byNumber).contains("by id"))
     #expect(try store.fetch(byNumber).allSatisfy { $0.0.narrowID == $0.1.id })
     #expect(try store.count(byNumber) == 6)
-    // Neither a case-insensitive index nor one over a part of the records can answer.
-    let byTown = Ward.joined(with: Owner.self, on: \.town, equals: \.town)
+    // Neither an index that ignores case nor one over a part of the records can answer.
+    let byTown = Ward.all.joined(with: Owner.all, on: \.town, equals: \.town)
     #expect(try store.count(byTown) == 0)
-    let bySome = Ward.joined(with: Owner.self, on: \.id, equals: \.narrowID)
+    let bySome = Ward.all.joined(with: Owner.all, on: \.id, equals: \.narrowID)
     #expect(try store.count(bySome) == 6)
-    let computed = Ward.joined(with: Owner.self, on: \.town, equals: \.upper)
+    let computed = Ward.all.joined(with: Owner.all, on: \.town, equals: \.upper)
     #expect(try store.count(computed) == 36)
   }
 }

@@ -63,7 +63,7 @@ struct JoinPlanTests {
   @Test("A reference is followed by id, and each referenced record is read once")
   func byID() throws {
     let store = try Self.store()
-    let join = Worker.joined(with: Firm.self, on: \.firmID, kind: .left)
+    let join = Worker.all.joined(with: Firm.all, on: \.firmID, kind: .left)
     let text = try store.explain(join, running: true)
     #expect(
       text == """
@@ -118,7 +118,7 @@ struct JoinPlanTests {
   @Test("Without an index the inner side is read once, not once for each row")
   func byTable() throws {
     let store = try Self.store()
-    let join = Worker.joined(
+    let join = Worker.all.joined(
       with: Firm.where { $0.size > 49 }, on: \.city, equals: \.town, kind: .inner)
     let text = try store.explain(join, running: true)
     #expect(
@@ -160,7 +160,7 @@ struct JoinPlanTests {
   @Test("A few records on the right find their partners on the left, and the order stays")
   func turned() throws {
     let store = try Self.store()
-    let join = Worker.joined(with: Firm.where { $0.name == "firm 42" }, on: \.firmID)
+    let join = Worker.all.joined(with: Firm.where { $0.name == "firm 42" }, on: \.firmID)
       .sorted(byLeft: \.age, .descending)
     let text = try store.explain(join, running: true)
     #expect(
@@ -181,7 +181,7 @@ struct JoinPlanTests {
   @Test("An order by the left uses its index, and the first rows end the join")
   func orderByLeft() throws {
     let store = try Self.store(checks: false)
-    let join = Worker.joined(with: Firm.self, on: \.firmID)
+    let join = Worker.all.joined(with: Firm.all, on: \.firmID)
       .sorted(byLeft: \.age, .descending).limit(3)
     let text = try store.explain(join, running: true)
     #expect(
@@ -202,7 +202,7 @@ struct JoinPlanTests {
   func elements() throws {
     let store = try Self.store()
     let join = Worker.where { $0.skills.contains("chess") }
-      .joined(with: Worker.self, on: \.skills, equals: \.skills)
+      .joined(with: Worker.all, on: \.skills, equals: \.skills)
     let text = try store.explain(join, running: true)
     #expect(text.contains("by index skills"))
     #expect(text.contains("inner examined 100 index entries"))
@@ -239,7 +239,7 @@ struct JoinPlanTests {
         try tx.save(&word)
       }
     }
-    let join = Word.joined(with: Word.self, on: \.id, equals: \.id, kind: .full)
+    let join = Word.all.joined(with: Word.all, on: \.id, equals: \.id, kind: .full)
     #expect(
       try store.fetch(join.sorted(byRight: \.text, options: .caseInsensitive)).map(\.0?.text)
         == ["A", "a", "b", "B"])
@@ -266,7 +266,7 @@ struct JoinPlanTests {
         try tx.save(&point)
       }
     }
-    let join = Point.joined(with: Point.self, on: \.x, equals: \.x, kind: .full)
+    let join = Point.all.joined(with: Point.all, on: \.x, equals: \.x, kind: .full)
     let rows = try store.fetch(join).map { [$0.0?.id.rawValue, $0.1?.id.rawValue] }
     #expect(
       rows == [[1, nil], [2, nil], [3, 3], [3, 4], [4, 3], [4, 4], [nil, 1], [nil, 2]])
@@ -276,10 +276,10 @@ struct JoinPlanTests {
   func invalid() throws {
     let store = try Self.store()
     for join in [
-      Worker.joined(with: Firm.self, on: \.firmID).limit(-1),
-      Worker.joined(with: Firm.self, on: \.firmID).offset(-1),
-      Worker.all.limit(-1).joined(with: Firm.self, on: \.firmID),
-      Worker.joined(with: Firm.all.offset(-1), on: \.firmID),
+      Worker.all.joined(with: Firm.all, on: \.firmID).limit(-1),
+      Worker.all.joined(with: Firm.all, on: \.firmID).offset(-1),
+      Worker.all.limit(-1).joined(with: Firm.all, on: \.firmID),
+      Worker.all.joined(with: Firm.all.offset(-1), on: \.firmID),
     ] {
       let error = #expect(throws: LarchError.self) { _ = try store.fetch(join) }
       #expect(error?.code == .invalidQuery)
@@ -322,7 +322,7 @@ struct JoinPlanTests {
   @Test("A sort of more rows than fit into memory uses a file")
   func spilled() throws {
     let store = try Self.store(checks: false)
-    let join = Worker.joined(with: Firm.self, on: \.firmID, kind: .left)
+    let join = Worker.all.joined(with: Firm.all, on: \.firmID, kind: .left)
       .sorted(byRight: \.size, .descending)
     let expected = try store.fetch(join).map(\.0.id.rawValue)
     try store.read { tx in
@@ -345,7 +345,7 @@ struct JoinPlanTests {
   @Test("In a write the closure may change the joined records")
   func changes() throws {
     let store = try Self.store()
-    let join = Worker.where { $0.age == 3 }.joined(with: Firm.self, on: \.firmID)
+    let join = Worker.where { $0.age == 3 }.joined(with: Firm.all, on: \.firmID)
     try store.write { tx in
       var count = 0
       try tx.forEach(join) { worker, firm in

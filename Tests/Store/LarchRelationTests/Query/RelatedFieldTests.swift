@@ -41,7 +41,7 @@ struct RelatedFieldTests {
     let worker = Fields<Worker>()
     #expect(text(worker.firm.name == "A") == #"related(firmID).matches { name == "A" }"#)
     #expect(text(worker.firm.name != "A") == #"!related(firmID).matches { name == "A" }"#)
-    #expect(text(worker.firm.isNil) == "related(firmID).isEmpty")
+    #expect(text(worker.firm == nil) == "related(firmID).isEmpty")
     #expect(
       text(worker.firm.owner.nickname == nil)
         == "!related(firmID).matches { related(ownerID).matches { nickname != nil } }")
@@ -67,9 +67,9 @@ struct RelatedFieldTests {
     }
     #expect(try store.fetch(Worker.where { $0.firm.name == "A" }).map(\.name) == ["Ada"])
     #expect(try store.fetch(Worker.where { $0.firm.name != "A" }).map(\.name) == ["Bo"])
-    #expect(try store.fetch(Worker.where { $0.firm.isNil }).map(\.name) == ["Bo"])
+    #expect(try store.fetch(Worker.where { $0.firm == nil }).map(\.name) == ["Bo"])
     #expect(try store.fetch(Firm.where { $0.workers.isEmpty }).map(\.name) == ["B"])
-    #expect(try store.fetch(Firm.where { $0.owner.isNil }).count == 2)
+    #expect(try store.fetch(Firm.where { $0.owner == nil }).count == 2)
     #expect(
       try store.fetch(Firm.where { $0.workers.contains { $0.name == "Ada" } }).map(\.name) == ["A"])
   }

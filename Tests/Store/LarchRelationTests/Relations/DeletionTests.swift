@@ -108,11 +108,11 @@ struct DeletionTests {
       try tx.save(&employee)
     }
     let ids = [companies[1].id, companies[4].id]
-    let plan = try store.deletionPlan(for: Company.where { $0.id.isIn(ids) })
+    let plan = try store.deletionPlan(for: Company.where { ids.contains($0.id) })
     #expect(plan.nullified.count == 3)
     try store.write { tx in
       let before = tx.changeCount
-      let count = try tx.delete(Company.where { $0.id.isIn(ids) })
+      let count = try tx.delete(Company.where { ids.contains($0.id) })
       #expect(count == 2)
       // The employee and the two companies.
       #expect(tx.changeCount - before == 3)

@@ -112,7 +112,7 @@ struct GraphStore {
   func delete(_ ids: [Int], of collection: Int, _ tx: WriteTransaction) throws -> Int {
     func delete<R: GraphRecord>(_ type: R.Type) throws -> Int {
       let ids = ids.map { R.id($0) }
-      return try tx.delete(type.where { $0.id.isIn(ids) })
+      return try tx.delete(type.where { ids.contains($0.id) })
     }
     return try delete(types[collection])
   }
@@ -127,7 +127,7 @@ struct GraphStore {
   func plan(_ ids: [Int], of collection: Int, _ tx: ReadTransaction) throws -> DeletionPlan {
     func plan<R: GraphRecord>(_ type: R.Type) throws -> DeletionPlan {
       let ids = ids.map { R.id($0) }
-      return try tx.deletionPlan(for: type.where { $0.id.isIn(ids) })
+      return try tx.deletionPlan(for: type.where { ids.contains($0.id) })
     }
     return try plan(types[collection])
   }
@@ -183,8 +183,8 @@ struct GraphStore {
     var cursor = try LMDBCursor(database, in: try tx.context.transaction())
     var pairs: [(Int, Int)] = []
     while let entry = try cursor.next() {
-      let key = Key.number(ofID: Key.ID._idKind.text(of: entry.key))
-      let member = Member.number(ofID: Member.ID._idKind.text(of: entry.value))
+      let key = Key.number(ofID: Key.ID.idKind.text(of: entry.key))
+      let member = Member.number(ofID: Member.ID.idKind.text(of: entry.value))
       pairs.append((try #require(key), try #require(member)))
     }
     return pairs

@@ -138,7 +138,7 @@ struct RequestTests {
     }
 
     try check(
-      query.joined(with: Firm.self, on: \.firmID, kind: .left), in: reader,
+      query.joined(with: Firm.all, on: \.firmID, kind: .left), in: reader,
       wanted.map { ($0, world.firm($0)) }, place + " join"
     ) { "\($0.0.name) \($0.1?.name ?? "-")" }
 

@@ -88,9 +88,9 @@ struct UndecodablePlanTests {
       let join = Box.where { $0.id < 9 }.joined(with: Part.all, on: \.code, equals: \.code)
       #expect(try store.count(join) == 8)
       Self.expectReason(try store.explain(join), below: "inner Part")
-      let side = Part.where { $0.code == "c7" }.joined(with: Box.self, on: \.boxID)
+      let side = Part.where { $0.code == "c7" }.joined(with: Box.all, on: \.boxID)
       Self.expectReason(try store.explain(side), below: "outer Part")
-      let other = Part.all.joined(with: Box.self, on: \.boxID)
+      let other = Part.all.joined(with: Box.all, on: \.boxID)
       #expect(try !store.explain(other).contains("incomplete"))
     }
   }

@@ -1,0 +1,171 @@
+/// How the values of a type are written as keys, and read from them: its ``IndexKey/_key``.
+///
+/// The classes of the standard types are not generic, because a method of a generic class is
+/// compiled once for all types, and a save calls `write` for each indexed field.
+class KeyCoding<Value>: _Witness, @unchecked Sendable {
+  /// What the bytes stand for.
+  let form: KeyForm
+  /// Whether the bytes can be made from the stored field.
+  let isStandard: Bool
+
+  init(_ form: KeyForm, isStandard: Bool) {
+    self.form = form
+    self.isStandard = isStandard
+  }
+
+  /// Writes the bytes of a key.
+  func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
+    preconditionFailure("\(Self.self) does not write.")
+  }
+
+  /// Appends the standard values that stand for a value.
+  func append(_ value: Value, to values: inout KeyValues) {
+    preconditionFailure("\(Self.self) has no values.")
+  }
+
+  /// The value of the next standard values; nil if they do not determine it.
+  func read(from values: inout KeyValues) -> Value? { nil }
+
+  /// How records with an id of this type are stored; nil for a type that cannot be an id.
+  var idKind: RecordIDKind? { nil }
+
+  /// The id with this number, if the store assigns ids of this type.
+  func assigned(_ number: Int64) -> Value? { nil }
+
+  /// The values of one key.
+  final func values(of value: Value) -> [KeyValue] {
+    var values = KeyValues()
+    append(value, to: &values)
+    return values.list
+  }
+
+  /// The value of these key values; nil if they do not determine it.
+  final func read(_ list: [KeyValue]) -> Value? {
+    var values = KeyValues(list)
+    return read(from: &values)
+  }
+}
+
+extension IndexKey {
+  /// How this type is written as a key. A generic type makes it for each call, so a caller with many
+  /// values asks once.
+  static var keyCoding: KeyCoding<Self> { _key.typed() }
+
+  /// The values of one key.
+  static func values(of value: Self) -> [KeyValue] { keyCoding.values(of: value) }
+}
+
+/// For a type that another one represents.
+class DerivedKey<Value: IndexKey>: KeyCoding<Value>, @unchecked Sendable {
+  private let representing: KeyCoding<Value.IndexValue>
+
+  init() {
+    // A declaration of the program, met when a store is opened for it; no data comes here.
+    precondition(
+      Value.IndexValue.self != Value.self,
+      "\(Value.self).indexValue must not be of type \(Value.self) itself: use a standard type, or a type whose own indexValue is one."
+    )
+    representing = Value.IndexValue.keyCoding
+    super.init(representing.form, isStandard: false)
+  }
+
+  override final func write(_ value: Value, to writer: inout KeyWriter, isLast: Bool) {
+    representing.write(value.indexValue, to: &writer, isLast: isLast)
+  }
+
+  override final func append(_ value: Value, to values: inout KeyValues) {
+    representing.append(value.indexValue, to: &values)
+  }
+}
+
+/// For a type that can be made from its raw value.
+final class RawValueKey<Value: IndexKey & RawRepresentable>: DerivedKey<Value>, @unchecked Sendable
+where Value.RawValue: IndexKey {
+  private let raw = Value.RawValue.keyCoding
+
+  override func read(from values: inout KeyValues) -> Value? {
+    raw.read(from: &values).flatMap { Value(rawValue: $0) }
+  }
+
+  override var idKind: RecordIDKind? { raw.idKind }
+
+  override func assigned(_ number: Int64) -> Value? {
+    raw.assigned(number).flatMap { Value(rawValue: $0) }
+  }
+}
+
+/// For a character: the string of it alone.
+final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
+  override func read(from values: inout KeyValues) -> Character? {
+    guard case .string(let text) = values.next(), text.count == 1 else { return nil }
+    return text.first
+  }
+}
+
+/// For an optional: `00` for nil; `01`, then the value.
+final class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
+  private let wrapped: KeyCoding<Wrapped>
+
+  init(_ wrapped: KeyCoding<Wrapped>) {
+    self.wrapped = wrapped
+    super.init(.optional(wrapped.form), isStandard: wrapped.isStandard)
+  }
+
+  override func write(_ value: Wrapped?, to writer: inout KeyWriter, isLast: Bool) {
+    if let value {
+      writer.appendPresent()
+      wrapped.write(value, to: &writer, isLast: isLast)
+    } else {
+      writer.appendNil()
+    }
+  }
+
+  override func append(_ value: Wrapped?, to values: inout KeyValues) {
+    if let value { wrapped.append(value, to: &values) } else { values.append(.null) }
+  }
+
+  override func read(from values: inout KeyValues) -> Wrapped?? {
+    if values.place < values.list.count, case .null = values.list[values.place] {
+      values.place += 1
+      return .some(nil)
+    }
+    return wrapped.read(from: &values).map { .some($0) }
+  }
+}
+
+/// For several values, one after the other. It is not a stored field.
+final class SeveralKeys<First: IndexKey, each Rest: IndexKey>: KeyCoding<
+  CompositeKey<First, repeat each Rest>
+>, @unchecked Sendable
+{
+  private let first: KeyCoding<First>
+  private let rest: (repeat KeyCoding<each Rest>)
+  private let count: Int
+
+  init() {
+    first = First.keyCoding
+    rest = (repeat (each Rest).keyCoding)
+    var parts = [first.form]
+    for coding in repeat each rest { parts.append(coding.form) }
+    count = parts.count
+    super.init(.composite(parts), isStandard: false)
+  }
+
+  override func write(
+    _ value: CompositeKey<First, repeat each Rest>, to writer: inout KeyWriter, isLast: Bool
+  ) {
+    var remaining = count - 1
+    first.write(value.first, to: &writer, isLast: isLast && remaining == 0)
+    for (coding, part) in repeat (each rest, each value.rest) {
+      remaining -= 1
+      coding.write(part, to: &writer, isLast: isLast && remaining == 0)
+    }
+  }
+
+  override func append(
+    _ value: CompositeKey<First, repeat each Rest>, to values: inout KeyValues
+  ) {
+    first.append(value.first, to: &values)
+    for (coding, part) in repeat (each rest, each value.rest) { coding.append(part, to: &values) }
+  }
+}
