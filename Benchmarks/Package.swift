@@ -24,10 +24,18 @@ let package = Package(
     .target(name: "Workload"),
     // What becomes of the figures: tables, charts, comparisons. Needs no store.
     .target(name: "BenchmarkFigures"),
+    // Larch with the records of `--shapes`. The second is a link to the first, so that both columns run
+    // the same lines: only there every record is MemberwiseCoded.
+    .target(
+      name: "LarchShapes", dependencies: ["Workload", .product(name: "Larch", package: "Larch")]),
+    .target(
+      name: "LarchShapesMemberwise",
+      dependencies: ["Workload", .product(name: "Larch", package: "Larch")]),
     .executableTarget(
       name: "larch-bench",
       dependencies: [
-        "BenchmarkFigures", "CEngines", "Workload", .product(name: "Larch", package: "Larch"),
+        "BenchmarkFigures", "CEngines", "LarchShapes", "LarchShapesMemberwise", "Workload",
+        .product(name: "Larch", package: "Larch"),
       ]),
     // Apart from the rest, because CI builds it at every change: it needs neither the peers nor
     // their libraries.
@@ -49,6 +57,7 @@ let settings: [SwiftSetting] = [
 ]
 for target in package.targets where target.type != .system && target.name != "CEngines" {
   target.swiftSettings = settings
+  if target.name == "LarchShapesMemberwise" { target.swiftSettings?.append(.define("MEMBERWISE")) }
 }
 
 // Peers that are compared where they are installed. Scripts/bench.sh names those that it found;
@@ -65,4 +74,13 @@ for target in package.targets where target.name == "CEngines" {
   let peers = optionalPeers.filter(found.contains)
   target.cSettings = peers.map { .define("BENCH_" + $0.uppercased()) }
   target.linkerSettings = peers.map { .linkedLibrary($0) }
+}
+
+// GRDB is a peer of the shapes where the environment names a checkout of it.
+if let checkout = Context.environment["LARCH_BENCH_GRDB"], !checkout.isEmpty {
+  package.dependencies.append(.package(name: "GRDB", path: checkout))
+  for target in package.targets where target.name == "larch-bench" {
+    target.dependencies.append(.product(name: "GRDB", package: "GRDB"))
+    target.swiftSettings?.append(.define("BENCH_GRDB"))
+  }
 }

@@ -91,7 +91,7 @@ enum Palette {
 
   private static let known = [
     "lmdb": "#888888", "larch": "#1b7837", "larch-m": "#7fbf7b", "sqlite": "#2166ac",
-    "rocksdb": "#d6604d", "leveldb": "#f4a582",
+    "rocksdb": "#d6604d", "leveldb": "#f4a582", "grdb": "#92c5de",
   ]
 
   static func colour(of peer: String) -> String {
@@ -103,7 +103,7 @@ enum Palette {
 func title(of peer: String) -> String {
   let titles = [
     "lmdb": "raw LMDB", "larch": "Larch", "larch-m": "Larch memberwise", "sqlite": "SQLite",
-    "rocksdb": "RocksDB", "leveldb": "LevelDB",
+    "rocksdb": "RocksDB", "leveldb": "LevelDB", "grdb": "GRDB",
   ]
   return titles[peer] ?? peer
 }

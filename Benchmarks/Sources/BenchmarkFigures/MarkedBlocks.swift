@@ -5,6 +5,7 @@ import Foundation
 ///     <!-- bench:begin -->         the short table
 ///     <!-- bench:begin all -->     every operation
 ///     <!-- bench:begin growth -->  how operations grow
+///     <!-- bench:begin shapes -->  the other shapes; and "shapes growth" how they grow
 ///     <!-- bench:end -->
 public enum MarkedBlocks {
   /// The operations of the short table.
@@ -46,6 +47,8 @@ public enum MarkedBlocks {
     case "\(begin) -->": results.run.map { ResultTable($0).markdown(only: short) }
     case "\(begin) all -->": results.run.map { ResultTable($0).markdown() }
     case "\(begin) growth -->": results.growth.map { $0.markdown() }
+    case "\(begin) shapes -->": results.shapes.map { ResultTable($0).markdown() }
+    case "\(begin) shapes growth -->": results.shapesGrowth.map { $0.markdown() }
     default: throw FigureError("\(marker) is no block that is known")
     }
   }

@@ -1,4 +1,5 @@
-/// Bars of what each operation takes as a multiple of raw LMDB: to the left where it takes less.
+/// Bars of what each operation takes as a multiple of raw LMDB, or of the unit of its row: to the left
+/// where it takes less.
 public struct RatioChart {
   private static let barHeight = 8.0
   private static let gap = 8.0
@@ -16,10 +17,12 @@ public struct RatioChart {
   ///
   /// - Throws: ``FigureError`` when none has.
   public init(_ summary: RunSummary) throws {
-    let peers = summary.peers.filter { $0 != "lmdb" }
-    let rows = summary.rows.filter { row in row.ratios.contains { $0.key != "lmdb" } }
+    let rows = summary.rows.filter { row in row.ratios.contains { $0.key != row.ratioPeer } }
+    // The unit of every row is no bar.
+    let peers = summary.peers.filter { peer in rows.contains { $0.ratioPeer != peer } }
     guard !rows.isEmpty else {
-      throw FigureError("there are no ratios to draw: they need the peer lmdb and another one")
+      throw FigureError(
+        "there are no ratios to draw: they need the peer that is the unit and another one")
     }
     let ratios = rows.flatMap { row in peers.compactMap { row.ratios[$0] } }
     (self.summary, self.rows, self.peers) = (summary, rows, peers)
@@ -32,7 +35,7 @@ public struct RatioChart {
     let bottom = Self.top + Double(rows.count) * rowHeight
     var drawing = Drawing(width: 900, height: bottom + 46)
     drawing.text(
-      "Time of each operation as a multiple of raw LMDB, \(summary.size) records", x: 16, y: 26,
+      "Time of each operation as a multiple of \(units), \(summary.size) records", x: 16, y: 26,
       size: 15, isBold: true)
     drawLegend(&drawing)
     for tick in scale.ticks {
@@ -46,6 +49,10 @@ public struct RatioChart {
     }
     drawing.text(summary.origin.caption, x: 16, y: bottom + 36, size: 10, fill: Palette.quiet)
     return drawing.document()
+  }
+
+  private var units: String {
+    rows.contains { $0.unitPeer != nil } ? "the first peer that runs it" : "raw LMDB"
   }
 
   private func drawLegend(_ drawing: inout Drawing) {
@@ -68,7 +75,7 @@ public struct RatioChart {
       row.what, x: Self.left - 10, y: middle + 12, size: 9, anchor: .end, fill: Palette.quiet)
     let one = scale.position(1)
     for (index, peer) in peers.enumerated() {
-      guard let ratio = row.ratios[peer] else { continue }
+      guard peer != row.ratioPeer, let ratio = row.ratios[peer] else { continue }
       let end = scale.position(ratio)
       drawing.rectangle(
         x: min(one, end), y: y + Double(index) * Self.barHeight, width: max(1, abs(end - one)),

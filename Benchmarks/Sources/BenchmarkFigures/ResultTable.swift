@@ -1,6 +1,6 @@
 /// A summary as a table.
 public struct ResultTable {
-  private let summary: RunSummary
+  let summary: RunSummary
 
   /// The table of a run.
   public init(_ summary: RunSummary) {
@@ -14,6 +14,10 @@ public struct ResultTable {
     let header = self.header()
     var lines = [header, String(repeating: "-", count: header.count)]
     for row in summary.rows {
+      if isOfUnits {
+        lines.append(unitLine(row))
+        continue
+      }
       lines.append(line(row, row.name, row.limit, "larch"))
       if let limit = row.memberwiseLimit, row.figures["larch-m"] != nil {
         lines.append(line(row, row.name + "m", limit, "larch-m"))
@@ -23,6 +27,7 @@ public struct ResultTable {
     if let base = based.first?.base {
       lines.append("\(based.map(\.name).joined(separator: ", ")): ratios to \(base) of lmdb")
     }
+    lines += standings
     let missed = self.missed
     if !missed.isEmpty { lines.append("limits missed: " + missed.joined(separator: ", ")) }
     return lines.joined(separator: "\n")
@@ -34,6 +39,7 @@ public struct ResultTable {
     summary.rows.filter { row in
       let plain = row.verdict(of: "larch", row.limit)
       let memberwise = row.verdict(of: "larch-m", row.memberwiseLimit)
+      if case .slowest = row.limit { return isMiss(plain) || isMiss(memberwise) }
       // R8 has a limit of its own for memberwise coding, which the other one does not stand for.
       if row.memberwiseLimit != nil, row.memberwiseLimit != row.limit {
         return isMiss(plain) || isMiss(memberwise)
@@ -42,7 +48,7 @@ public struct ResultTable {
     }.map(\.name)
   }
 
-  private func isMiss(_ verdict: RunSummary.Verdict?) -> Bool {
+  func isMiss(_ verdict: RunSummary.Verdict?) -> Bool {
     switch verdict {
     case .missed, .behind: true
     case .holds, .reachesAim, nil: false
@@ -50,12 +56,13 @@ public struct ResultTable {
   }
 
   private func header() -> String {
+    if isOfUnits { return unitHeader() }
     var text = "op".padded(to: 10) + "per".padded(to: 10) + "lmdb".aligned(to: 12)
     for peer in others { text += "\(peer) x".aligned(to: 12) }
     return text + "limit".aligned(to: 10) + "aim".aligned(to: 9) + "  verdict"
   }
 
-  private var others: [String] { summary.peers.filter { $0 != "lmdb" } }
+  var others: [String] { isOfUnits ? summary.peers : summary.peers.filter { $0 != "lmdb" } }
 
   private func line(
     _ row: RunSummary.Row, _ name: String, _ limit: RunSummary.Limit?, _ judged: String
@@ -82,7 +89,8 @@ public struct ResultTable {
   /// - Parameter names: The operations to show; all when there is nothing.
   public func markdown(only names: [String]? = nil) -> String {
     let columns =
-      ["", "raw LMDB"] + others.map(title(of:)) + ["limit", "aim", ""]
+      ["", isOfUnits ? "unit" : "raw LMDB"] + others.map(title(of:))
+      + (isOfUnits ? judgedPeers.map { "\(title(of: $0)) to its peer" } : ["limit", "aim"]) + [""]
     var lines = [
       "| " + columns.joined(separator: " | ") + " |",
       "|---|" + String(repeating: "---:|", count: columns.count - 2) + "---|",
@@ -96,8 +104,12 @@ public struct ResultTable {
 
   private func markdownLine(_ row: RunSummary.Row) -> String {
     var cells = ["\(row.name): \(row.what)"]
-    cells.append(row.figures["lmdb"].map { measured($0, row.unit) } ?? "–")
+    cells.append(row.figures[row.ratioPeer].map { measured($0, row.unit) } ?? "–")
     for peer in others { cells.append(cell(row, peer)) }
+    if isOfUnits {
+      for peer in judgedPeers { cells.append(row.toSlowest[peer].map { decimal($0, 2) } ?? "–") }
+      return "| " + (cells + [mark(row)]).joined(separator: " | ") + " |"
+    }
     let plain = row.limit?.words(row.unit)
     let memberwise = row.memberwiseLimit == row.limit ? nil : row.memberwiseLimit?.words(row.unit)
     cells.append((plain?.must ?? "–") + (memberwise.map { " / \($0.must)" } ?? ""))
@@ -114,72 +126,18 @@ public struct ResultTable {
     return row.ratios[peer].map { decimal($0, 2) } ?? "–"
   }
 
-  private func mark(_ row: RunSummary.Row) -> String {
+  func mark(_ row: RunSummary.Row) -> String {
     let plain = row.verdict(of: "larch", row.limit)
     let memberwise = row.verdict(of: "larch-m", row.memberwiseLimit)
+    if case .slowest = row.limit, isMiss(plain) != isMiss(memberwise), memberwise != nil {
+      return isMiss(plain) ? "memberwise" : "missed memberwise"
+    }
     if missed.contains(row.name) {
       for case .behind(let peer) in [plain, memberwise] { return "missed: behind \(peer)" }
       return "missed"
     }
     if isMiss(plain) { return "memberwise" }
     return plain == .reachesAim ? "aim" : plain == .holds ? "ok" : ""
-  }
-}
-
-extension GrowthSummary {
-  /// A line for each operation and peer: its figures, the last as a multiple of the first, and that
-  /// growth as a multiple of raw LMDB's.
-  public func text() -> String {
-    var header = "op".padded(to: 10) + "per".padded(to: 11) + "peer".padded(to: 9)
-    for size in sizes { header += String(size).aligned(to: 12) }
-    header += "growth".aligned(to: 10) + "to lmdb".aligned(to: 10)
-    var lines = [header, String(repeating: "-", count: header.count)]
-    for row in rows {
-      var isFirst = true
-      for peer in peers {
-        guard let figures = row.figures[peer] else { continue }
-        var line = (isFirst ? row.name : "").padded(to: 10)
-        line += (isFirst ? row.unit : "").padded(to: 11) + peer.padded(to: 9)
-        for value in figures { line += measured(value, row.unit).aligned(to: 12) }
-        line += (growth(of: figures).map { decimal($0, 2) } ?? "–").aligned(to: 10)
-        if let relative = row.growthToBase[peer] {
-          line += decimal(relative, 2).aligned(to: 10)
-          line += relative > GrowthSummary.tolerance ? "  GROWS FASTER" : "  ok"
-        }
-        lines.append(line)
-        isFirst = false
-      }
-    }
-    return lines.joined(separator: "\n")
-  }
-
-  /// What Larch costs at each size, and how that grows beside raw LMDB.
-  public func markdown() -> String {
-    let columns = [""] + sizes.map(\.grouped) + ["growth", "raw LMDB", "ratio"]
-    var lines = [
-      "| " + columns.joined(separator: " | ") + " |",
-      "|---|" + String(repeating: "---:|", count: columns.count - 1),
-    ]
-    for row in rows {
-      guard let figures = row.figures["larch"] else { continue }
-      var cells = ["\(row.name), a \(row.unit)"]
-      cells += figures.map { measured($0, row.unit) }
-      cells.append(growth(of: figures).map { decimal($0, 2) } ?? "–")
-      cells.append(row.figures["lmdb"].flatMap(growth(of:)).map { decimal($0, 2) } ?? "–")
-      let relative = row.growthToBase["larch"]
-      cells.append(
-        relative.map { decimal($0, 2) + ($0 > GrowthSummary.tolerance ? " **faster**" : "") } ?? "–"
-      )
-      lines.append("| " + cells.joined(separator: " | ") + " |")
-    }
-    lines.append("")
-    lines.append(origin.caption)
-    return lines.joined(separator: "\n")
-  }
-
-  private func growth(of figures: [Double]) -> Double? {
-    guard let first = figures.first, let last = figures.last, first > 0 else { return nil }
-    return last / first
   }
 }
 

@@ -30,11 +30,14 @@ public struct RunSummary: Codable, Equatable, Sendable {
     case ratio(must: Double, aim: Double)
     /// As a time.
     case nanoseconds(must: Double, aim: Double)
+    /// As a multiple of the peer that it must not be slower than; both codings keep it.
+    case slowest(must: Double, aim: Double)
 
     /// What must hold and what is aimed at, in words.
     public func words(_ unit: String) -> (must: String, aim: String) {
       switch self {
-      case .ratio(let must, let aim): (decimal(must, 2), decimal(aim, 2))
+      case .ratio(let must, let aim), .slowest(let must, let aim):
+        (decimal(must, 2), decimal(aim, 2))
       case .nanoseconds(let must, let aim): (measured(must, unit), measured(aim, unit))
       }
     }
@@ -57,9 +60,11 @@ public struct RunSummary: Codable, Equatable, Sendable {
     public var unit: String
     /// The operation of raw LMDB that ratios refer to, where it is another one.
     public var base: String?
+    /// The peer that ratios refer to, where it is not raw LMDB in every row.
+    public var unitPeer: String?
     /// The median of each peer: nanoseconds or bytes.
     public var figures: [String: Double]
-    /// The median of each peer's ratios to raw LMDB, each of one round.
+    /// The median of each peer's ratios to raw LMDB, or to the unit of the row, each of one round.
     public var ratios: [String: Double]
     /// For Larch as a plain `Codable` struct.
     public var limit: Limit?
@@ -80,12 +85,16 @@ public struct RunSummary: Codable, Equatable, Sendable {
       toSlowest = [:]
     }
 
+    /// The peer that ratios refer to.
+    var ratioPeer: String { unitPeer ?? "lmdb" }
+
     /// Whether a peer keeps a limit; nothing where one of both is not there.
     public func verdict(of peer: String, _ limit: Limit?) -> Verdict? {
       let (must, aim, reached): (Double, Double, Double?)
       switch limit {
       case .ratio(let most, let best): (must, aim, reached) = (most, best, ratios[peer])
       case .nanoseconds(let most, let best): (must, aim, reached) = (most, best, figures[peer])
+      case .slowest(let most, let best): (must, aim, reached) = (most, best, toSlowest[peer])
       case nil: return nil
       }
       guard let reached else { return nil }
@@ -123,7 +132,7 @@ public struct GrowthSummary: Codable, Equatable, Sendable {
     /// The medians of each peer, one a size.
     public var figures: [String: [Double]]
     /// How much more the largest size costs than the smallest, as a multiple of what it does for raw
-    /// LMDB.
+    /// LMDB, or for the yardstick of the summary.
     public var growthToBase: [String: Double]
 
     /// An operation at several sizes.
@@ -143,10 +152,17 @@ public struct GrowthSummary: Codable, Equatable, Sendable {
   public var peers: [String]
   /// In the order of the table.
   public var rows: [Row]
+  /// The peer whose growth the others are compared with, where it is not raw LMDB.
+  public var yardstick: String?
+
+  var base: String { yardstick ?? "lmdb" }
 
   /// The summary of runs.
-  public init(origin: RunOrigin, sizes: [Int], peers: [String], rows: [Row]) {
+  public init(
+    origin: RunOrigin, sizes: [Int], peers: [String], rows: [Row], yardstick: String = "lmdb"
+  ) {
     (self.origin, self.sizes, self.peers, self.rows) = (origin, sizes, peers, rows)
+    self.yardstick = yardstick == "lmdb" ? nil : yardstick
   }
 }
 
@@ -156,10 +172,24 @@ public struct ResultFile: Codable {
   public var run: RunSummary?
   /// What runs at several sizes came to.
   public var growth: GrowthSummary?
+  /// What a run of the shapes came to.
+  public var shapes: RunSummary?
+  /// What runs of the shapes at several sizes came to.
+  public var shapesGrowth: GrowthSummary?
 
-  /// A line with one of the two.
-  public init(run: RunSummary? = nil, growth: GrowthSummary? = nil) {
-    (self.run, self.growth) = (run, growth)
+  /// A line with one of them.
+  public init(
+    run: RunSummary? = nil, growth: GrowthSummary? = nil, isOfShapes: Bool = false
+  ) {
+    if isOfShapes {
+      (shapes, shapesGrowth) = (run, growth)
+    } else {
+      (self.run, self.growth) = (run, growth)
+    }
+  }
+
+  private var isEmpty: Bool {
+    run == nil && growth == nil && shapes == nil && shapesGrowth == nil
   }
 
   /// The last summary of each kind in these files.
@@ -172,13 +202,15 @@ public struct ResultFile: Codable {
       }
       let lines = data.split(separator: UInt8(ascii: "\n"))
         .compactMap { try? JSONDecoder().decode(ResultFile.self, from: Data($0)) }
-        .filter { $0.run != nil || $0.growth != nil }
+        .filter { !$0.isEmpty }
       guard !lines.isEmpty else {
         throw FigureError("\(path) holds no summary: it is no result file, or its run was stopped")
       }
       for line in lines {
         run = line.run ?? run
         growth = line.growth ?? growth
+        shapes = line.shapes ?? shapes
+        shapesGrowth = line.shapesGrowth ?? shapesGrowth
       }
     }
   }

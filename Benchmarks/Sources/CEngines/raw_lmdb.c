@@ -14,12 +14,6 @@ static const char *const index_names[INDEX_COUNT] = {
 // Address space only; the same as Larch reserves, and 1 GiB where that much is not to be had.
 static const size_t map_sizes[] = {(size_t)64 << 30, (size_t)1 << 30};
 
-#define CHECK(call)                \
-  do {                             \
-    code = (call);                 \
-    if (code != 0) goto failed;    \
-  } while (0)
-
 static void make_key(int index, index_key *key, const bench_person *person) {
   switch (index) {
     case EMAIL: make_email_key(key, person->email, person->email_length); break;
@@ -34,7 +28,7 @@ static void make_key(int index, index_key *key, const bench_person *person) {
 
 const char *bench_lmdb_message(int code) { return mdb_strerror(code); }
 
-static int open_environment(const char *path, size_t map_size, MDB_env **out) {
+static int open_with_map(const char *path, size_t map_size, MDB_env **out) {
   MDB_env *environment;
   int code = mdb_env_create(&environment);
   if (code != 0) return code;
@@ -46,17 +40,18 @@ static int open_environment(const char *path, size_t map_size, MDB_env **out) {
   return code;
 }
 
+int lmdb_open_environment(const char *path, MDB_env **out) {
+  int code = open_with_map(path, map_sizes[0], out);
+  // EINVAL: valgrind's answer to a map that is too large for it.
+  return code == ENOMEM || code == EINVAL ? open_with_map(path, map_sizes[1], out) : code;
+}
+
 int bench_lmdb_open(const char *path, bench_lmdb **out) {
   int code;
   MDB_txn *txn = NULL;
   bench_lmdb *store = calloc(1, sizeof *store);
   if (store == NULL) abort();
-  code = open_environment(path, map_sizes[0], &store->environment);
-  // EINVAL: valgrind's answer to a map that is too large for it.
-  if (code == ENOMEM || code == EINVAL) {
-    code = open_environment(path, map_sizes[1], &store->environment);
-  }
-  if (code != 0) goto failed;
+  CHECK(lmdb_open_environment(path, &store->environment));
   CHECK(mdb_txn_begin(store->environment, NULL, 0, &txn));
   CHECK(mdb_dbi_open(txn, "people", MDB_CREATE, &store->people));
   for (int index = 0; index < INDEX_COUNT; index++) {

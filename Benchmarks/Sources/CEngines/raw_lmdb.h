@@ -9,6 +9,15 @@
 
 enum { EMAIL, AGE, CITY_AGE, CREATED_AT, COMPANY, INDEX_COUNT };
 
+#define CHECK(call)                \
+  do {                             \
+    code = (call);                 \
+    if (code != 0) goto failed;    \
+  } while (0)
+
+// Opens the file with address space for 64 GiB, or 1 where that much is not to be had.
+int lmdb_open_environment(const char *path, MDB_env **out);
+
 struct bench_lmdb {
   MDB_env *environment;
   MDB_dbi people;
@@ -58,14 +67,15 @@ static inline void materialise(bench_person *person, int64_t id, const MDB_val *
 }
 
 // The parked transaction is renewed, which costs less than a new one; `mdb_txn_reset` parks it again.
-static inline int begin_read(bench_lmdb *store, MDB_txn **txn) {
-  if (store->parked != NULL) {
-    *txn = store->parked;
-    return mdb_txn_renew(store->parked);
-  }
-  int code = mdb_txn_begin(store->environment, NULL, MDB_RDONLY, &store->parked);
-  *txn = store->parked;
+static inline int renew_read(MDB_env *environment, MDB_txn **parked, MDB_txn **txn) {
+  int code = *parked != NULL ? mdb_txn_renew(*parked)
+                             : mdb_txn_begin(environment, NULL, MDB_RDONLY, parked);
+  *txn = *parked;
   return code;
+}
+
+static inline int begin_read(bench_lmdb *store, MDB_txn **txn) {
+  return renew_read(store->environment, &store->parked, txn);
 }
 
 // Deletes a person with its index entries, but for those in the spared index; INDEX_COUNT spares none.

@@ -21,12 +21,6 @@ struct bench_lmdb_links {
   MDB_dbi databases[DATABASE_COUNT];
 };
 
-#define CHECK(call)                \
-  do {                             \
-    code = (call);                 \
-    if (code != 0) goto failed;    \
-  } while (0)
-
 int bench_lmdb_links_open(const char *path, bench_lmdb_links **out) {
   MDB_txn *txn = NULL;
   bench_lmdb_links *store = calloc(1, sizeof *store);

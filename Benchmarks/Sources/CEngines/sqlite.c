@@ -40,14 +40,18 @@ static const char schema[] =
 
 const char *bench_sqlite_message(int code) { return sqlite3_errstr(code); }
 
+int sqlite_open_database(const char *path, sqlite3 **out) {
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  int code = sqlite3_open_v2(path, out, flags, NULL);
+  return code == SQLITE_OK ? sqlite3_exec(*out, settings, NULL, NULL, NULL) : code;
+}
+
 int sqlite_open(const char *path, const char *tables, bench_sqlite **out) {
   bench_sqlite *store = calloc(1, sizeof *store);
   sqlite3_stmt **statements = calloc(STATEMENT_COUNT, sizeof *statements);
   if (store == NULL || statements == NULL) abort();
   store->statements = statements;
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  int code = sqlite3_open_v2(path, &store->database, flags, NULL);
-  if (code == SQLITE_OK) code = sqlite3_exec(store->database, settings, NULL, NULL, NULL);
+  int code = sqlite_open_database(path, &store->database);
   if (code == SQLITE_OK) code = sqlite3_exec(store->database, tables, NULL, NULL, NULL);
   if (code == SQLITE_OK) code = sqlite3_exec(store->database, schema, NULL, NULL, NULL);
   for (int index = 0; code == SQLITE_OK && index < STATEMENT_COUNT; index++) {

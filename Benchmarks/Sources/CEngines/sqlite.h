@@ -19,6 +19,8 @@ struct bench_sqlite {
   sqlite3_stmt **statements;
 };
 
+// Opens a connection with the settings that every benchmark uses; it is to be closed after an error too.
+int sqlite_open_database(const char *path, sqlite3 **out);
 // Makes these tables before those of the people, which are made where they are not there yet.
 int sqlite_open(const char *path, const char *tables, bench_sqlite **out);
 int sqlite_begin_write(bench_sqlite *store);

@@ -38,7 +38,7 @@ public struct RandomStream {
   }
 
   /// The smaller of two draws: small numbers are the common ones.
-  mutating func triangular(_ bound: Int) -> Int {
+  package mutating func triangular(_ bound: Int) -> Int {
     let first = below(bound)
     let second = below(bound)
     return min(first, second)

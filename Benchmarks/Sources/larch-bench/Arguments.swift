@@ -1,13 +1,17 @@
 import Foundation
+import Workload
 
 /// The command line.
 struct Arguments {
   static let usage = """
     larch-bench [options]: the Person workload on Larch and its peers, as ratios to raw LMDB
+      --shapes         eight other shapes of records instead, beside SQLite; all options below work with
+                       it, and LARCH_BENCH_GRDB=/path/to/GRDB.swift at building time adds the peer grdb
       --size N         base size (100000)
       --rounds N       rounds; the table shows medians (3)
-      --only R1,R8     operations to run (all but the extra ones)
-      --peers a,b      peers to run (all; ratios need lmdb)
+      --only R1,R8     operations to run (all but the extra ones); with --shapes also a whole shape,
+                       as in events,orders.find
+      --peers a,b      peers to run (all; ratios need lmdb, of shapes sqlite)
       --json FILE      write JSON lines too: every figure of every round, and a summary
       --charts DIR     write charts too, as SVG
       --table FILE     fill the blocks between <!-- bench:begin --> and <!-- bench:end --> of a page
@@ -25,14 +29,11 @@ struct Arguments {
       --list           operations and peers
     """
 
-  static var allPeers: [any Engine.Type] {
-    [RawLMDBEngine.self] + larchPeers + [SQLiteEngine.self] + sortedFilesPeers
-  }
-
   var size = 100_000
   var rounds = 3
   var only: Set<String>?
-  var peers = Arguments.allPeers
+  var shapes = false
+  var peers: [String] = []
   var json: String?
   var charts: String?
   var tables: [String] = []
@@ -61,6 +62,7 @@ struct Arguments {
       case "--coding": coding = true
       case "--ambient": ambient = true
       case "--list": list = true
+      case "--shapes": shapes = true
       case "--help", "-h": help = true
       default:
         guard Arguments.withValue.contains(word) else {
@@ -70,6 +72,7 @@ struct Arguments {
         try take(word, value)
       }
     }
+    try checkNames()
     if growth, given.contains("--size") { throw BenchmarkError("--growth has --sizes, not --size") }
     if !growth, given.contains("--sizes") { throw BenchmarkError("--sizes is for --growth") }
     if !from.isEmpty, charts == nil, tables.isEmpty {
@@ -100,23 +103,41 @@ struct Arguments {
     case "--dir": directory = value
     case "--profile": profile = value
     case "--peer": profilePeer = value
-    case "--only":
-      let names = Set(try Arguments.list(option, value))
-      let known = Operation.all.flatMap { [$0.name] + ($0.memberwise.map { [$0.name] } ?? []) }
-      guard names.isSubset(of: known) else {
-        let unknown = names.subtracting(known).sorted().joined(separator: ", ")
+    case "--only": only = Set(try Arguments.list(option, value))
+    default:
+      peers = try Arguments.list(option, value)
+      guard Set(peers).count == peers.count else {
+        throw BenchmarkError("--peers names a peer twice: \(value)")
+      }
+    }
+  }
+
+  /// Whether what is to be run is there, once it is known which benchmark is meant.
+  private mutating func checkNames() throws {
+    let benchmark = benchmark
+    if let only {
+      let names = benchmark.operations.flatMap {
+        [$0.name] + ($0.memberwise.map { [$0.name] } ?? [])
+      }
+      let known = benchmark.parts.map(\.name).filter { !$0.isEmpty } + names
+      guard only.isSubset(of: known) else {
+        let unknown = only.subtracting(known).sorted().joined(separator: ", ")
         throw BenchmarkError(
           "no operation \(unknown); there are \(known.joined(separator: ", "))")
       }
-      only = names
-    default:
-      let names = try Arguments.list(option, value)
-      guard Set(names).count == names.count else {
-        throw BenchmarkError("--peers names a peer twice: \(value)")
-      }
-      peers = try names.map(Arguments.peer)
+    }
+    if peers.isEmpty { peers = benchmark.peers }
+    for name in peers where !benchmark.peers.contains(name) {
+      let names = benchmark.peers.joined(separator: ", ")
+      throw BenchmarkError(
+        benchmark.optionalPeers.contains(name)
+          ? "this program was built without \(name): install it and build again"
+          : "no peer \(name); there are \(names)")
     }
   }
+
+  /// What is run.
+  var benchmark: Benchmark { shapes ? .shapes : .people }
 
   private static func list(_ option: String, _ value: String) throws -> [String] {
     let words = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -133,23 +154,13 @@ struct Arguments {
     return size
   }
 
-  static func peer(_ name: String) throws -> any Engine.Type {
-    guard let peer = allPeers.first(where: { $0.peer == name }) else {
-      let names = allPeers.map { $0.peer }.joined(separator: ", ")
-      throw BenchmarkError(
-        ["rocksdb", "leveldb"].contains(name)
-          ? "this program was built without \(name): install it and build again"
-          : "no peer \(name); there are \(names)")
-    }
-    return peer
-  }
-
   func wants(_ operation: Operation) -> Bool {
     guard let only else { return !operation.isExtra }
     // What others are ratios to is run with them.
     return only.contains(operation.name)
       || operation.memberwise.map { only.contains($0.name) } ?? false
-      || Operation.all.contains { $0.base == operation.name && only.contains($0.name) }
+      || operation.name.split(separator: ".").first.map { only.contains(String($0)) } ?? false
+      || benchmark.operations.contains { $0.base == operation.name && only.contains($0.name) }
   }
 
   func isMemberwise(_ peer: String) -> Bool {

@@ -24,26 +24,27 @@ struct GrowthReport {
   }
 
   func summary() -> GrowthSummary {
-    let rows = Operation.all.compactMap { operation in
+    let rows = arguments.benchmark.operations.compactMap { operation in
       let measured = reports.compactMap { $0.figures[operation.name] }
       return measured.count == reports.count ? row(operation, measured) : nil
     }
     return GrowthSummary(
       origin: Machine.origin(rounds: arguments.rounds), sizes: arguments.sizes,
-      peers: arguments.peers.map { $0.peer }, rows: rows)
+      peers: arguments.peers, rows: rows, yardstick: arguments.benchmark.yardstick)
   }
 
   private func row(
     _ operation: Operation, _ measured: [[String: [Double]]]
   ) -> GrowthSummary.Row {
-    let complete = arguments.peers.map { $0.peer }
-      .filter { peer in measured.allSatisfy { $0[peer] != nil } }
+    let yardstick = arguments.benchmark.yardstick
+    let complete = arguments.peers.filter { peer in measured.allSatisfy { $0[peer] != nil } }
     var figures: [String: [Double]] = [:]
     var growth: [String: Double] = [:]
     for peer in complete {
       figures[peer] = measured.compactMap { $0[peer].map(median) }
-      guard peer != "lmdb", let small = ratio(measured.first?[peer], measured.first?["lmdb"]),
-        let large = ratio(measured.last?[peer], measured.last?["lmdb"])
+      guard peer != yardstick,
+        let small = ratio(measured.first?[peer], measured.first?[yardstick]),
+        let large = ratio(measured.last?[peer], measured.last?[yardstick])
       else { continue }
       growth[peer] = large / small
     }

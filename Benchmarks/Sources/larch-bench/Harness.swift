@@ -13,17 +13,22 @@ struct Harness {
 
   mutating func run() throws {
     var shuffle = RandomStream(state: arguments.seed)
-    let expected = expectedFingerprint()
+    let parts = arguments.benchmark.parts.filter { part in
+      part.operations.contains(where: arguments.wants)
+    }
+    let expected = parts.map { $0.expected(arguments.size) }
     for round in 1...arguments.rounds {
-      try runRound(round, &shuffle, expected: expected)
+      for (part, expected) in zip(parts, expected) {
+        try run(part, round, &shuffle, expected: expected)
+      }
     }
   }
 
-  private mutating func runRound(
-    _ round: Int, _ shuffle: inout RandomStream, expected: QueryResult
+  private mutating func run(
+    _ part: Benchmark.Part, _ round: Int, _ shuffle: inout RandomStream, expected: QueryResult
   ) throws {
     let directory = URL(filePath: arguments.directory)
-    let sessions = try arguments.peers.map {
+    let sessions = try part.peers.filter { arguments.peers.contains($0.peer) }.map {
       try Session($0, size: arguments.size, parent: directory)
     }
     for session in sessions {
@@ -35,15 +40,15 @@ struct Harness {
         // As they are after a while: a log that is not merged yet, or a file, would be luck.
         for session in sessions { try session.engine.settle() }
         // Everything is in the page cache, and the stores hold what the workload says, or it ends.
-        try compare("V.load", round, sessions) { try $0.engine.fingerprint() }
+        try compare("V.load" + part.suffix, round, sessions) { try $0.engine.fingerprint() }
         for session in sessions where try session.engine.fingerprint() != expected {
-          throw BenchmarkError("\(session.peer): the loaded store differs from the workload")
+          throw BenchmarkError(
+            "\(session.peer)\(part.suffix): the loaded store differs from the workload")
         }
       }
-      for operation in Operation.all where operation.stage == stage {
-        // Without its records no later operation has anything to work on.
+      for operation in part.operations where operation.stage == stage {
         let isWanted = arguments.wants(operation)
-        guard isWanted || operation.name == "W1" else { continue }
+        guard isWanted || operation.isNeeded else { continue }
         var measurements: [String: Measurement] = [:]
         for session in shuffled(sessions, &shuffle) {
           if stage == .read { _ = try session.engine.scan() }
@@ -52,11 +57,11 @@ struct Harness {
         if isWanted { try report.add(operation, round, measurements) }
       }
       if stage == .write {
-        try compare("V.end", round, sessions) { try $0.engine.fingerprint() }
+        try compare("V.end" + part.suffix, round, sessions) { try $0.engine.fingerprint() }
       }
     }
     // Sums over all records, which do not tell who of the concurrent writers came first.
-    try compare("V.concurrent", round, sessions) { try $0.engine.scan() }
+    try compare("V.concurrent" + part.suffix, round, sessions) { try $0.engine.scan() }
   }
 
   private mutating func compare(
@@ -69,15 +74,6 @@ struct Harness {
         operation: name, rows: result.rows, checksum: result.checksum)
     }
     try report.addUntimed(name, round, measurements)
-  }
-
-  /// What every store must hold after W1, from the generator alone.
-  private func expectedFingerprint() -> QueryResult {
-    var fingerprint = Fingerprint()
-    for index in 1...arguments.size {
-      fingerprint.add(WorkloadPerson(index: index, size: arguments.size))
-    }
-    return QueryResult(rows: UInt64(fingerprint.count), checksum: fingerprint.value)
   }
 
   private func shuffled(_ sessions: [Session], _ stream: inout RandomStream) -> [Session] {

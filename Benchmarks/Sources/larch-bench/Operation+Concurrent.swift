@@ -26,7 +26,7 @@ extension Operation {
     _ name: String, writers: Int, each: Int, _ session: Session
   ) throws -> Measurement {
     let records = (0..<writers).map { _ in session.take(each) }
-    let (nanoseconds, last) = try session.engine.timeConcurrentInserts(records, session.stopwatch)
+    let (nanoseconds, last) = try session.people.timeConcurrentInserts(records, session.stopwatch)
     guard last == Int64(session.nextIndex - 1) else {
       throw BenchmarkError("\(session.peer) \(name): last id is \(last), not the last index")
     }

@@ -41,7 +41,7 @@ extension Operation {
       var stream = RandomStream(operation: 110)
       let companies = (0..<1_000).map { _ in 1 + Int64(stream.below(count)) }
       return try query("R10", operations: companies.count, session) {
-        try session.engine.find(companies: companies)
+        try session.people.find(companies: companies)
       }
     },
   ]
@@ -56,7 +56,7 @@ extension Operation {
       memberwise: (name + "m", .ratio(must: must, aim: aim))
     ) { session in
       let asked = texts(session.size)
-      let (nanoseconds, result) = try session.engine.time(query, asked, session.stopwatch)
+      let (nanoseconds, result) = try session.people.time(query, asked, session.stopwatch)
       return Measurement(
         operation: name, nanoseconds: nanoseconds, operations: asked.count,
         rows: result.rows / UInt64(asked.count), checksum: result.checksum)
@@ -73,7 +73,7 @@ extension Operation {
       name: name, what: what, unit: "query", stage: .read, limit: limit,
       memberwise: readsRecords ? (name + "m", limit) : nil
     ) { session in
-      try repeatedQuery(name, session) { try body(session.engine) }
+      try repeatedQuery(name, session) { try body(session.people) }
     }
   }
 }

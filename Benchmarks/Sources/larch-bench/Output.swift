@@ -1,13 +1,17 @@
 import BenchmarkFigures
 import Foundation
+import Workload
 
 /// Writes what a run came to into files.
 enum Output {
   /// Finds out before a long run whether its results can be kept.
   static func check(_ arguments: Arguments) throws {
     if let charts = arguments.charts {
-      guard arguments.peers.count > 1, arguments.peers.contains(where: { $0.peer == "lmdb" }) else {
-        throw BenchmarkError("charts show ratios: --peers must name lmdb and another one")
+      let units = arguments.benchmark.units
+      guard arguments.peers.count > 1, arguments.peers.contains(where: units.contains) else {
+        throw BenchmarkError(
+          "charts show ratios: --peers must name \(units.joined(separator: " or ")) and another one"
+        )
       }
       try makeFolder(charts)
     }
@@ -31,6 +35,12 @@ enum Output {
       }
       if let growth = results.growth {
         try write(try GrowthChart(growth).svg(), to: charts + "/benchmark-growth.svg")
+      }
+      if let shapes = results.shapes {
+        try write(try RatioChart(shapes).svg(), to: charts + "/benchmark-shapes.svg")
+      }
+      if let growth = results.shapesGrowth {
+        try write(try GrowthChart(growth).svg(), to: charts + "/benchmark-shapes-growth.svg")
       }
     }
     for page in arguments.tables {

@@ -8,12 +8,15 @@ func runProfile(_ name: String, _ arguments: Arguments) throws {
     return try profileCoding(isEncoding: name == "encode", arguments)
   }
   let names = { (operation: Operation) in [operation.name, operation.memberwise?.name] }
-  guard let operation = Operation.all.first(where: { names($0).contains(name) }),
-    let load = Operation.all.first(where: { $0.name == "W1" })
+  let parts = arguments.benchmark.parts
+  guard let part = parts.first(where: { $0.operations.contains { names($0).contains(name) } }),
+    let operation = part.operations.first(where: { names($0).contains(name) })
   else { throw BenchmarkError("no operation \(name)") }
-  let peer = try Arguments.peer(arguments.profilePeer)
-  // A second W1 needs an empty store, a second W5 the records that the first one deleted.
-  let needsFreshStore = ["W1", "W5"].contains(operation.name)
+  guard let peer = part.peers.first(where: { $0.peer == arguments.profilePeer }) else {
+    throw BenchmarkError("\(arguments.profilePeer) does not run \(name)")
+  }
+  // A second load needs an empty store, a second delete the records that the first one deleted.
+  let needsFreshStore = operation.isNeeded || operation.runsOnce
   var session: Session?
   defer { try? session?.finish() }
   for repetition in 1...arguments.repetitions {
@@ -21,7 +24,10 @@ func runProfile(_ name: String, _ arguments: Arguments) throws {
       try session?.finish()
       session = try Session(
         peer, size: arguments.size, parent: URL(filePath: arguments.directory))
-      if let session, operation.name != "W1" { _ = try load.run(session) }
+      if let session {
+        for load in part.operations
+        where load.isNeeded && load.name != operation.name { _ = try load.run(session) }
+      }
       if let session, operation.stage == .read { _ = try session.engine.scan() }
     }
     session?.stopwatch.isProfiling = true

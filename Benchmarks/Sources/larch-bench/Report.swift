@@ -1,5 +1,6 @@
 import BenchmarkFigures
 import Foundation
+import Workload
 
 /// Collects measurements, writes them as JSON lines, and sums them up at the end.
 struct Report {
@@ -73,20 +74,23 @@ struct Report {
 
   /// Medians and ratios, each ratio of one round.
   func summary() -> RunSummary {
-    let rows = Operation.all.compactMap { operation in
+    let rows = arguments.benchmark.operations.compactMap { operation in
       figures[operation.name].map { row(operation, $0) }
     }
     return RunSummary(
       origin: Machine.origin(rounds: arguments.rounds), size: arguments.size,
-      peers: arguments.peers.map { $0.peer }, rows: rows)
+      peers: arguments.peers, rows: rows)
   }
 
   private func row(_ operation: Operation, _ measured: [String: [Double]]) -> RunSummary.Row {
-    let base = figures[operation.base ?? operation.name]?["lmdb"]
+    let based = figures[operation.base ?? operation.name]
+    let unit = arguments.benchmark.units.first { based?[$0] != nil }
+    let base = unit.flatMap { based?[$0] }
     var row = RunSummary.Row(
       name: operation.name, what: operation.what, unit: operation.unit,
       figures: measured.mapValues(median), ratios: measured.compactMapValues { ratio($0, base) })
     row.base = operation.base
+    row.unitPeer = arguments.benchmark.units.count > 1 ? unit : nil
     row.limit = allowed(operation.limit)
     row.memberwiseLimit = allowed(operation.memberwise?.limit)
     row.slowest = operation.slowest

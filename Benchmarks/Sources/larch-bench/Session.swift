@@ -21,32 +21,48 @@ struct Measurement {
 final class Session {
   let size: Int
   let peer: String
-  private(set) var engine: any Engine
-  private let type: any Engine.Type
+  private(set) var engine: any StoreEngine
+  private let type: any StoreEngine.Type
   private let directory: URL
   /// The records that the write operations have appended so far follow the loaded ones.
   private(set) var nextIndex: Int
   var stopwatch = Stopwatch()
 
-  init(_ type: any Engine.Type, size: Int, parent: URL) throws {
+  init(_ type: any StoreEngine.Type, size: Int, parent: URL) throws {
     self.type = type
     self.size = size
     peer = type.peer
     nextIndex = 1
     directory = parent.appending(path: "\(type.peer)-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    engine = try type.init(path: directory.appending(path: "people.larch").path)
+    engine = try type.init(path: directory.appending(path: "store.larch").path)
+  }
+
+  /// The store as one of people, which the operations of that workload need.
+  var people: any Engine {
+    get throws {
+      guard let people = engine as? any Engine else {
+        throw BenchmarkError("\(peer) holds no people")
+      }
+      return people
+    }
   }
 
   /// Takes the next `count` records of the workload.
   func take(_ count: Int) -> [WorkloadPerson] {
+    let first = takeIndexes(count)
+    return WorkloadPerson.records(first...(first + count - 1), size: size)
+  }
+
+  /// The first of `count` indexes that nothing has taken yet.
+  func takeIndexes(_ count: Int) -> Int {
     defer { nextIndex += count }
-    return WorkloadPerson.records(nextIndex...(nextIndex + count - 1), size: size)
+    return nextIndex
   }
 
   func reopen() throws {
     engine.close()
-    engine = try type.init(path: directory.appending(path: "people.larch").path)
+    engine = try type.init(path: directory.appending(path: "store.larch").path)
   }
 
   /// Time to open and to find one record, in this process; closing is not part of it.
@@ -54,8 +70,8 @@ final class Session {
     engine.close()
     var result = QueryResult(rows: 0, checksum: 0)
     let nanoseconds = try stopwatch.time {
-      engine = try type.init(path: directory.appending(path: "people.larch").path)
-      result = try engine.find([id])
+      engine = try type.init(path: directory.appending(path: "store.larch").path)
+      result = try people.find([id])
     }
     return (nanoseconds, result)
   }
@@ -80,7 +96,7 @@ final class Session {
 
   /// A fresh store with associations, gone afterwards; nothing where the peer has none.
   func withAssociations<T>(_ body: (any AssociationEngine) throws -> T) throws -> T? {
-    guard let type = type.associations else { return nil }
+    guard let type = (type as? any Engine.Type)?.associations else { return nil }
     let folder = directory.appending(path: "associations-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

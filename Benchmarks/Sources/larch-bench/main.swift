@@ -9,8 +9,12 @@ do {
   if arguments.help {
     print(Arguments.usage)
   } else if arguments.list {
-    print("peers: " + Arguments.allPeers.map { $0.peer }.joined(separator: " "))
-    for operation in Operation.all { print(operation.name.padded(to: 10) + operation.what) }
+    let benchmark = arguments.benchmark
+    print("peers: " + benchmark.peers.joined(separator: " "))
+    let width = 2 + (benchmark.operations.map { $0.name.count }.max() ?? 0)
+    for operation in benchmark.operations {
+      print(operation.name.padded(to: max(10, width)) + operation.what)
+    }
   } else if !arguments.from.isEmpty {
     try Output.write(try ResultFile(contentsOf: arguments.from), arguments)
   } else if arguments.coding {
@@ -30,21 +34,23 @@ do {
 func runWorkload(_ arguments: Arguments) throws {
   try Output.check(arguments)
   let file = try Report.createFile(arguments)
+  let benchmark = arguments.benchmark
   let differences: [String]
   var results = ResultFile()
   if arguments.growth {
     let growth = try GrowthReport(arguments, file: file)
     let summary = growth.summary()
-    results.growth = summary
-    print("median of \(arguments.rounds) rounds, growth beside that of raw LMDB")
+    results = ResultFile(growth: summary, isOfShapes: arguments.shapes)
+    print("median of \(arguments.rounds) rounds, \(benchmark.growthTitle)")
     print(summary.text())
     differences = growth.differences
   } else {
     var harness = Harness(arguments: arguments, file: file)
     try harness.run()
     let summary = harness.report.summary()
-    results.run = summary
-    print("\(arguments.size) records, median of \(arguments.rounds) rounds, ratios to raw LMDB")
+    results = ResultFile(run: summary, isOfShapes: arguments.shapes)
+    print(
+      "\(arguments.size) records, median of \(arguments.rounds) rounds, \(benchmark.ratioTitle)")
     print(ResultTable(summary).text())
     differences = harness.report.differences
   }
@@ -53,6 +59,7 @@ func runWorkload(_ arguments: Arguments) throws {
     exit(1)
   }
   print("checksums of all peers are equal")
+  for note in benchmark.notes { print(note) }
   // Only now: figures of peers that do not agree are none.
   try file?.write(contentsOf: results.line())
   try Output.write(results, arguments)
