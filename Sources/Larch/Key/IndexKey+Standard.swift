@@ -89,6 +89,22 @@ extension StandardValue where Self: UnsignedInteger & FixedWidthInteger {
   }
 }
 
+extension Int64 {
+  /// The number in the key of a record.
+  init?(idKey key: UnsafeRawBufferPointer) {
+    guard let bits = UInt64(idKey: key) else { return nil }
+    self.init(bitPattern: bits ^ 1 << 63)
+  }
+}
+
+extension UInt64 {
+  /// The number in the key of a record.
+  init?(idKey key: UnsafeRawBufferPointer) {
+    guard key.count == 8 else { return nil }
+    self.init(bigEndian: key.loadUnaligned(as: UInt64.self))
+  }
+}
+
 extension Int8: StandardValue {
   static var primitive: KeyForm.Primitive { .int8 }
 }
@@ -126,6 +142,14 @@ extension Int64: StandardValue {
 private final class Int64Key: StandardKey<Int64>, @unchecked Sendable {
   override func write(_ value: Int64, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int64: value)
+  }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int64>
+  ) -> Bool {
+    guard let number = Int64(idKey: key) else { return false }
+    target.initialize(to: number)
+    return true
   }
 }
 
@@ -167,6 +191,14 @@ private final class UInt64Key: StandardKey<UInt64>, @unchecked Sendable {
   override func write(_ value: UInt64, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: value)
   }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt64>
+  ) -> Bool {
+    guard let number = UInt64(idKey: key) else { return false }
+    target.initialize(to: number)
+    return true
+  }
 }
 
 extension Int: StandardValue {
@@ -177,6 +209,14 @@ private final class IntKey: StandardKey<Int>, @unchecked Sendable {
   override func write(_ value: Int, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(int64: Int64(value))
   }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Int>
+  ) -> Bool {
+    guard let number = Int64(idKey: key).map(Int.init) else { return false }
+    target.initialize(to: number)
+    return true
+  }
 }
 
 extension UInt: StandardValue {
@@ -186,6 +226,14 @@ extension UInt: StandardValue {
 private final class UIntKey: StandardKey<UInt>, @unchecked Sendable {
   override func write(_ value: UInt, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(uint64: UInt64(value))
+  }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UInt>
+  ) -> Bool {
+    guard let number = UInt64(idKey: key).map(UInt.init) else { return false }
+    target.initialize(to: number)
+    return true
   }
 }
 
@@ -255,6 +303,17 @@ private final class StringKey: StandardKey<String>, @unchecked Sendable {
   override func write(_ value: String, to writer: inout KeyWriter, isLast: Bool) {
     writer.append(string: value, isLast: isLast)
   }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<String>
+  ) -> Bool {
+    guard key.count > 0 else { return false }
+    let text = UnsafeRawBufferPointer(rebasing: key[1...])
+    // Other text may have been written in another normal form than it is stored under.
+    guard text.allSatisfy({ $0 < 0x80 }) else { return false }
+    target.initialize(to: String(decoding: text, as: UTF8.self))
+    return true
+  }
 }
 
 extension Data: StandardValue {
@@ -305,6 +364,14 @@ extension UUID: StandardValue {
 private final class UUIDKey: StandardKey<UUID>, @unchecked Sendable {
   override func write(_ value: UUID, to writer: inout KeyWriter, isLast: Bool) {
     withUnsafeBytes(of: value.uuid) { writer.append(uuid: $0) }
+  }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<UUID>
+  ) -> Bool {
+    guard key.count == 16 else { return false }
+    target.initialize(to: UUID(uuid: key.loadUnaligned(as: uuid_t.self)))
+    return true
   }
 }
 

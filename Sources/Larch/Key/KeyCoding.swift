@@ -32,6 +32,20 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
   /// The id with this number, if the store assigns ids of this type.
   func assigned(_ number: Int64) -> Value? { nil }
 
+  /// Gives an id this number; false if the store does not assign ids of this type. Without an
+  /// optional, whose type would be looked up for each record.
+  func assign(_ number: Int64, to id: inout Value) -> Bool {
+    guard let assigned = assigned(number) else { return false }
+    id = assigned
+    return true
+  }
+
+  /// Makes the id of the record that is stored under this key; false if only another way, or the
+  /// record, tells how the id was written.
+  func makeID(_ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>) -> Bool {
+    false
+  }
+
   /// The values of one key.
   final func values(of value: Value) -> [KeyValue] {
     var values = KeyValues()
@@ -91,6 +105,17 @@ where Value.RawValue: IndexKey {
 
   override func assigned(_ number: Int64) -> Value? {
     raw.assigned(number).flatMap { Value(rawValue: $0) }
+  }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
+  ) -> Bool {
+    withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
+      guard let start = room.baseAddress, raw.makeID(key, at: start) else { return false }
+      guard let value = Value(rawValue: start.move()) else { return false }
+      target.initialize(to: value)
+      return true
+    }
   }
 }
 

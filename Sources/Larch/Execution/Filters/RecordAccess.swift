@@ -123,6 +123,18 @@ final class RecordAccess<R: Record>: TypedAccess {
     return try decode(row, of: run).id
   }
 
+  /// The ids of the rows that are left.
+  func ids(of run: PlanRun, limit: Int?) throws -> [R.ID] {
+    let key = collection.declarations(of: R.self).idKey
+    let ids = RecordBuffer<R.ID>(limit: limit)
+    while let row = try run.next() {
+      let target = ids.next()
+      if !key.makeID(row.id, at: target) { target.initialize(to: try id(of: row, run)) }
+      ids.filled()
+    }
+    return ids.takeArray()
+  }
+
   @inline(never)
   private func named(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
     (error as? LarchError).map { RecordEnvelope.naming($0, id, collection.stored) } ?? error

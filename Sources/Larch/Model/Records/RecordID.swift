@@ -85,4 +85,17 @@ private final class RecordIDKey<Owner>: KeyCoding<RecordID<Owner>>, @unchecked S
   override var idKind: RecordIDKind? { .assigned }
 
   override func assigned(_ number: Int64) -> RecordID<Owner>? { RecordID(number) }
+
+  override func assign(_ number: Int64, to id: inout RecordID<Owner>) -> Bool {
+    id = RecordID(number)
+    return true
+  }
+
+  override func makeID(
+    _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<RecordID<Owner>>
+  ) -> Bool {
+    guard let number = Int64(idKey: key) else { return false }
+    target.initialize(to: RecordID(number))
+    return true
+  }
 }

@@ -8,9 +8,7 @@ extension RecordReading {
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
       try tx.run(query.details, of: R.self, for: .ids) { run, access in
-        var ids: [R.ID] = []
-        while let row = try run.next() { ids.append(try access.id(of: row, run)) }
-        return ids
+        try access.ids(of: run, limit: query.details.limit)
       }
     }
   }

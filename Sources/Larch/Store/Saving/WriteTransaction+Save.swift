@@ -101,12 +101,11 @@ extension WriteTransaction {
       ) { $0.collection = collection.stored.name }
     }
     let number = try writer.nextID(in: collection)
-    guard let id = declarations.idKey.assigned(number) else {
+    guard declarations.idKey.assign(number, to: &record.id) else {
       throw LarchError(
         .idUnassigned, "The id has no value and its type cannot be assigned one; give it one."
       ) { $0.collection = collection.stored.name }
     }
-    record.id = id
     return true
   }
 }
