@@ -52,7 +52,8 @@ package final class TransactionContext {
   private(set) var failure: (any Error)?
 
   init(
-    _ catalog: Catalog, of environment: LMDBEnvironment, checksQueries: Bool = false
+    _ catalog: Catalog, of environment: LMDBEnvironment, checksQueries: Bool = false,
+    provesCoding: Bool = false
   ) throws {
     self.environment = environment
     self.checksQueries = checksQueries
@@ -63,6 +64,9 @@ package final class TransactionContext {
     shapes.loader = { [unowned self] id in try storage.shape(id, in: try transaction()) }
     for collection in catalog.collections { try collection.schema.declareDefaults?(coder) }
     coder.setAliases(catalog.aliases)
+    if provesCoding {
+      coder.memberwise.provesTypes { environment.logRefutedCoding(of: $0) }
+    }
   }
 
   func begin(_ transaction: LMDBTransaction) {
@@ -157,4 +161,25 @@ package final class TransactionContext {
     lastCollection = found
     return found
   }
+}
+
+extension LMDBEnvironment {
+  /// Tells the log that the `Codable` of a type does more than its proof has shown, once for each
+  /// type.
+  fileprivate func logRefutedCoding(of typeName: String) {
+    log(once: RefutedCoding(typeName: typeName)) {
+      LogMessage(
+        .warning, .codingRefuted,
+        "A record shows that the Codable of its type does more than the compiler's; the type is now coded through it. Make it CustomCoded."
+      ) {
+        $0.path = path
+        $0.detail = typeName
+      }
+    }
+  }
+}
+
+/// A type that the log has reported.
+private struct RefutedCoding: Hashable {
+  let typeName: String
 }

@@ -38,6 +38,12 @@ extension LogMessage.Event {
   /// Reader slots of processes that died were cleared.
   public static let staleReaders = Self(rawValue: "stale_readers")
 
+  // Coding
+  /// A record was coded differently by the `Codable` of its type, although the type had passed the
+  /// proof of ``Store/Options/provesCoding``. From then on the program codes the type through its
+  /// `Codable`. Reported once for each type.
+  public static let codingRefuted = Self(rawValue: "coding_refuted")
+
   // Space
   /// The map has grown, so that the file can grow.
   public static let mapGrown = Self(rawValue: "map_grown")

@@ -6,7 +6,7 @@ import LarchTestSupport
 // MARK: Types that go through Codable
 
 final class MemberClass: MemberwiseCoded { let name = "" }
-struct MemberDictionary: MemberwiseCoded { var counts: [String: Int] }
+struct MemberDictionary: MemberwiseCoded { var counts: [Int: Int] }
 struct MemberSet: MemberwiseCoded { var items: Set<Int> }
 struct MemberPayload: MemberwiseCoded {
   enum Shape: Codable { case circle(Double), square(side: Double) }
@@ -35,6 +35,12 @@ struct MemberTwoKeys: MemberwiseCoded {
     a += try decoder.container(keyedBy: Old.self).decode(Int.self, forKey: .a)
   }
 }
+
+struct MemberTree: MemberwiseCoded {
+  var name: String
+  var children: [MemberTree]
+}
+struct MemberOptionalList: MemberwiseCoded { var values: [Int?] }
 
 // MARK: Broken promises
 

@@ -75,7 +75,7 @@ struct MemberwiseTests {
     MemberLists.self, MemberEnums.self, MemberAddress.self, MemberNested.self, MemberDeep.self,
     MemberRenamed.self, MemberBox<MemberEnums>.self, MemberBox<MemberBox<MemberTiny>>.self,
     MemberIDs.self, MemberTexts.self, MemberSingle.self,
-    MemberFoundation.self,
+    MemberFoundation.self, MemberOrder.self, MemberTable.self, MemberBoxes.self,
   ]
 
   @Test(
@@ -253,7 +253,7 @@ struct MemberwiseTests {
     arguments: [
       Fallback(type: MemberClass.self, reason: "not a struct"),
       Fallback(type: MemberEnum.self, reason: "not a struct"),
-      Fallback(type: MemberDictionary.self, reason: "counts is a Dictionary<String, Int>"),
+      Fallback(type: MemberDictionary.self, reason: "counts is a Dictionary<Int, Int>"),
       Fallback(type: MemberSet.self, reason: "items is a Set<Int>"),
       Fallback(type: MemberPayload.self, reason: "shape is a Shape"),
       Fallback(type: MemberConstant.self, reason: "version is written but not read back"),
@@ -264,6 +264,9 @@ struct MemberwiseTests {
       Fallback(type: MemberEmpty.self, reason: "no stored properties"),
       Fallback(type: MemberHollow.self, reason: "kind is a Kind, which has no memberwise form"),
       Fallback(type: MemberHollowPart.self, reason: "empty is a nested type, and "),
+      Fallback(
+        type: MemberTree.self, reason: "children is a Array<MemberTree>, and its element is"),
+      Fallback(type: MemberOptionalList.self, reason: "values is a Array<Optional<Int>>"),
       Fallback(type: MemberTwoKeys.self, reason: "does more than decode each key once"),
     ])
   func fallback(_ row: Fallback) {

@@ -16,7 +16,7 @@ protocol MemberwiseReference {
 /// and passes the result to `learnWriting` or `learnReading`, so that the next value can be coded
 /// memberwise.
 final class MemberwiseCodec {
-  let type: any MemberwiseCoded.Type
+  let type: any Codable.Type
   let plan: MemberwisePlan
   private let shapes: ShapeTable
   private let readsMissingAsNil: Bool
@@ -32,12 +32,26 @@ final class MemberwiseCodec {
   @exclusivity(unchecked) private var lessonsLeft = 64
   /// Memory for one value of the type, which reading fills.
   let scratch: UnsafeMutableRawPointer
+  /// Whether some records are coded both ways.
+  let isSampled: Bool
+  @exclusivity(unchecked) var sample = CodingSample()
+  /// Compares two values in memory.
+  private(set) lazy var comparing: MemberwiseProgram? = {
+    let program = try? MemberwiseProgram.complete(plan, shapes: ShapeTable())
+    return program.flatMap { $0 }
+  }()
 
   /// Nil if the type did not opt in or cannot be coded memberwise. If there are defaults or older
   /// names of fields, Codable handles fields that the stored shape does not have.
-  init?(_ type: Any.Type, shapes: ShapeTable, readsMissingAsNil: Bool = true) {
-    guard let type = type as? any MemberwiseCoded.Type else { return nil }
-    let plan = MemberwisePlan.plan(for: type)
+  ///
+  /// - Parameter proving: Whether a type may also pass a proof, instead of opting in.
+  init?(
+    _ type: Any.Type, shapes: ShapeTable, readsMissingAsNil: Bool = true, proving: Bool = false
+  ) {
+    guard let type = type as? any Codable.Type, proving || type is any MemberwiseCoded.Type else {
+      return nil
+    }
+    let plan = MemberwisePlan.plan(for: type, proving: proving)
     guard plan.reasonForFallback == nil else { return nil }
     self.type = type
     self.plan = plan
@@ -45,6 +59,7 @@ final class MemberwiseCodec {
     self.readsMissingAsNil = readsMissingAsNil
     generation = shapes.generation
     let memory = TypeLayout.Memory(of: type)
+    isSampled = plan.isSampled
     scratch = .allocate(byteCount: max(memory.size, 1), alignment: memory.alignment)
   }
 
@@ -67,9 +82,11 @@ final class MemberwiseCodec {
     _ value: UnsafeRawPointer, _ record: UnsafeRawBufferPointer,
     _ reference: any MemberwiseReference
   ) {
-    guard prepareLesson(), let program = program(for: record), program.canEncode else { return }
+    guard plan.writes, prepareLesson(), let program = program(for: record, isWritten: true),
+      program.canEncode
+    else { return }
     if plan.needsProof(.writing) {
-      func prove<Value: MemberwiseCoded>(_ type: Value.Type) -> Bool? {
+      func prove<Value: Codable>(_ type: Value.Type) -> Bool? {
         provesWriting(program, value.assumingMemoryBound(to: type), record, reference)
       }
       guard let isProved = _openExistential(type, do: prove) else { return }
@@ -81,7 +98,7 @@ final class MemberwiseCodec {
   }
 
   /// True if both directions agree with Codable; nil if Codable itself fails.
-  private func provesWriting<Value: MemberwiseCoded>(
+  private func provesWriting<Value: Codable>(
     _ program: MemberwiseProgram, _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
     _ reference: any MemberwiseReference
   ) -> Bool? {
@@ -89,7 +106,11 @@ final class MemberwiseCodec {
     defer { output.deallocate() }
     // A value that needs Codable, such as one of more than 64 KiB, proves nothing.
     guard program.encode(UnsafeRawPointer(value), to: &output) else { return nil }
-    guard output.bytes.elementsEqual(record) else { return false }
+    if !output.bytes.elementsEqual(record) {
+      // The elements of its lists may have taught Codable more shapes while it wrote them.
+      guard let again = try? reference.codableBytes(of: value.pointee) else { return nil }
+      guard output.bytes.elementsEqual(again) else { return false }
+    }
     // A value that Codable writes but cannot read back proves nothing either.
     guard let known = try? reference.codableValue(Value.self, from: record) else { return nil }
     return withUnsafePointer(to: known) { provesReading(program, $0, record, reference) }
@@ -121,9 +142,11 @@ final class MemberwiseCodec {
     _ value: UnsafeRawPointer, _ record: UnsafeRawBufferPointer,
     _ reference: any MemberwiseReference
   ) {
-    guard prepareLesson(), let program = program(for: record) else { return }
+    guard plan.reads, prepareLesson(), let program = program(for: record, isWritten: false) else {
+      return
+    }
     if plan.needsProof(.reading) {
-      func prove<Value: MemberwiseCoded>(_ type: Value.Type) -> Bool? {
+      func prove<Value: Codable>(_ type: Value.Type) -> Bool? {
         provesReading(program, value.assumingMemoryBound(to: type), record, reference)
       }
       guard let isProved = _openExistential(type, do: prove) else { return }
@@ -133,7 +156,7 @@ final class MemberwiseCodec {
     keep(program)
   }
 
-  private func provesReading<Value: MemberwiseCoded>(
+  private func provesReading<Value: Codable>(
     _ program: MemberwiseProgram, _ value: UnsafePointer<Value>, _ record: UnsafeRawBufferPointer,
     _ reference: any MemberwiseReference
   ) -> Bool? {
@@ -143,7 +166,7 @@ final class MemberwiseCodec {
 
   /// Whether both read the same value; nil if that proves nothing, since the record was not written
   /// in this way.
-  private func agrees<Value: MemberwiseCoded>(
+  private func agrees<Value: Codable>(
     _ ours: Value, _ theirs: Value, _ program: MemberwiseProgram,
     _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
   ) -> Bool? {
@@ -157,6 +180,17 @@ final class MemberwiseCodec {
       program.encode(UnsafeRawPointer($0), to: &output) && output.bytes.elementsEqual(record)
     }
     return isWellFormed ? false : nil
+  }
+
+  /// Whether the next record is coded both ways. After a difference, here or in another coder, it
+  /// forgets how to code memberwise.
+  @inline(never)
+  func isDue() -> Bool {
+    if plan.isRefuted {
+      dropPrograms()
+      return false
+    }
+    return sample.isDue()
   }
 
   // MARK: Lessons
@@ -179,7 +213,7 @@ final class MemberwiseCodec {
       programs.append(program)
       readers[program.header] = program
     }
-    reader = Unmanaged.passUnretained(program)
+    if plan.reads { reader = Unmanaged.passUnretained(program) }
   }
 
   private func dropPrograms() {
@@ -191,7 +225,9 @@ final class MemberwiseCodec {
   }
 
   /// The program for the shape of a record; created if there is none, and taught by the record.
-  private func program(for record: UnsafeRawBufferPointer) -> MemberwiseProgram? {
+  private func program(
+    for record: UnsafeRawBufferPointer, isWritten: Bool
+  ) -> MemberwiseProgram? {
     guard record.count >= 2 else { return nil }
     let id = record.loadUnaligned(as: UInt16.self)
     // Codable handles wide records and tagged values.
@@ -199,7 +235,7 @@ final class MemberwiseCodec {
       let shape = try? shapes.shape(id)
     else { return nil }
     if let known = readers[id], known.shape === shape {
-      return known.learn(from: record, shapes: shapes) ? known : nil
+      return known.learn(from: record, shapes: shapes, isWritten: isWritten) ? known : nil
     }
     guard
       let made = MemberwiseProgram(
@@ -208,7 +244,7 @@ final class MemberwiseCodec {
       misfits.insert(id)
       return nil
     }
-    return made.learn(from: record, shapes: shapes) ? made : nil
+    return made.learn(from: record, shapes: shapes, isWritten: isWritten) ? made : nil
   }
 
   private func decoded<Value>(
@@ -230,7 +266,7 @@ extension MemberwiseCodec {
     _ value: Value, _ record: UnsafeRawBufferPointer, _ reference: any MemberwiseReference
   ) throws -> Value {
     let theirs = try reference.codableValue(Value.self, from: record)
-    func check<Coded: MemberwiseCoded>(_: Coded.Type) -> Bool? {
+    func check<Coded: Codable>(_: Coded.Type) -> Bool? {
       guard let reader = reader?.takeUnretainedValue(), let ours = value as? Coded,
         let theirs = theirs as? Coded
       else { return nil }

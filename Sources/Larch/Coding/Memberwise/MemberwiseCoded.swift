@@ -10,13 +10,13 @@
 /// exactly the same: it writes every stored property unchanged under its coding key, and reading
 /// only restores these values. A hand-written `encode(to:)` that changes, adds or omits a value, or
 /// an `init(from:)` that corrects or checks one, breaks the promise. Custom names in `CodingKeys`
-/// are allowed. Nested structs opt in with their own line.
+/// are allowed. Nested structs, and those in arrays and dictionaries, opt in with their own line.
 ///
 /// Nothing else changes: if a type has something that Larch cannot code in this way (classes, enums
-/// with associated values, dictionaries, sets, property wrappers, keys omitted from `CodingKeys`),
-/// the whole type is coded through `Codable`. In debug builds every record is coded both ways, and
-/// a difference stops the program. In release builds the first record of the type decides, and
-/// after a difference the type is coded through `Codable`.
+/// with associated values, sets, dictionaries without `String` keys, property wrappers, keys omitted
+/// from `CodingKeys`), the whole type is coded through `Codable`. In debug builds every record is
+/// coded both ways, and a difference stops the program. In release builds the first record of the
+/// type decides, and after a difference the type is coded through `Codable`.
 public protocol MemberwiseCoded: Codable {}
 
 /// A struct with one stored property that is coded as that value alone, in a single-value

@@ -7,6 +7,8 @@ protocol MemberwiseLeaf: Codable, SendableMetatype {
   func write(to output: inout RecordOutput) -> Bool
   /// Nil if the bytes differ from those of the writer: then Codable decides.
   static func read(_ bytes: UnsafeRawBufferPointer) -> Self?
+  /// Values for a proof of coding, the first of which is ordinary and different for each number.
+  static func madeUp(_ number: Int) -> [Self]
 }
 
 /// Fixed-width elements of lists whose memory is their element form.
@@ -60,15 +62,21 @@ extension Array: MemberwiseLeaf where Element: MemberwiseListElement {
     return true
   }
   static func read(_ bytes: UnsafeRawBufferPointer) -> [Element]? { Element.readList(bytes) }
+  static func madeUp(_ number: Int) -> [[Element]] {
+    ProofValues.lists(of: Element.madeUpElements(number))
+  }
 }
 
 /// Elements that can write a whole list of them.
 protocol MemberwiseListElement: Codable, SendableMetatype {
   static func writeList(_ list: [Self], to output: inout RecordOutput)
   static func readList(_ bytes: UnsafeRawBufferPointer) -> [Self]?
+  static func madeUpElements(_ number: Int) -> [Self]
 }
 
 extension MemberwiseListElement where Self: MemberwiseElement {
+  static func madeUpElements(_ number: Int) -> [Self] { ProofValues.numbers(Self.self, number) }
+
   static func writeList(_ list: [Self], to output: inout RecordOutput) {
     guard !list.isEmpty else { return output.appendEmptyList() }
     output.append(elementKind.rawValue)
@@ -93,6 +101,8 @@ extension MemberwiseListElement where Self: MemberwiseElement {
 }
 
 extension String: MemberwiseListElement {
+  static func madeUpElements(_ number: Int) -> [String] { ProofValues.strings(number) }
+
   static func writeList(_ list: [String], to output: inout RecordOutput) {
     guard !list.isEmpty else { return output.appendEmptyList() }
     output.append(FieldKind.string.rawValue)
@@ -127,6 +137,12 @@ extension Data: MemberwiseLeaf {
     return true
   }
   static func read(_ bytes: UnsafeRawBufferPointer) -> Data? { Data(bytes) }
+  static func madeUp(_ number: Int) -> [Data] {
+    [
+      Data([1, UInt8(truncatingIfNeeded: number)]), Data(), Data([0]),
+      Data(repeating: 7, count: 300),
+    ]
+  }
 }
 
 extension URL: MemberwiseLeaf {
@@ -138,5 +154,11 @@ extension URL: MemberwiseLeaf {
   }
   static func read(_ bytes: UnsafeRawBufferPointer) -> URL? {
     SmallString.text(bytes).flatMap { URL(string: $0) }
+  }
+  static func madeUp(_ number: Int) -> [URL] {
+    [
+      "https://larch.example/\(number)?q=1#f", "http://x", "HTTPS://Larch.Example/A/", "/tmp/a",
+      "a", "mailto:a@b.c", "https://larch.example:8080/a%20b/../c",
+    ].compactMap { URL(string: $0) }
   }
 }

@@ -15,8 +15,10 @@ final class MemberwisePlan: Sendable {
     case string
     case enumeration(EnumTable)
     case leaf(any MemberwiseLeaf.Type)
-    /// A nested struct that opted in itself.
+    /// A nested struct that has a plan itself.
     case record(MemberwisePlan)
+    /// An array, or a dictionary with texts as keys, that is no leaf.
+    case list(MemberwiseList)
   }
 
   struct Property: Sendable {
@@ -28,27 +30,49 @@ final class MemberwisePlan: Sendable {
     let form: Form
   }
 
-  /// Every stored property; empty if there is a reason.
+  /// Every stored property in the order of the keys; empty if there is a reason.
   let properties: [Property]
-  private let typeName: String
+  let typeName: String
+  /// The name of the type in its shapes.
+  let shapeName: String
   private let reason: String?
   private let proved = Atomic<UInt8>(0)
+  /// What the proof of the type found; nil if the type is `MemberwiseCoded`, which promises it.
+  let proof: CodingProof?
+  /// The directions in which records are coded memberwise.
+  let reads: Bool
+  let writes: Bool
+  /// Whether it rests on a proof, its own or that of a nested type, so that some of its records are
+  /// coded both ways.
+  let isSampled: Bool
 
   /// The direction of a comparison with Codable. Writing is compared only together with reading.
   enum Direction: UInt8 { case reading = 1, writing = 3 }
   private static let refuted: UInt8 = 0x80
 
-  private init(_ type: Any.Type, properties: [Property], reason: String? = nil) {
+  private init(
+    _ type: Any.Type, properties: [Property], reason: String? = nil, proof: CodingProof? = nil
+  ) {
     typeName = String(reflecting: type)
+    shapeName = String(describing: type)
     self.properties = properties
-    self.reason = reason
+    self.proof = proof
+    let nested = properties.compactMap(\.form.innermostPlan)
+    isSampled = proof != nil || nested.contains { $0.isSampled }
+    reads = reason == nil && proof?.reading == nil && nested.allSatisfy(\.reads)
+    writes = reason == nil && proof?.writing == nil && nested.allSatisfy(\.writes)
+    self.reason = reason ?? (reads || writes ? nil : proof?.summary ?? "a nested type is")
   }
+
+  /// Whether a record has shown a difference to the type's own `Codable`.
+  @inline(__always)
+  var isRefuted: Bool { proved.load(ordering: .relaxed) & Self.refuted != 0 }
 
   /// The reason why the type is coded through Codable, for a log; nil if it is coded memberwise.
   var reasonForFallback: String? {
-    if proved.load(ordering: .relaxed) & Self.refuted != 0 {
+    if isRefuted {
       return "\(typeName) is coded through Codable: its Codable does not write and read exactly its"
-        + " stored properties, so it should not be MemberwiseCoded."
+        + " stored properties" + (proof == nil ? ", so it should not be MemberwiseCoded." : ".")
     }
     return reason.map { "\(typeName) is coded through Codable: \($0)." }
   }
@@ -56,6 +80,7 @@ final class MemberwisePlan: Sendable {
   /// Whether records of the type must still be compared with Codable's: always in debug builds,
   /// otherwise until it was done once in the process.
   func needsProof(_ direction: Direction) -> Bool {
+    if isSampled { return false }
     #if DEBUG
       return true
     #else
@@ -69,6 +94,10 @@ final class MemberwisePlan: Sendable {
     proved.bitwiseOr(isProved ? direction.rawValue : Self.refuted, ordering: .relaxed)
     if !isProved { Self.reportRefuted(typeName) }
   }
+
+  /// A record showed that the proof of the type was too optimistic. Holds for the life of the
+  /// process.
+  func refute() { proved.bitwiseOr(Self.refuted, ordering: .relaxed) }
 
   private static func reportRefuted(_ typeName: String) {
     #if DEBUG
@@ -87,12 +116,29 @@ final class MemberwisePlan: Sendable {
   #endif
 
   /// The plan of a type, created at its first use.
-  static func plan(for type: any MemberwiseCoded.Type) -> MemberwisePlan {
-    let key = ObjectIdentifier(type)
+  ///
+  /// - Parameter proving: Whether types that are not `MemberwiseCoded` are examined. Their
+  ///   `init(from:)` and `encode(to:)` then run on invented values.
+  static func plan(for type: any Codable.Type, proving: Bool = false) -> MemberwisePlan {
+    plan(for: type, proving: proving, within: [])
+  }
+
+  /// - Parameter outer: The types around it, which it must not contain.
+  private static func plan(
+    for type: any Codable.Type, proving: Bool, within outer: [ObjectIdentifier]
+  ) -> MemberwisePlan {
+    let key = Key(type: ObjectIdentifier(type), proving: proving)
     if let known = plans.withLock({ $0[key] }) { return known }
     let made: MemberwisePlan
     do throws(Reason) {
-      made = MemberwisePlan(type, properties: try properties(of: type))
+      let properties = try properties(of: type, proving: proving, within: outer + [key.type])
+      if type is any MemberwiseCoded.Type {
+        made = MemberwisePlan(type, properties: properties)
+      } else {
+        let candidate = MemberwisePlan(type, properties: properties)
+        made = MemberwisePlan(
+          type, properties: properties, proof: CodingProof(of: type, candidate))
+      }
     } catch {
       made = MemberwisePlan(type, properties: [], reason: error.text)
     }
@@ -103,16 +149,29 @@ final class MemberwisePlan: Sendable {
     }
   }
 
-  private static let plans = Locked<[ObjectIdentifier: MemberwisePlan]>([:])
+  private struct Key: Hashable {
+    let type: ObjectIdentifier
+    let proving: Bool
+  }
+
+  private static let plans = Locked<[Key: MemberwisePlan]>([:])
 
   private struct Reason: Error {
     let text: String
     init(_ text: String) { self.text = text }
   }
 
-  private static func properties(of type: any MemberwiseCoded.Type) throws(Reason) -> [Property] {
+  private static func properties(
+    of type: any Codable.Type, proving: Bool, within outer: [ObjectIdentifier]
+  ) throws(Reason) -> [Property] {
+    let isPromised = type is any MemberwiseCoded.Type
+    guard isPromised || proving else { throw Reason("it is not MemberwiseCoded") }
+    guard isPromised || !(type is any CustomCoded.Type) else { throw Reason("it is CustomCoded") }
     guard MemoryLayout<UInt>.size == 8, 1.littleEndian == 1 else {
       throw Reason("the memory layout of this processor differs from the record format")
+    }
+    guard isPromised || !isOfLibrary(type) else {
+      throw Reason("it is a type of the standard library or of Foundation")
     }
     guard Reflection.isTrusted else {
       throw Reason("this version of Swift describes types in a way that Larch does not know")
@@ -131,18 +190,21 @@ final class MemberwisePlan: Sendable {
       guard let name = keys.codingName(ofProperty: field.name) else {
         throw Reason("\(field.name) is not in its CodingKeys")
       }
-      properties.append(try property(field, name))
+      properties.append(try property(field, name, proving: proving, within: outer))
     }
     guard keys.cases.count == properties.count else {
       throw Reason("its CodingKeys have a key without a stored property")
     }
-    // The type promises synthesised coding, so no code of the program sees the sample values. The
-    // requested keys prove that reading fills every property from a field, which a `let x = 3` does
-    // not do.
+    // The requested keys prove that reading fills every property from a field, which a `let x = 3`
+    // does not do.
     let facts = TypeProbe.facts(of: type)
     guard facts.asksOnce else {
       throw Reason("its init(from:) does more than decode each key once")
     }
+    guard isPromised || facts.isUnaware else {
+      throw Reason("its init(from:) looks at its decoder or at the errors of it")
+    }
+    guard isPromised || keys.isCodingKeys else { throw Reason("its keys are not its CodingKeys") }
     let questions = Dictionary(
       facts.questions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     for property in properties {
@@ -152,35 +214,73 @@ final class MemberwisePlan: Sendable {
       guard question.type == Reflection.unwrapped(property.type),
         question.mayBeMissing || !property.isOptional
       else { throw Reason("\(property.codingName) is read as another type") }
+      guard isPromised || question.mayBeMissing == property.isOptional else {
+        throw Reason("\(property.codingName) may be missing")
+      }
     }
-    return properties
+    guard isPromised || facts.questions.map(\.name) == keys.cases.map(\.codingName) else {
+      throw Reason("its init(from:) decodes in another order than its CodingKeys")
+    }
+    return keys.cases.compactMap { key in
+      properties.first { $0.codingName == key.codingName }
+    }
+  }
+
+  /// Types of the libraries may stop the program for a invented value.
+  private static func isOfLibrary(_ type: Any.Type) -> Bool {
+    let module = String(reflecting: type).prefix { $0 != "." }
+    return module == "Swift" || module.hasPrefix("Foundation")
   }
 
   private static func property(
-    _ field: Reflection.Field, _ codingName: String
+    _ field: Reflection.Field, _ codingName: String, proving: Bool,
+    within outer: [ObjectIdentifier]
   ) throws(Reason) -> Property {
     let optional = field.type as? any OptionalType.Type
     let type = optional?.wrappedType ?? field.type
-    func unsupported(_ why: String) -> Reason { Reason("\(field.name) is \(why)") }
+    if type is any OptionalType.Type {
+      throw Reason("\(field.name) is an optional of an optional")
+    }
+    let form = try form(of: type, field.name, proving: proving, within: outer)
+    if case .plain = form, optional != nil, !PlainMemory.isPayloadAndTag(type) {
+      throw Reason("\(field.name) is an optional in a form that Larch does not know")
+    }
+    return Property(
+      codingName: codingName, offset: field.offset, type: field.type, isOptional: optional != nil,
+      form: form)
+  }
+
+  /// The form of the values of a type that is no optional.
+  private static func form(
+    of type: Any.Type, _ name: String, proving: Bool, within outer: [ObjectIdentifier]
+  ) throws(Reason) -> Form {
+    func unsupported(_ why: String) -> Reason { Reason("\(name) is \(why)") }
     guard let coded = type as? any Codable.Type else { throw unsupported("not Codable") }
     let form: Form
-    if type is any OptionalType.Type {
-      throw unsupported("an optional of an optional")
-    } else if type == Bool.self {
+    if type == Bool.self {
       form = .bool
     } else if type == Decimal.self {
       form = .decimal
     } else if type == String.self {
       form = .string
     } else if let kind = plainKind(of: type) {
-      guard optional == nil || PlainMemory.isPayloadAndTag(type) else {
-        throw unsupported("an optional in a form that Larch does not know")
-      }
       form = .plain(kind)
     } else if let leaf = type as? any MemberwiseLeaf.Type {
       form = .leaf(leaf)
-    } else if let record = type as? any MemberwiseCoded.Type {
-      let plan = plan(for: record)
+    } else if let list = type as? any MemberwiseCollection.Type,
+      !(list.elementType is any OptionalType.Type)
+    {
+      let element = try self.form(
+        of: list.elementType, "\(name) is a \(type), and its element", proving: proving,
+        within: outer)
+      form = .list(MemberwiseList(list, of: element))
+    } else if coded is any MemberwiseCoded.Type
+      || proving && Reflection.Kind(of: type) == .structure
+    {
+      guard !outer.contains(ObjectIdentifier(coded)) else {
+        throw unsupported("a list of the type around it")
+      }
+      let plan = plan(for: coded, proving: proving, within: outer)
       if let reason = plan.reasonForFallback { throw unsupported("a nested type, and \(reason)") }
       form = .record(plan)
     } else if let table = EnumTable.make(coded) {
@@ -190,9 +290,7 @@ final class MemberwisePlan: Sendable {
     } else {
       throw unsupported("a \(type), which has no memberwise form")
     }
-    return Property(
-      codingName: codingName, offset: field.offset, type: field.type, isOptional: optional != nil,
-      form: form)
+    return form
   }
 
   /// The kind of a type whose memory is its slot form.
@@ -206,6 +304,20 @@ final class MemberwisePlan: Sendable {
       return plainKind(of: layout.fields[0].type)
     }
     return nil
+  }
+}
+
+extension MemberwisePlan.Form {
+  /// The plan of a nested record.
+  var plan: MemberwisePlan? {
+    if case .record(let plan) = self { return plan }
+    return nil
+  }
+
+  /// The same, also if the record is an element.
+  var innermostPlan: MemberwisePlan? {
+    if case .list(let list) = self { return list.element.innermostPlan }
+    return plan
   }
 }
 

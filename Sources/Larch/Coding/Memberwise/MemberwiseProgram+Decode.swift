@@ -163,6 +163,8 @@ extension MemberwiseProgram {
       guard let leaf = detail.leaf, _openExistential(leaf, do: read) else { return false }
     case .record, .optionalRecord:
       guard let nested = detail.nested, nested.decode(bytes, into: place) else { return false }
+    case .list, .optionalList:
+      guard let elements = detail.elements, elements.read(bytes, into: place) else { return false }
     default: return false
     }
     // Without an optional, the payload is the property.
@@ -177,7 +179,7 @@ extension MemberwiseProgram {
     while step < failed {
       switch step.pointee.operation {
       case .string, .directString, .optionalString, .optionalDirectString, .leaf, .optionalLeaf,
-        .record, .optionalRecord:
+        .record, .optionalRecord, .list, .optionalList:
         let place = target + Int(step.pointee.memoryOffset)
         func destroy<Value>(_: Value.Type) {
           place.assumingMemoryBound(to: Value.self).deinitialize(count: 1)

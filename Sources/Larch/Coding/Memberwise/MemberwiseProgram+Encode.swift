@@ -130,6 +130,14 @@ extension MemberwiseProgram {
         return true
       }
       guard let nested = detail.nested, nested.encode(source, to: &output) else { return false }
+    case .list, .optionalList:
+      let detail = details[Int(step.detail)]
+      if step.operation == .optionalList, detail.optional?.isNone(at: source) == true {
+        return true
+      }
+      guard let elements = detail.elements, elements.write(source, to: &output) else {
+        return false
+      }
     default: return false
     }
     mask |= 1 &<< UInt64(step.bit)

@@ -11,12 +11,12 @@ final class MemberwiseProgram {
     /// A string through the standard library, and in its direct form.
     case string, directString
     case fixedEnumeration, enumeration
-    case leaf, record
+    case leaf, record, list
     case decimal, optionalDecimal
     // The same for an optional property.
     case optionalCopy, optionalBool, optionalString, optionalDirectString
     case optionalFixedEnumeration, optionalEnumeration
-    case optionalLeaf, optionalRecord
+    case optionalLeaf, optionalRecord, optionalList
     /// A variable field that the type does not have any more; reading skips it.
     case skip
   }
@@ -42,6 +42,7 @@ final class MemberwiseProgram {
     var plan: MemberwisePlan?
     /// The program of a nested record; nil until a record with one was seen.
     var nested: MemberwiseProgram?
+    var elements: ElementProgram?
   }
 
   let plan: MemberwisePlan
@@ -98,6 +99,9 @@ final class MemberwiseProgram {
       detail.optional = property.type as? any OptionalMemory.Type
       if case .leaf(let leaf) = property.form { detail.leaf = leaf }
       if case .record(let plan) = property.form { detail.plan = plan }
+      if case .list(let list) = property.form {
+        detail.elements = ElementProgram(list, readsMissingAsNil: readsMissingAsNil)
+      }
       steps.append(
         Step(
           operation: operation, width: width, bit: UInt8(slot),
@@ -166,12 +170,17 @@ final class MemberwiseProgram {
     case .decimal: return (isOptional ? .optionalDecimal : .decimal, 18, nil)
     case .leaf: return (isOptional ? .optionalLeaf : .leaf, 0, nil)
     case .record: return (isOptional ? .optionalRecord : .record, 0, nil)
+    case .list: return (isOptional ? .optionalList : .list, 0, nil)
     }
   }
 
   /// Finds the programs of nested records from a record that Codable wrote. False if a nested
   /// record has a shape that does not fit its type.
-  func learn(from record: UnsafeRawBufferPointer, shapes: ShapeTable) -> Bool {
+  ///
+  /// - Parameter isWritten: Whether Codable has just written the record, and not read it.
+  func learn(
+    from record: UnsafeRawBufferPointer, shapes: ShapeTable, isWritten: Bool
+  ) -> Bool {
     guard record.count >= slotsEnd,
       record.loadUnaligned(as: UInt16.self) == header
     else { return false }
@@ -185,10 +194,14 @@ final class MemberwiseProgram {
         record.loadUnaligned(fromByteOffset: Int(step.slotOffset), as: UInt16.self))
       guard end >= start, end <= record.count else { return false }
       defer { start = end }
-      guard mask & (1 << UInt64(step.bit)) != 0, step.operation != .skip,
-        let plan = details[Int(step.detail)].plan
-      else { continue }
+      guard mask & (1 << UInt64(step.bit)) != 0, step.operation != .skip else { continue }
       let bytes = UnsafeRawBufferPointer(rebasing: record[start..<end])
+      if let elements = details[Int(step.detail)].elements {
+        guard elements.learn(from: bytes, shapes: shapes, isWritten: isWritten) else {
+          return false
+        }
+      }
+      guard let plan = details[Int(step.detail)].plan else { continue }
       guard bytes.count >= 2 else { return false }
       let id = bytes.loadUnaligned(as: UInt16.self)
       if details[Int(step.detail)].nested?.header != id {
@@ -198,7 +211,10 @@ final class MemberwiseProgram {
         else { return false }
         details[Int(step.detail)].nested = nested
       }
-      guard details[Int(step.detail)].nested?.learn(from: bytes, shapes: shapes) == true else {
+      guard
+        details[Int(step.detail)].nested?.learn(
+          from: bytes, shapes: shapes, isWritten: isWritten) == true
+      else {
         return false
       }
     }
@@ -229,6 +245,7 @@ extension MemberwisePlan.Form {
     case .enumeration(let table): table.kind
     case .leaf(let leaf): leaf.leafKind
     case .record: .record
+    case .list(let list): list.isMap ? .map : .list
     }
   }
 }

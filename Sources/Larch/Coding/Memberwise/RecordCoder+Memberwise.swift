@@ -1,6 +1,8 @@
 /// The memberwise codecs of one coder, by type.
 final class MemberwiseCodecs {
   private let shapes: ShapeTable
+  /// Called with the name of a type whose proof a record has refuted; nil if types must opt in.
+  private var onRefutation: ((String) -> Void)?
   /// False once the coder has defaults or older names of fields.
   private var readsMissingAsNil = true
   @exclusivity(unchecked) private var byType: [ObjectIdentifier: MemberwiseCodec?] = [:]
@@ -27,7 +29,8 @@ final class MemberwiseCodecs {
     if let known = byType[id] {
       codec = known
     } else {
-      codec = MemberwiseCodec(type, shapes: shapes, readsMissingAsNil: readsMissingAsNil)
+      codec = MemberwiseCodec(
+        type, shapes: shapes, readsMissingAsNil: readsMissingAsNil, proving: onRefutation != nil)
       byType[id] = .some(codec)
     }
     lastType = id
@@ -35,9 +38,25 @@ final class MemberwiseCodecs {
     return lastCodec
   }
 
+  /// Also codes types memberwise that did not opt in and pass a proof.
+  func provesTypes(onRefutation: @escaping (String) -> Void) {
+    self.onRefutation = onRefutation
+    forget()
+  }
+
+  /// A record of the type was coded differently by its own Codable.
+  func refute(_ codec: MemberwiseCodec) {
+    codec.plan.refute()
+    onRefutation?(codec.plan.typeName)
+  }
+
   /// Called when fields may have defaults or older names, which Codable handles.
   func declaresMissingFields() {
     readsMissingAsNil = false
+    forget()
+  }
+
+  private func forget() {
     byType = [:]
     lastType = nil
     lastCodec = nil
@@ -50,6 +69,8 @@ extension RecordCoder: MemberwiseReference {
   func encodeMemberwise<R: Encodable>(
     _ value: R, _ codec: Unmanaged<MemberwiseCodec>
   ) -> UnsafeRawBufferPointer? {
+    let isDue = codec._withUnsafeGuaranteedRef { $0.isSampled && $0.isDue() }
+    if isDue { return encodeSampled(value, codec.takeUnretainedValue()) }
     // A copy, so that it is not read from memory for each field.
     var output = state.pointee.output
     output.count = 0
@@ -59,6 +80,7 @@ extension RecordCoder: MemberwiseReference {
     state.pointee.output = output
     guard isWritten else { return nil }
     #if DEBUG
+      if codec._withUnsafeGuaranteedRef({ $0.isSampled }) { return output.bytes }
       // Codable decides; the caller uses it, and notices if this result was different.
       let ours = [UInt8](output.bytes)
       guard let theirs = try? codableBytes(of: value), ours == theirs else { return nil }
@@ -90,6 +112,10 @@ extension RecordCoder: MemberwiseReference {
   func decodeMemberwise<R: Decodable>(
     _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: Unmanaged<MemberwiseCodec>
   ) throws -> R {
+    let isDue = codec._withUnsafeGuaranteedRef { $0.isSampled && $0.isDue() }
+    if isDue, let value = try decodeSampled(type, from: record, codec.takeUnretainedValue()) {
+      return value
+    }
     // No code of the program runs between the two, so one buffer is enough.
     let target = codec._withUnsafeGuaranteedRef { codec in
       codec.decode(record, into: codec.scratch) ? codec.scratch : nil
@@ -97,6 +123,7 @@ extension RecordCoder: MemberwiseReference {
     guard let target else { return try decodeLearning(type, from: record, codec) }
     #if DEBUG
       let value = target.assumingMemoryBound(to: type).move()
+      if codec._withUnsafeGuaranteedRef({ $0.isSampled }) { return value }
       return try codec.takeUnretainedValue().checkReading(value, record, self)
     #else
       return target.assumingMemoryBound(to: type).move()

@@ -9,6 +9,8 @@ struct CodingKeyCases: Sendable {
 
   /// In the order of the key's byte.
   let cases: [Case]
+  /// Whether the enum has the name that the compiler's coding uses.
+  let isCodingKeys: Bool
 
   /// Nil for key types that are not an enum of plain cases, or if two cases share a name.
   init?<Key: CodingKey>(_ type: Key.Type) {
@@ -23,6 +25,7 @@ struct CodingKeyCases: Sendable {
       cases.append(Case(propertyName: name, codingName: key.stringValue))
     }
     self.cases = cases
+    isCodingKeys = String(describing: type) == "CodingKeys"
   }
 
   func codingName(ofProperty name: String) -> String? {

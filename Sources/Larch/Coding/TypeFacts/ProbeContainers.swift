@@ -1,7 +1,7 @@
 /// The keyed container of a sample record.
 struct ProbeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let run: ProbeRun
-  var codingPath: [any CodingKey] { [] }
+  var codingPath: [any CodingKey] { run.codingPath }
 
   var allKeys: [Key] { run.keys(Key.self) }
 

@@ -39,8 +39,17 @@ final class ProbeRun: Decoder {
   /// The fields that were requested as required ones.
   private(set) var refusable: [String] = []
 
-  let codingPath: [any CodingKey] = []
-  let userInfo: [CodingUserInfoKey: Any] = [:]
+  /// Whether the type passed on the errors of the run, and used neither the path nor `userInfo`.
+  var isUnaware = true
+
+  var codingPath: [any CodingKey] {
+    isUnaware = false
+    return []
+  }
+  var userInfo: [CodingUserInfoKey: Any] {
+    isUnaware = false
+    return [:]
+  }
 
   init(
     _ type: any Decodable.Type, probe: TypeProbe, refusing: Refusal = .nothing,
@@ -56,7 +65,12 @@ final class ProbeRun: Decoder {
 
   /// A value of the type, if the run completed.
   func run() -> Any? {
-    func make<Value: Decodable>(_ type: Value.Type) -> Any? { try? type.init(from: self) }
+    func make<Value: Decodable>(_ type: Value.Type) -> Any? {
+      do { return try type.init(from: self) } catch {
+        if hasStopped, !(error is TypeProbe.Refused) { isUnaware = false }
+        return nil
+      }
+    }
     let value = _openExistential(type, do: make)
     let succeeded = value != nil
     // It treated a refusal as an answer.

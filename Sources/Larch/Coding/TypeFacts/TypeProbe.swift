@@ -13,6 +13,9 @@ struct TypeFacts: Sendable {
   let questions: [Question]
   /// Whether `init(from:)` requests each field once from one keyed container, and nothing else.
   let asksOnce: Bool
+  /// Whether it passes on the errors of its decoder, and uses neither its path nor its `userInfo`,
+  /// like the code that the compiler makes.
+  var isUnaware = false
 }
 
 /// Finds out the form of a type's values without a value: `init(from:)` runs on sample values, and
@@ -119,7 +122,8 @@ final class TypeProbe {
     if case .scalar = form, value == nil { value = Self.firstCase(of: type) }
     return Found(
       TypeFacts(
-        form: form, questions: run.questions, asksOnce: run.asksOnce && value != nil),
+        form: form, questions: run.questions, asksOnce: run.asksOnce && value != nil,
+        isUnaware: run.isUnaware),
       value: value)
   }
 
@@ -128,7 +132,11 @@ final class TypeProbe {
     guard run.refusable.count <= 128 else { return run.form }
     for name in run.refusable {
       let second = ProbeRun(type, probe: self, refusing: .field(name))
-      if second.run() != nil || second.wentOn { run.forget(name) }
+      if second.run() != nil || second.wentOn {
+        run.forget(name)
+        run.isUnaware = false
+      }
+      if !second.isUnaware { run.isUnaware = false }
     }
     return run.form
   }

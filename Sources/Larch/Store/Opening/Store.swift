@@ -96,7 +96,8 @@ final class OpenCatalog: Sendable {
     writer = UncheckedWriter(
       WriteContext(
         try TransactionContext(
-          catalog, of: environment, checksQueries: options.checksQueries),
+          catalog, of: environment, checksQueries: options.checksQueries,
+          provesCoding: options.provesCoding),
         clock: options.clock))
   }
 

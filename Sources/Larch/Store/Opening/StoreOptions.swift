@@ -55,6 +55,19 @@ extension Store {
     /// Also runs every query as a full scan, and throws `.wrongAnswer` with both plans if the
     /// answers differ: for tests. Each query then costs a full scan.
     public var checksQueries = false
+    /// Also codes the records of a type memberwise that is not ``MemberwiseCoded``, if its `Codable`
+    /// passes a proof: its `init(from:)` and `encode(to:)` run on about a hundred invented values,
+    /// extremes included, and must do what the compiler's do. Each type is examined at its first use
+    /// in the process; that costs less than a millisecond for most, and some milliseconds for one
+    /// with lists or dictionaries of records. The first 64 records and a random one in 64 later
+    /// are coded both ways; at the first difference the type is coded through its `Codable` from
+    /// then on, and the ``log`` reports it (``LogMessage/Event/codingRefuted``).
+    ///
+    /// False by default, because no proof can be complete. A hand-written coding that acts on a
+    /// single value (`if plan == "pro_v1"`) is bypassed until a sampled record has that value; one
+    /// that only counts its calls is always bypassed; one that traps on an extreme value stops the
+    /// program. Declare such types ``CustomCoded``, or leave this off.
+    public var provesCoding = false
     /// Returns the time for ``WriteTransaction/now`` and ``Timestamped`` records; the system clock
     /// by default. Tests can set it.
     public var clock: @Sendable () -> Date = { Date() }

@@ -57,7 +57,8 @@ extension Store {
       context = kept
     } else {
       context = try TransactionContext(
-        open.catalog, of: environment, checksQueries: options.checksQueries)
+        open.catalog, of: environment, checksQueries: options.checksQueries,
+        provesCoding: options.provesCoding)
     }
     reader.attachment = context
     return context
