@@ -50,9 +50,14 @@ func tenTerms(today: Date, limit: Int) {
       && !$0.isHidden
   }
   _ = Person.where {
-    (18...30).contains($0.age) && (1...).contains($0.rank) && (1..<2).contains($0.height) && ["a", "b"].contains($0.name)
-      && ["c", nil].contains($0.email) && (1...5).contains($0.rank) && [1, 2].contains($0.age)
-      && [.guest, .owner].contains($0.role) && (...100).contains($0.weight) && (1...2.5).contains($0.price)
+    (18...30).contains($0.age) && (1...).contains($0.rank) && (1..<2).contains($0.height)
+      && ["a", "b"].contains($0.name) && ["c", nil].contains($0.email) && (1...5).contains($0.rank)
+      && [1, 2].contains($0.age) && [.guest, .owner].contains($0.role)
+      && (...100).contains($0.weight) && (1...2.5).contains($0.price)
+  }
+  // The literals are of the type of the field, which is not their usual one.
+  _ = Person.where {
+    [9, 7].contains($0.id) && [1, 2].contains($0.height) && [1, nil].contains($0.weight)
   }
   _ = Person.where {
     $0.address.city == "London" && $0.home.city == "Paris" && $0.home.zip == 5 && $0.home == nil

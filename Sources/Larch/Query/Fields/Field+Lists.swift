@@ -30,12 +30,3 @@ extension Field where Value: Equatable & Sendable {
     return Filter(key.filter(.oneOf(anyOrder: values.map { key.values(value($0)) })))
   }
 }
-
-extension Sequence where Element: Equatable & Sendable {
-  /// Refused: values of two types are not compared, as in Swift.
-  @`compare a field with a value of its own type, which is Equatable`
-  @_disfavoredOverload
-  public func contains<Root, Other>(_ field: Field<Root, Other>) -> Filter<Root> {
-    field.notCompared
-  }
-}
