@@ -31,10 +31,7 @@ struct Stopwatch {
 }
 
 /// `valgrind --tool=callgrind --toggle-collect='*profiledRegion*'` sees the operation alone (an old
-/// valgrind cannot read newer debug information: give it a copy of the program after `strip -g`). It
-/// is not optimised, as copies of it for some bodies would jump to one another, and the toggle would be
-/// on and off again.
-@_optimize(none)
+/// valgrind cannot read newer debug information: give it a copy of the program after `strip -g`).
 @inline(never)
 func profiledRegion(_ body: () throws -> Void) rethrows {
   try body()
