@@ -83,4 +83,7 @@ if let checkout = Context.environment["LARCH_BENCH_GRDB"], !checkout.isEmpty {
     target.dependencies.append(.product(name: "GRDB", package: "GRDB"))
     target.swiftSettings?.append(.define("BENCH_GRDB"))
   }
+  for target in package.targets where target.name == "CEngines" {
+    target.cSettings?.append(.define("BENCH_GRDB"))
+  }
 }

@@ -1,5 +1,6 @@
 // SQLite for any shape of record: the caller has the tables, the statements and the values, and this
-// runs them. What it adds to SQLite's own work is the look at a letter for each column and each value.
+// runs them. Columns of one kind that follow each other are read by a loop of their own, so that it adds
+// little to what code for each statement would take.
 
 #include "row_hash.h"
 #include "shapes.h"
@@ -7,11 +8,20 @@
 
 enum { MOST_COLUMNS = 64, MOST_STATEMENTS = 64 };
 
+// Columns of one kind, up to `end`.
+typedef struct {
+  char letter;
+  unsigned char end;
+} column_run;
+
 typedef struct {
   sqlite3_stmt *statement;
-  char columns[MOST_COLUMNS + 1];
+  column_run runs[MOST_COLUMNS];
+  int run_count;
   int parameters;
   int child;
+  bool counts_changes;
+  bool has_one_row;
 } table_statement;
 
 struct bench_tables {
@@ -48,12 +58,20 @@ int bench_tables_checkpoint(bench_tables *store) {
 
 int bench_tables_prepare(
   bench_tables *store, const char *sql, const char *columns, int child, uint32_t *statement) {
-  if (store->count == MOST_STATEMENTS || strlen(columns) > MOST_COLUMNS) return SQLITE_TOOBIG;
+  if (store->count == MOST_STATEMENTS || strlen(columns) > MOST_COLUMNS + 1) return SQLITE_TOOBIG;
   table_statement *made = &store->statements[store->count];
   int code = sqlite3_prepare_v3(
     store->database, sql, -1, SQLITE_PREPARE_PERSISTENT, &made->statement, NULL);
   if (code != SQLITE_OK) return code;
-  strcpy(made->columns, columns);
+  made->counts_changes = columns[0] == '#';
+  made->has_one_row = columns[0] == '1';
+  if (made->counts_changes || made->has_one_row) columns++;
+  for (int column = 0; columns[column] != 0; column++) {
+    if (column == 0 || columns[column] != columns[column - 1]) {
+      made->runs[made->run_count++].letter = columns[column];
+    }
+    made->runs[made->run_count - 1].end = (unsigned char)(column + 1);
+  }
   made->parameters = sqlite3_bind_parameter_count(made->statement);
   made->child = child;
   *statement = store->count++;
@@ -72,31 +90,56 @@ static inline int bind(sqlite3_stmt *statement, int parameter, const bench_cell 
   }
 }
 
+static inline uint64_t read_text(
+  uint64_t hash, sqlite3_stmt *statement, int column, bool all_bytes, char **texts,
+  int *text_count) {
+  uint32_t length;
+  char *text = column_copy(statement, column, &length);
+  // The caller of a store keeps its record, so the bytes count as used.
+  __asm__ volatile("" : : "r"(text) : "memory");
+  texts[(*text_count)++] = text;
+  return row_add_text(hash, text, length, all_bytes);
+}
+
+static uint64_t read_optional(
+  uint64_t hash, sqlite3_stmt *statement, int column, char letter, char **texts,
+  int *text_count) {
+  if (sqlite3_column_type(statement, column) == SQLITE_NULL) return row_add(hash, ROW_HASH_NIL);
+  if (letter == 'I') return row_add(hash, (uint64_t)sqlite3_column_int64(statement, column));
+  return read_text(hash, statement, column, letter == 'H', texts, text_count);
+}
+
 // A row as the record that a program would make of it; `texts` are those that it owns.
-static inline uint64_t read_row(
-  sqlite3_stmt *statement, const char *columns, char **texts, int *text_count) {
+static inline uint64_t read_row(const table_statement *made, char **texts, int *text_count) {
+  sqlite3_stmt *statement = made->statement;
   uint64_t hash = ROW_HASH_START;
-  for (int column = 0; columns[column] != 0; column++) {
-    char letter = columns[column];
-    if (letter < 'a') {
-      if (sqlite3_column_type(statement, column) == SQLITE_NULL) {
-        hash = row_add(hash, ROW_HASH_NIL);
-        continue;
-      }
-      letter = (char)(letter | 0x20);
-    }
-    switch (letter) {
-      case 'i': hash = row_add(hash, (uint64_t)sqlite3_column_int64(statement, column)); break;
-      case 'd': hash = row_add_double(hash, sqlite3_column_double(statement, column)); break;
-      case 'u': hash = row_add_uuid(hash, sqlite3_column_blob(statement, column)); break;
-      default: {
-        uint32_t length;
-        char *text = column_copy(statement, column, &length);
-        // The caller of a store keeps its record, so the bytes count as used.
-        __asm__ volatile("" : : "r"(text) : "memory");
-        hash = row_add_text(hash, text, length, letter == 'h');
-        texts[(*text_count)++] = text;
-      }
+  int column = 0;
+  for (const column_run *run = made->runs; run < made->runs + made->run_count; run++) {
+    int end = run->end;
+    switch (run->letter) {
+      case 'i':
+        do hash = row_add(hash, (uint64_t)sqlite3_column_int64(statement, column));
+        while (++column < end);
+        break;
+      case 'd':
+        do hash = row_add_double(hash, sqlite3_column_double(statement, column));
+        while (++column < end);
+        break;
+      case 't':
+        do hash = read_text(hash, statement, column, false, texts, text_count);
+        while (++column < end);
+        break;
+      case 'h':
+        do hash = read_text(hash, statement, column, true, texts, text_count);
+        while (++column < end);
+        break;
+      case 'u':
+        do hash = row_add_uuid(hash, sqlite3_column_blob(statement, column));
+        while (++column < end);
+        break;
+      default:
+        do hash = read_optional(hash, statement, column, run->letter, texts, text_count);
+        while (++column < end);
     }
   }
   return hash;
@@ -109,7 +152,7 @@ static int read_rows(bench_tables *store, const table_statement *made, bench_res
   char *texts[MOST_COLUMNS];
   while (sqlite3_step(statement) == SQLITE_ROW) {
     int text_count = 0;
-    result_add(result, read_row(statement, made->columns, texts, &text_count));
+    result_add(result, read_row(made, texts, &text_count));
     if (made->child >= 0) {
       const table_statement *child = &store->statements[made->child];
       sqlite3_bind_int64(child->statement, 1, sqlite3_column_int64(statement, 0));
@@ -117,6 +160,7 @@ static int read_rows(bench_tables *store, const table_statement *made, bench_res
       if (code != SQLITE_OK) return code;
     }
     for (int index = 0; index < text_count; index++) free(texts[index]);
+    if (made->has_one_row) break;
   }
   return sqlite3_reset(statement);
 }
@@ -132,7 +176,7 @@ int bench_tables_run(
       code = bind(made->statement, parameter, cell++);
     }
     if (code == SQLITE_OK) {
-      if (made->columns[0] == '#') {
+      if (made->counts_changes) {
         code = run(made->statement);
         result->rows += (uint64_t)sqlite3_changes(store->database);
       } else {

@@ -116,23 +116,24 @@ struct Arguments {
   private mutating func checkNames() throws {
     let benchmark = benchmark
     if let only {
+      let shapes = benchmark.parts.map(\.name).filter { !$0.isEmpty }
       let names = benchmark.operations.flatMap {
         [$0.name] + ($0.memberwise.map { [$0.name] } ?? [])
       }
-      let known = benchmark.parts.map(\.name).filter { !$0.isEmpty } + names
-      guard only.isSubset(of: known) else {
-        let unknown = only.subtracting(known).sorted().joined(separator: ", ")
+      guard only.isSubset(of: shapes + names) else {
+        let unknown = only.subtracting(shapes + names).sorted().joined(separator: ", ")
+        let known = shapes.isEmpty ? names : shapes
+        let hint = shapes.isEmpty ? "" : ", whose operations --list names"
         throw BenchmarkError(
-          "no operation \(unknown); there are \(known.joined(separator: ", "))")
+          "no operation \(unknown); there are \(known.joined(separator: ", "))\(hint)")
       }
     }
     if peers.isEmpty { peers = benchmark.peers }
     for name in peers where !benchmark.peers.contains(name) {
       let names = benchmark.peers.joined(separator: ", ")
       throw BenchmarkError(
-        benchmark.optionalPeers.contains(name)
-          ? "this program was built without \(name): install it and build again"
-          : "no peer \(name); there are \(names)")
+        benchmark.optionalPeers[name].map { "this program was built without \(name): \($0)" }
+          ?? "no peer \(name); there are \(names)")
     }
   }
 

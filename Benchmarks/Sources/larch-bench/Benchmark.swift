@@ -18,8 +18,8 @@ struct Benchmark {
   var parts: [Part]
   /// Columns, in their order.
   var peers: [String]
-  /// Peers that this program can be built without.
-  var optionalPeers: [String]
+  /// Peers that this program can be built without, with what to do to have them.
+  var optionalPeers: [String: String]
   /// A ratio is to the first of these that runs the operation.
   var units: [String]
   /// The peer whose growth is that which is allowed.
@@ -41,7 +41,10 @@ struct Benchmark {
       return QueryResult(rows: UInt64(fingerprint.count), checksum: fingerprint.value)
     }
     return Benchmark(
-      parts: [part], peers: peers.map { $0.peer }, optionalPeers: ["rocksdb", "leveldb"],
+      parts: [part], peers: peers.map { $0.peer },
+      optionalPeers: [
+        "rocksdb": "install it and build again", "leveldb": "install it and build again",
+      ],
       units: ["lmdb"], yardstick: "lmdb", ratioTitle: "ratios to raw LMDB",
       growthTitle: "growth beside that of raw LMDB")
   }

@@ -34,7 +34,8 @@ int bench_tables_checkpoint(bench_tables *store);
 // Prepares a statement. `columns` has a letter for each column of its rows, which is how it becomes part
 // of a record: 'i' an integer, 'd' a double, 't' a text, 'u' the bytes of a UUID, 'h' a text of which
 // every byte counts in the checksum. Capital letters are columns that may be NULL. "#" counts the rows
-// that the statement changes. Negative child: none; otherwise that statement is run
+// that the statement changes; "1" before the others says that there is one row at most, so that no
+// step looks for another. Negative child: none; otherwise that statement is run
 // for each row with its first column, and its rows are part of the same record.
 int bench_tables_prepare(
   bench_tables *store, const char *sql, const char *columns, int child, uint32_t *statement);

@@ -11,7 +11,8 @@ extension Benchmark {
     Benchmark(
       parts: [events, orders, documents, wide, scores, tags, graph, readings],
       peers: ["lmdb", "larch", "larch-m", "sqlite"] + grdb("events").map { $0.peer },
-      optionalPeers: ["grdb"],
+
+      optionalPeers: ["grdb": "build again with LARCH_BENCH_GRDB=/path/to/GRDB.swift"],
       units: ["lmdb", "sqlite"], yardstick: "sqlite",
       ratioTitle: "ratios to raw LMDB where it is there, otherwise to SQLite",
       growthTitle: "growth beside that of SQLite",

@@ -22,7 +22,7 @@
     }
   }
 
-  private struct Link: Codable, FetchableRecord, PersistableRecord {
+  private struct MemberLink: Codable, FetchableRecord, PersistableRecord {
     static let databaseTableName = "membership"
     static let persistenceConflictPolicy = PersistenceConflictPolicy(insert: .ignore)
 
@@ -32,7 +32,7 @@
 
   private struct Circle: Codable, FetchableRecord, PersistableRecord, HashedRow {
     static let databaseTableName = "circle"
-    static let links = hasMany(Link.self, using: ForeignKey(["circle"]))
+    static let links = hasMany(MemberLink.self, using: ForeignKey(["circle"]))
 
     var id: Int64
     var name: String
@@ -57,7 +57,7 @@
     func fingerprint() throws -> QueryResult {
       var result = try queue.scan(Place.self, .bytes)
       try queue.read { db in
-        for link in try Link.fetchAll(db) {
+        for link in try MemberLink.fetchAll(db) {
           result.add(link: link.member, link.circle)
           result.add(link: link.circle, link.member)
         }
@@ -85,15 +85,15 @@
       case .branch(let ids): return recursive("place.parent = found.id", ids)
       case .link(let links):
         return queue.change(links) { db, link in
-          try Link(member: link.member, circle: link.group).insert(db)
+          try MemberLink(member: link.member, circle: link.group).insert(db)
         }
       case .linkEach(let links):
         return queue.change(links, each: true) { db, link in
-          try Link(member: link.member, circle: link.group).insert(db)
+          try MemberLink(member: link.member, circle: link.group).insert(db)
         }
       case .unlink(let links):
         return queue.change(links) { db, link in
-          try Link.deleteOne(db, key: ["member": link.member, "circle": link.group])
+          try MemberLink.deleteOne(db, key: ["member": link.member, "circle": link.group])
         }
       case .groups(let members):
         return queue.fetch(members) { member in
@@ -101,7 +101,7 @@
         }
       case .countOfMembers(let groups):
         return queue.each(groups) { db, group, result in
-          result.add(number: try Link.filter(Column("circle") == group).fetchCount(db))
+          result.add(number: try MemberLink.filter(Column("circle") == group).fetchCount(db))
         }
       case .update(let moves):
         return queue.update(Place.self, moves.map { ($0.id, $0.parent) }) { $0.parent = $1 }

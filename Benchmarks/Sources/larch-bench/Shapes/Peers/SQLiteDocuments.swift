@@ -30,7 +30,7 @@ final class SQLiteDocuments: SQLiteShape {
     case .insertEach(let documents): return try insert(documents, each: true)
     case .find(let ids):
       return try tables.read(
-        "SELECT \(Self.fields) FROM document WHERE id = ?", Self.columns,
+        "SELECT \(Self.fields) FROM document WHERE id = ?", "1" + Self.columns,
         ids.lazy.map { [.text($0)] })
     case .page(let ids, let limit):
       return try tables.read(
@@ -40,18 +40,18 @@ final class SQLiteDocuments: SQLiteShape {
       return try tables.read(
         "SELECT \(Self.fields) \(inPrefix)", Self.columns, prefixes.lazy.map(range))
     case .countOfPrefix(let prefixes):
-      return try tables.read("SELECT count(*) \(inPrefix)", "i", prefixes.lazy.map(range))
+      return try tables.read("SELECT count(*) \(inPrefix)", "1i", prefixes.lazy.map(range))
     case .idsOfPrefix(let prefixes):
       return try tables.read("SELECT id \(inPrefix)", "t", prefixes.lazy.map(range))
     case .countsByArea:
       return try tables.read("SELECT area, count(*) FROM document GROUP BY area", "hi")
     case .sum(let areas):
       return try tables.read(
-        "SELECT ifnull(sum(revision), 0) FROM document WHERE area = ?", "i",
+        "SELECT ifnull(sum(revision), 0) FROM document WHERE area = ?", "1i",
         areas.lazy.map { [.text($0)] })
     case .update(let changes):
       let get = try tables.statement(
-        "SELECT \(Self.fields) FROM document WHERE id = ?", Self.columns)
+        "SELECT \(Self.fields) FROM document WHERE id = ?", "1" + Self.columns)
       let set = try tables.statement("UPDATE document SET body = ? WHERE id = ?", "#")
       return try tables.write(changes, rows: 2) { script, change in
         script.call(get, [.text(change.id)])

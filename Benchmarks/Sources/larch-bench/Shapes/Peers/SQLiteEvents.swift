@@ -31,7 +31,10 @@ final class SQLiteEvents: SQLiteShape {
     switch step {
     case .insert(let events): return try insert(events, each: false)
     case .insertEach(let events): return try insert(events, each: true)
-    case .find(let ids): return try select("WHERE id = ?", ids.lazy.map { [.bytes($0)] })
+    case .find(let ids):
+      return try tables.read(
+        "SELECT \(Self.fields) FROM event WHERE id = ?", "1" + Self.columns,
+        ids.lazy.map { [.bytes($0)] })
     case .page(let dates, let limit):
       return try select(
         "WHERE at < ? ORDER BY at DESC LIMIT ?", dates.lazy.map { [.real($0), .integer(limit)] })
@@ -50,7 +53,8 @@ final class SQLiteEvents: SQLiteShape {
       return try tables.read("SELECT device, count(*) FROM event GROUP BY device", "hi")
     case .distinctKinds: return try tables.read("SELECT DISTINCT kind FROM event", "h")
     case .update(let changes):
-      let get = try tables.statement("SELECT \(Self.fields) FROM event WHERE id = ?", Self.columns)
+      let get = try tables.statement(
+        "SELECT \(Self.fields) FROM event WHERE id = ?", "1" + Self.columns)
       let set = try tables.statement("UPDATE event SET kind = ? WHERE id = ?", "#")
       return try tables.write(changes, rows: 2) { script, change in
         script.call(get, [.bytes(change.id)])
@@ -70,7 +74,7 @@ final class SQLiteEvents: SQLiteShape {
 
   private func number(_ what: String, _ spans: [EventSpan]) throws -> () throws -> QueryResult {
     try tables.read(
-      "SELECT \(what) FROM event WHERE kind = ? AND at >= ? AND at < ?", "i",
+      "SELECT \(what) FROM event WHERE kind = ? AND at >= ? AND at < ?", "1i",
       spans.lazy.map { [.text($0.kind), .real($0.from), .real($0.to)] })
   }
 

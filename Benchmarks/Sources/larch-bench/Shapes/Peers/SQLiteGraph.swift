@@ -39,11 +39,13 @@ final class SQLiteGraph: SQLiteShape {
     case .insert(let places): return try insert(places, each: false)
     case .insertEach(let places): return try insert(places, each: true)
     case .insertSchool(let members, let groups): return try school(members, groups)
-    case .find(let ids): return try select("WHERE id = ?", ids)
+    case .find(let ids):
+      return try tables.read(
+        "SELECT id, name, parent FROM place WHERE id = ?", "1itI", ids.lazy.map { [.id($0)] })
     case .children(let ids): return try select("WHERE parent = ?", ids)
     case .countOfChildren(let ids):
       return try tables.read(
-        "SELECT count(*) FROM place WHERE parent = ?", "i", ids.lazy.map { [.id($0)] })
+        "SELECT count(*) FROM place WHERE parent = ?", "1i", ids.lazy.map { [.id($0)] })
     case .path(let ids): return try recursive("place.id = found.parent", ids)
     case .branch(let ids): return try recursive("place.parent = found.id", ids)
     case .link(let links), .linkEach(let links):
@@ -64,9 +66,9 @@ final class SQLiteGraph: SQLiteShape {
         members.lazy.map { [.id($0)] })
     case .countOfMembers(let groups):
       return try tables.read(
-        "SELECT count(*) FROM membership WHERE circle = ?", "i", groups.lazy.map { [.id($0)] })
+        "SELECT count(*) FROM membership WHERE circle = ?", "1i", groups.lazy.map { [.id($0)] })
     case .update(let moves):
-      let get = try tables.statement("SELECT id, name, parent FROM place WHERE id = ?", "itI")
+      let get = try tables.statement("SELECT id, name, parent FROM place WHERE id = ?", "1itI")
       let set = try tables.statement("UPDATE place SET parent = ? WHERE id = ?", "#")
       return try tables.write(moves, rows: 2) { script, move in
         script.call(get, [.id(move.id)])

@@ -42,7 +42,7 @@ final class SQLiteOrders: SQLiteShape {
     switch step {
     case .insert(let orders): return try insert(orders, each: false)
     case .insertEach(let orders): return try insert(orders, each: true)
-    case .find(let ids): return try select("WHERE id = ?", ids.lazy.map { [.id($0)] })
+    case .find(let ids): return try select("WHERE id = ?", ids.lazy.map { [.id($0)] }, isOne: true)
     case .page(let customers, let limit):
       return try select(
         "WHERE customer = ? ORDER BY placed DESC LIMIT ?",
@@ -51,20 +51,21 @@ final class SQLiteOrders: SQLiteShape {
       return try select("WHERE state = ? AND placed >= ? AND placed < ?", spans.lazy.map(cells))
     case .count(let spans):
       return try tables.read(
-        "SELECT count(*) FROM orders WHERE state = ? AND placed >= ? AND placed < ?", "i",
+        "SELECT count(*) FROM orders WHERE state = ? AND placed >= ? AND placed < ?", "1i",
         spans.lazy.map(cells))
     case .countsByState:
       return try tables.read("SELECT state, count(*) FROM orders GROUP BY state", "hi")
     case .sum(let customers):
       return try tables.read(
-        "SELECT ifnull(sum(total), 0) FROM orders WHERE customer = ?", "i",
+        "SELECT ifnull(sum(total), 0) FROM orders WHERE customer = ?", "1i",
         customers.lazy.map { [.text($0)] })
     case .withProduct(let products):
       return try select(
         "WHERE id IN (SELECT orderID FROM line WHERE product = ?)",
         products.lazy.map { [.text($0)] })
     case .update(let changes):
-      let get = try tables.statement("SELECT \(Self.fields) FROM orders WHERE id = ?", Self.columns)
+      let get = try tables.statement(
+        "SELECT \(Self.fields) FROM orders WHERE id = ?", "1" + Self.columns)
       let set = try tables.statement("UPDATE orders SET state = ? WHERE id = ?", "#")
       return try tables.write(changes, rows: 2) { script, change in
         script.call(get, [.id(change.id)])
@@ -86,12 +87,13 @@ final class SQLiteOrders: SQLiteShape {
 
   /// Orders, each with its lines.
   private func select(
-    _ rest: String, _ values: some Sequence<[Cell]>
+    _ rest: String, _ values: some Sequence<[Cell]>, isOne: Bool = false
   ) throws -> () throws -> QueryResult {
     let lines = try tables.statement(
       "SELECT \(Self.lineFields) FROM line WHERE orderID = ? ORDER BY position", "iitiii")
     return try tables.read(
-      "SELECT \(Self.fields) FROM orders \(rest)", Self.columns, child: lines, values)
+      "SELECT \(Self.fields) FROM orders \(rest)", (isOne ? "1" : "") + Self.columns,
+      child: lines, values)
   }
 
   private func insert(

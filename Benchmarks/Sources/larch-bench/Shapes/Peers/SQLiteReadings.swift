@@ -26,7 +26,7 @@ final class SQLiteReadings: SQLiteShape {
     case .insertEach(let readings): return try insert(readings, each: true)
     case .find(let ids):
       return try tables.read(
-        "SELECT id, sensor, at, value FROM reading WHERE id = ?", "iidd",
+        "SELECT id, sensor, at, value FROM reading WHERE id = ?", "1iidd",
         ids.lazy.map { [.id($0)] })
     case .page(let spans, let limit):
       return try tables.read(
@@ -37,16 +37,17 @@ final class SQLiteReadings: SQLiteShape {
       return try tables.read(
         "SELECT id, sensor, at, value \(inSpan)", "iidd", spans.lazy.map(cells))
     case .count(let spans):
-      return try tables.read("SELECT count(*) \(inSpan)", "i", spans.lazy.map(cells))
+      return try tables.read("SELECT count(*) \(inSpan)", "1i", spans.lazy.map(cells))
     case .countsBySensor:
       return try tables.read("SELECT sensor, count(*) FROM reading GROUP BY sensor", "ii")
     case .sum(let spans):
-      return try tables.read("SELECT total(value) \(inSpan)", "d", spans.lazy.map(cells))
+      return try tables.read("SELECT total(value) \(inSpan)", "1d", spans.lazy.map(cells))
     case .highest(let spans):
-      return try tables.read("SELECT ifnull(max(value), 0.0) \(inSpan)", "d", spans.lazy.map(cells))
+      return try tables.read(
+        "SELECT ifnull(max(value), 0.0) \(inSpan)", "1d", spans.lazy.map(cells))
     case .update(let changes):
       let get = try tables.statement(
-        "SELECT id, sensor, at, value FROM reading WHERE id = ?", "iidd")
+        "SELECT id, sensor, at, value FROM reading WHERE id = ?", "1iidd")
       let set = try tables.statement("UPDATE reading SET value = ? WHERE id = ?", "#")
       return try tables.write(changes, rows: 2) { script, change in
         script.call(get, [.id(change.id)])

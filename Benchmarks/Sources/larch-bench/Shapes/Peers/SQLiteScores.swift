@@ -24,7 +24,9 @@ final class SQLiteScores: SQLiteShape {
     switch step {
     case .insert(let scores): return try insert(scores, each: false)
     case .insertEach(let scores): return try insert(scores, each: true)
-    case .find(let ids): return try select("WHERE id = ?", ids.lazy.map { [.id($0)] })
+    case .find(let ids):
+      return try tables.read(
+        "SELECT id, player, points FROM score WHERE id = ?", "1iii", ids.lazy.map { [.id($0)] })
     case .page(let ranges, let limit):
       return try select(
         "WHERE points < ? ORDER BY points DESC LIMIT ?",
@@ -33,16 +35,16 @@ final class SQLiteScores: SQLiteShape {
       return try select("WHERE points >= ? AND points < ?", ranges.lazy.map(cells))
     case .count(let ranges):
       return try tables.read(
-        "SELECT count(*) FROM score WHERE points >= ? AND points < ?", "i",
+        "SELECT count(*) FROM score WHERE points >= ? AND points < ?", "1i",
         ranges.lazy.map(cells))
     case .countsByPlayer:
       return try tables.read("SELECT player, count(*) FROM score GROUP BY player", "ii")
     case .sum(let players):
       return try tables.read(
-        "SELECT ifnull(sum(points), 0) FROM score WHERE player = ?", "i",
+        "SELECT ifnull(sum(points), 0) FROM score WHERE player = ?", "1i",
         players.lazy.map { [.integer($0)] })
     case .update(let changes):
-      let get = try tables.statement("SELECT id, player, points FROM score WHERE id = ?", "iii")
+      let get = try tables.statement("SELECT id, player, points FROM score WHERE id = ?", "1iii")
       let set = try tables.statement("UPDATE score SET points = ? WHERE id = ?", "#")
       return try tables.write(changes, rows: 2) { script, change in
         script.call(get, [.id(change.id)])

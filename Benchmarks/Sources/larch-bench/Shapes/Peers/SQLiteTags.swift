@@ -33,17 +33,20 @@ final class SQLiteTags: SQLiteShape {
     switch step {
     case .insert(let items): return try insert(items, each: false)
     case .insertEach(let items): return try insert(items, each: true)
-    case .find(let ids): return try select("item WHERE id = ?", ids.lazy.map { [.id($0)] })
+    case .find(let ids):
+      return try tables.read(
+        "SELECT id, title FROM item WHERE id = ?", "1it", child: try tags(),
+        ids.lazy.map { [.id($0)] })
     case .page(let tags, let limit):
       return try select(
         "tag JOIN item ON id = item WHERE tag = ? ORDER BY item LIMIT ?",
         tags.lazy.map { [.text($0), .integer(limit)] })
     case .count(let tags):
       return try tables.read(
-        "SELECT count(*) FROM tag WHERE tag = ?", "i", tags.lazy.map { [.text($0)] })
+        "SELECT count(*) FROM tag WHERE tag = ?", "1i", tags.lazy.map { [.text($0)] })
     case .countOfAny(let pairs):
       return try tables.read(
-        "SELECT count(DISTINCT item) FROM tag WHERE tag IN (?, ?)", "i",
+        "SELECT count(DISTINCT item) FROM tag WHERE tag IN (?, ?)", "1i",
         pairs.lazy.map { $0.map(Cell.text) })
     case .withBoth(let pairs):
       return try select(
@@ -52,7 +55,7 @@ final class SQLiteTags: SQLiteShape {
         pairs.lazy.map { $0.map(Cell.text) })
     case .update(let changes):
       let lines = try tags()
-      let get = try tables.statement("SELECT id, title FROM item WHERE id = ?", "it", child: lines)
+      let get = try tables.statement("SELECT id, title FROM item WHERE id = ?", "1it", child: lines)
       let set = try tables.statement(
         "UPDATE tag SET tag = ? WHERE item = ? AND position = ?", "#")
       return try tables.write(changes, rows: 2 + TaggedItems.tagsEach) { script, change in

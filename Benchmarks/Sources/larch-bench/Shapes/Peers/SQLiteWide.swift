@@ -37,7 +37,7 @@ final class SQLiteWide: SQLiteShape {
     case .insertEach(let records): return try insert(records, each: true)
     case .find(let ids):
       return try tables.read(
-        "SELECT \(Self.fields) FROM wide WHERE id = ?", Self.columns("t"),
+        "SELECT \(Self.fields) FROM wide WHERE id = ?", "1" + Self.columns("t"),
         ids.lazy.map { [.id($0)] })
     case .page(let places, let limit):
       return try tables.read(
@@ -47,18 +47,18 @@ final class SQLiteWide: SQLiteShape {
     case .range(let places):
       return try tables.read("SELECT t0, n0, n1 \(inPlace)", "tii", places.lazy.map(cells))
     case .count(let places):
-      return try tables.read("SELECT count(*) \(inPlace)", "i", places.lazy.map(cells))
+      return try tables.read("SELECT count(*) \(inPlace)", "1i", places.lazy.map(cells))
     case .countsByRegion:
       return try tables.read("SELECT t0, count(*) FROM wide GROUP BY t0", "hi")
     case .sum(let places):
       return try tables.read(
-        "SELECT ifnull(sum(n1), 0) \(inPlace)", "i", places.lazy.map(cells))
+        "SELECT ifnull(sum(n1), 0) \(inPlace)", "1i", places.lazy.map(cells))
     case .filter(let limit):
       return try tables.read(
         "SELECT t0, n0, n1 FROM wide WHERE n2 < ?", "tii", [[.integer(limit)]])
     case .update(let changes):
       let get = try tables.statement(
-        "SELECT \(Self.fields) FROM wide WHERE id = ?", Self.columns("t"))
+        "SELECT \(Self.fields) FROM wide WHERE id = ?", "1" + Self.columns("t"))
       let set = try tables.statement("UPDATE wide SET n0 = ? WHERE id = ?", "#")
       return try tables.write(changes, rows: 2) { script, change in
         script.call(get, [.id(change.id)])
