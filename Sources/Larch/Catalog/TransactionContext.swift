@@ -167,7 +167,7 @@ extension LMDBEnvironment {
   /// Tells the log that the `Codable` of a type does more than its proof has shown, once for each
   /// type.
   fileprivate func logRefutedCoding(of typeName: String) {
-    log(once: RefutedCoding(typeName: typeName)) {
+    log(once: LogSubject(.codingRefuted, typeName)) {
       LogMessage(
         .warning, .codingRefuted,
         "A record shows that the Codable of its type does more than the compiler's; the type is now coded through it. Make it CustomCoded."
@@ -177,9 +177,4 @@ extension LMDBEnvironment {
       }
     }
   }
-}
-
-/// A type that the log has reported.
-private struct RefutedCoding: Hashable {
-  let typeName: String
 }

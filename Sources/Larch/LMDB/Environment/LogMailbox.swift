@@ -67,13 +67,14 @@ final class LogMailbox: Sendable {
 /// The subject of a message that is logged only once.
 struct LogSubject: Hashable {
   private let event: LogMessage.Event
-  private let collection: String
-  /// The index or the field.
+  /// The collection or the type.
+  private let name: String
+  /// The index or the field, if it is about one.
   private let part: AnyHashable
 
-  init(_ event: LogMessage.Event, _ collection: String, _ part: AnyHashable) {
+  init(_ event: LogMessage.Event, _ name: String, _ part: AnyHashable = "") {
     self.event = event
-    self.collection = collection
+    self.name = name
     self.part = part
   }
 }
