@@ -161,6 +161,8 @@ final class FieldKey<Root, Value>: Sendable {
   /// For a field of another record.
   private let wrap: RelatedWrap?
   let values: @Sendable (Value) -> [KeyValue]
+  /// Whether stored values may be none of the type: an enum may have lost a case.
+  let mayBeInvalid: Bool
   /// The value of these key values; nil if only the record has it.
   let read: @Sendable ([KeyValue]) -> Value?
 
@@ -172,6 +174,7 @@ final class FieldKey<Root, Value>: Sendable {
   init<Key: IndexKey>(_ type: Key.Type, _ field: FieldReference, _ wrap: RelatedWrap?) {
     self.field = field
     self.wrap = wrap
+    mayBeInvalid = !Key._isStandardField
     // The type is `Value`; only the run time knows that it is a key.
     values = { Key.values(of: unsafeBitCast($0, to: Key.self)) }
     read = { list in
