@@ -105,3 +105,32 @@ enum IDBounds {
     }
   }
 }
+
+extension FilterNode {
+  /// Whether the id of a record decides the filter, so that no record is read for it.
+  func isDecided(byID kind: RecordIDKind) -> Bool {
+    switch self {
+    case .all(let nodes), .any(let nodes):
+      !nodes.isEmpty && nodes.allSatisfy { $0.isDecided(byID: kind) }
+    case .not(let node): node.isDecided(byID: kind)
+    case .field(let filter):
+      filter.field.identity == .id && !filter.field.isMultiple && filter.field.calculation == nil
+        && kind.holds(filter.field.form)
+    case .pair, .record, .related: false
+    }
+  }
+}
+
+extension RecordIDKind {
+  /// Whether ids have the values of a field of this form.
+  fileprivate func holds(_ form: KeyForm) -> Bool {
+    guard case .primitive(let primitive) = form.node else { return false }
+    return switch (self, primitive) {
+    case (.assigned, .int64), (.uuid, .uuid), (.string, .string): true
+    case (.integer, .int8), (.integer, .int16), (.integer, .int32), (.integer, .int64): true
+    case (.unsigned, .uint8), (.unsigned, .uint16), (.unsigned, .uint32), (.unsigned, .uint64):
+      true
+    default: false
+    }
+  }
+}

@@ -14,6 +14,7 @@ extension Plan {
     if let after { lines.add("after " + text(of: after, schema)) }
     if offset > 0 { lines.add("offset \(offset)") }
     if let limit { lines.add("limit \(limit)") }
+    if let groups { lines.add(groups.text) }
     if isCovering, let text = coverText { lines.add(text) }
     if let otherwise {
       lines.add("or, once that costs less")
@@ -31,7 +32,10 @@ extension Plan {
   private func addSteps(to lines: inout PlanLines) {
     lines.add(source, direction: isDescending ? " descending" : "")
     lines.indent += 1
-    for node in residue { lines.add("filter " + node.text) }
+    for node in residue {
+      let isOfID = node.isDecided(byID: lines.schema.idKind)
+      lines.add((isOfID ? "id filter " : "filter ") + node.text)
+    }
     addOrder(to: &lines)
   }
 
@@ -87,6 +91,17 @@ extension Plan {
     if PlanText.hidesValues { return PlanText.hidden }
     let id = token.id.withUnsafeBytes { schema.idKind.text(of: $0) }
     return (token.values.map { PlanText.value($0) } + ["id \(id)"]).joined(separator: ", ")
+  }
+}
+
+extension Plan.Groups {
+  /// Its line in the text of a plan.
+  fileprivate var text: String {
+    switch reading {
+    case .counting: "counts group by group"
+    case .skipping: "skips from group to group"
+    case .byID: "reads keys group by group"
+    }
   }
 }
 

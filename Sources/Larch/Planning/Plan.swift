@@ -15,6 +15,8 @@ struct Plan: Sendable {
   var limit: Int?
   /// The alternative if the wanted rows come late in this plan.
   var otherwise: Otherwise?
+  /// Set if the index is read group by group: one row stands for all that have the same values.
+  var groups: Groups?
 }
 
 extension Plan {
@@ -70,6 +72,23 @@ extension Plan {
     var entries: Int
   }
 
+  /// Rows whose keys begin with the same components of an index, which is the only source.
+  struct Groups: Sendable {
+    enum Reading: Sendable, Equatable {
+      /// The rows of each group are counted.
+      case counting
+      /// The first row of a group in the order of the plan is read, and the others are skipped.
+      case skipping
+      /// The row of each group with the least id, or with the greatest if ids descend.
+      case byID
+    }
+
+    /// The number of these components. Each of them has a field by which rows are grouped, or one
+    /// value in all rows.
+    var components: Int
+    var reading: Reading
+  }
+
   enum RowOrder: Sendable {
     /// Any order: for counts, and for testing whether there is a row.
     case any
@@ -80,6 +99,15 @@ extension Plan {
     case byIndex(components: Int, descends: Bool, idsDescend: Bool)
     /// By sorting all rows; with a limit only the first ones are kept.
     case sorted([OrderTerm], idsDescend: Bool)
+
+    /// Whether rows that are equal in the order come from the greatest id to the least.
+    var idsDescend: Bool {
+      switch self {
+      case .any: false
+      case .byID(let descends): descends
+      case .byIndex(_, _, let idsDescend), .sorted(_, let idsDescend): idsDescend
+      }
+    }
   }
 }
 

@@ -54,7 +54,8 @@ extension PlanTask {
     if case .byID(let descends) = order, let after { narrow(&ranges, after.id, descends) }
     return Candidate(
       source: ranges.isEmpty ? .nothing : .records(ranges), residue: residue,
-      order: order(isInOrder: isByID), isCovering: residue.isEmpty && isByID && needsOnlyIDs,
+      order: order(isInOrder: isByID),
+      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs,
       isInOrder: isByID, used: used, checked: checked, rangeCount: rangeCount)
   }
 
@@ -116,7 +117,7 @@ extension PlanTask {
       mayRepeat: match.mayRepeat, isPoints: match.pointCount == index.fields.count)
     return Candidate(
       source: ranges.isEmpty ? .nothing : .index(scan), residue: residue, order: rowOrder,
-      isCovering: residue.isEmpty && (isInOrder || isByID) && isAnswered(by: index),
+      isCovering: areDecidedByID(residue) && (isInOrder || isByID) && isAnswered(by: index),
       isInOrder: isInOrder, used: match.used, checked: checked, rangeCount: rangeCount)
   }
 
@@ -175,23 +176,38 @@ extension PlanTask {
     let isInOrder = order.isAny || (isByID && scan.ids.count == 1)
     return Candidate(
       source: .list(scan), residue: residue, order: order(isInOrder: isInOrder),
-      isCovering: residue.isEmpty && isByID && needsOnlyIDs, isInOrder: isInOrder, used: used,
-      checked: used, rangeCount: scan.ids.count)
+      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs, isInOrder: isInOrder,
+      used: used, checked: used, rangeCount: scan.ids.count)
   }
 
   // MARK: Covering
+
+  /// Whether no record is read for these filters.
+  func areDecidedByID(_ residue: [FilterNode]) -> Bool {
+    residue.allSatisfy { $0.isDecided(byID: schema.idKind) }
+  }
 
   var needsOnlyIDs: Bool {
     switch need {
     case .records: false
     case .ids, .count, .exists: true
-    case .fields(let fields): fields.allSatisfy { $0.identity == .id }
+    case .fields(let fields), .values(let fields), .distinct(let fields),
+      .distinctCount(let fields):
+      fields.allSatisfy { $0.identity == .id }
+    case .counts(let field): field.identity == .id
     }
   }
 
   /// Whether the keys and ids have everything that is needed.
   func isAnswered(by index: IndexSchema) -> Bool {
-    guard case .fields(let fields) = need else { return needsOnlyIDs }
+    let fields: [FieldReference]
+    if case .fields(let needed) = need {
+      fields = needed
+    } else if let grouped = need.groupedFields {
+      fields = grouped
+    } else {
+      return needsOnlyIDs
+    }
     return fields.allSatisfy { field in
       if field.identity == .id { return true }
       guard field.isStandard else { return false }

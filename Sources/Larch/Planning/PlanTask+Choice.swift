@@ -1,6 +1,8 @@
 extension PlanTask {
   /// The cheapest plan. Statistics are read only if the query alone does not settle the choice.
   func choose(_ statistics: some PlanStatistics) throws -> Plan {
+    if let fields = need.groupedFields { return try choose(by: fields, statistics) }
+    if case .values(let fields) = need { return try choose(valuesOf: fields, statistics) }
     let ids = boundsOfID()
     if let ids {
       if ids.ranges.isEmpty { return nothing }
@@ -82,7 +84,7 @@ extension PlanTask {
 
   /// The indexes that bound a scan, give the order, or have all needed fields in their keys.
   func matches(among indexes: UInt64) -> [IndexMatch] {
-    if conjuncts.isEmpty, isByID { return [] }
+    if conjuncts.isEmpty, isByID, !isOfValues { return [] }
     var matches: [IndexMatch] = []
     matches.reserveCapacity(indexes.nonzeroBitCount)
     var rest = indexes
@@ -137,12 +139,18 @@ extension PlanTask {
 
   private static let othersLimit = 4
 
+  /// Whether values in any order are needed, for groups: then the smallest source is the best.
+  private var isOfValues: Bool {
+    if order.isAny, case .fields = need { return true }
+    return false
+  }
+
   private func isWorthwhileUnbounded(_ match: IndexMatch, _ index: IndexSchema) -> Bool {
     switch order {
     case .terms: return match.servesOrder
     case .any:
       // It is smaller than the records, if only keys are read.
-      return !conjuncts.isEmpty && isAnswered(by: index)
+      return (!conjuncts.isEmpty || isOfValues) && isAnswered(by: index)
         && conjuncts.allSatisfy { index.decides($0.node) }
     case .byID: return false
     }

@@ -43,7 +43,8 @@ extension PlanTask {
     return Candidate(
       source: sources.count == 1 ? first : .union(sources), residue: residue,
       order: order(isInOrder: false),
-      isCovering: isExact && isByID && needsOnlyIDs, isInOrder: order.isAny, used: .max,
+      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs, isInOrder: order.isAny,
+      used: .max,
       checked: isExact ? .max : 0,
       rangeCount: rangeCount, rows: rows)
   }
@@ -96,7 +97,7 @@ extension PlanTask {
     return Candidate(
       source: .intersection([first.source, second.source]), residue: residue,
       order: order(isInOrder: false),
-      isCovering: residue.isEmpty && isByID && needsOnlyIDs,
+      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs,
       isInOrder: isByID, used: first.used | second.used, checked: checked, rangeCount: 2,
       rows: first.rows + second.rows,
       shared: first.rows * second.rows / total)

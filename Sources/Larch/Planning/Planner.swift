@@ -81,8 +81,8 @@ struct PlanTask {
   /// The indexes that can answer, by bit.
   let usable: UInt64
   let conjuncts: [Conjunct]
-  let need: QueryNeed
-  let order: WantedOrder
+  var need: QueryNeed
+  var order: WantedOrder
   let after: PageToken?
   let offset: Int
   let limit: Int?
@@ -189,8 +189,8 @@ struct PlanTask {
 extension QueryNeed {
   var isAnyOrder: Bool {
     switch self {
-    case .count, .exists: true
-    case .records, .ids, .fields: false
+    case .count, .exists, .values, .counts, .distinctCount: true
+    case .records, .ids, .fields, .distinct: false
     }
   }
 }

@@ -49,7 +49,7 @@ struct PlanOrderTests {
       PlanPerson.where { $0.city == "London" && $0.id > 1000 },
       """
       index city_age ["London"]
-        filter id > 1000
+        id filter id > 1000
         sort by id
       """)
     try plans.expect(

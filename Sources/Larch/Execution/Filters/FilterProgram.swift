@@ -7,7 +7,7 @@ final class FilterProgram {
   typealias Outcome = ValueTest.Outcome
 
   private enum Operation: UInt8 {
-    case all, any, not, leaf, pair, calculation, related, unknown
+    case all, any, not, leaf, pair, calculation, stored, related, unknown
   }
 
   private struct Node {
@@ -41,6 +41,7 @@ final class FilterProgram {
   private var leafCount = 0
   @exclusivity(unchecked) private var pairs: [PairTest] = []
   @exclusivity(unchecked) private var calculations: [CalculationTest] = []
+  @exclusivity(unchecked) private var stored: [(path: FieldPath, test: StoredFieldTest)] = []
   @exclusivity(unchecked) private var related: [RelatedTest] = []
   /// Unverified bytes are no reason to read related records.
   @exclusivity(unchecked) private var isUnverified = false
@@ -101,6 +102,12 @@ final class FilterProgram {
     return try matchesAll(record, id)
   }
 
+  /// What an id says of conditions that are all about it.
+  func test(id: UnsafeRawBufferPointer) throws -> Outcome {
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    return try Outcome.all(roots) { try evaluate($0, nothing, id) }
+  }
+
   /// Whether unverified bytes certainly do not meet the conditions. Bytes that do not decide,
   /// because they are damaged or for any other reason, are not refused.
   @inline(__always)
@@ -147,12 +154,21 @@ final class FilterProgram {
     case .leaf: return try evaluate(leaves + node.first, record, id)
     case .pair: return try pairs[node.first].test(record, shapes)
     case .calculation: return try calculations[node.first].test(record, id, shapes)
+    case .stored: return try evaluate(stored: node.first, record)
     case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
     case .not: return try !evaluate(node.first, record, id)
     case .all: return try Outcome.all(node.children) { try evaluate($0, record, id) }
     case .any: return try Outcome.any(node.children) { try evaluate($0, record, id) }
     }
+  }
+
+  @inline(never)
+  private func evaluate(
+    stored place: Int, _ record: UnsafeRawBufferPointer
+  ) throws -> Outcome {
+    let (path, test) = stored[place]
+    return try test.matches(path.read(in: record, shapes: shapes)).map { Outcome($0) } ?? .unknown
   }
 
   @inline(never)
@@ -243,7 +259,7 @@ extension FilterProgram {
     case .field(let filter): isDecidable(filter.field)
     case .pair(let pair): PairTest.isDecidable(pair) || CalculationTest.isDecidable(pair)
     case .related: true
-    case .record: false
+    case .record(let filter): isDecidable(filter: filter)
     }
   }
 
@@ -252,9 +268,12 @@ extension FilterProgram {
     switch node {
     case .all(let parts), .any(let parts): parts.isEmpty || parts.contains(where: mayBeDecided)
     case .not(let part): mayBeDecided(part)
-    case .field, .pair, .related: isDecidable(node)
-    case .record: false
+    case .field, .pair, .record, .related: isDecidable(node)
     }
+  }
+
+  private static func isDecidable(filter: RecordFilter) -> Bool {
+    filter.stored != nil && filter.error == nil
   }
 
   private static func isDecidable(_ field: FieldReference) -> Bool {
@@ -292,7 +311,10 @@ extension FilterProgram {
     case .related(let filter):
       nodes[place] = Node(operation: .related, first: related.count, count: 0)
       related.append(try typed.test(filter))
-    case .record: break
+    case .record(let filter):
+      guard FilterProgram.isDecidable(filter: filter), let test = filter.stored else { return }
+      nodes[place] = Node(operation: .stored, first: stored.count, count: 0)
+      stored.append((context.path(test.names, typed.reading), test))
     }
   }
 

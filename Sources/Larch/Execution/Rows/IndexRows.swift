@@ -72,6 +72,12 @@ final class IndexRows: RowSource {
   }
 
   private func matches() throws -> Bool {
+    let outcome = isFiltering ? try reader.test(id) : .yes
+    if outcome == .no {
+      if scanner.entriesExamined > reader.mostEntries { throw CostLimitReached() }
+      return false
+    }
+    if outcome == .yes, !scanner.isUndecided { return true }
     let record = try reader.read(id)
     if scanner.isUndecided, let keyFilter, try !reader.matches(keyFilter, record, id) {
       return false
@@ -106,15 +112,23 @@ final class OrderedIndexRows: RowSource {
   /// Whether rows include their keys.
   private let keepsKeys: Bool
   private let index: Int
+  /// The number of components of a group of which one row is enough; nil if all rows are needed.
+  private let groupComponents: Int?
+  private var groups: GroupScanner?
+  /// The bytes of the group whose first row was returned.
+  private var groupCount: Int?
+  private var hasCutKeys = false
   // Only cut keys need these.
   private lazy var order = OrderedIndexRows.terms(
     rows.scanner.schema.fields.prefix(count).filter { !$0.isMultiple }, descends: descends)
   private lazy var wholeValues: TypedAccess = WholeIndexValues(index, reader)
 
-  private enum Mode { case start, key, list, sorted, end }
+  private enum Mode { case start, key, one, list, sorted, end }
   @exclusivity(unchecked) private var mode = Mode.start
   /// Whether the scan is at a key of which no row was returned.
   private var isAtKey = false
+  /// Whether the first row of a group was found and not returned.
+  private var isRowFound = false
   @exclusivity(unchecked) private var list: IDList
   private var place = 0
   private var sorter: RowSorter?
@@ -124,9 +138,11 @@ final class OrderedIndexRows: RowSource {
 
   init(
     _ scan: Plan.IndexScan, components count: Int, descends: Bool, idsDescend: Bool,
-    keepsKeys: Bool, settings: SortSettings, _ reader: RowReader
+    keepsKeys: Bool, groups: Plan.Groups? = nil, settings: SortSettings, _ reader: RowReader
   ) throws {
     rows = try IndexRows(scan, descends: descends, idsDescend: idsDescend, reader)
+    groupComponents = groups?.components
+    if let groups { self.groups = GroupScanner(rows.scanner, components: groups.components) }
     components = rows.scanner.components
     self.count = count
     isWhole = count == rows.scanner.schema.fields.count
@@ -174,6 +190,11 @@ final class OrderedIndexRows: RowSource {
         }
         spilled += sorter?.spilledBytes ?? 0
         sorter = nil
+      case .one:
+        if isRowFound {
+          isRowFound = false
+          return true
+        }
       case .end: return false
       case .start: break
       }
@@ -188,14 +209,16 @@ final class OrderedIndexRows: RowSource {
   }
 
   private func nextGroup() throws {
-    let hasKey = isAtKey ? true : try rows.scanner.nextKey()
-    isAtKey = false
-    guard hasKey else {
+    guard try nextKey() else {
       mode = .end
       return
     }
     components.open(rows.scanner.key)
     guard let prefix = try components.prefix(count) else { return try sortCutKey() }
+    if let groupComponents, let group = try components.prefix(groupComponents) {
+      let values = try GroupValues(components, groupComponents)
+      if values != .apart { return try takeFirst(of: group, values) }
+    }
     if isWhole {
       mode = .key
     } else if keepsKeys {
@@ -207,6 +230,53 @@ final class OrderedIndexRows: RowSource {
       place = 0
       mode = .list
     }
+  }
+
+  private func nextKey() throws -> Bool {
+    if isAtKey {
+      isAtKey = false
+      return true
+    }
+    guard let groups, let bytes = groupCount else { return try rows.scanner.nextKey() }
+    groupCount = nil
+    return try groups.nextKey(outside: bytes)
+  }
+
+  /// Takes the first row of a group; the others are skipped.
+  private func takeFirst(of group: UnsafeRawBufferPointer, _ values: GroupValues) throws {
+    mode = .one
+    repeat {
+      components.open(rows.scanner.key)
+      guard let prefix = try components.prefix(count) else { return try sortCutKey() }
+      guard try rows.nextInKey() else { continue }
+      take(rows.id, nil)
+      key = rows.scanner.key
+      isRowFound = true
+      groupCount = group.count
+      if values == .inKeys || isWhole { return }
+      // Rows that are equal in the order come by id, and the first one has the bits.
+      while try nextKey(of: prefix) {
+        guard try rows.nextInKey() else { continue }
+        let order = compareBytes(rows.id, id)
+        if idsDescend ? order <= 0 : order >= 0 { continue }
+        id = rows.id
+        key = rows.scanner.key
+      }
+      // The scan is behind the rows of the same order, perhaps still in the group.
+      if isAtKey, !rows.scanner.key.begins(with: group) {
+        groupCount = nil
+      } else {
+        isAtKey = false
+      }
+      return
+    } while try nextKey(of: group)
+  }
+
+  /// Moves to the next key; false if it does not begin with these components of the last one.
+  private func nextKey(of prefix: UnsafeRawBufferPointer) throws -> Bool {
+    guard let groups, try rows.scanner.nextKey() else { return false }
+    isAtKey = !groups.holds(rows.scanner.key, prefix)
+    return !isAtKey
   }
 
   private func forEachRowOfGroup(
@@ -234,6 +304,7 @@ final class OrderedIndexRows: RowSource {
   }
 
   private func sortCutKey() throws {
+    hasCutKeys = true
     let key = makeSortKey(order)
     let sorter = RowSorter(settings)
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -262,6 +333,8 @@ final class OrderedIndexRows: RowSource {
     mode = .end
     sorter = nil
   }
+
+  override var mayRepeatValues: Bool { groupComponents == nil || hasCutKeys }
 
   override var entriesExamined: Int { rows.entriesExamined }
   override var spilledBytes: Int { spilled + (sorter?.spilledBytes ?? 0) }

@@ -7,8 +7,8 @@ final class IndexScanner {
   /// Splits the current key into its components.
   private(set) lazy var components = KeyComponents(schema)
   /// The bounds of all ranges, as plain memory: arrays would be counted for every key.
-  private let ranges: UnsafeMutablePointer<Bounds>
-  private let rangeCount: Int
+  let ranges: UnsafeMutablePointer<Bounds>
+  let rangeCount: Int
   private let boundBytes: UnsafeMutableRawPointer
   /// Set if the only filter is the prefix of a text that the range consists of: its number of
   /// bytes, which are all ASCII. The next byte decides whether a character ends there.
@@ -16,11 +16,11 @@ final class IndexScanner {
   private var filter: KeyFilterProgram?
   /// Whether every range is one key, so that nothing after it must be read.
   private let isPoints: Bool
-  private let descends: Bool
+  let descends: Bool
   private let idsDescend: Bool
   /// The length of ids of equal size, which LMDB returns a page at a time.
   private let width: Int?
-  @exclusivity(unchecked) private var cursor: LMDBCursor?
+  @exclusivity(unchecked) var cursor: LMDBCursor?
   /// The ids of the only key begin here or slightly earlier, not at its first or last one.
   var startID: [UInt8]? {
     didSet { hasStart = startID != nil }
@@ -28,8 +28,8 @@ final class IndexScanner {
   @exclusivity(unchecked) private var hasStart = false
 
   /// The current range; -1 before the first.
-  @exclusivity(unchecked) private var range = -1
-  @exclusivity(unchecked) private var isInRange = false
+  @exclusivity(unchecked) var range = -1
+  @exclusivity(unchecked) var isInRange = false
   /// The pair at which the cursor reached the key.
   @exclusivity(unchecked) private var entry: LMDBEntry?
   private enum Ids: UInt8 { case none, fresh, run, single }
@@ -46,7 +46,7 @@ final class IndexScanner {
   @exclusivity(unchecked) private(set) var id = UnsafeRawBufferPointer(start: nil, count: 0)
   /// Whether the key does not decide the filters, so that the records must be tested.
   @exclusivity(unchecked) private(set) var isUndecided = false
-  @exclusivity(unchecked) private(set) var entriesExamined = 0
+  @exclusivity(unchecked) var entriesExamined = 0
   /// The number of entries that may be read before `CostLimitReached` is thrown.
   @exclusivity(unchecked) var mostEntries = Int.max
 
@@ -113,25 +113,31 @@ final class IndexScanner {
   func nextKey() throws -> Bool {
     while try step() {
       entriesExamined += 1
-      if prefixCount > 0, key.count == prefixCount || key[prefixCount] < 0x80 {
-        isUndecided = false
-      } else if let filter {
-        components.open(key)
-        let outcome = try filter.test()
-        if outcome == .no {
-          if entriesExamined > mostEntries { throw CostLimitReached() }
-          continue
-        }
-        isUndecided = outcome == .unknown
-      }
-      state = .fresh
-      return true
+      if try isAccepted() { return true }
     }
     state = .none
     return false
   }
 
-  private func step() throws -> Bool {
+  /// Whether the filters of the current key are not false.
+  @inline(__always)
+  func isAccepted() throws -> Bool {
+    if prefixCount > 0, key.count == prefixCount || key[prefixCount] < 0x80 {
+      isUndecided = false
+    } else if let filter {
+      components.open(key)
+      let outcome = try filter.test()
+      if outcome == .no {
+        if entriesExamined > mostEntries { throw CostLimitReached() }
+        return false
+      }
+      isUndecided = outcome == .unknown
+    }
+    state = .fresh
+    return true
+  }
+
+  func step() throws -> Bool {
     while true {
       if isInRange {
         let entry = descends ? try cursor?.previousKey() : try cursor?.nextKey()
@@ -146,10 +152,10 @@ final class IndexScanner {
     }
   }
 
-  private func accept(_ entry: LMDBEntry?) -> Bool {
+  func accept(_ entry: LMDBEntry?) -> Bool {
     isInRange = false
     guard let entry else { return false }
-    let bounds = ranges + (descends ? rangeCount - 1 - range : range)
+    let bounds = self.bounds
     if descends {
       guard compareBytes(bounds.pointee.lower, entry.key) <= 0 else { return false }
     } else if let upper = bounds.pointee.upper {
@@ -162,7 +168,13 @@ final class IndexScanner {
     return true
   }
 
-  private func seekRange() throws -> LMDBEntry? {
+  /// The bounds of the current range.
+  @inline(__always)
+  var bounds: UnsafeMutablePointer<Bounds> {
+    ranges + (descends ? rangeCount - 1 - range : range)
+  }
+
+  func seekRange() throws -> LMDBEntry? {
     if !descends {
       let lower = ranges[range].lower
       if lower.isEmpty { return try cursor?.first() }
@@ -302,11 +314,11 @@ extension IndexScanner {
   }
 
   /// The bounds of a range, in memory that the scanner owns.
-  fileprivate struct Bounds {
+  struct Bounds {
     var lower: UnsafeRawBufferPointer
     var upper: UnsafeRawBufferPointer?
 
-    static func memory(
+    fileprivate static func memory(
       of ranges: [KeyRange]
     ) -> (UnsafeMutablePointer<Bounds>, UnsafeMutableRawPointer) {
       var size = 0

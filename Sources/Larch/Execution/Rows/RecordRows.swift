@@ -23,6 +23,7 @@ final class RecordRows: RowSource {
   /// A scan refuses most records, and verifying one costs more than testing it: so only records are
   /// verified whose bytes pass.
   private func nextFiltered() throws -> Bool {
+    if reader.hasIDFilter { return try nextByID() }
     guard let residue = reader.residue else { return false }
     var refused = 0
     let most = reader.mostRecords &- reader.recordsExamined
@@ -39,6 +40,31 @@ final class RecordRows: RowSource {
         continue
       }
       self.record = record
+      id = entry.key
+      return true
+    }
+    return false
+  }
+
+  /// The next row, where ids are tested first: a row that its id decides costs only the step to it.
+  private func nextByID() throws -> Bool {
+    var refused = 0
+    let most = reader.mostRecords &- reader.recordsExamined
+    while let entry = try scanner.next() {
+      var record: UnsafeRawBufferPointer?
+      var outcome = try reader.test(entry.key)
+      if outcome == .unknown {
+        let opened = try reader.open(entry.value, entry.key)
+        outcome = ValueTest.Outcome(try reader.matches(opened, entry.key))
+        record = opened
+      }
+      if outcome == .no {
+        refused &+= 1
+        if refused > most { throw CostLimitReached() }
+        continue
+      }
+      self.record = record
+      stored = entry.value
       id = entry.key
       return true
     }
@@ -104,6 +130,9 @@ final class IDRows: RowSource {
       if !descends { place += 1 }
       record = nil
       if reader.isFiltering {
+        let outcome = try reader.test(id)
+        if outcome == .yes { return true }
+        if outcome == .no { continue }
         let record = try reader.read(id)
         guard try reader.matches(record, id) else { continue }
         self.record = record

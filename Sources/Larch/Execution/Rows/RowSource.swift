@@ -15,6 +15,9 @@ class RowSource {
   /// Closes the cursors. There are no rows after that.
   func close() {}
 
+  /// Whether rows may have the same values as rows before them. Not known before the first row.
+  var mayRepeatValues: Bool { true }
+
   /// The number of index entries read so far.
   var entriesExamined: Int { 0 }
   var spilledBytes: Int { 0 }
@@ -41,7 +44,11 @@ final class RowReader {
   private let transaction: LMDBTransaction
   private let number: UInt32
   let residue: FilterProgram?
-  /// Whether the record of each row must be read for the test.
+  /// The part of the residue that ids decide; nil if there is none.
+  private let idFilter: FilterProgram?
+  /// Whether ids decide the whole residue, so that no record is read for it.
+  private let isDecidedByIDs: Bool
+  /// Whether each row must be tested.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
   /// The number of records, and of index entries, that may be read before `CostLimitReached` is thrown.
@@ -60,6 +67,10 @@ final class RowReader {
     number = collection.number
     self.residue = try FilterProgram.of(residue, context: context, typed: typed)
     isFiltering = self.residue != nil
+    var ofID: [FilterNode] = []
+    for node in residue where node.isDecided(byID: collection.stored.idKind) { ofID.append(node) }
+    idFilter = try FilterProgram.of(ofID, context: context, typed: typed)
+    isDecidedByIDs = ofID.count == residue.count
   }
 
   /// Counts records that were read elsewhere.
@@ -85,6 +96,17 @@ final class RowReader {
       throw RecordEnvelope.damaged(id, collection.stored)
     }
     return record
+  }
+
+  /// Whether some rows are refused by their ids, without their records.
+  var hasIDFilter: Bool { idFilter != nil }
+
+  /// What the residue says of a row by its id alone. If it is `unknown`, the record decides.
+  @inline(__always)
+  func test(_ id: UnsafeRawBufferPointer) throws -> ValueTest.Outcome {
+    guard let idFilter else { return .unknown }
+    let outcome = try idFilter.test(id: id)
+    return outcome == .yes && !isDecidedByIDs ? .unknown : outcome
   }
 
   /// Whether the residue is true for the record.

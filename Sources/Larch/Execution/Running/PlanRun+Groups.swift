@@ -1,4 +1,29 @@
 extension PlanRun {
+  /// Calls with the values of a selected field and the number of rows that have them, group by
+  /// group: ascending, and each once. It is for plans that count groups. The run cannot be used
+  /// after that.
+  ///
+  /// As in keys, text is in normal form, zero is 0.0 and there is one NaN. `id` is that of a record
+  /// with the values.
+  func forEachCountedGroup(
+    of place: Int,
+    _ body: (_ values: [KeyValue], _ count: Int, _ id: UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    if case .nothing = plan.source { return }
+    defer { close() }
+    do {
+      guard case .index(let scan) = plan.source, let groups = plan.groups else {
+        throw TransactionContext.ended
+      }
+      let scanner = try IndexScanner(scan, in: collection, context: context)
+      defer { add(entriesExamined: scanner.entriesExamined) }
+      let counter = try GroupCounter(scanner, scan, groups, selection[place], self)
+      while try counter.next() { try body(counter.values, counter.count, counter.id) }
+    } catch {
+      throw noted(error)
+    }
+  }
+
   /// Calls with the values of a selected field and the number of rows that have them, without
   /// reading each row: once per key of the index, so equal values may repeat. The run cannot be
   /// used after that.

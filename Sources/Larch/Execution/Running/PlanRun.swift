@@ -88,6 +88,9 @@ package final class PlanRun {
     return nil
   }
 
+  /// Whether rows may have the same selected values as rows before them.
+  var mayRepeatValues: Bool { source?.mayRepeatValues ?? true }
+
   /// The record of the last row; reads it if the plan did not.
   package func record() throws -> UnsafeRawBufferPointer {
     guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
@@ -100,10 +103,13 @@ package final class PlanRun {
 
   /// The values of a selected field in the last row; nil if only the decoded record determines
   /// every bit.
-  func values(of place: Int) throws -> [KeyValue]? {
+  func values(of place: Int) throws -> [KeyValue]? { try value(of: place).map { [$0] } }
+
+  /// The same; a field that bytes determine has one value.
+  func value(of place: Int) throws -> KeyValue? {
     guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
     do {
-      return try selector.values(of: place, in: source)
+      return try selector.value(of: place, in: source)
     } catch {
       throw noted(error)
     }
@@ -181,6 +187,9 @@ extension PlanRun {
     case .nothing: return RowSource()
     case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
     case .index(let scan):
+      if let groups = plan.groups, groups.reading != .counting {
+        return try GroupRows(scan, groups, idsDescend: plan.order.idsDescend, reader)
+      }
       return try IndexRows(scan, descends: false, idsDescend: false, reader)
     case .list(let scan): return try IndexRows(scan, idsDescend: false, reader)
     case .union, .intersection: return try listedRows(source, descends: false, after: nil)
@@ -228,7 +237,7 @@ extension PlanRun {
     }
     let rows = try OrderedIndexRows(
       scan, components: components, descends: descends, idsDescend: idsDescend,
-      keepsKeys: keepsKeys, settings: settings, reader)
+      keepsKeys: keepsKeys, groups: plan.groups, settings: settings, reader)
     guard let after = plan.after else { return rows }
     return try RowsAfterToken(
       rows, after, scan, components: components, descends: descends, idsDescend: idsDescend,
@@ -240,14 +249,15 @@ extension PlanRun {
   ) throws -> RowSource {
     if case .nothing = plan.source { return RowSource() }
     let rows = try unorderedRows(plan.source)
+    let scanner = (rows as? IndexRows ?? (rows as? GroupRows)?.rows)?.scanner
     var index: IndexSchema?
-    if case .index = plan.source { index = (rows as? IndexRows)?.scanner.schema }
+    if case .index = plan.source { index = scanner?.schema }
     let key = SortKey(
       terms, idsDescend: idsDescend, idKind: collection.stored.idKind, index: index,
       context: context, typed: typed)
     return SortedRows(
       rows, key, limit: limit, after: plan.after,
-      components: key.isInKeys ? (rows as? IndexRows)?.scanner.components : nil,
+      components: key.isInKeys ? scanner?.components : nil,
       keepsKeys: keepsKeys, settings: settings, reader)
   }
 

@@ -3,13 +3,23 @@
 /// A key does not determine which zero or NaN a number was, nor the code points of a text beyond
 /// ASCII.
 package final class RowSelector {
-  private struct Field {
-    let reference: FieldReference
+  /// An object, so that a row does not count the references in it.
+  private final class Field {
     let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
     let isID: Bool
     let path: FieldPath?
     /// The component of the keys of the index that the rows come from.
     let component: Int?
+
+    init(
+      simple: (primitive: KeyForm.Primitive, isOptional: Bool)?, isID: Bool, path: FieldPath?,
+      component: Int?
+    ) {
+      self.simple = simple
+      self.isID = isID
+      self.path = path
+      self.component = component
+    }
   }
 
   private let fields: [Field]
@@ -29,7 +39,7 @@ package final class RowSelector {
       let isPlain = field.isStandard && !field.isMultiple
       let simple = isPlain ? field.form.simple : nil
       return Field(
-        reference: field, simple: simple, isID: field.identity == .id,
+        simple: simple, isID: field.identity == .id,
         path: simple == nil
           ? nil
           : field.storedPath.map {
@@ -44,46 +54,50 @@ package final class RowSelector {
     }
   }
 
-  func values(of place: Int, in row: RowSource) throws -> [KeyValue]? {
+  func value(of place: Int, in row: RowSource) throws -> KeyValue? {
     guard fields.indices.contains(place), let simple = fields[place].simple else { return nil }
     let field = fields[place]
-    if field.isID, let values = RowSelector.values(ofID: row.id, simple.primitive) {
-      return values
-    }
+    if field.isID, let value = RowSelector.value(ofID: row.id, simple.primitive) { return value }
     if row.record == nil, let key = row.key, let components, let place = field.component {
       components.open(key)
       switch try components.component(place) {
       case .cut: break
-      case .null: return [.null]
+      case .null: return .null
       case .value(let bytes):
-        if let value = KeyValue(exactly: simple.primitive, key: bytes) { return [value] }
+        if let value = KeyValue(exactly: simple.primitive, key: bytes) { return value }
       }
     }
     guard let path = field.path else { return nil }
     let record = try row.record(reader)
     switch try path.read(in: record, shapes: reader.context.shapes) {
     case .missing: return nil
-    case .absent: return simple.isOptional ? [.null] : nil
+    case .absent: return simple.isOptional ? .null : nil
     case .value(let kind, let bytes):
       guard kind == simple.primitive.storedKind else { return nil }
-      return try KeyValue(stored: kind, bytes).map { [$0] }
+      return try KeyValue(stored: kind, bytes)
     }
   }
 
   package static func values(
     ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
   ) -> [KeyValue]? {
-    if primitive == .uuid { return id.count == 16 ? [.uuid([UInt8](id))] : nil }
+    value(ofID: id, primitive).map { [$0] }
+  }
+
+  private static func value(
+    ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
+  ) -> KeyValue? {
+    if primitive == .uuid { return id.count == 16 ? .uuid([UInt8](id)) : nil }
     if primitive == .string {
       guard id.count >= 1 else { return nil }
       let text = UnsafeRawBufferPointer(rebasing: id[1...])
-      return KeyValue(exactly: .string, key: text).map { [$0] }
+      return KeyValue(exactly: .string, key: text)
     }
     guard id.count == 8 else { return nil }
     let number = UInt64(bigEndian: id.loadUnaligned(as: UInt64.self))
     switch primitive {
-    case .int8, .int16, .int32, .int64: return [.signed(Int64(bitPattern: number ^ 1 << 63))]
-    case .uint8, .uint16, .uint32, .uint64: return [.unsigned(number)]
+    case .int8, .int16, .int32, .int64: return .signed(Int64(bitPattern: number ^ 1 << 63))
+    case .uint8, .uint16, .uint32, .uint64: return .unsigned(number)
     default: return nil
     }
   }

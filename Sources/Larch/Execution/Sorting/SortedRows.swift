@@ -36,6 +36,7 @@ final class SortedRows: RowSource {
   private var topRows: TopRows?
   private var sorter: RowSorter?
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
+  private var mayRepeat = true
 
   init(
     _ source: RowSource, _ sortKey: SortKey, limit: Int?, after: PageToken?,
@@ -107,6 +108,7 @@ final class SortedRows: RowSource {
       try rows.finish()
       mode = .sorter
     }
+    mayRepeat = source.mayRepeatValues
     source.close()
   }
 
@@ -238,6 +240,7 @@ final class SortedRows: RowSource {
     sorter = nil
   }
 
+  override var mayRepeatValues: Bool { mayRepeat }
   override var entriesExamined: Int { source.entriesExamined }
   override var spilledBytes: Int { sorter?.spilledBytes ?? 0 }
 }

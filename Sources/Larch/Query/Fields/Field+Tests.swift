@@ -16,7 +16,7 @@ extension Field {
       .record(
         RecordTest<Root>(
           text: node.name + " " + operation.description, error: error ?? node.error,
-          matches: { matches(read($0)) })))
+          stored: StoredFieldTest(node.identity, matches), matches: { matches(read($0)) })))
   }
 
   func isEqual<Other>(

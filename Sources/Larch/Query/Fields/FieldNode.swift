@@ -162,6 +162,8 @@ final class FieldKey<Root, Value>: Sendable {
   /// For a field of another record.
   private let wrap: RelatedWrap?
   let values: @Sendable (Value) -> [KeyValue]
+  /// Whether stored values may be none of the type: an enum may have lost a case.
+  let mayBeInvalid: Bool
   /// The value of these key values; nil if only the record has it.
   let read: @Sendable ([KeyValue]) -> Value?
 
@@ -174,6 +176,7 @@ final class FieldKey<Root, Value>: Sendable {
     self.field = field
     self.wrap = wrap
     let coding = Key.keyCoding
+    mayBeInvalid = !coding.isStandard
     // The type is `Value`; only the run time knows that it is a key.
     values = { coding.values(of: unsafeBitCast($0, to: Key.self)) }
     read = { list in

@@ -78,6 +78,25 @@ package enum QueryNeed: Sendable {
   case exists
   /// The values of these fields, in the order of the query.
   case fields([FieldReference])
+  /// The values of these fields of all rows; the order does not matter.
+  case values([FieldReference])
+  /// How many rows have each value of the field; the order does not matter.
+  case counts(FieldReference)
+  /// Each combination of the values of these fields, at the position of its first row.
+  case distinct([FieldReference])
+  /// The same; the order does not matter.
+  case distinctCount([FieldReference])
+}
+
+extension QueryNeed {
+  /// The fields by whose values rows are grouped; nil if each row is needed.
+  var groupedFields: [FieldReference]? {
+    switch self {
+    case .counts(let field): [field]
+    case .distinct(let fields), .distinctCount(let fields): fields
+    case .records, .ids, .count, .exists, .fields, .values: nil
+    }
+  }
 }
 
 extension QueryDescription {

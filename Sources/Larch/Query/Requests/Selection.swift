@@ -12,19 +12,22 @@ public struct Selection<R: Record, Row>: Sendable {
   let names: [String]
   /// The selected fields for the planner; nil if a value can only be read from the decoded record.
   let references: [FieldReference]?
+  /// Whether stored values may be none of their type, so that each must be read.
+  let mayBeInvalid: Bool
   /// Appends a row. Values go directly into the array.
   let append: @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
   /// Whether equal results are returned once.
   var isDistinct = false
 
   fileprivate init(
-    _ query: Query<R>, _ fields: [(name: String, reference: FieldReference?)],
+    _ query: Query<R>, _ fields: [SelectedFieldDescription],
     append: @escaping @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
   ) {
     self.query = query
     names = fields.map(\.name)
     let known = fields.compactMap(\.reference)
     references = known.count == fields.count ? known : nil
+    mayBeInvalid = fields.contains(where: \.mayBeInvalid)
     self.append = append
   }
 
@@ -47,7 +50,8 @@ extension Selection {
   /// Returns each combination of values once, at the position of its first record. Every NaN counts
   /// as a different value, as in a Swift set.
   ///
-  /// Running it keeps each distinct result in memory.
+  /// Running it keeps each distinct result in memory. An index that begins with the fields saves as
+  /// much as for a single field.
   public func distinct<First: Hashable, Second: Hashable, each Rest: Hashable>() -> Selection
   where Row == (First, Second, repeat each Rest) { distinctRows }
 
@@ -65,6 +69,13 @@ protocol SelectedValues<R> {
   func value<Value>(of field: SelectedField<R, Value>) throws -> Value
 }
 
+/// A field of a result without its type.
+private struct SelectedFieldDescription {
+  let name: String
+  let reference: FieldReference?
+  let mayBeInvalid: Bool
+}
+
 /// A field of a result, and how to read it.
 struct SelectedField<R: Record, Value: Sendable>: Sendable {
   /// Its name in plans.
@@ -73,7 +84,10 @@ struct SelectedField<R: Record, Value: Sendable>: Sendable {
   let key: FieldKey<R, Value>?
   let read: @Sendable (R) -> Value
 
-  fileprivate var described: (name: String, reference: FieldReference?) { (name, key?.field) }
+  fileprivate var described: SelectedFieldDescription {
+    SelectedFieldDescription(
+      name: name, reference: key?.field, mayBeInvalid: key?.mayBeInvalid ?? true)
+  }
 
   init(_ keyPath: any KeyPath<R, Value> & Sendable) {
     let node = FieldNode.of(keyPath)

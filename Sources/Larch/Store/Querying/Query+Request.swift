@@ -72,14 +72,21 @@ extension ReadTransaction {
     try storage { _ in
       let collection = try context.collection(of: R.self)
       var prepared = try prepare(query.details, for: need, in: collection)
-      if case .fields(let fields) = need { prepared.selecting = fields }
+      switch need {
+      case .fields(let fields), .values(let fields): prepared.selecting = fields
+      case .records, .ids, .count, .exists, .counts, .distinct, .distinctCount: break
+      }
+      if let fields = need.groupedFields { prepared.selecting = fields }
       guard running else { return prepared.text }
       let access = RecordAccess<R>(context, collection, with: prepared.answers)
       return try run(prepared, access) { run, _ in
         switch need {
         case .count: _ = try run.count()
         case .exists: _ = try run.exists()
-        case .records, .ids, .fields: while try run.next() != nil {}
+        case .counts where run.plan.groups != nil:
+          try run.forEachCountedGroup(of: 0) { _, _, _ in }
+        case .records, .ids, .fields, .values, .counts, .distinct, .distinctCount:
+          while try run.next() != nil {}
         }
         var counters = run.counters
         if let answers = prepared.answers { counters.add(answers.counters) }

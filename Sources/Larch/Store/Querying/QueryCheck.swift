@@ -33,6 +33,12 @@ enum QueryCheck {
     var id: [UInt8] = []
     var count = 0
     var values: [[String]?] = []
+    /// In the form of keys, which is the same for equal values.
+    var keys: [[KeyValue]] = []
+
+    static func == (a: AnswerRow, b: AnswerRow) -> Bool {
+      a.id == b.id && a.count == b.count && a.values == b.values
+    }
   }
 
   private static func answer<R: Record>(
@@ -46,7 +52,13 @@ enum QueryCheck {
     switch prepared.need {
     case .count: return [AnswerRow(count: try run.count())]
     case .exists: return [AnswerRow(count: try run.exists() ? 1 : 0)]
-    case .records, .ids, .fields: break
+    case .counts where plan.groups != nil:
+      var rows: [AnswerRow] = []
+      try run.forEachCountedGroup(of: 0) { values, count, _ in
+        rows.append(AnswerRow(count: count, values: [values.map(\.description)]))
+      }
+      return rows
+    case .records, .ids, .fields, .values, .counts, .distinct, .distinctCount: break
     }
     var rows: [AnswerRow] = []
     while let row = try run.next() {
@@ -57,9 +69,48 @@ enum QueryCheck {
           try run.values(of: place)
           ?? access.orderValue(of: field, in: try run.record(), id: row.id)
         answer.values.append(values.map(\.description))
+        answer.keys.append(values.map(\.ofKey))
       }
       rows.append(answer)
     }
-    return rows
+    return grouped(rows, for: prepared.need)
+  }
+
+  /// The groups of rows, where only these are needed: a plan may have other rows of each.
+  private static func grouped(_ rows: [AnswerRow], for need: QueryNeed) -> [AnswerRow] {
+    var isCounted = false
+    switch need {
+    case .records, .ids, .count, .exists, .fields: return rows
+    case .counts, .values: isCounted = true
+    case .distinct, .distinctCount: break
+    }
+    func compare(_ a: AnswerRow, _ b: AnswerRow) -> Int {
+      for (a, b) in zip(a.keys, b.keys) {
+        let order = KeyValue.compare(a, b)
+        if order != 0 { return order }
+      }
+      return 0
+    }
+    let isDistinct = if case .distinct = need { true } else { false }
+    var groups: [(first: Int, row: AnswerRow)] = []
+    let places = rows.indices.sorted {
+      let order = compare(rows[$0], rows[$1])
+      return order < 0 || (order == 0 && $0 < $1)
+    }
+    for place in places {
+      if let last = groups.last, compare(last.row, rows[place]) == 0 {
+        groups[groups.count - 1].row.count += 1
+      } else {
+        groups.append((place, rows[place]))
+        groups[groups.count - 1].row.count = 1
+      }
+    }
+    if isDistinct { groups.sort { $0.first < $1.first } }
+    return groups.map { group in
+      var answer = AnswerRow(values: group.row.values)
+      if isCounted { answer.count = group.row.count }
+      if !isDistinct { answer.values = group.row.keys.map { $0.map(\.description) } }
+      return answer
+    }
   }
 }

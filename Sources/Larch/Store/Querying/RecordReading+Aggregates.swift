@@ -152,13 +152,22 @@ extension RecordReading {
     _ reference: FieldReference, of query: Query<R> = R.all
   ) throws -> KeyTotal {
     try _reading { tx in
-      try tx.run(
-        query.details, of: R.self, for: .fields([reference]), selecting: [reference]
+      // Floating-point numbers are added in the order of the query.
+      let isAnyOrder = reference.form.isInteger && !query.details.isPart
+      return try tx.run(
+        query.details, of: R.self, for: isAnyOrder ? .values([reference]) : .fields([reference]),
+        selecting: [reference]
       ) { run, access in
         var total = KeyTotal()
+        if isAnyOrder {
+          let isGrouped = try run.forEachGroup(of: 0) { values, count, _ in
+            for value in values { total.add(value, count) }
+          }
+          if isGrouped { return total }
+        }
         while let row = try run.next() {
-          if let values = try run.values(of: 0) {
-            for value in values { total.add(value) }
+          if let value = try run.value(of: 0) {
+            total.add(value)
           } else {
             let record = try access.bytes(of: row, run)
             for values in try access.values(of: reference, in: record) {
@@ -168,6 +177,17 @@ extension RecordReading {
         }
         return total
       }
+    }
+  }
+}
+
+extension KeyForm {
+  /// Whether values are whole numbers, or nil.
+  fileprivate var isInteger: Bool {
+    guard case .primitive(let primitive) = unwrapped.node else { return false }
+    return switch primitive {
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true
+    case .bool, .float, .double, .date, .string, .data, .uuid, .url: false
     }
   }
 }

@@ -10,25 +10,33 @@ extension RecordReading {
   /// text in its composed form.
   ///
   /// - Throws: the errors of ``fetch(_:)``.
-  /// - Complexity: for all records, the distinct keys of an index that begins with the field;
-  ///   otherwise that of ``sum(_:of:)``. Each distinct value is in memory.
+  /// - Complexity: one step for each distinct key, and no record, with an index that begins with the
+  ///   field, or with fields that the filter sets equal and then the field; otherwise that of
+  ///   ``sum(_:of:)``. Each distinct value is in memory.
   public func counts<R: Record, Value: IndexKey>(
     by keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> [(value: Value, count: Int)] {
     let reference = TypedField.of(keyPath)
     return try _reading { tx in
-      var details = query.details
-      let isAll = details.filter.isAlways && details.after == nil && details.offset == 0
-      if isAll, details.limit == nil, try tx.hasIndex(beginningWith: reference, of: R.self) {
-        // In the order of the index, which has each value once.
-        details.order = [OrderTerm(field: reference, descends: false, ignoresCase: false)]
-        details.idsDescend = false
-      }
+      // Which rows count depends on the order only if not all of them do.
+      let need: QueryNeed =
+        query.details.isPart ? .fields([reference]) : .counts(reference)
       return try tx.run(
-        details, of: R.self, for: .fields([reference]), selecting: [reference]
+        query.details, of: R.self, for: need, selecting: [reference]
       ) { run, access in
-        var groups = ValueGroups<Value>(reference.form)
         let coding = Value.keyCoding
+        if run.plan.groups != nil {
+          var groups: [(value: Value, count: Int)] = []
+          try run.forEachCountedGroup(of: 0) { values, count, id in
+            if let value = coding.read(values) { return groups.append((value, count)) }
+            // Only the record has the value, or the error.
+            let record = try run.reader.read(id)
+            let value = try access.decode(QueryRow(id: id, record: record), of: run)
+            groups.append((value[keyPath: keyPath], count))
+          }
+          return groups
+        }
+        var groups = ValueGroups<Value>(reference.form)
         let isGrouped = try run.forEachGroup(of: 0) { values, count, id in
           try groups.add(values, count) {
             if let value = coding.read(values) { return value }
@@ -81,21 +89,6 @@ extension Query {
   public func counts<Value>(
     by keyPath: KeyPath<RelatedFields<R>, Value>, in reader: some RecordReading = AmbientStore()
   ) throws -> [(value: Value, count: Int)] { [] }
-}
-
-extension ReadTransaction {
-  /// Whether the values of a field can be read from an index in its own order. Key types of the
-  /// program are excluded: their values cannot be made from keys.
-  fileprivate func hasIndex<R: Record>(
-    beginningWith field: FieldReference, of type: R.Type
-  ) throws -> Bool {
-    guard field.isStandard else { return false }
-    return try context.collection(of: type).indexes.contains { index in
-      guard index.isReady, !index.schema.isPartial, !index.schema.hasMultiple else { return false }
-      let first = index.schema.fields[0]
-      return first.identity == field.identity && first.form == field.form && !first.isFolded
-    }
-  }
 }
 
 /// The number of occurrences of each value.

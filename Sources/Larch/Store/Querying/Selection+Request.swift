@@ -22,13 +22,18 @@ extension Selection: RunnableRequest {
   @usableFromInline
   func rowCount(in tx: ReadTransaction) throws -> Int {
     if !isDistinct { return try query.rowCount(in: tx) }
-    return try rows(in: tx, details: query.details).count
+    return try run(in: tx, details: query.details, for: need(counting: true, query.details)) {
+      run, access in
+      var rows = SelectedRows(self, query.details, run, access)
+      return try rows.count()
+    }
   }
 
   /// Whether there is a row.
   @usableFromInline
   func hasRow(in tx: ReadTransaction) throws -> Bool {
-    if !isDistinct { return try query.hasRow(in: tx) }
+    // The first row of all is a distinct one.
+    if !isDistinct || query.details.offset == 0 { return try query.hasRow(in: tx) }
     return try firstRow(in: tx) != nil
   }
 
@@ -39,7 +44,8 @@ extension Selection: RunnableRequest {
       for row in try allRows(in: tx) { try body(row) }
       return
     }
-    try run(in: tx, details: query.details) { run, access in
+    try run(in: tx, details: query.details, for: need(counting: false, query.details)) {
+      run, access in
       var rows = SelectedRows(self, query.details, run, access)
       var row: [Row] = []
       while try rows.next(&row) { try body(row.removeLast()) }
@@ -50,13 +56,31 @@ extension Selection: RunnableRequest {
   @usableFromInline
   func planText(in tx: ReadTransaction, counting: Bool, running: Bool) throws -> String {
     if counting, !isDistinct { return try tx.explain(query, for: .count, running: running) }
-    return try tx.explain(query, for: need, running: running)
+    var explained = query
+    explained.details = planned(query.details)
+    return try tx.explain(explained, for: need(counting: counting, query.details), running: running)
   }
 
-  private var need: QueryNeed { references.map { .fields($0) } ?? .records }
+  private func need(counting: Bool, _ details: QueryDescription) -> QueryNeed {
+    guard let references else { return .records }
+    // A few distinct values in the order of ids are found among the first records.
+    guard isDistinct, details.after == nil,
+      counting || details.limit == nil || !details.order.isEmpty
+    else { return .fields(references) }
+    return counting ? .distinctCount(references) : .distinct(references)
+  }
+
+  /// Offset and limit count distinct results, so the plan does not apply them.
+  private func planned(_ details: QueryDescription) -> QueryDescription {
+    guard isDistinct, details.limit ?? 0 >= 0, details.offset >= 0 else { return details }
+    var planned = details
+    planned.limit = nil
+    planned.offset = 0
+    return planned
+  }
 
   private func rows(in tx: ReadTransaction, details: QueryDescription) throws -> [Row] {
-    try run(in: tx, details: details) { run, access in
+    try run(in: tx, details: details, for: need(counting: false, details)) { run, access in
       var rows = SelectedRows(self, details, run, access)
       var result: [Row] = []
       while try rows.next(&result) {}
@@ -65,16 +89,10 @@ extension Selection: RunnableRequest {
   }
 
   private func run<T>(
-    in tx: ReadTransaction, details: QueryDescription,
+    in tx: ReadTransaction, details: QueryDescription, for need: QueryNeed,
     _ body: (PlanRun, RecordAccess<R>) throws -> T
   ) throws -> T {
-    // Offset and limit then count distinct results, so the plan does not apply them.
-    var planned = details
-    if isDistinct, details.limit ?? 0 >= 0, details.offset >= 0 {
-      planned.limit = nil
-      planned.offset = 0
-    }
-    return try tx.run(planned, of: R.self, for: need, selecting: references ?? [], body)
+    try tx.run(planned(details), of: R.self, for: need, selecting: references ?? [], body)
   }
 }
 
@@ -104,23 +122,54 @@ private struct SelectedRows<R: Record, Row> {
   @inline(__always)
   mutating func next(_ rows: inout [Row]) throws -> Bool {
     while left > 0, let row = try run.next() {
-      let reader = SelectedRow(
-        row: row, run: run, access: access, isKeyed: isKeyed, isDistinct: selection.isDistinct)
-      try selection.append(reader, &rows)
-      if selection.isDistinct {
-        guard seen.insert(reader.hashed).inserted else {
-          rows.removeLast()
-          continue
-        }
-        if toSkip > 0 {
-          toSkip -= 1
-          rows.removeLast()
-          continue
-        }
+      let mayRepeat = selection.isDistinct && run.mayRepeatValues
+      if toSkip > 0, !mayRepeat, !selection.mayBeInvalid {
+        toSkip -= 1
+        continue
+      }
+      guard try append(row, &rows, unlessSeen: mayRepeat) else { continue }
+      if toSkip > 0 {
+        toSkip -= 1
+        rows.removeLast()
+        continue
       }
       left -= 1
       return true
     }
+    return false
+  }
+
+  /// The number of distinct rows. Values are read only if they may repeat, or may be invalid, which
+  /// is an error.
+  mutating func count() throws -> Int {
+    var count = 0
+    var value: [Row] = []
+    while left > 0, let row = try run.next() {
+      let mayRepeat = run.mayRepeatValues
+      if mayRepeat || selection.mayBeInvalid {
+        guard try append(row, &value, unlessSeen: mayRepeat) else { continue }
+        value.removeAll(keepingCapacity: true)
+      }
+      if toSkip > 0 {
+        toSkip -= 1
+      } else {
+        count += 1
+        left -= 1
+      }
+    }
+    return count
+  }
+
+  /// Adds a row; false, without adding it, if its values were seen before.
+  @inline(__always)
+  private mutating func append(
+    _ row: QueryRow, _ rows: inout [Row], unlessSeen mayRepeat: Bool
+  ) throws -> Bool {
+    let reader = SelectedRow(
+      row: row, run: run, access: access, isKeyed: isKeyed, isDistinct: mayRepeat)
+    try selection.append(reader, &rows)
+    if !mayRepeat || seen.insert(reader.hashed).inserted { return true }
+    rows.removeLast()
     return false
   }
 }

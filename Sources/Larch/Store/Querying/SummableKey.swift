@@ -12,6 +12,16 @@ struct KeyTotal {
   var isWhole = true
   var count = 0
 
+  /// Adds a whole number several times.
+  mutating func add(_ value: KeyValue, _ times: Int) {
+    switch value {
+    case .signed(let value): whole += Int128(value) * Int128(times)
+    case .unsigned(let value): whole += Int128(value) * Int128(times)
+    default: return
+    }
+    count += times
+  }
+
   mutating func add(_ value: KeyValue) {
     switch value {
     case .signed(let value): whole += Int128(value)
