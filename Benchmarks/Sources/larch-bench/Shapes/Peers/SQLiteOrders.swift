@@ -65,9 +65,10 @@ final class SQLiteOrders: SQLiteShape {
         products.lazy.map { [.text($0)] })
     case .update(let changes):
       let get = try tables.statement(
-        "SELECT \(Self.fields) FROM orders WHERE id = ?", "1" + Self.columns)
+        "SELECT \(Self.fields) FROM orders WHERE id = ?", "1" + Self.columns,
+        child: try lines())
       let set = try tables.statement("UPDATE orders SET state = ? WHERE id = ?", "#")
-      return try tables.write(changes, rows: 2) { script, change in
+      return try tables.write(changes, rows: 2, hasLists: true) { script, change in
         script.call(get, [.id(change.id)])
         script.call(set, [.text(change.state), .id(change.id)])
       }
@@ -85,15 +86,18 @@ final class SQLiteOrders: SQLiteShape {
     [.text(span.state), .real(span.from), .real(span.to)]
   }
 
+  private func lines() throws -> Statement {
+    try tables.statement(
+      "SELECT \(Self.lineFields) FROM line WHERE orderID = ? ORDER BY position", "iitiii")
+  }
+
   /// Orders, each with its lines.
   private func select(
     _ rest: String, _ values: some Sequence<[Cell]>, isOne: Bool = false
   ) throws -> () throws -> QueryResult {
-    let lines = try tables.statement(
-      "SELECT \(Self.lineFields) FROM line WHERE orderID = ? ORDER BY position", "iitiii")
     return try tables.read(
       "SELECT \(Self.fields) FROM orders \(rest)", (isOne ? "1" : "") + Self.columns,
-      child: lines, values)
+      child: try lines(), values)
   }
 
   private func insert(
