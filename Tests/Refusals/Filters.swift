@@ -45,7 +45,7 @@ func wrongType(person: Person, text: String) {
   _ = Person.where { 18 < $0.name }  // error: order a field by a value of its own type
   _ = Person.where { $0.name == $0.age }  // error: compare a field with a value of its own type
   _ = Person.where { $0.companyID == person.id }  // error: compare a field with a value of its own
-  _ = Person.where { ["a"].contains($0.age) }  // error: cannot convert value of type 'Field<Person, Int>'
+  _ = Person.where { ["a"].contains($0.age) }  // error: cannot convert value of type 'Field
   _ = Person.where { $0.tags.contains(5) }  // error: cannot convert value of type 'Int'
   _ = Person.where { $0.age.hasPrefix("1") }  // error: has no dynamic member 'hasPrefix'
   _ = Person.where { $0.age < nil }  // error: order a field by a value of its own type

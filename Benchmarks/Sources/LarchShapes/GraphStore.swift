@@ -155,7 +155,7 @@ package final class GraphStore: ShapeStore {
       top.add(to: &result, .lengths)
       var level = [id]
       while !level.isEmpty {
-        let places = try tx.fetch(Place.where { $0.parentID.isIn(level) })
+        let places = try tx.fetch(Place.where { level.contains($0.parentID) })
         for place in places { place.add(to: &result, .lengths) }
         level = places.map(\.id)
       }

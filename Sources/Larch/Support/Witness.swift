@@ -2,10 +2,10 @@
 ///
 /// Larch implements each requirement of this type for the types that it knows. You never make a
 /// witness and never use one.
-// Each protocol has an internal subclass. `@unchecked`, since the compiler cannot check a class with
-// subclasses: all of them have only constants.
 @_documentation(visibility: private)
 public class _Witness: @unchecked Sendable {
+  // Each protocol has an internal subclass. `@unchecked`, since the compiler cannot check a class
+  // with subclasses: all of them have only constants.
   init() {}
 
   /// The witness as the class that a protocol requires. The check costs a few hundred instructions,

@@ -82,13 +82,13 @@ struct GroupedQueryTests {
       ("number == \(number)", R.where { $0.number == number }, { $0.number == number }),
       ("number > \(number)", R.where { $0.number > number }, { $0.number > number }),
       (
-        "number in", R.where { $0.number.isIn([0, number, 4]) },
+        "number in", R.where { [0, number, 4].contains($0.number) },
         { [0, number, 4].contains($0.number) }
       ),
       ("kind == \(kind)", R.where { $0.kind == kind }, { $0.kind == kind }),
       ("kind != \(kind)", R.where { $0.kind != kind }, { $0.kind != kind }),
       (
-        "kind in, number", R.where { $0.kind.isIn([kind, .beta]) && $0.number <= number },
+        "kind in, number", R.where { [kind, .beta].contains($0.kind) && $0.number <= number },
         { [kind, .beta].contains($0.kind) && $0.number <= number }
       ),
       ("maybe == nil", R.where { $0.maybe == nil }, { $0.maybe == nil }),

@@ -213,7 +213,10 @@ struct OwnRawEnumTests {
       (R.where { $0.priority >= .normal }, { $0.priority >= .normal }),
       (R.where { (Priority.low ... .normal).contains($0.priority) }, { $0.priority <= .normal }),
       (R.where { $0.other > .low }, { $0.other.map { $0 > .low } ?? false }),
-      (R.where { (Priority.normal...).contains($0.other) }, { $0.other.map { $0 >= .normal } ?? false }),
+      (
+        R.where { (Priority.normal...).contains($0.other) },
+        { $0.other.map { $0 >= .normal } ?? false }
+      ),
       (R.where { $0.priority < $0.other }, { a in a.other.map { a.priority < $0 } ?? false }),
       (R.where { $0.priority == .normal }, { $0.priority == .normal }),
     ]

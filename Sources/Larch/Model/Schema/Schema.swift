@@ -117,10 +117,14 @@ public enum SchemaBuilder<R: Record> {
   }
 
   /// Lines of the first branch of an `if`.
-  public static func buildEither(first lines: [any SchemaEntry<R>]) -> [any SchemaEntry<R>] { lines }
+  public static func buildEither(first lines: [any SchemaEntry<R>]) -> [any SchemaEntry<R>] {
+    lines
+  }
 
   /// Lines of the second branch of an `if`.
-  public static func buildEither(second lines: [any SchemaEntry<R>]) -> [any SchemaEntry<R>] { lines }
+  public static func buildEither(second lines: [any SchemaEntry<R>]) -> [any SchemaEntry<R>] {
+    lines
+  }
 
   /// Lines of a loop.
   public static func buildArray(_ lines: [[any SchemaEntry<R>]]) -> [any SchemaEntry<R>] {
