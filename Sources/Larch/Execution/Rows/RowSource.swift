@@ -15,6 +15,10 @@ class RowSource {
   /// Closes the cursors. There are no rows after that.
   func close() {}
 
+  /// The number of entries that may be read before `CostLimitReached` is thrown. After that the rows
+  /// can be continued.
+  func allow(entries: Int) {}
+
   /// The number of index entries read so far.
   var entriesExamined: Int { 0 }
   var spilledBytes: Int { 0 }
