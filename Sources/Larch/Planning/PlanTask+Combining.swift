@@ -54,7 +54,9 @@ extension PlanTask {
     var best: Candidate?
     if let ids = boundsOfID() {
       var candidate = records(ids.ranges, used: ids.used)
-      candidate.rows = ids.isPoints ? Double(ids.ranges.count) : total / 3
+      candidate.rows =
+        ids.isPoints
+        ? Double(ids.ranges.count) : Double(try statistics.estimate(ids: ids.ranges))
       if ids.isPoints { return candidate }
       best = candidate
     }
