@@ -113,7 +113,7 @@ extension SeededGenerator {
       case 0: return f.team == nil
       case 1: return f.team != nil
       case 2: return f.team > (item.team ?? 2)
-      case 3: return f.team.isIn([item.team ?? 1, other.team ?? 2])
+      case 3: return [item.team ?? 1, other.team ?? 2].contains(f.team)
       default: return f.team == (chance(1, in: 3) ? below(9) : item.team ?? 1)
       }
     case .note:
@@ -141,7 +141,7 @@ extension SeededGenerator {
       }
     case .grade:
       return chance(1, in: 4)
-        ? f.grade.isIn([item.grade, other.grade]) : f.grade == pick(Item.Grade.allCases)
+        ? [item.grade, other.grade].contains(f.grade) : f.grade == pick(Item.Grade.allCases)
     }
   }
 
@@ -149,7 +149,7 @@ extension SeededGenerator {
     let f = Fields<RegretItem>()
     let id = pick(store.items).id
     switch below(4) {
-    case 0: return f.id.isIn((0...below(5)).map { _ in pick(store.items).id })
+    case 0: return (0...below(5)).map { _ in pick(store.items).id }.contains(f.id)
     case 1: return f.id > id
     case 2: return f.id <= id
     default: return f.id == id
@@ -166,7 +166,7 @@ extension SeededGenerator {
     case 3: return field >= min(value, other) && field <= max(value, other)
     case 4, 5: return field >= value && field < value + pick([2, 10, 100, 1000])
     case 6: return field != value
-    case 7: return field.isIn((0...below(6)).map { value + $0 * pick([1, 3]) })
+    case 7: return (0...below(6)).map { value + $0 * pick([1, 3]) }.contains(field)
     case 8: return field == value || field == other
     default: return field == value
     }
@@ -179,7 +179,7 @@ extension SeededGenerator {
     case 0, 1: return field.hasPrefix(String(value.prefix(1 + below(5))))
     case 2: return field >= value
     case 3: return field >= min(value, other) && field <= max(value, other)
-    case 4: return field.isIn([value, other, Item.text(below(9))])
+    case 4: return [value, other, Item.text(below(9))].contains(field)
     case 5: return field.hasSuffix(String(value.suffix(1)))
     case 6: return field == Item.text(below(20))
     default: return field == value

@@ -15,7 +15,142 @@ class RowSource {
   /// Closes the cursors. There are no rows after that.
   func close() {}
 
+  /// Whether rows may have the same values as rows before them. Not known before the first row.
+  var mayRepeatValues: Bool { true }
 
   /// The number of entries that may be read before `CostLimitReached` is thrown. After that the rows
   /// can be continued.
   func allow(entries: Int) {}
+
+  /// The number of index entries read so far.
+  var entriesExamined: Int { 0 }
+  var spilledBytes: Int { 0 }
+
+  /// The record of the row; reads it if that has not happened.
+  @inline(__always)
+  final func record(_ reader: RowReader) throws -> UnsafeRawBufferPointer {
+    if let record { return record }
+    let found = try stored.map { try reader.open($0, id) } ?? reader.read(id)
+    record = found
+    return found
+  }
+}
+
+/// Thrown if a plan has an alternative: see `Plan.Otherwise`.
+struct CostLimitReached: Error {}
+
+/// Reads records by id and tests the residue of a plan.
+final class RowReader {
+  let collection: CollectionHandle
+  let context: TransactionContext
+  let typed: TypedAccess
+  private let records: LMDBDatabase
+  private let transaction: LMDBTransaction
+  private let number: UInt32
+  let residue: FilterProgram?
+  /// The part of the residue that ids decide; nil if there is none.
+  private let idFilter: FilterProgram?
+  /// Whether ids decide the whole residue, so that no record is read for it.
+  private let isDecidedByIDs: Bool
+  /// Whether each row must be tested.
+  let isFiltering: Bool
+  @exclusivity(unchecked) private(set) var recordsExamined = 0
+  /// The number of records, and of index entries, that may be read before `CostLimitReached` is thrown.
+  @exclusivity(unchecked) var mostRecords = Int.max
+  var mostEntries = Int.max
+
+  init(
+    _ collection: CollectionHandle, residue: [FilterNode], context: TransactionContext,
+    typed: TypedAccess
+  ) throws {
+    self.collection = collection
+    self.context = context
+    self.typed = typed
+    records = collection.records
+    transaction = try context.transaction()
+    number = collection.number
+    self.residue = try FilterProgram.of(residue, context: context, typed: typed)
+    isFiltering = self.residue != nil
+    var ofID: [FilterNode] = []
+    for node in residue where node.isDecided(byID: collection.stored.idKind) { ofID.append(node) }
+    idFilter = try FilterProgram.of(ofID, context: context, typed: typed)
+    isDecidedByIDs = ofID.count == residue.count
+  }
+
+  /// Counts records that were read elsewhere.
+  func add(recordsExamined count: Int) { recordsExamined &+= count }
+
+  /// The verified record of an id from an index.
+  func read(_ id: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
+    guard let stored = try records.get(id, in: transaction) else { throw missing(id) }
+    return try open(stored, id)
+  }
+
+  /// Whether the record of an id from a list exists.
+  func isThere(_ id: UnsafeRawBufferPointer) throws -> Bool {
+    try records.get(id, in: transaction) != nil
+  }
+
+  @inline(__always)
+  func open(
+    _ stored: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> UnsafeRawBufferPointer {
+    recordsExamined &+= 1
+    guard let record = RecordEnvelope.open(stored, id: id, collection: number) else {
+      throw RecordEnvelope.damaged(id, collection.stored)
+    }
+    return record
+  }
+
+  /// Whether some rows are refused by their ids, without their records.
+  var hasIDFilter: Bool { idFilter != nil }
+
+  /// What the residue says of a row by its id alone. If it is `unknown`, the record decides.
+  @inline(__always)
+  func test(_ id: UnsafeRawBufferPointer) throws -> ValueTest.Outcome {
+    guard let idFilter else { return .unknown }
+    let outcome = try idFilter.test(id: id)
+    return outcome == .yes && !isDecidedByIDs ? .unknown : outcome
+  }
+
+  /// Whether the residue is true for the record.
+  @inline(__always)
+  func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
+    // Not bound to a name: that would count references for every record.
+    do {
+      return try residue?.matches(record, id: id) ?? true
+    } catch {
+      throw naming(error, id)
+    }
+  }
+
+  @inline(__always)
+  func matches(
+    _ program: FilterProgram, _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    do {
+      return try program.matches(record, id: id)
+    } catch {
+      throw naming(error, id)
+    }
+  }
+
+  /// An error that concerns a record, with its id.
+  @inline(never)
+  func naming(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
+    guard let error = error as? LarchError, error.code != .invalidQuery,
+      // The error may concern a related record and already name it.
+      error.context.id == nil
+    else { return error }
+    return RecordEnvelope.naming(error, id, collection.stored)
+  }
+
+  private func missing(_ id: UnsafeRawBufferPointer) -> LarchError {
+    LarchError(
+      .corrupted, "An index entry refers to a record that does not exist; verify the store."
+    ) {
+      $0.collection = collection.stored.name
+      $0.id = collection.stored.idKind.text(of: id)
+    }
+  }
+}
