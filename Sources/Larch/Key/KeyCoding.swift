@@ -168,10 +168,14 @@ final class SeveralKeys<First: IndexKey, each Rest: IndexKey>: KeyCoding<
   private let count: Int
 
   init() {
-    first = First.keyCoding
-    rest = (repeat (each Rest).keyCoding)
+    let first = First.keyCoding
+    // Not read from the property: Swift 6.3 cannot compile that before `super.init` without
+    // optimization.
+    let rest = (repeat (each Rest).keyCoding)
     var parts = [first.form]
     for coding in repeat each rest { parts.append(coding.form) }
+    self.first = first
+    self.rest = rest
     count = parts.count
     super.init(.composite(parts), isStandard: false)
   }

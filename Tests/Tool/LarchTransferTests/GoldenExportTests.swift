@@ -15,7 +15,7 @@ struct GoldenExportTests {
   private static let tests = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   private static let exports = tests.appendingPathComponent("Tool/LarchTransferTests/Golden")
-  private static let stores = tests.appendingPathComponent("Store/LarchStoreTests/Golden")
+  static let stores = tests.appendingPathComponent("Store/LarchStoreTests/Golden")
 
   private func text(_ name: String) throws -> String {
     try String(

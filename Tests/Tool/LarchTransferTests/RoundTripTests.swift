@@ -155,8 +155,7 @@ struct RoundTripTests {
 
   @Test("The golden files, with every kind of field and index, are imported")
   func golden() throws {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("LarchStoreTests/Golden")
+    let folder = GoldenExportTests.stores
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       .filter { $0.hasSuffix(".larch") }
     #expect(!files.isEmpty)

@@ -271,7 +271,8 @@ struct GroupedWorkTests {
       #expect(try store.count(Document.where { $0.price > 200 }) == 199)
       #expect(try store.count(Document.where { $0.price == 2.25 && $0.size == 1 }) == 1)
       #expect(try store.count(Document.where { $0.discount == nil }) == 334)
-      #expect(try store.count(Document.where { $0.discount < -990 || (1..<2).contains($0.price) }) == 10)
+      #expect(
+        try store.count(Document.where { $0.discount < -990 || (1..<2).contains($0.price) }) == 10)
     }
     #expect(other == 0)
     // A record is read only where it is returned.

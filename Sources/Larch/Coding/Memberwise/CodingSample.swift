@@ -83,8 +83,10 @@ extension RecordCoder {
   @inline(never)
   func decodeSampled<R: Decodable>(
     _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: MemberwiseCodec
-  ) throws -> R? {
-    guard codec.decode(record, into: codec.scratch) else { return nil }
+  ) throws -> R {
+    guard codec.decode(record, into: codec.scratch) else {
+      return try decodeLearning(type, from: record, codec)
+    }
     let ours = codec.scratch.assumingMemoryBound(to: type).move()
     let theirs: R
     do {

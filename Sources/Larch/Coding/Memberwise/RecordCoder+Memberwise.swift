@@ -113,14 +113,14 @@ extension RecordCoder: MemberwiseReference {
     _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: Unmanaged<MemberwiseCodec>
   ) throws -> R {
     let isDue = codec._withUnsafeGuaranteedRef { $0.isSampled && $0.isDue() }
-    if isDue, let value = try decodeSampled(type, from: record, codec.takeUnretainedValue()) {
-      return value
-    }
+    if isDue { return try decodeSampled(type, from: record, codec.takeUnretainedValue()) }
     // No code of the program runs between the two, so one buffer is enough.
     let target = codec._withUnsafeGuaranteedRef { codec in
       codec.decode(record, into: codec.scratch) ? codec.scratch : nil
     }
-    guard let target else { return try decodeLearning(type, from: record, codec) }
+    guard let target else {
+      return try decodeLearning(type, from: record, codec.takeUnretainedValue())
+    }
     #if DEBUG
       let value = target.assumingMemoryBound(to: type).move()
       if codec._withUnsafeGuaranteedRef({ $0.isSampled }) { return value }
@@ -131,11 +131,10 @@ extension RecordCoder: MemberwiseReference {
   }
 
   @inline(never)
-  private func decodeLearning<R: Decodable>(
-    _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: Unmanaged<MemberwiseCodec>
+  func decodeLearning<R: Decodable>(
+    _ type: R.Type, from record: UnsafeRawBufferPointer, _ codec: MemberwiseCodec
   ) throws -> R {
     let value = try decodeThroughCodable(type, from: record)
-    let codec = codec.takeUnretainedValue()
     if codec.wantsLessons {
       withUnsafePointer(to: value) { codec.learnReading(UnsafeRawPointer($0), record, self) }
     }

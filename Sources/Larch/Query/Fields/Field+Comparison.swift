@@ -40,7 +40,15 @@ extension Field where Value: Equatable & Sendable {
 
   private func equals(_ value: Value) -> Filter<Root> {
     if let key = node.key { return Filter(key.filter(.equal(key.values(value)))) }
-    return filter("== …", decoded: { $0 == value })
+    return filter(Field.isNone(value) ? "== nil" : "== …", decoded: { $0 == value })
+  }
+
+  private static func isNone(_ value: Value) -> Bool {
+    func isNone<Optional: OptionalField>(_: Optional.Type) -> Bool {
+      // `Optional` is `Value`; only the run time knows that it is one.
+      unsafeBitCast(value, to: Optional.self)._optional == nil
+    }
+    return (Value.self as? any OptionalField.Type).map { isNone($0) } ?? false
   }
 }
 
