@@ -199,6 +199,8 @@ extension PlanTask {
     let used: UInt64
     let decided: UInt64
     let servesOrder: Bool
+    /// Whether it gives the order row by row: the rows of several keys need not be put into order.
+    let servesRows: Bool
     let isCovering: Bool
 
     init(_ match: IndexMatch, _ task: PlanTask) {
@@ -211,12 +213,18 @@ extension PlanTask {
       }
       self.decided = decided
       servesOrder = match.servesOrder
+      var servesRows = match.servesOrder
+      if servesRows, case .byIndex(let components, _, _) = task.order(of: match, isInOrder: true) {
+        servesRows = components == index.fields.count
+      }
+      self.servesRows = servesRows
       isCovering = task.isAnswered(by: index)
     }
 
     func isAsGood(as other: Merit) -> Bool {
       used & other.used == other.used && decided & other.decided == other.decided
-        && (servesOrder || !other.servesOrder) && (isCovering || !other.isCovering)
+        && (servesOrder || !other.servesOrder) && (servesRows || !other.servesRows)
+        && (isCovering || !other.isCovering)
     }
   }
 

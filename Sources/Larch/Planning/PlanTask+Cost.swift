@@ -17,6 +17,8 @@ private enum Cost {
   static let sortedID = 1.0
   /// A query, beside its rows.
   static let query = 256.0
+  /// So little that it is not noticed beside the query.
+  static let few = 64.0
 }
 
 extension PlanTask {
@@ -44,11 +46,27 @@ extension PlanTask {
         (best, bestCost) = (place, cost)
       }
     }
+    if wanted != nil { best = surest(best, bestCost, candidates, results) }
     // The product of two estimates must promise much.
     if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
       return plan(both)
     }
-    return plan(best, of: candidates, results)
+    return plan(best, of: both.map { candidates + [$0] } ?? candidates, results)
+  }
+
+  /// Of candidates that cost about as little as the best one, the one that costs least if all wanted
+  /// rows come last: a few steps more are nothing beside the query, a bad guess may be much.
+  private func surest(
+    _ best: Int, _ bestCost: Double, _ candidates: [Candidate], _ results: Double
+  ) -> Int {
+    var surest = best
+    var least = most(candidates[best], results)
+    for place in candidates.indices where place != best {
+      guard cost(candidates[place], results) <= bestCost + Cost.few else { continue }
+      let most = most(candidates[place], results)
+      if most < least { (surest, least) = (place, most) }
+    }
+    return surest
   }
 
   /// The plan of a candidate, with an alternative that limits its cost if it could be much higher.
@@ -72,12 +90,16 @@ extension PlanTask {
     }
     if first.isInOrder {
       if bound * PlanTask.bearable < whole {
-        return plan(first, upTo: bound, then: candidates[sure], costing: bound)
+        return plan(
+          first, upTo: bound * PlanTask.turnPart, then: candidates[sure], costing: bound)
       }
       // It is expected to stop early itself.
       if cost(first, results) * PlanTask.bearable < bound { return plan(first) }
     }
-    let least = first.isInOrder ? self.least(first, wanted) : bound
+    let least =
+      first.isInOrder
+      ? self.least(first, wanted)
+      : cost(candidates[sure], results, upToLimit: false, leavingAllKeys: true)
     var trial: (candidate: Candidate, cost: Double)?
     for (place, other) in candidates.enumerated()
     where other.isInOrder && place != best && place != sure {
@@ -98,7 +120,7 @@ extension PlanTask {
     _ whole: Double
   ) -> Plan {
     let expected = cost(first, results)
-    let budget = PlanTask.turn * expected + Cost.query
+    let budget = PlanTask.turn * expected + Cost.few
     guard budget * PlanTask.bearable < whole else { return plan(first) }
     var next: (candidate: Candidate, cost: Double)?
     for (place, other) in others.enumerated() where place != best {
@@ -142,8 +164,11 @@ extension PlanTask {
 
   /// A plan is abandoned when it may cost this many times as much as the alternative.
   private static let bearable = 2.0
+  /// The part of the cost of the alternative after which it has its turn: with all of it, both would
+  /// cost more than twice as much as the alternative alone.
+  private static let turnPart = 0.8
   /// How many times as much as the first rows of an order a plan may cost before these are tried.
-  private static let worthTrying = 4.0
+  private static let worthTrying = 2.5
   /// The part of the cost of the other plan that is spent on that.
   private static let trialPart = 0.33
   /// How many times as much as expected a plan may cost before another one has its turn.
@@ -211,8 +236,10 @@ extension PlanTask {
   /// - Parameters:
   ///   - results: the number of records for which the whole filter is true.
   ///   - endsEarly: whether reading stops after the wanted rows, if rows come in order.
+  ///   - allKeys: whether the filter on the keys leaves all of them, at worst.
   private func cost(
-    _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true
+    _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true,
+    leavingAllKeys allKeys: Bool = false
   ) -> Double {
     let wanted = wanted.map(Double.init) ?? .infinity
     let part = candidate.isInOrder && endsEarly ? min(1, wanted / max(results, 0.5)) : 1
@@ -230,7 +257,8 @@ extension PlanTask {
       cost += read * Cost.nextRecord
     case .index(let scan):
       cost += read
-      keysLeft = max(results * part, read * PlanTask.share(of: scan.keyFilter))
+      keysLeft =
+        allKeys ? read : max(results * part, read * PlanTask.share(of: scan.keyFilter))
     case .list, .union: cost += read
     case .intersection(let parts):
       // The ids of each part are sorted, except those of one whole key.
@@ -238,12 +266,15 @@ extension PlanTask {
       keysLeft = results
     }
     let found = results * part
+    // Ids are sorted before their records are read, so not all of these are read.
+    if isByID, !candidate.isInOrder, endsEarly { keysLeft *= min(1, wanted / max(results, 0.5)) }
     if !candidate.residue.isEmpty { cost += keysLeft * Cost.check }
     if case .records = candidate.source {
       if !candidate.isInOrder { cost += min(found, wanted) * Cost.record }
     } else if !candidate.isCovering {
       let isReadLate =
-        !candidate.isInOrder && candidate.residue.isEmpty && (isByID || isSorted(byKeysOf: candidate))
+        !candidate.isInOrder && candidate.residue.isEmpty
+        && (isByID || isSorted(byKeysOf: candidate))
       cost += (isReadLate ? min(keysLeft, wanted) : keysLeft) * Cost.record
     }
     if !candidate.isInOrder {

@@ -110,7 +110,7 @@ struct LimitedWorkTests {
   @Test("Where few match and they are the first ones, not all of them are read")
   func thisEnd() throws {
     let first = try Self.words { $0 < 70 ? "new" : "old" }
-    let query = Word.where { $0.word == "new" && $0.note.isIn([3, 40, 1950]) }
+    let query = Word.where { $0.word == "new" && [3, 40, 1950].contains($0.note) }
     // 70 entries and records, had the index been read.
     #expect(try Self.looked(query.limit(1), in: first) <= 10)
     #expect(try first.fetch(query.limit(2)).map(\.note) == [3, 40])

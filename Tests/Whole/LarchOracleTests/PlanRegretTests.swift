@@ -16,7 +16,8 @@ struct PlanRegretTests {
   }
 
   private static let cases = number("LARCH_REGRET_CASES") ?? 1000
-  private static let firstSeed = number("LARCH_REGRET_SEED") ?? (cases > 1000 ? RegretStore.firstLarge : 0)
+  private static let firstSeed =
+    number("LARCH_REGRET_SEED") ?? (cases > 1000 ? RegretStore.firstLarge : 0)
   private static let queries = 60
   @Test("A plan costs little more than the best of all ways would have")
   func regret() throws {

@@ -26,9 +26,17 @@ struct RegretItem: Record {
   @TaskLocal static var indexes: [RegretIndex] = []
   static var schema: Schema<Self> {
     let declared = indexes
-    let elements = { declared.map { SchemaElement(kind: .index($0.declaration)) } }
-    return Schema(elements)
+    return Schema { for index in declared { RegretEntry(declaration: index.declaration) } }
   }
+}
+
+/// An index of a schema that is made at run time.
+private struct RegretEntry: SchemaLine {
+  typealias R = RegretItem
+
+  let declaration: IndexDeclaration<RegretItem>
+
+  var element: SchemaElement<RegretItem> { .index(declaration) }
 }
 
 /// A field that can be indexed.

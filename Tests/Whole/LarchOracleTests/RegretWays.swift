@@ -130,7 +130,7 @@ private final class RegretRunner {
       switch asked.need {
       case .count: _ = try run.count()
       case .exists: _ = try run.exists()
-      case .records, .ids, .fields:
+      default:
         while try run.next() != nil {
           if Double(run.counters.entriesExamined) > most { return .infinity }
         }
