@@ -55,7 +55,7 @@ extension PlanTask {
   }
 
   /// Of candidates that cost about as little as the best one, the one that costs least if all wanted
-  /// rows come last: a few steps more are nothing beside the query, a bad guess may be much.
+  /// rows come last: a few steps more are nothing beside the query, and a wrong guess may be much.
   private func surest(
     _ best: Int, _ bestCost: Double, _ candidates: [Candidate], _ results: Double
   ) -> Int {
@@ -168,7 +168,7 @@ extension PlanTask {
   /// cost more than twice as much as the alternative alone.
   private static let turnPart = 0.8
   /// How many times as much as the first rows of an order a plan may cost before these are tried.
-  private static let worthTrying = 2.5
+  private static let worthTrying = 3.5
   /// The part of the cost of the other plan that is spent on that.
   private static let trialPart = 0.33
   /// How many times as much as expected a plan may cost before another one has its turn.
