@@ -46,6 +46,18 @@ protocol StandardValue: _StandardKey {
 
   /// The value of this one; nil if it is of another type, or does not fit.
   init?(keyValue: KeyValue)
+
+  /// Makes the same value at an address; false if it is none of this type.
+  static func make(_ known: KeyValue, at target: UnsafeMutablePointer<Self>) -> Bool
+}
+
+extension StandardValue {
+  // Compiled for each type, so that the optional is not looked up.
+  static func make(_ known: KeyValue, at target: UnsafeMutablePointer<Self>) -> Bool {
+    guard let value = Self(keyValue: known) else { return false }
+    target.initialize(to: value)
+    return true
+  }
 }
 
 /// For a standard type; a subclass for each writes its bytes, see ``KeyWriter``.
@@ -56,8 +68,8 @@ private class StandardKey<Value: StandardValue>: KeyCoding<Value>, @unchecked Se
     values.append(value.keyValue)
   }
 
-  override final func read(from values: inout KeyValues) -> Value? {
-    values.next().flatMap { Value(keyValue: $0) }
+  override final func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
+    Value.make(known, at: target)
   }
 
   override final var idKind: RecordIDKind? {

@@ -23,8 +23,9 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
     preconditionFailure("\(Self.self) has no values.")
   }
 
-  /// The value of the next standard values; nil if they do not determine it.
-  func read(from values: inout KeyValues) -> Value? { nil }
+  /// Makes the value that a standard value stands for; false if that does not determine it. Without
+  /// an optional, whose type would be looked up for each row.
+  func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool { false }
 
   /// How records with an id of this type are stored; nil for a type that cannot be an id.
   var idKind: RecordIDKind? { nil }
@@ -55,8 +56,11 @@ class KeyCoding<Value>: _Witness, @unchecked Sendable {
 
   /// The value of these key values; nil if they do not determine it.
   final func read(_ list: [KeyValue]) -> Value? {
-    var values = KeyValues(list)
-    return read(from: &values)
+    guard list.count == 1 else { return nil }
+    return withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
+      guard let start = room.baseAddress, make(list[0], at: start) else { return nil }
+      return start.move()
+    }
   }
 }
 
@@ -97,8 +101,8 @@ final class RawValueKey<Value: IndexKey & RawRepresentable>: DerivedKey<Value>, 
 where Value.RawValue: IndexKey {
   private let raw = Value.RawValue.keyCoding
 
-  override func read(from values: inout KeyValues) -> Value? {
-    raw.read(from: &values).flatMap { Value(rawValue: $0) }
+  override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Value>) -> Bool {
+    make(at: target) { raw.make(known, at: $0) }
   }
 
   override var idKind: RecordIDKind? { raw.idKind }
@@ -110,8 +114,15 @@ where Value.RawValue: IndexKey {
   override func makeID(
     _ key: UnsafeRawBufferPointer, at target: UnsafeMutablePointer<Value>
   ) -> Bool {
+    make(at: target) { raw.makeID(key, at: $0) }
+  }
+
+  private func make(
+    at target: UnsafeMutablePointer<Value>,
+    _ makeRaw: (UnsafeMutablePointer<Value.RawValue>) -> Bool
+  ) -> Bool {
     withUnsafeTemporaryAllocation(of: Value.RawValue.self, capacity: 1) { room in
-      guard let start = room.baseAddress, raw.makeID(key, at: start) else { return false }
+      guard let start = room.baseAddress, makeRaw(start) else { return false }
       guard let value = Value(rawValue: start.move()) else { return false }
       target.initialize(to: value)
       return true
@@ -121,9 +132,12 @@ where Value.RawValue: IndexKey {
 
 /// For a character: the string of it alone.
 final class CharacterKey: DerivedKey<Character>, @unchecked Sendable {
-  override func read(from values: inout KeyValues) -> Character? {
-    guard case .string(let text) = values.next(), text.count == 1 else { return nil }
-    return text.first
+  override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Character>) -> Bool {
+    guard case .string(let text) = known, text.count == 1, let character = text.first else {
+      return false
+    }
+    target.initialize(to: character)
+    return true
   }
 }
 
@@ -149,12 +163,16 @@ final class OptionalKey<Wrapped>: KeyCoding<Wrapped?>, @unchecked Sendable {
     if let value { wrapped.append(value, to: &values) } else { values.append(.null) }
   }
 
-  override func read(from values: inout KeyValues) -> Wrapped?? {
-    if values.place < values.list.count, case .null = values.list[values.place] {
-      values.place += 1
-      return .some(nil)
+  override func make(_ known: KeyValue, at target: UnsafeMutablePointer<Wrapped?>) -> Bool {
+    if case .null = known {
+      target.initialize(to: nil)
+      return true
     }
-    return wrapped.read(from: &values).map { .some($0) }
+    return withUnsafeTemporaryAllocation(of: Wrapped.self, capacity: 1) { room in
+      guard let start = room.baseAddress, wrapped.make(known, at: start) else { return false }
+      target.initialize(to: start.move())
+      return true
+    }
   }
 }
 

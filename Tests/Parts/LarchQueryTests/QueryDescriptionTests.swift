@@ -302,12 +302,12 @@ struct QueryDescriptionTests {
     #expect(SelectedField(\DslRow.price).read(row) == row.price)
     #expect(SelectedField(\DslRow.tags).read(row) == row.tags)
     let key = try #require(SelectedField(\DslRow.number).key)
-    #expect(key.read([.signed(7)]) == 7)
-    #expect(key.read([.null]) == nil)
+    #expect(key.coding.read([.signed(7)]) == 7)
+    #expect(key.coding.read([.null]) == nil)
     let zip = try #require(SelectedField(\DslRow.maybeAddress?.zip).key)
-    #expect(zip.read([.null]) == .some(nil))
+    #expect(zip.coding.read([.null]) == .some(nil))
     let role = try #require(SelectedField(\DslRow.role).key)
-    #expect(role.read([.string("owner")]) == .owner)
+    #expect(role.coding.read([.string("owner")]) == .owner)
   }
 
   @Test("Only a distinct selection gives equal results once")

@@ -77,9 +77,10 @@ private final class RecordIDKey<Owner>: KeyCoding<RecordID<Owner>>, @unchecked S
     values.append(.signed(value.rawValue))
   }
 
-  override func read(from values: inout KeyValues) -> RecordID<Owner>? {
-    guard case .signed(let number) = values.next() else { return nil }
-    return RecordID(number)
+  override func make(_ known: KeyValue, at target: UnsafeMutablePointer<RecordID<Owner>>) -> Bool {
+    guard case .signed(let number) = known else { return false }
+    target.initialize(to: RecordID(number))
+    return true
   }
 
   override var idKind: RecordIDKind? { .assigned }

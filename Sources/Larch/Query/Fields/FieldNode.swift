@@ -161,11 +161,10 @@ final class FieldKey<Root, Value>: Sendable {
   let field: FieldReference
   /// For a field of another record.
   private let wrap: RelatedWrap?
-  let values: @Sendable (Value) -> [KeyValue]
+  /// How the values are keys.
+  let coding: KeyCoding<Value>
   /// Whether stored values may be none of the type: an enum may have lost a case.
-  let mayBeInvalid: Bool
-  /// The value of these key values; nil if only the record has it.
-  let read: @Sendable ([KeyValue]) -> Value?
+  var mayBeInvalid: Bool { !coding.isStandard }
 
   convenience init<Key: IndexKey>(_ type: Key.Type, _ field: TypedField<Root>) {
     self.init(type, field, nil)
@@ -175,16 +174,8 @@ final class FieldKey<Root, Value>: Sendable {
   init<Key: IndexKey>(_ type: Key.Type, _ field: FieldReference, _ wrap: RelatedWrap?) {
     self.field = field
     self.wrap = wrap
-    let coding = Key.keyCoding
-    mayBeInvalid = !coding.isStandard
     // The type is `Value`; only the run time knows that it is a key.
-    values = { coding.values(of: unsafeBitCast($0, to: Key.self)) }
-    read = { list in
-      var values = KeyValues(list)
-      guard let key = coding.read(from: &values), values.place == list.count else { return nil }
-      // See above.
-      return unsafeBitCast(key, to: Value.self)
-    }
+    coding = unsafeDowncast(Key.keyCoding, to: KeyCoding<Value>.self)
   }
 
   convenience init<Key: IndexKey>(
@@ -199,11 +190,14 @@ final class FieldKey<Root, Value>: Sendable {
         identity: identity,
         forEachValue: { record, body in
           var values = KeyValues()
-          // See above: `Key` is `Value`.
+          // `Key` is `Value`.
           coding.append(unsafeBitCast(read(record), to: Key.self), to: &values)
           _ = body(values)
         }))
   }
+
+  /// The values of one key.
+  func values(_ value: Value) -> [KeyValue] { coding.values(of: value) }
 
   func filter(_ test: FieldTest) -> FilterNode {
     let node = FilterNode.field(FieldFilter(field, test))

@@ -14,21 +14,21 @@ public struct Selection<R: Record, Row>: Sendable {
   let references: [FieldReference]?
   /// Whether stored values may be none of their type, so that each must be read.
   let mayBeInvalid: Bool
-  /// Appends a row. Values go directly into the array.
-  let append: @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
+  /// Makes a row in its place.
+  let make: @Sendable (any SelectedValues<R>, UnsafeMutablePointer<Row>) throws -> Void
   /// Whether equal results are returned once.
   var isDistinct = false
 
   fileprivate init(
     _ query: Query<R>, _ fields: [SelectedFieldDescription],
-    append: @escaping @Sendable (any SelectedValues<R>, inout [Row]) throws -> Void
+    make: @escaping @Sendable (any SelectedValues<R>, UnsafeMutablePointer<Row>) throws -> Void
   ) {
     self.query = query
     names = fields.map(\.name)
     let known = fields.compactMap(\.reference)
     references = known.count == fields.count ? known : nil
     mayBeInvalid = fields.contains(where: \.mayBeInvalid)
-    self.append = append
+    self.make = make
   }
 
   private var distinctRows: Selection {
@@ -66,7 +66,21 @@ extension Selection {
 /// The values of one row, read in the order of the fields.
 protocol SelectedValues<R> {
   associatedtype R: Record
-  func value<Value>(of field: SelectedField<R, Value>) throws -> Value
+  /// Makes the value of the next field in its place: an optional or an array of it would be looked
+  /// up in the runtime for each row.
+  func make<Value>(_ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>) throws
+}
+
+extension SelectedValues {
+  /// The value of the next field.
+  fileprivate func value<Value>(of field: SelectedField<R, Value>) throws -> Value {
+    try withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room throws in
+      // There is always room for one.
+      let target = room.baseAddress!
+      try make(field, at: target)
+      return target.move()
+    }
+  }
 }
 
 /// A field of a result without its type.
@@ -77,7 +91,7 @@ private struct SelectedFieldDescription {
 }
 
 /// A field of a result, and how to read it.
-struct SelectedField<R: Record, Value: Sendable>: Sendable {
+final class SelectedField<R: Record, Value: Sendable>: Sendable {
   /// Its name in plans.
   let name: String
   /// Nil if the type is not an `IndexKey`.
@@ -103,7 +117,7 @@ extension Query {
     _ field: any KeyPath<R, Value> & Sendable
   ) -> Selection<R, Value> {
     let field = SelectedField(field)
-    return Selection(self, [field.described]) { $1.append(try $0.value(of: field)) }
+    return Selection(self, [field.described]) { try $0.make(field, at: $1) }
   }
 
   /// The values of these fields instead of the records, as tuples.
@@ -116,9 +130,9 @@ extension Query {
     let rest = (repeat SelectedField(each rest))
     var fields = [first.described, second.described]
     for field in repeat each rest { fields.append(field.described) }
-    return Selection(self, fields) { values, rows in
-      rows.append(
-        (
+    return Selection(self, fields) { values, target in
+      target.initialize(
+        to: (
           try values.value(of: first), try values.value(of: second),
           repeat try values.value(of: each rest)
         ))

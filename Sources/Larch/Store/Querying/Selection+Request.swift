@@ -24,8 +24,7 @@ extension Selection: RunnableRequest {
     if !isDistinct { return try query.rowCount(in: tx) }
     return try run(in: tx, details: query.details, for: need(counting: true, query.details)) {
       run, access in
-      var rows = SelectedRows(self, query.details, run, access)
-      return try rows.count()
+      try SelectedRows(self, query.details, run, access).count()
     }
   }
 
@@ -46,9 +45,10 @@ extension Selection: RunnableRequest {
     }
     try run(in: tx, details: query.details, for: need(counting: false, query.details)) {
       run, access in
-      var rows = SelectedRows(self, query.details, run, access)
-      var row: [Row] = []
-      while try rows.next(&row) { try body(row.removeLast()) }
+      let rows = SelectedRows(self, query.details, run, access)
+      let row = UnsafeMutablePointer<Row>.allocate(capacity: 1)
+      defer { row.deallocate() }
+      while try rows.make(at: row) { try body(row.move()) }
     }
   }
 
@@ -81,10 +81,10 @@ extension Selection: RunnableRequest {
 
   private func rows(in tx: ReadTransaction, details: QueryDescription) throws -> [Row] {
     try run(in: tx, details: details, for: need(counting: false, details)) { run, access in
-      var rows = SelectedRows(self, details, run, access)
-      var result: [Row] = []
-      while try rows.next(&result) {}
-      return result
+      let rows = SelectedRows(self, details, run, access)
+      let result = RecordBuffer<Row>(limit: details.limit)
+      while try rows.make(at: result.next()) { result.filled() }
+      return result.takeArray()
     }
   }
 
@@ -97,14 +97,15 @@ extension Selection: RunnableRequest {
 }
 
 /// The rows of a selection, one after the other.
-private struct SelectedRows<R: Record, Row> {
+///
+/// A class, whose methods have their types at hand: see ``RecordBuffer``.
+private final class SelectedRows<R: Record, Row> {
   private let selection: Selection<R, Row>
   private let run: PlanRun
-  private let access: RecordAccess<R>
-  private let isKeyed: Bool
-  private var left: Int
-  private var toSkip: Int
-  private var seen: Set<[AnyHashable]> = []
+  private let values: SelectedRow<R>
+  @exclusivity(unchecked) private var left: Int
+  @exclusivity(unchecked) private var toSkip: Int
+  @exclusivity(unchecked) private var seen: Set<[AnyHashable]> = []
 
   init(
     _ selection: Selection<R, Row>, _ details: QueryDescription, _ run: PlanRun,
@@ -112,25 +113,23 @@ private struct SelectedRows<R: Record, Row> {
   ) {
     self.selection = selection
     self.run = run
-    self.access = access
-    isKeyed = selection.references != nil
+    values = SelectedRow(run, access, isKeyed: selection.references != nil)
     left = details.limit ?? .max
     toSkip = selection.isDistinct ? details.offset : 0
   }
 
-  /// Adds the next row; false after the last one.
-  @inline(__always)
-  mutating func next(_ rows: inout [Row]) throws -> Bool {
+  /// Makes the next row in its place; false after the last one.
+  func make(at target: UnsafeMutablePointer<Row>) throws -> Bool {
     while left > 0, let row = try run.next() {
       let mayRepeat = selection.isDistinct && run.mayRepeatValues
       if toSkip > 0, !mayRepeat, !selection.mayBeInvalid {
         toSkip -= 1
         continue
       }
-      guard try append(row, &rows, unlessSeen: mayRepeat) else { continue }
+      guard try make(row, at: target, unlessSeen: mayRepeat) else { continue }
       if toSkip > 0 {
         toSkip -= 1
-        rows.removeLast()
+        target.deinitialize(count: 1)
         continue
       }
       left -= 1
@@ -141,14 +140,15 @@ private struct SelectedRows<R: Record, Row> {
 
   /// The number of distinct rows. Values are read only if they may repeat, or may be invalid, which
   /// is an error.
-  mutating func count() throws -> Int {
+  func count() throws -> Int {
     var count = 0
-    var value: [Row] = []
+    let target = UnsafeMutablePointer<Row>.allocate(capacity: 1)
+    defer { target.deallocate() }
     while left > 0, let row = try run.next() {
       let mayRepeat = run.mayRepeatValues
       if mayRepeat || selection.mayBeInvalid {
-        guard try append(row, &value, unlessSeen: mayRepeat) else { continue }
-        value.removeAll(keepingCapacity: true)
+        guard try make(row, at: target, unlessSeen: mayRepeat) else { continue }
+        target.deinitialize(count: 1)
       }
       if toSkip > 0 {
         toSkip -= 1
@@ -160,56 +160,84 @@ private struct SelectedRows<R: Record, Row> {
     return count
   }
 
-  /// Adds a row; false, without adding it, if its values were seen before.
-  @inline(__always)
-  private mutating func append(
-    _ row: QueryRow, _ rows: inout [Row], unlessSeen mayRepeat: Bool
+  /// Makes a row in its place; false, without making it, if its values were seen before.
+  private func make(
+    _ row: QueryRow, at target: UnsafeMutablePointer<Row>, unlessSeen mayRepeat: Bool
   ) throws -> Bool {
-    let reader = SelectedRow(
-      row: row, run: run, access: access, isKeyed: isKeyed, isDistinct: mayRepeat)
-    try selection.append(reader, &rows)
-    if !mayRepeat || seen.insert(reader.hashed).inserted { return true }
-    rows.removeLast()
+    values.begin(row, isDistinct: mayRepeat)
+    try selection.make(values, target)
+    if !mayRepeat || seen.insert(values.hashed).inserted { return true }
+    target.deinitialize(count: 1)
     return false
   }
 }
 
-/// The values of one row, read one after the other.
+/// The values of one row after the other, read in the order of the fields.
 private final class SelectedRow<R: Record>: SelectedValues {
-  private let row: QueryRow
   private let run: PlanRun
   private let access: RecordAccess<R>
   private let isKeyed: Bool
-  private let isDistinct: Bool
-  private var place = 0
-  private var decoded: R?
+  @exclusivity(unchecked) private var row: QueryRow?
+  @exclusivity(unchecked) private var isDistinct = false
+  @exclusivity(unchecked) private var place = 0
+  /// The record of the row, if it was needed.
+  private let decoded: UnsafeMutablePointer<R>
+  @exclusivity(unchecked) private var isDecoded = false
   /// The values for comparison: `distinct` requires `Hashable` ones.
-  private(set) var hashed: [AnyHashable] = []
+  @exclusivity(unchecked) private(set) var hashed: [AnyHashable] = []
 
-  init(row: QueryRow, run: PlanRun, access: RecordAccess<R>, isKeyed: Bool, isDistinct: Bool) {
-    self.row = row
+  init(_ run: PlanRun, _ access: RecordAccess<R>, isKeyed: Bool) {
     self.run = run
     self.access = access
     self.isKeyed = isKeyed
+    decoded = .allocate(capacity: 1)
+  }
+
+  deinit {
+    dropDecoded()
+    decoded.deallocate()
+  }
+
+  func begin(_ row: QueryRow, isDistinct: Bool) {
+    dropDecoded()
+    self.row = row
     self.isDistinct = isDistinct
+    place = 0
+    if isDistinct { hashed = [] }
   }
 
-  func value<Value>(of field: SelectedField<R, Value>) throws -> Value {
+  private func dropDecoded() {
+    if isDecoded { decoded.deinitialize(count: 1) }
+    isDecoded = false
+  }
+
+  func make<Value>(
+    _ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>
+  ) throws {
     defer { place += 1 }
-    let value = try read(field)
-    if isDistinct, let hashable = value as? AnyHashable { hashed.append(hashable) }
-    return value
+    if let key = field.key, isKeyed, let known = try run.value(of: place),
+      key.coding.make(known, at: target)
+    {
+      return note(target)
+    }
+    try decode()
+    target.initialize(to: field.read(decoded.pointee))
+    note(target)
   }
 
-  private func read<Value>(_ field: SelectedField<R, Value>) throws -> Value {
-    if isKeyed, let key = field.key, let known = try run.values(of: place),
-      let value = key.read(known)
-    {
-      return value
-    }
-    if let decoded { return field.read(decoded) }
-    let record = try access.decode(row, of: run)
-    decoded = record
-    return field.read(record)
+  private func decode() throws {
+    guard !isDecoded, let row else { return }
+    decoded.initialize(to: try access.decode(row, of: run))
+    isDecoded = true
+  }
+
+  @inline(__always)
+  private func note<Value>(_ value: UnsafeMutablePointer<Value>) {
+    if isDistinct { noteHashable(value) }
+  }
+
+  @inline(never)
+  private func noteHashable<Value>(_ value: UnsafeMutablePointer<Value>) {
+    if let hashable = value.pointee as? AnyHashable { hashed.append(hashable) }
   }
 }
