@@ -21,7 +21,7 @@ Query:        Support Runtime Key Coding Model
 Planning:     Support Runtime Key Coding Model Query
 Catalog:      Support Runtime LMDB Key Coding Model
 Indexing:     Support Runtime LMDB Key Coding Model Catalog
-Execution:    Support Runtime LMDB Key Coding Model Query Planning Catalog Indexing
+Execution:    Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing
 Relations:    Support Runtime LMDB Key Coding Model Catalog Indexing
 Store:        Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
 ActiveRecord: Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store

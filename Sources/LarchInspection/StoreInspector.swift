@@ -173,7 +173,9 @@ extension Store {
       return try read { transaction in
         try check()
         return try transaction.storage {
-          try catalog.run(in: $0, of: environment) { try body(try StoreInspector($0)) }
+          try catalog.run(in: $0, of: environment, isReading: true) {
+            try body(try StoreInspector($0))
+          }
         }
       }
     }

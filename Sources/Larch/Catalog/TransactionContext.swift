@@ -11,6 +11,8 @@ package final class TransactionContext {
   let coder: RecordCoder
   /// The LMDB transaction that is running; nil between transactions.
   @exclusivity(unchecked) var current: LMDBTransaction?
+  /// Whether the transaction changes nothing.
+  @exclusivity(unchecked) private(set) var isReading = false
   /// The bytes of the current id.
   @exclusivity(unchecked) var idWriter = KeyWriter()
   /// The key of a list, which may be made from the bytes of `idWriter`.
@@ -69,8 +71,10 @@ package final class TransactionContext {
     }
   }
 
-  func begin(_ transaction: LMDBTransaction) {
+  /// - Parameter isReading: whether it changes nothing, so that every page is in the map.
+  func begin(_ transaction: LMDBTransaction, isReading: Bool = false) {
     current = transaction
+    self.isReading = isReading
     failure = nil
     hasUnsavedMembers = false
   }

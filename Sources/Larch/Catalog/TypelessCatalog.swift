@@ -28,15 +28,16 @@ extension CatalogLoader {
 extension Catalog {
   /// Runs the closure in a transaction with these handles.
   ///
+  /// - Parameter isReading: whether the transaction changes nothing.
   /// - Throws: the errors of `body`; `HandlesVoid` if another program has changed the catalog since
   ///   they were opened.
   package func run<T>(
-    in transaction: LMDBTransaction, of environment: LMDBEnvironment,
+    in transaction: LMDBTransaction, of environment: LMDBEnvironment, isReading: Bool = false,
     _ body: (TransactionContext) throws -> T
   ) throws -> T {
     try checkGeneration(in: transaction)
     let context = try TransactionContext(self, of: environment)
-    context.begin(transaction)
+    context.begin(transaction, isReading: isReading)
     defer { context.end() }
     return try body(context)
   }

@@ -28,7 +28,7 @@ extension Plan {
     }
     var work = 10 + read * step
     // In the worst case, the first plan up to its limit, and then the alternative.
-    if let otherwise { work = min(work, 10 + 2 * Double(otherwise.entries)) }
+    if let otherwise { work = min(work, 10 + Double(otherwise.entries) + otherwise.work) }
     return PlanCost(rows: read, results: results, work: work)
   }
 
@@ -50,13 +50,24 @@ extension Plan {
       let total = Double(try statistics.recordCount())
       if ranges.count == 1, ranges[0].isEverything { return total }
       let arePoints = ranges.allSatisfy { $0.upper == $0.lower + [0] }
-      return arePoints ? min(total, Double(ranges.count)) : total / 3
+      return arePoints
+        ? min(total, Double(ranges.count)) : Double(try statistics.estimate(ids: ranges))
     case .index(let scan):
       return Double(try statistics.estimate(index: scan.index, ranges: scan.ranges))
     case .list(let scan): return Double(try statistics.estimate(scan))
     case .union(let parts): return try parts.reduce(0) { try $0 + entries(of: $1, statistics) }
     case .intersection(let parts):
       return try parts.reduce(.infinity) { try min($0, entries(of: $1, statistics)) }
+    }
+  }
+}
+
+extension Plan.Source {
+  /// The cost of a row with its record, and of the test of a filter.
+  var rowWork: Int {
+    switch self {
+    case .nothing, .records: 3
+    case .index, .list, .union, .intersection: 12
     }
   }
 }

@@ -70,6 +70,8 @@ extension Plan {
     var records: Int
     /// The number of index entries after which the first plan is abandoned.
     var entries: Int
+    /// The expected cost of the alternative.
+    var work: Double
   }
 
   /// Rows whose keys begin with the same components of an index, which is the only source.
@@ -132,6 +134,8 @@ protocol PlanStatistics {
   func recordCount() throws -> Int
   /// The approximate number of entries in ranges of an index; exact if there are few.
   func estimate(index: Int, ranges: [KeyRange]) throws -> Int
+  /// The approximate number of records in ranges of ids.
+  func estimate(ids ranges: [KeyRange]) throws -> Int
   /// The approximate number of ids in the lists.
   func estimate(_ lists: Plan.ListScan) throws -> Int
 }

@@ -143,7 +143,7 @@ extension PlanTask {
     }
   }
 
-  private func order(
+  func order(
     of match: IndexMatch, isInOrder: Bool
   ) -> Plan.RowOrder {
     guard isInOrder, case .terms(let terms, let idsDescend) = order else {

@@ -36,12 +36,18 @@ extension PlanTask {
     _ scan: Candidate, _ match: IndexMatch, _ statistics: some PlanStatistics
   ) throws -> Bool {
     if match.isUnique { return true }
-    if wanted == nil ? scan.isCovering : scan.isInOrder && scan.residue.isEmpty { return true }
+    if let wanted {
+      // A frequent value is found by the next record as well, which costs less than one by its id.
+      let isMany = isByID && !scan.isCovering && wanted > 16
+      if scan.isInOrder, scan.residue.isEmpty, !isMany { return true }
+    } else if scan.isCovering {
+      return true
+    }
     guard case .index(let entries) = scan.source else { return true }
     let count = try statistics.recordCount()
     // For few records no statistics are worth their cost. Without a limit, the worst case is a
     // look-up of each record.
-    if count < (wanted == nil ? 256 : 64) { return true }
+    if count < 32 { return true }
     let found = try statistics.estimate(index: entries.index, ranges: entries.ranges)
     guard found <= count / 8 else { return false }
     guard let wanted, !scan.isInOrder else { return true }
@@ -193,6 +199,8 @@ extension PlanTask {
     let used: UInt64
     let decided: UInt64
     let servesOrder: Bool
+    /// Whether it gives the order row by row: the rows of several keys need not be put into order.
+    let servesRows: Bool
     let isCovering: Bool
 
     init(_ match: IndexMatch, _ task: PlanTask) {
@@ -205,12 +213,18 @@ extension PlanTask {
       }
       self.decided = decided
       servesOrder = match.servesOrder
+      var servesRows = match.servesOrder
+      if servesRows, case .byIndex(let components, _, _) = task.order(of: match, isInOrder: true) {
+        servesRows = components == index.fields.count
+      }
+      self.servesRows = servesRows
       isCovering = task.isAnswered(by: index)
     }
 
     func isAsGood(as other: Merit) -> Bool {
       used & other.used == other.used && decided & other.decided == other.decided
-        && (servesOrder || !other.servesOrder) && (isCovering || !other.isCovering)
+        && (servesOrder || !other.servesOrder) && (servesRows || !other.servesRows)
+        && (isCovering || !other.isCovering)
     }
   }
 

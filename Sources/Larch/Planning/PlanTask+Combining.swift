@@ -54,7 +54,9 @@ extension PlanTask {
     var best: Candidate?
     if let ids = boundsOfID() {
       var candidate = records(ids.ranges, used: ids.used)
-      candidate.rows = ids.isPoints ? Double(ids.ranges.count) : total / 3
+      candidate.rows =
+        ids.isPoints
+        ? Double(ids.ranges.count) : Double(try statistics.estimate(ids: ids.ranges))
       if ids.isPoints { return candidate }
       best = candidate
     }
@@ -86,9 +88,10 @@ extension PlanTask {
     guard scans.count > 1, total > 0 else { return nil }
     scans.sort { $0.rows < $1.rows }
     let first = scans[0]
-    guard let second = scans.dropFirst().first(where: { $0.used & ~first.used != 0 }) else {
-      return nil
+    let second = scans.dropFirst().first {
+      $0.used & ~first.used != 0 && !$0.source.isSame(as: first.source)
     }
+    guard let second else { return nil }
     let checked = first.checked | second.checked
     var residue: [FilterNode] = []
     for (place, conjunct) in conjuncts.enumerated() where !checked.hasBit(place) {
@@ -101,5 +104,13 @@ extension PlanTask {
       isInOrder: isByID, used: first.used | second.used, checked: checked, rangeCount: 2,
       rows: first.rows + second.rows,
       shared: first.rows * second.rows / total)
+  }
+}
+
+extension Plan.Source {
+  /// Whether both are the same entries: of two equal conditions, one adds nothing to the other.
+  fileprivate func isSame(as other: Plan.Source) -> Bool {
+    guard case .index(let a) = self, case .index(let b) = other else { return false }
+    return a.index == b.index && a.ranges == b.ranges
   }
 }

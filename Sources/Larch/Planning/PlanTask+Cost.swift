@@ -13,6 +13,12 @@ private enum Cost {
   static let range = 10.0
   /// A step of a sort, taken n log n times.
   static let sort = 0.3
+  /// An id that is sorted, digit by digit.
+  static let sortedID = 1.0
+  /// A query, beside its rows.
+  static let query = 256.0
+  /// So little that it is not noticed beside the query.
+  static let few = 64.0
 }
 
 extension PlanTask {
@@ -29,50 +35,144 @@ extension PlanTask {
     for candidate in candidates {
       results = min(results, candidate.rows * share(of: ~candidate.used))
     }
-    var best = candidates[0]
-    var bestCost = cost(best, results)
-    for candidate in candidates.dropFirst() {
-      let cost = cost(candidate, results)
-      if cost < bestCost || (cost == bestCost && isPreferred(candidate, best)) {
-        best = candidate
-        bestCost = cost
+    if after != nil, isByID, ids == nil { results *= candidates[0].rows / max(total, 1) }
+    var best = 0
+    var bestCost = cost(candidates[0], results)
+    for place in candidates.indices.dropFirst() {
+      let cost = cost(candidates[place], results)
+      if cost < bestCost
+        || (cost == bestCost && isPreferred(candidates[place], candidates[best]))
+      {
+        (best, bestCost) = (place, cost)
       }
     }
+    if wanted != nil { best = surest(best, bestCost, candidates, results) }
     // The product of two estimates must promise much.
     if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
       return plan(both)
     }
-    return plan(best, or: candidates, results)
+    return plan(best, of: both.map { candidates + [$0] } ?? candidates, results)
+  }
+
+  /// Of candidates that cost about as little as the best one, the one that costs least if all wanted
+  /// rows come last: a few steps more are nothing beside the query, and a wrong guess may be much.
+  private func surest(
+    _ best: Int, _ bestCost: Double, _ candidates: [Candidate], _ results: Double
+  ) -> Int {
+    var surest = best
+    var least = most(candidates[best], results)
+    for place in candidates.indices where place != best {
+      guard cost(candidates[place], results) <= bestCost + Cost.few else { continue }
+      let most = most(candidates[place], results)
+      if most < least { (surest, least) = (place, most) }
+    }
+    return surest
   }
 
   /// The plan of a candidate, with an alternative that limits its cost if it could be much higher.
   ///
   /// A plan that stops at the last wanted row is cheap if such rows are spread over the order. If
-  /// all of them are at the other end, it reads everything.
-  private func plan(_ best: Candidate, or others: [Candidate], _ results: Double) -> Plan {
-    var plan = plan(best)
-    guard wanted != nil, best.isInOrder, !best.isCovering, !order.isAny else { return plan }
-    let whole = cost(best, results, upToLimit: false)
-    var bound = Double.infinity
-    for other in others {
-      let cost = cost(other, results, upToLimit: false)
-      if cost * PlanTask.bearable < whole, cost < bound {
-        bound = cost
-        plan.otherwise = Plan.Otherwise(
-          source: other.source, residue: other.residue, order: other.order, records: 0, entries: 0)
-      }
+  /// all of them are at the other end, it reads everything. And the other way round: where one that
+  /// reads all its rows seems cheaper, the wanted rows may still be the first of an order. So a part
+  /// of the cost is first spent on that.
+  private func plan(_ best: Int, of candidates: [Candidate], _ results: Double) -> Plan {
+    let first = candidates[best]
+    guard let wanted else { return plan(first) }
+    var sure = best
+    let whole = most(first, results)
+    var bound = whole
+    for place in candidates.indices {
+      let cost = most(candidates[place], results)
+      if cost < bound { (sure, bound) = (place, cost) }
     }
-    let record =
-      if case .records = best.source { Cost.nextRecord + Cost.check } else {
-        1 + Cost.record + Cost.check
+    if order.isAny {
+      return plan(first, inTurnsWith: candidates, but: best, results, whole)
+    }
+    if first.isInOrder {
+      if bound * PlanTask.bearable < whole {
+        return plan(
+          first, upTo: bound * PlanTask.turnPart, then: candidates[sure], costing: bound)
       }
-    plan.otherwise?.records = Int(bound / record)
-    plan.otherwise?.entries = Int(bound)
+      // It is expected to stop early itself.
+      if cost(first, results) * PlanTask.bearable < bound { return plan(first) }
+    }
+    let least =
+      first.isInOrder
+      ? self.least(first, wanted)
+      : cost(candidates[sure], results, upToLimit: false, leavingAllKeys: true)
+    var trial: (candidate: Candidate, cost: Double)?
+    for (place, other) in candidates.enumerated()
+    where other.isInOrder && place != best && place != sure {
+      guard
+        (self.least(other, wanted) + Cost.query) * PlanTask.worthTrying < least + Cost.query
+      else { continue }
+      let expected = cost(other, results)
+      if expected < trial?.cost ?? .infinity { trial = (other, expected) }
+    }
+    guard let trial else { return plan(first) }
+    return plan(
+      trial.candidate, upTo: bound * PlanTask.trialPart, then: candidates[sure], costing: bound)
+  }
+
+  /// For rows in any order: a plan that takes turns with the one that is expected to be next best.
+  private func plan(
+    _ first: Candidate, inTurnsWith others: [Candidate], but best: Int, _ results: Double,
+    _ whole: Double
+  ) -> Plan {
+    let expected = cost(first, results)
+    let budget = PlanTask.turn * expected + Cost.few
+    guard budget * PlanTask.bearable < whole else { return plan(first) }
+    var next: (candidate: Candidate, cost: Double)?
+    for (place, other) in others.enumerated() where place != best {
+      let cost = cost(other, results)
+      if cost < next?.cost ?? .infinity { next = (other, cost) }
+    }
+    guard let next else { return plan(first) }
+    return plan(first, upTo: budget, then: next.candidate, costing: next.cost)
+  }
+
+  /// The cost if all wanted rows come first.
+  private func least(_ candidate: Candidate, _ wanted: Int) -> Double {
+    cost(candidate, max(candidate.rows, Double(wanted)))
+  }
+
+  /// The cost if all wanted rows come last. If each row is one of them, they are the first ones.
+  private func most(_ candidate: Candidate, _ results: Double) -> Double {
+    var isExact = candidate.isInOrder && candidate.residue.isEmpty
+    if case .index(let scan) = candidate.source {
+      isExact = isExact && scan.keyFilter.isEmpty && isInOrderOfKeys(candidate, scan)
+    }
+    return isExact
+      ? cost(candidate, candidate.rows) : cost(candidate, results, upToLimit: false)
+  }
+
+  /// Whether no rows of several keys are put into order.
+  private func isInOrderOfKeys(_ candidate: Candidate, _ scan: Plan.IndexScan) -> Bool {
+    guard case .byIndex(let components, _, _) = candidate.order else { return true }
+    return components == schema.indexes[scan.index].fields.count
+  }
+
+  private func plan(
+    _ first: Candidate, upTo bound: Double, then other: Candidate, costing work: Double
+  ) -> Plan {
+    var plan = plan(first)
+    plan.otherwise = Plan.Otherwise(
+      source: other.source, residue: other.residue, order: other.order,
+      records: Int(bound) / first.source.rowWork, entries: Int(bound), work: work)
     return plan
   }
 
   /// A plan is abandoned when it may cost this many times as much as the alternative.
-  private static let bearable = 3.0
+  private static let bearable = 2.0
+  /// The part of the cost of the alternative after which it has its turn: with all of it, both would
+  /// cost more than twice as much as the alternative alone.
+  private static let turnPart = 0.8
+  /// How many times as much as the first rows of an order a plan may cost before these are tried.
+  private static let worthTrying = 3.5
+  /// The part of the cost of the other plan that is spent on that.
+  private static let trialPart = 0.33
+  /// How many times as much as expected a plan may cost before another one has its turn.
+  private static let turn = 2.0
 
   /// Every candidate except intersections, with its number of rows.
   private func candidates(
@@ -83,12 +183,17 @@ extension PlanTask {
     if let ids {
       var candidate = records(ids.ranges, used: ids.used)
       candidate.rows =
-        ids.isPoints ? min(total, Double(ids.ranges.count)) : total * share(of: ids.used)
+        ids.isPoints
+        ? min(total, Double(ids.ranges.count)) : Double(try statistics.estimate(ids: ids.ranges))
       candidates.append(candidate)
     } else {
       var candidate = records(nil, used: 0)
       candidate.rows = total
       candidates.append(candidate)
+    }
+    // Of rows in the order of ids, only those behind the token are read.
+    if after != nil, isByID, case .records(let ranges) = candidates[0].source {
+      candidates[0].rows = Double(try statistics.estimate(ids: ranges))
     }
     for match in matches {
       guard var candidate = scan(match) else { continue }
@@ -131,12 +236,18 @@ extension PlanTask {
   /// - Parameters:
   ///   - results: the number of records for which the whole filter is true.
   ///   - endsEarly: whether reading stops after the wanted rows, if rows come in order.
+  ///   - allKeys: whether the filter on the keys leaves all of them, at worst.
   private func cost(
-    _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true
+    _ candidate: Candidate, _ results: Double, upToLimit endsEarly: Bool = true,
+    leavingAllKeys allKeys: Bool = false
   ) -> Double {
     let wanted = wanted.map(Double.init) ?? .infinity
     let part = candidate.isInOrder && endsEarly ? min(1, wanted / max(results, 0.5)) : 1
-    let read = candidate.rows * part
+    var read = candidate.rows * part
+    // A group of keys is put into order before its first row is known; how many there are is not.
+    if part < 1, case .index(let scan) = candidate.source, !isInOrderOfKeys(candidate, scan) {
+      read = max(read, candidate.rows.squareRoot())
+    }
     var cost = Double(candidate.rangeCount) * Cost.range
     var keysLeft = read
     switch candidate.source {
@@ -146,7 +257,8 @@ extension PlanTask {
       cost += read * Cost.nextRecord
     case .index(let scan):
       cost += read
-      keysLeft = max(results * part, read * PlanTask.share(of: scan.keyFilter))
+      keysLeft =
+        allKeys ? read : max(results * part, read * PlanTask.share(of: scan.keyFilter))
     case .list, .union: cost += read
     case .intersection(let parts):
       // The ids of each part are sorted, except those of one whole key.
@@ -154,17 +266,34 @@ extension PlanTask {
       keysLeft = results
     }
     let found = results * part
+    // Ids are sorted before their records are read, so not all of these are read.
+    if isByID, !candidate.isInOrder, endsEarly { keysLeft *= min(1, wanted / max(results, 0.5)) }
     if !candidate.residue.isEmpty { cost += keysLeft * Cost.check }
     if case .records = candidate.source {
       if !candidate.isInOrder { cost += min(found, wanted) * Cost.record }
     } else if !candidate.isCovering {
-      let isReadLate = !candidate.isInOrder && candidate.residue.isEmpty && isByID
+      let isReadLate =
+        !candidate.isInOrder && candidate.residue.isEmpty
+        && (isByID || isSorted(byKeysOf: candidate))
       cost += (isReadLate ? min(keysLeft, wanted) : keysLeft) * Cost.record
     }
     if !candidate.isInOrder {
-      cost += found * log2(min(found, wanted) + 2) * Cost.sort
+      cost += isByID ? found * Cost.sortedID : found * log2(min(found, wanted) + 2) * Cost.sort
     }
     return cost
+  }
+
+  /// Whether the keys of the index have all fields of the order, so that only wanted rows are read.
+  private func isSorted(byKeysOf candidate: Candidate) -> Bool {
+    guard case .index(let scan) = candidate.source, case .terms(let terms, _) = order else {
+      return false
+    }
+    return terms.allSatisfy { term in
+      schema.indexes[scan.index].fields.contains {
+        $0.form.isSingle && !$0.isMultiple && $0.isFolded == term.ignoresCase
+          && $0.holds(term.field)
+      }
+    }
   }
 
   // MARK: Shares

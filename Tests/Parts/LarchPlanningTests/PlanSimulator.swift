@@ -62,6 +62,13 @@ final class PlanSimulator<R: Record>: PlanStatistics {
     }
   }
 
+  func estimate(ids ranges: [KeyRange]) -> Int {
+    questions += 1
+    return records.count { record in
+      record.id.withUnsafeBytes { id in ranges.contains { $0.contains(id) } }
+    }
+  }
+
   func estimate(_ lists: Plan.ListScan) throws -> Int { throw NoLists() }
 
   /// Lists are not simulated, only records and indexes.

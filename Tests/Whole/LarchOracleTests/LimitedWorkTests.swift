@@ -107,6 +107,40 @@ struct LimitedWorkTests {
     }
   }
 
+  @Test("Where few match and they are the first ones, not all of them are read")
+  func thisEnd() throws {
+    let first = try Self.words { $0 < 70 ? "new" : "old" }
+    let query = Word.where { $0.word == "new" && [3, 40, 1950].contains($0.note) }
+    // 70 entries and records, had the index been read.
+    #expect(try Self.looked(query.limit(1), in: first) <= 10)
+    #expect(try first.fetch(query.limit(2)).map(\.note) == [3, 40])
+    // Where they are the last ones, some records are read in vain.
+    let last = try Self.words { $0 >= 1930 ? "new" : "old" }
+    #expect(try Self.looked(query.limit(1), in: last) <= 320)
+    #expect(try last.fetch(query.limit(2)).map(\.note) == [1950])
+    #expect(try last.ids(query.limit(2)).map(\.rawValue) == [1951])
+    #expect(try last.fetch(query.limit(2).select(\.note)) == [1950])
+  }
+
+  @Test("Whether there is a record is found out by whatever costs less")
+  func exists() throws {
+    let store = try Self.words { $0 < 1800 ? "old" : "new" }
+    func looked(_ query: Query<Word>) throws -> Int {
+      try store.read { tx in
+        try tx.run(query.details, of: Word.self, for: .exists) { run, _ in
+          let found = try run.exists()
+          #expect(try found == !store.fetch(query).isEmpty)
+          return run.counters.entriesExamined + run.counters.recordsExamined
+        }
+      }
+    }
+    #expect(try looked(Word.where { $0.word == "new" }) <= 2)
+    #expect(try looked(Word.where { $0.word == "new" && $0.note > 1900 }) <= 900)
+    #expect(try looked(Word.where { $0.word == "old" && $0.note > 5 }) <= 20)
+    #expect(try looked(Word.where { $0.word == "new" && $0.note > 5000 }) <= 1200)
+    #expect(try store.count(Word.where { $0.word == "new" && $0.note > 1900 }.limit(30)) == 30)
+  }
+
   @Test("The text of a plan shows the alternative too")
   func text() throws {
     let store = try Self.words { $0 < 1800 ? "old" : "new" }

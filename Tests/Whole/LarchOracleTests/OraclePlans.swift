@@ -9,6 +9,8 @@ struct OracleStatistics: PlanStatistics {
 
   func recordCount() -> Int { 10_000_000 }
 
+  func estimate(ids ranges: [KeyRange]) -> Int { estimate(index: 99, ranges: ranges) }
+
   func estimate(_ lists: Plan.ListScan) -> Int { lists.ids.count }
 
   func estimate(index: Int, ranges: [KeyRange]) -> Int {

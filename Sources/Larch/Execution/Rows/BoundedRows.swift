@@ -8,6 +8,7 @@ final class BoundedRows: RowSource {
   private var given = 0
   private var examined = 0
   private var spilled = 0
+  private var hasSwitched = false
 
   /// The run owns its rows, and so outlives them.
   init(_ rows: RowSource, _ run: PlanRun, _ otherwise: Plan.Otherwise, limit: Int?) {
@@ -27,7 +28,8 @@ final class BoundedRows: RowSource {
     id = rows.id
     record = rows.record
     stored = rows.stored
-    key = nil
+    // A key of the alternative is one of another index.
+    key = hasSwitched ? nil : rows.key
     return true
   }
 
@@ -36,6 +38,7 @@ final class BoundedRows: RowSource {
     examined += rows.entriesExamined
     spilled += rows.spilledBytes
     rows.close()
+    hasSwitched = true
     rows = RowSource()
     rows = try run._withUnsafeGuaranteedRef { run in
       run.reader.mostRecords = .max

@@ -92,6 +92,8 @@ final class IndexRows: RowSource {
 
   override func close() { scanner.close() }
 
+  override func allow(entries: Int) { scanner.mostEntries = entries }
+
   override var entriesExamined: Int { scanner.entriesExamined }
 }
 
@@ -283,7 +285,14 @@ final class OrderedIndexRows: RowSource {
     _ prefix: UnsafeRawBufferPointer, _ body: () throws -> Void
   ) throws {
     while true {
-      while try rows.nextInKey() { try body() }
+      while try rows.nextInKey() {
+        try body()
+        // The whole group is read before its first row is known.
+        if reader.recordsExamined > reader.mostRecords || rows.entriesExamined > reader.mostEntries
+        {
+          throw CostLimitReached()
+        }
+      }
       guard try rows.scanner.nextKey() else { return }
       components.open(rows.scanner.key)
       isAtKey = true

@@ -18,6 +18,10 @@ class RowSource {
   /// Whether rows may have the same values as rows before them. Not known before the first row.
   var mayRepeatValues: Bool { true }
 
+  /// The number of entries that may be read before `CostLimitReached` is thrown. After that the rows
+  /// can be continued.
+  func allow(entries: Int) {}
+
   /// The number of index entries read so far.
   var entriesExamined: Int { 0 }
   var spilledBytes: Int { 0 }

@@ -41,5 +41,7 @@ final class UnionRows: RowSource {
     place = parts.count
   }
 
+  override func allow(entries: Int) { rows?.allow(entries: entries - examined) }
+
   override var entriesExamined: Int { examined + (rows?.entriesExamined ?? 0) }
 }

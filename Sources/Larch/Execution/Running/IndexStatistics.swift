@@ -1,10 +1,8 @@
 /// Statistics from LMDB's own counts and a few seeks.
 ///
-/// A range of few keys is counted. For a longer one the share is estimated from the keys as
-/// numbers, as if they were spread evenly between the first and the last one.
+/// A range of few keys is counted. For a longer one the share is estimated from the positions of its
+/// bounds in the tree.
 struct IndexStatistics: PlanStatistics {
-  /// The number of keys that are counted before anything is estimated.
-  private static let countedKeys = 32
   /// The number of ranges that are sampled, evenly spread, if there are more.
   private static let rangesLooked = 16
 
@@ -26,18 +24,9 @@ struct IndexStatistics: PlanStatistics {
 
   func estimate(index: Int, ranges: [KeyRange]) throws -> Int {
     do {
-      let database = try collection.index(at: index).database
-      let transaction = try context.transaction()
-      let total = try database.statistics(in: transaction).entries
-      if total == 0 { return 0 }
-      var cursor = try LMDBCursor(database, in: transaction)
-      let looked = min(ranges.count, Self.rangesLooked)
-      var sum = 0
-      for place in 0..<looked {
-        sum += try Self.estimate(ranges[place * ranges.count / looked], total, &cursor)
-      }
-      if looked < ranges.count { sum = Int(Double(sum) * Double(ranges.count) / Double(looked)) }
-      return min(sum, total)
+      let handle = try collection.index(at: index)
+      return try estimate(
+        ranges, handle.database, CatalogStorage.indexName(handle.stored.id), hasDuplicates: true)
     } catch let error as LMDBError {
       throw context.note(error)
     }
@@ -62,33 +51,115 @@ struct IndexStatistics: PlanStatistics {
     }
   }
 
-  private static func estimate(
-    _ range: KeyRange, _ total: Int, _ cursor: inout LMDBCursor
+  /// The approximate number of records in ranges of ids.
+  func estimate(ids ranges: [KeyRange]) throws -> Int {
+    do {
+      return try estimate(
+        ranges, collection.records, CatalogStorage.recordsName(collection.number),
+        hasDuplicates: false)
+    } catch let error as LMDBError {
+      throw context.note(error)
+    }
+  }
+
+  private func estimate(
+    _ ranges: [KeyRange], _ database: LMDBDatabase, _ name: @autoclosure () -> String,
+    hasDuplicates: Bool
   ) throws -> Int {
+    let transaction = try context.transaction()
+    let size = try database.statistics(in: transaction)
+    if size.entries == 0 { return 0 }
+    var counter = RangeCounter(
+      try LMDBCursor(database, in: transaction), size.entries, hasDuplicates: hasDuplicates)
+    let looked = min(ranges.count, Self.rangesLooked)
+    var sum = 0
+    for place in 0..<looked {
+      let found = try counter.count(ranges[place * ranges.count / looked])
+      if let found {
+        sum += found
+      } else {
+        sum += try counter.estimate(tree(name(), size, transaction))
+      }
+    }
+    if looked < ranges.count { sum = Int(Double(sum) * Double(ranges.count) / Double(looked)) }
+    return min(sum, size.entries)
+  }
+
+  /// The pages of a database, if all of them are in the map.
+  private func tree(
+    _ name: String, _ size: LMDBStatistics, _ transaction: LMDBTransaction
+  ) throws -> MappedTree? {
+    guard context.isReading else { return nil }
+    let value = try [UInt8](name.utf8).withUnsafeBytes {
+      try LMDBDatabase.unnamed.get($0, in: transaction)
+    }
+    return value.flatMap {
+      MappedTree($0, pageSize: size.pageSize, lastPage: transaction.lastPage)
+    }
+  }
+}
+
+/// Counts the entries of ranges of keys, and estimates the number of those that it does not count.
+private struct RangeCounter: ~Copyable {
+  /// The number of keys that are counted before anything is estimated.
+  private static let countedKeys = 32
+
+  private var cursor: LMDBCursor
+  private let total: Int
+  private let hasDuplicates: Bool
+  // What is known of a range that is not counted to its end.
+  private var range = KeyRange.none
+  private var counted = 0
+  /// The first key, and the first that was not counted.
+  private var first: [UInt8] = []
+  private var next: [UInt8] = []
+
+  init(_ cursor: consuming LMDBCursor, _ total: Int, hasDuplicates: Bool) {
+    self.cursor = cursor
+    self.total = total
+    self.hasDuplicates = hasDuplicates
+  }
+
+  /// Nil if there are many keys; `estimate` then tells how many entries these have.
+  mutating func count(_ range: KeyRange) throws -> Int? {
     if range.isEmpty { return 0 }
-    if range.lower.isEmpty, range.upper == nil { return total }
-    let lower = range.lower
+    if range.isEverything { return total }
     var entry =
-      try lower.isEmpty
-      ? cursor.first() : lower.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
+      try range.lower.isEmpty
+      ? cursor.first() : range.lower.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
     guard let start = entry else { return 0 }
-    let first = [UInt8](start.key)
-    var count = 0
+    first = [UInt8](start.key)
+    counted = 0
     var keys = 0
     while let here = entry, range.contains(here.key) {
-      if keys == countedKeys { return try interpolate(range, first, count, total, &cursor) }
-      count += try cursor.duplicateCount()
+      if keys == RangeCounter.countedKeys {
+        self.range = range
+        next = [UInt8](here.key)
+        return nil
+      }
+      counted += hasDuplicates ? try cursor.duplicateCount() : 1
       keys += 1
       entry = try cursor.nextKey()
     }
-    return count
+    return counted
   }
 
-  /// - Parameter counted: the entries of the first `countedKeys` keys.
-  private static func interpolate(
-    _ range: KeyRange, _ first: [UInt8], _ counted: Int, _ total: Int,
-    _ cursor: inout LMDBCursor
-  ) throws -> Int {
+  /// The approximate number of entries in the last range.
+  mutating func estimate(_ tree: MappedTree?) throws -> Int {
+    var rest: Double?
+    if let tree {
+      rest = next.withUnsafeBytes { next in
+        guard let upper = range.upper else { return tree.entries(from: next, to: nil) }
+        return upper.withUnsafeBytes { tree.entries(from: next, to: $0) }
+      }
+    }
+    guard let rest else { return try interpolate() }
+    return min(total, counted + Int(rest))
+  }
+
+  /// The same in a write, whose pages may be anywhere: from the keys as numbers, as if they were
+  /// spread evenly between the first and the last one.
+  private mutating func interpolate() throws -> Int {
     guard let least = try cursor.first().map({ [UInt8]($0.key) }),
       let greatest = try cursor.last().map({ [UInt8]($0.key) })
     else { return counted }
@@ -102,8 +173,8 @@ struct IndexStatistics: PlanStatistics {
     while common < least.count, common < greatest.count, least[common] == greatest[common] {
       common += 1
     }
-    let whole = number(greatest, common) - number(least, common)
-    let part = number(last, common) - number(first, common)
+    let whole = RangeCounter.number(greatest, common) - RangeCounter.number(least, common)
+    let part = RangeCounter.number(last, common) - RangeCounter.number(first, common)
     guard whole > 0 else { return max(counted, total / 2) }
     return min(total, max(counted, Int(Double(total) * part / whole)))
   }

@@ -25,21 +25,28 @@ extension PlanRun {
     }
   }
 
+  /// If no more rows are wanted, a union gives them one by one.
+  private static let fewRows = 1000
+
   /// Counts without offset and limit; may stop at `most`.
   private func countAll(upTo most: Int) throws -> Int {
     if most == 0 { return 0 }
-    if plan.after == nil, plan.residue.isEmpty, let count = try countWithoutRows(upTo: most) {
+    if plan.after == nil, plan.residue.isEmpty, plan.otherwise == nil,
+      let count = try countWithoutRows(upTo: most)
+    {
       return count
     }
     // The order of rows matters only for the start of a page.
     var unordered = plan
     if plan.after == nil {
       unordered.order = .any
-      unordered.otherwise = nil
     }
     unordered.isCovering = true
     unordered.offset = 0
     unordered.limit = nil
+    if plan.after == nil, let otherwise = plan.otherwise {
+      return try countByTurns(unordered, otherwise, upTo: most)
+    }
     let run = try PlanRun(unordered, in: collection, context: context, typed: typed)
     run.settings = settings
     defer {
@@ -54,6 +61,31 @@ extension PlanRun {
     var count = 0
     while count < most, try rows.next() { count += 1 }
     return count
+  }
+
+  /// Counts the rows of a plan and of its alternative in turns, until either has enough or has no
+  /// more. Each turn looks at as much as all before it, so both together look at about four times as
+  /// much as the better one at most.
+  private func countByTurns(
+    _ plan: Plan, _ otherwise: Plan.Otherwise, upTo most: Int
+  ) throws -> Int {
+    var (first, second) = (plan, plan)
+    first.otherwise = nil
+    second.otherwise = nil
+    (second.source, second.residue) = (otherwise.source, otherwise.residue)
+    var waiting = try RowCounter(second, self, budget: otherwise.entries, isAlternative: true)
+    var counter = try RowCounter(first, self, budget: otherwise.entries, isAlternative: false)
+    defer {
+      for counter in [counter, waiting] {
+        let counters = counter.close()
+        add(counters)
+        if counter.isAlternative { countedOfAlternative = counters.recordsExamined }
+      }
+    }
+    while true {
+      if let count = try counter.count(upTo: most) { return count }
+      swap(&counter, &waiting)
+    }
   }
 
   /// Nil if rows must be read.
@@ -77,8 +109,8 @@ extension PlanRun {
       defer { add(entriesExamined: scanner.entriesExamined) }
       return try scanner.countIDs(upTo: most)
     case .list where most == 1: return nil
-    case .union where most == 1:
-      // The first row of any part is enough, and reading one row does not read the others.
+    case .union where most <= PlanRun.fewRows:
+      // The first rows of any part are enough, and reading them does not read the others.
       return nil
     case .list, .union, .intersection:
       let collector = IDCollector(reader)
@@ -105,5 +137,53 @@ extension PlanRun {
       }
     }
     return count
+  }
+}
+
+/// Counts the rows of a plan, a part at a time.
+private final class RowCounter {
+  private let run: PlanRun
+  private var rows: RowSource?
+  private var count = 0
+  private var budget: Int
+  /// The cost of a record and its entry.
+  private let step: Int
+
+  let isAlternative: Bool
+
+  init(_ plan: Plan, _ owner: PlanRun, budget: Int, isAlternative: Bool) throws {
+    self.isAlternative = isAlternative
+    run = try PlanRun(
+      plan, in: owner.collection, context: owner.context, typed: owner.typed)
+    run.settings = owner.settings
+    self.budget = budget
+    step = plan.source.rowWork
+  }
+
+  /// The number of rows, or `most`; nil if it may have read too much for this time.
+  func count(upTo most: Int) throws -> Int? {
+    run.reader.mostRecords = budget / step
+    run.reader.mostEntries = budget
+    do {
+      let rows = try self.rows ?? run.makeRows(limit: nil)
+      self.rows = rows
+      rows.allow(entries: budget)
+      while count < most, try rows.next() { count += 1 }
+      return count
+    } catch is CostLimitReached {
+      budget = budget.multipliedReportingOverflow(by: 2).partialValue
+      return nil
+    }
+  }
+
+  /// Ends the run.
+  ///
+  /// - Returns: its cost.
+  func close() -> ExecutionCounters {
+    defer { run.close() }
+    var counters = run.counters
+    counters.entriesExamined += rows?.entriesExamined ?? 0
+    rows?.close()
+    return counters
   }
 }

@@ -31,6 +31,8 @@ package final class PlanRun {
   private var isClosed = false
   /// The run of the alternative, once it has replaced the plan.
   var other: PlanRun?
+  /// The records that the alternative read for a count.
+  var countedOfAlternative = 0
   private let isCovering: Bool
   private lazy var selector = RowSelector(self)
 
@@ -137,6 +139,9 @@ package final class PlanRun {
       spilledBytes: spilledBytes + (source?.spilledBytes ?? 0))
   }
 
+  /// The records that the alternative of the plan read, among all that were.
+  var recordsOfAlternative: Int { other?.reader.recordsExamined ?? countedOfAlternative }
+
   /// Counts work that is not done row by row.
   func add(entriesExamined count: Int) { entriesExamined += count }
 
@@ -204,8 +209,9 @@ extension PlanRun {
       let rest = after.map { PlanRun.ranges(ranges, after: $0, descends: descends) } ?? ranges
       return try RecordRows(rest, descends: descends, reader)
     case .index(let scan):
-      if keepsKeys { return try sortedRows([], idsDescend: descends, limit: nil) }
-      if scan.isPoints, scan.ranges.count == 1 {
+      let isOneKey = scan.isPoints && scan.ranges.count == 1
+      if keepsKeys, !isOneKey { return try sortedRows([], idsDescend: descends, limit: nil) }
+      if isOneKey {
         let rows = try IndexRows(
           scan, descends: false, idsDescend: descends, from: after, reader)
         return after.map { RowsAfterID(rows, $0, descends: descends) } ?? rows

@@ -7,6 +7,10 @@ internal import CLMDB
 package struct LMDBDatabase: Sendable, Hashable {
   let handle: UInt32
 
+  /// The database whose keys are the names of all others, and whose values are their headers as they
+  /// were at the last commit. LMDB always gives it this handle.
+  static let unnamed = LMDBDatabase(handle: 1)
+
   struct Flags: OptionSet, Sendable {
     let rawValue: UInt32
     /// A key may have several values, which are sorted.

@@ -11,6 +11,13 @@ package struct LMDBTransaction {
   /// The number of the snapshot. A write has a number one higher than the snapshot it changes.
   package var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
 
+  /// The number of the last page that the file had at its last commit, or more.
+  var lastPage: Int {
+    var info = MDB_envinfo()
+    mdb_env_info(mdb_txn_env(pointer), &info)
+    return Int(clamping: info.me_last_pgno)
+  }
+
   /// Begins a child transaction, which can be undone alone. Read transactions have no children.
   func beginChild() throws(LMDBError) -> LMDBTransaction {
     var child: OpaquePointer?

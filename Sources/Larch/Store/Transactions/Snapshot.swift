@@ -71,7 +71,7 @@ public final class Snapshot: @unchecked Sendable {
       guard let running else { throw TransactionContext.ended }
       return try run(body, in: running)
     }
-    context.begin(begun)
+    context.begin(begun, isReading: true)
     defer { context.end() }
     let transaction = ReadTransaction(context)
     running = transaction

@@ -38,7 +38,7 @@ extension Store {
     let (reader, open) = try beginRead(at: place)
     defer { environment.endRead(reader) }
     let context = try context(of: reader, open)
-    context.begin(reader.transaction)
+    context.begin(reader.transaction, isReading: true)
     defer { context.end() }
     let transaction = ReadTransaction(context)
     defer { transaction.end() }

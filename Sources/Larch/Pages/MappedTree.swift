@@ -1,0 +1,176 @@
+/// The tree of a database in LMDB's map, to estimate how many entries are between two keys: LMDB
+/// has no call for that, and passing all of them costs as much as reading them.
+///
+/// A search goes down from the root, as LMDB's own does, and adds up what is between the pages of
+/// both keys, from some of these pages. The pages of a snapshot do not change, and are as whole as LMDB takes them to be.
+package struct MappedTree {
+  /// The address of the first page.
+  private let map: UnsafeRawPointer
+  private let pageSize: Int
+  private let lastPage: UInt64
+  private let tree: DatabaseRecord
+
+  /// The pages of a range below one page, and the keys of each leaf, that are looked at.
+  private static let sampledPages = 12
+  private static let sampledKeys = 24
+
+  /// Nil if pages cannot be found by the address of this value.
+  ///
+  /// - Parameter value: what LMDB keeps under the name of the database. It must be in the map, which
+  ///   a value in a write need not be.
+  package init?(_ value: UnsafeRawBufferPointer, pageSize: Int, lastPage: Int) {
+    // Pages begin at multiples of their size only if they are those of the operating system.
+    guard let bytes = value.baseAddress, value.count == PageLayout.databaseRecordSize,
+      pageSize == Int(getpagesize()), lastPage > 1
+    else { return nil }
+    let start = UInt(bitPattern: bytes) & ~UInt(bitPattern: pageSize &- 1)
+    guard let page = UnsafeRawPointer(bitPattern: start) else { return nil }
+    let header = PageHeader(base: page)
+    guard header.flags == PageLayout.leaf, header.number > 1, header.number <= UInt64(lastPage)
+    else { return nil }
+    map = page - Int(header.number) * pageSize
+    self.pageSize = pageSize
+    self.lastPage = UInt64(lastPage)
+    tree = DatabaseRecord(bytes)
+  }
+
+  /// The approximate number of entries from one key on, up to another; nil if a page is not what it
+  /// should be. With few pages between them it is exact.
+  ///
+  /// - Parameter end: nil for all further keys.
+  package func entries(
+    from start: UnsafeRawBufferPointer, to end: UnsafeRawBufferPointer?
+  ) -> Double? {
+    guard var page = page(tree.root) else { return nil }
+    for _ in 0..<PageLayout.maximumDepth {
+      guard let end else { return entries(in: page, from: start) }
+      let first = place(of: start, in: page)
+      let last = place(of: end, in: page)
+      if page.flags == PageLayout.leaf {
+        return first < last ? entries(at: first..<last, of: page) : 0
+      }
+      guard first <= last, let child = child(first, of: page) else { return nil }
+      if first < last {
+        guard let other = self.child(last, of: page),
+          let left = entries(in: child, from: start),
+          let right = entries(in: other, to: end),
+          let middle = entries(ofChildren: first + 1..<last, of: page)
+        else { return nil }
+        return left + middle + right
+      }
+      page = child
+    }
+    return nil
+  }
+
+  private func entries(in page: PageHeader, from key: UnsafeRawBufferPointer) -> Double? {
+    let place = place(of: key, in: page)
+    if page.flags == PageLayout.leaf { return entries(at: place..<page.count, of: page) }
+    guard let child = child(place, of: page), let part = entries(in: child, from: key),
+      let rest = entries(ofChildren: place + 1..<page.count, of: page)
+    else { return nil }
+    return part + rest
+  }
+
+  private func entries(in page: PageHeader, to key: UnsafeRawBufferPointer) -> Double? {
+    let place = place(of: key, in: page)
+    if page.flags == PageLayout.leaf { return entries(at: 0..<place, of: page) }
+    guard let child = child(place, of: page), let part = entries(in: child, to: key),
+      let rest = entries(ofChildren: 0..<place, of: page)
+    else { return nil }
+    return part + rest
+  }
+
+  /// Of many children some are looked at, evenly spread.
+  private func entries(ofChildren places: Range<Int>, of page: PageHeader) -> Double? {
+    if places.isEmpty { return 0 }
+    let looked = min(places.count, MappedTree.sampledPages)
+    var sum = 0.0
+    for number in 0..<looked {
+      guard let child = child(places.lowerBound + number * places.count / looked, of: page),
+        let entries = entries(in: child)
+      else { return nil }
+      sum += entries
+    }
+    return sum * Double(places.count) / Double(looked)
+  }
+
+  private func entries(in page: PageHeader) -> Double? {
+    if page.flags == PageLayout.leaf { return entries(at: 0..<page.count, of: page) }
+    guard let child = child(page.count / 2, of: page), let entries = entries(in: child) else {
+      return nil
+    }
+    return entries * Double(page.count)
+  }
+
+  /// The entries of some keys of a leaf. Of many keys some are looked at.
+  private func entries(at places: Range<Int>, of leaf: PageHeader) -> Double? {
+    if places.isEmpty { return 0 }
+    let step = max(1, places.count / MappedTree.sampledKeys)
+    var sum = 0.0
+    var looked = 0
+    for place in stride(from: places.lowerBound, to: places.upperBound, by: step) {
+      guard let node = node(place, in: leaf) else { return nil }
+      sum += Double(entries(of: node, in: leaf))
+      looked += 1
+    }
+    return sum * Double(places.count) / Double(looked)
+  }
+
+  /// The ids of a key: one is a value, some are a page in the node, and many have their own tree.
+  private func entries(of node: PageNode, in leaf: PageHeader) -> UInt64 {
+    guard node.flags & PageLayout.duplicateData != 0,
+      node.value + node.valueSize <= leaf.base + pageSize
+    else { return 1 }
+    if node.flags & PageLayout.subData != 0 {
+      return node.valueSize == PageLayout.databaseRecordSize
+        ? DatabaseRecord(node.value).entries : 1
+    }
+    guard node.valueSize >= PageLayout.headerSize else { return 1 }
+    return UInt64(max(1, PageHeader(base: node.value).count))
+  }
+
+  private func child(_ place: Int, of page: PageHeader) -> PageHeader? {
+    node(place, in: page).flatMap { self.page($0.child) }
+  }
+
+  /// In a leaf, the number of keys before the key; in a branch, the child in which it would be.
+  private func place(of key: UnsafeRawBufferPointer, in page: PageHeader) -> Int {
+    let isBranch = page.flags == PageLayout.branch
+    // The first key of a branch is empty.
+    var low = isBranch ? 1 : 0
+    var high = page.count
+    while low < high {
+      let middle = (low + high) / 2
+      guard let node = node(middle, in: page) else { break }
+      let order = PageLayout.order(node.key, key)
+      if isBranch ? order <= 0 : order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return isBranch ? low - 1 : low
+  }
+
+  private func page(_ number: UInt64) -> PageHeader? {
+    guard number > 1, number <= lastPage else { return nil }
+    let page = PageHeader(base: map + Int(number) * pageSize)
+    guard page.number == number, page.lower > PageLayout.headerSize, page.lower <= pageSize,
+      page.flags == PageLayout.branch || page.flags == PageLayout.leaf
+    else { return nil }
+    return page
+  }
+
+  private func node(_ place: Int, in page: PageHeader) -> PageNode? {
+    let offset = page.offset(place)
+    guard offset >= page.lower, offset + PageLayout.nodeHeaderSize <= pageSize else { return nil }
+    let node = PageNode(base: page.base + offset)
+    guard offset + PageLayout.nodeHeaderSize + node.keySize <= pageSize else { return nil }
+    return node
+  }
+}
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Glibc
+#endif
