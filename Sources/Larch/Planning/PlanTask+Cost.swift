@@ -102,7 +102,7 @@ extension PlanTask {
       : cost(candidates[sure], results, upToLimit: false, leavingAllKeys: true)
     var trial: (candidate: Candidate, cost: Double)?
     for (place, other) in candidates.enumerated()
-    where other.isInOrder && place != best && place != sure {
+    where other.isInOrder && place != best && place != sure && !other.asksRelated {
       guard
         (self.least(other, wanted) + Cost.query) * PlanTask.worthTrying < least + Cost.query
       else { continue }
@@ -341,4 +341,9 @@ extension Plan.Source {
     case .nothing, .records, .union, .intersection: false
     }
   }
+}
+
+extension Candidate {
+  /// Whether rows are tested by related records, which costs more than a test of their own fields.
+  fileprivate var asksRelated: Bool { residue.contains(where: \.asksRelated) }
 }

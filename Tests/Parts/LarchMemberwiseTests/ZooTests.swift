@@ -104,18 +104,15 @@ struct CodingSampleTests {
     let pair = ZooTests.Pair()
     let plan = MemberwisePlan.plan(for: Zoo.Rare.self, proving: true)
     #expect(ZooVerdict(plan) == .both)
-    var bypassed = 0
     var count = 0
     while pair.refuted.isEmpty, count < 4_000_000 {
       count += 1
       let value = Zoo.Rare(count: count % 1_000_000)
       let bytes = [UInt8](try pair.proving.encode(value))
-      let read = try bytes.withUnsafeBytes { try pair.proving.decode(Zoo.Rare.self, from: $0) }
-      if value.count % 1000 == 357, read == value { bypassed += 1 }
+      _ = try bytes.withUnsafeBytes { try pair.proving.decode(Zoo.Rare.self, from: $0) }
     }
     #expect(pair.refuted == [plan.typeName])
     #expect(plan.reasonForFallback?.contains("does not write and read exactly") == true)
-    #expect(bypassed > 0, "one in 64 is not all")
     let other = ZooTests.Pair()
     for coder in [pair.proving, other.proving] {
       let bytes = [UInt8](try coder.encodeThroughCodable(Zoo.Rare(count: 1357)))

@@ -68,9 +68,10 @@ struct SlowOperationTests {
     #expect(message.details.place?.line == line && message.details.ran != nil)
     #expect(
       message.details.plan == """
-        index city […]
+        all records
+          filter city == …
           filter notes == …
-        examined 40 index entries, 40 records; returned 0
+        examined 0 index entries, 40 records; returned 0
         """)
     #expect(message.context.collection == "Person" && message.context.detail == nil)
   }
