@@ -167,6 +167,15 @@ extension CountedPath {
         }
       }
     },
+    CountedPath(name: "three fields of a range", operations: 10) { store, pass in
+      {
+        for age in (pass * 10)..<(pass * 10 + 10) {
+          let rows = try store.fetch(
+            Person.where { $0.age >= age && $0.age <= age + 1 }.select(\.name, \.age, \.city))
+          try expect(rows.count > 100, "three fields of a range")
+        }
+      }
+    },
     CountedPath(name: "sum of a range", operations: 10) { store, pass in
       {
         for age in (pass * 10)..<(pass * 10 + 10) {

@@ -16,6 +16,8 @@ enum RuntimeFeature: String, CaseIterable, Sendable {
   case currentTask
   /// The memory of dates, UUIDs, and optionals of plain values.
   case plainMemory
+  /// The offsets of the elements of a tuple.
+  case tupleMemory
 
   /// The features whose self-tests must fail. Empty except in tests, which set it before anything
   /// else, in a process for each.
@@ -35,6 +37,7 @@ enum RuntimeFeature: String, CaseIterable, Sendable {
     case .returnedContainer: ReturnedContainer.isTrusted
     case .currentTask: CurrentTask.isTrusted
     case .plainMemory: PlainMemory.isTrusted
+    case .tupleMemory: TupleLayout.isTrusted
     }
   }
 }

@@ -87,6 +87,7 @@ private func requireSlowWay(_ feature: RuntimeFeature) throws {
   case .returnedContainer: try #require(!containersAreReturned())
   case .currentTask: try #require(CurrentTask.identity == CurrentTask.promised)
   case .plainMemory: try #require(reason?.contains("not MemberwiseCoded itself") == true)
+  case .tupleMemory: try #require(TupleLayout.offsets(of: [Int.self], in: Int.self) == nil)
   }
 }
 

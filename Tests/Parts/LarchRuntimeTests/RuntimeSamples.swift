@@ -87,6 +87,11 @@ enum RuntimeSample {
       try #require(cities.map(\.number) == saved.filter { $0.place?.city == "a" }.map(\.number))
       let low = try store.fetch(RuntimeThing.where { $0.level == .low && $0.note == nil })
       try #require(Set(low) == Set(saved.filter { $0.level == .low && $0.note == nil }))
+      let rows = try store.fetch(RuntimeThing.select(\.count, \.number, \.name, \.died))
+      try #require(rows.count == saved.count)
+      for (row, thing) in zip(rows, saved) {
+        try #require(row == (thing.count, thing.number, thing.name, thing.died))
+      }
       try store.write { tx in
         var thing = RuntimeThing.sample(100)
         try thing.save()

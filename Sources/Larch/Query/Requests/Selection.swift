@@ -111,6 +111,48 @@ final class SelectedField<R: Record, Value: Sendable>: Sendable {
   }
 }
 
+/// Makes tuples element by element in their memory: the type of the tuple would be looked up for
+/// each row.
+private final class TupleMaker<R: Record>: Sendable {
+  /// An element without its type.
+  struct Element: Sendable {
+    let type: Any.Type
+    let make: @Sendable (any SelectedValues<R>, UnsafeMutableRawPointer) throws -> Void
+    let destroy: @Sendable (UnsafeMutableRawPointer) -> Void
+
+    init<Value: Sendable>(_ field: SelectedField<R, Value>) {
+      type = Value.self
+      make = { try $0.make(field, at: $1.assumingMemoryBound(to: Value.self)) }
+      destroy = { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
+    }
+  }
+
+  private let elements: [Element]
+  private let offsets: [Int]
+
+  /// Nil if it is not known where the elements are.
+  init?(_ elements: [Element], _ tuple: Any.Type) {
+    guard let offsets = TupleLayout.offsets(of: elements.map(\.type), in: tuple) else {
+      return nil
+    }
+    self.elements = elements
+    self.offsets = offsets
+  }
+
+  func make(_ values: any SelectedValues<R>, at target: UnsafeMutableRawPointer) throws {
+    var made = 0
+    do {
+      while made < elements.count {
+        try elements[made].make(values, target + offsets[made])
+        made += 1
+      }
+    } catch {
+      for place in 0..<made { elements[place].destroy(target + offsets[place]) }
+      throw error
+    }
+  }
+}
+
 extension Query {
   /// The values of this field instead of the records.
   public func select<Value: Sendable>(
@@ -129,7 +171,14 @@ extension Query {
     let second = SelectedField(second)
     let rest = (repeat SelectedField(each rest))
     var fields = [first.described, second.described]
-    for field in repeat each rest { fields.append(field.described) }
+    var elements = [TupleMaker.Element(first), TupleMaker.Element(second)]
+    for field in repeat each rest {
+      fields.append(field.described)
+      elements.append(TupleMaker.Element(field))
+    }
+    if let maker = TupleMaker(elements, (First, Second, repeat each Rest).self) {
+      return Selection(self, fields) { try maker.make($0, at: $1) }
+    }
     return Selection(self, fields) { values, target in
       target.initialize(
         to: (
