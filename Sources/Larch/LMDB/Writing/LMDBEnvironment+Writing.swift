@@ -55,11 +55,17 @@ extension LMDBEnvironment {
     let id = transaction.id
     map.wasFull = false
     setDurability(durability)
+    let log = self.log
+    defer { self.log = nil }
+    let changed = log?.changes { tree, key in
+      try LMDBDatabase(handle: tree).get(key, in: transaction)
+    }
     do {
       try transaction.commit()
     } catch {
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
+      changes.publishReset()
       options.log?(
         LogMessage(.error, .commitFailed, "A commit failed, because the disk reported an error.") {
           $0.path = path
@@ -70,6 +76,7 @@ extension LMDBEnvironment {
     }
     ids.commit()
     afterCommit(id, durability)
+    changes.publish(changed, transaction: id, hadLog: log != nil)
     return true
   }
 
@@ -98,7 +105,8 @@ extension LMDBEnvironment {
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
-        let begun = LMDBTransaction(pointer: transaction)
+        log = changes.begin()
+        let begun = LMDBTransaction(pointer: transaction, watcher: log)
         do {
           if try !fileSwap.isSuperseded(begun) {
             return WriteAttempt(environment: self, transaction: begun)
