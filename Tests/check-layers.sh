@@ -37,6 +37,7 @@ Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
 Store/Integrity: Associations Files Opening Transactions
 Store/Migrations: Integrity Opening Querying Saving Transactions
+Store/Observing: Opening Querying Transactions
 Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
 Store/Querying: Deleting Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions

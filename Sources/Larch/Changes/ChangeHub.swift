@@ -68,7 +68,7 @@ package final class ChangeHub: @unchecked Sendable {
   @inline(never)
   private func publish(_ event: ChangeEvent) {
     let waiting = state.withLock { state in
-      state.listeners.values.compactMap { $0.receive(event) }
+      state.listeners.values.flatMap { $0.receive(event) }
     }
     // Outside of the lock: an executor of the program may run code here.
     for waiter in waiting { waiter.resume() }
@@ -92,7 +92,7 @@ package final class ChangeHub: @unchecked Sendable {
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees.trees { state.release(tree) }
     }
-    listener.end()?.resume()
+    for waiter in listener.end() { waiter.resume() }
   }
 
   /// Ends all listeners of an owner.

@@ -13,7 +13,7 @@ package enum ChangeEvent: Sendable {
 /// Unchecked, since the comment at each variable says what guards it.
 package final class ChangeListener: @unchecked Sendable {
   /// How many commits wait for an observer, and how much memory they may take. Beyond that, they
-  /// become one event of any change, after which the observer reads anew.
+  /// become one event of any change, and the observer reads everything again.
   private static let (countLimit, sizeLimit) = (64, 8 << 20)
 
   fileprivate struct State {
@@ -21,7 +21,7 @@ package final class ChangeListener: @unchecked Sendable {
     var size = 0
     /// The trees whose changes are of interest; nil for all trees, while it is not known yet.
     var trees: TreeSet?
-    var waiter: UnsafeContinuation<Void, Never>?
+    var waiters: [UnsafeContinuation<Void, Never>] = []
     var isEnded = false
   }
 
@@ -35,14 +35,13 @@ package final class ChangeListener: @unchecked Sendable {
 
   // MARK: For the hub
 
-  /// Keeps an event of interest. Returns the observer that waits for one, which the caller must
-  /// resume.
-  func receive(_ event: ChangeEvent) -> UnsafeContinuation<Void, Never>? {
+  /// Keeps an event of interest. Returns the tasks that wait for one, which the caller must resume.
+  func receive(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
     state.withLock { state in
-      if state.isEnded || !event.concerns(state.trees) { return nil }
+      if state.isEnded || !event.concerns(state.trees) { return [] }
       state.add(event)
       if state.events.count > Self.countLimit || state.size > Self.sizeLimit { state.merge() }
-      return state.waiter.take()
+      return state.takeWaiters()
     }
   }
 
@@ -58,11 +57,11 @@ package final class ChangeListener: @unchecked Sendable {
     }
   }
 
-  func end() -> UnsafeContinuation<Void, Never>? {
+  func end() -> [UnsafeContinuation<Void, Never>] {
     state.withLock { state in
       state.isEnded = true
       (state.events, state.size) = ([], 0)
-      return state.waiter.take()
+      return state.takeWaiters()
     }
   }
 
@@ -78,12 +77,12 @@ package final class ChangeListener: @unchecked Sendable {
     }
   }
 
-  /// Waits until there is an event, or the listener has ended. One task at a time may wait.
+  /// Waits until there is an event, or the listener has ended.
   package func wait() async {
     await withUnsafeContinuation { continuation in
       let isDue = state.withLock { state in
         if state.isEnded || !state.events.isEmpty { return true }
-        state.waiter = continuation
+        state.waiters.append(continuation)
         return false
       }
       if isDue { continuation.resume() }
@@ -95,6 +94,11 @@ extension ChangeListener.State {
   fileprivate mutating func add(_ event: ChangeEvent) {
     events.append(event)
     if case .commit(_, let changes) = event { size += changes.size }
+  }
+
+  fileprivate mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
+    defer { waiters = [] }
+    return waiters
   }
 
   /// Makes one event of all.

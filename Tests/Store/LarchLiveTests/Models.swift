@@ -1,4 +1,4 @@
-import Larch
+@testable import Larch
 
 /// An owner of pets. Deleting it deletes its pets and keeps its notes.
 struct Owner: Record, Equatable {
@@ -71,4 +71,12 @@ extension WriteTransaction {
     var copy = record
     try save(&copy)
   }
+}
+
+extension Store {
+  /// Saves a copy, and waits on this thread.
+  func put<R: Record>(_ record: R) throws { try write { try $0.put(record) } }
+
+  /// Whether somebody listens to the changes of writes.
+  func writesAreLogged() throws -> Bool { try write { try $0.live().watcher != nil } }
 }
