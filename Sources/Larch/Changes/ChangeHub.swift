@@ -23,8 +23,9 @@ package final class ChangeHub: @unchecked Sendable {
   private let count = Atomic<Int>(0)
 
   // Used only by the thread that has the write lock.
-  /// The limits of the next write; tests make them smaller.
-  var limits = ChangeLog.Limits()
+  /// The log of the running write, if that has one. It is a constant, since a check for overlapping
+  /// accesses would cost each commit more than all the rest.
+  let log = ChangeLog()
 
   init() {}
 
@@ -33,12 +34,13 @@ package final class ChangeHub: @unchecked Sendable {
   /// The log of a write that begins; nil if nobody listens.
   @inline(__always)
   func begin() -> ChangeLog? {
-    count.load(ordering: .relaxed) == 0 ? nil : makeLog()
+    count.load(ordering: .relaxed) == 0 ? nil : beginLog()
   }
 
   @inline(never)
-  private func makeLog() -> ChangeLog {
-    ChangeLog(recordTrees: state.withLock { TreeSet($0.recordTrees.keys) }, limits: limits)
+  private func beginLog() -> ChangeLog {
+    log.begin(recordTrees: state.withLock { TreeSet($0.recordTrees.keys) })
+    return log
   }
 
   /// Publishes a commit.

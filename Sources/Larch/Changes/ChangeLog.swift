@@ -20,9 +20,10 @@ package final class ChangeLog: TransactionWatcher {
     var bytes = 0
   }
 
-  private let limits: Limits
+  /// Tests make them smaller.
+  var limits = Limits()
   /// The trees whose changes are kept one by one.
-  private let recordTrees: TreeSet
+  private var recordTrees = TreeSet()
   private var touched = TreeSet()
   private var records: [UInt32: Touched] = [:]
   /// The record trees with more changes than the limit.
@@ -30,9 +31,13 @@ package final class ChangeLog: TransactionWatcher {
   /// What was touched at the beginning of each open child transaction.
   private var marks: [TreeSet] = []
 
-  init(recordTrees: TreeSet, limits: Limits) {
+  /// Begins with a transaction, and forgets the one before.
+  func begin(recordTrees: TreeSet) {
     self.recordTrees = recordTrees
-    self.limits = limits
+    touched = TreeSet()
+    records = [:]
+    flooded = TreeSet()
+    marks = []
   }
 
   // MARK: Gathering
@@ -97,12 +102,13 @@ package final class ChangeLog: TransactionWatcher {
 
   // MARK: The end
 
-  /// The changes of the transaction, just before its commit; nil if there are none.
+  /// Ends just before the commit of the transaction. Returns its changes; nil if there are none.
   ///
   /// - Parameter value: reads the value that a key of a tree has now.
-  func changes(
+  func finish(
     value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) -> CommittedChanges? {
+    defer { records = [:] }
     if touched.isEmpty { return nil }
     var itemized: [UInt32: [StoredChange]] = [:]
     // Whatever was written to a tree without an entry was undone.

@@ -135,7 +135,7 @@ struct RecordedChangeTests {
   @Test("more changes than the limit are known only as a change of the collection")
   func flooded() throws {
     try withStore { store, _ in
-      store.environment.changes.limits = .init(records: 20, bytes: 4 << 20)
+      store.environment.changes.log.limits = .init(records: 20, bytes: 4 << 20)
       let proof = try ChangeProof(store)
       var writes = RandomWrites(seed: 9)
       for round in 0..<60 {
@@ -150,7 +150,7 @@ struct RecordedChangeTests {
         writes.write(to: store)
         try proof.check(mayMerge: true, "round \(round)")
       }
-      store.environment.changes.limits = .init(records: 1000, bytes: 500)
+      store.environment.changes.log.limits = .init(records: 1000, bytes: 500)
       for round in 0..<20 {
         try store.write { tx in
           for number in 0..<30 { try tx.put(Tag(id: "\(number)", color: -round)) }

@@ -41,7 +41,7 @@ package struct LMDBCursor: ~Copyable {
   private let pointer: OpaquePointer
 
   package init(_ database: LMDBDatabase, in transaction: LMDBTransaction) throws(LMDBError) {
-    if let watcher = transaction.watcher { watcher.didRead(database.handle) }
+    if transaction.isWatched { database.tellRead(in: transaction) }
     var cursor: OpaquePointer?
     let code = mdb_cursor_open(transaction.pointer, database.handle, &cursor)
     guard code == MDB_SUCCESS, let cursor else {
@@ -171,7 +171,7 @@ package struct LMDBCursor: ~Copyable {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     in transaction: LMDBTransaction, mode: LMDBDatabase.PutMode = .upsert
   ) throws(LMDBError) -> Bool {
-    if transaction.watcher != nil {
+    if transaction.isWatched {
       try LMDBDatabase(handle: mdb_cursor_dbi(pointer)).tellWatchedWrite(key, in: transaction)
     }
     var keyValue = MDB_val(key)

@@ -55,7 +55,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   package func get(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
-    if let watcher = transaction.watcher { watcher.didRead(handle) }
+    if transaction.isWatched { tellRead(in: transaction) }
     var keyValue = MDB_val(key)
     var value = MDB_val()
     let code = mdb_get(transaction.pointer, handle, &keyValue, &value)
@@ -127,7 +127,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   }
 
   package func statistics(in transaction: LMDBTransaction) throws(LMDBError) -> LMDBStatistics {
-    if let watcher = transaction.watcher { watcher.didRead(handle) }
+    if transaction.isWatched { tellRead(in: transaction) }
     var statistics = MDB_stat()
     let code = mdb_stat(transaction.pointer, handle, &statistics)
     try LMDBError.check(code, "mdb_stat", in: transaction.pointer)
@@ -144,14 +144,14 @@ package struct LMDBDatabase: Sendable, Hashable {
 
   /// Deletes every entry and keeps the database.
   package func empty(in transaction: LMDBTransaction) throws(LMDBError) {
-    if transaction.watcher != nil { try tellEmptying(in: transaction) }
+    if transaction.isWatched { try tellEmptying(in: transaction) }
     let code = mdb_drop(transaction.pointer, handle, 0)
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
 
   /// Deletes the database itself. The handle is invalid at once, even if the write is aborted.
   func drop(in transaction: LMDBTransaction) throws(LMDBError) {
-    if transaction.watcher != nil { try tellEmptying(in: transaction) }
+    if transaction.isWatched { try tellEmptying(in: transaction) }
     let code = mdb_drop(transaction.pointer, handle, 1)
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
@@ -165,8 +165,11 @@ extension LMDBDatabase {
   private func tellWrite(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) {
-    if transaction.watcher != nil { try tellWatchedWrite(key, in: transaction) }
+    if transaction.isWatched { try tellWatchedWrite(key, in: transaction) }
   }
+
+  @inline(never)
+  func tellRead(in transaction: LMDBTransaction) { transaction.watcher?.didRead(handle) }
 
   @inline(never)
   func tellWatchedWrite(

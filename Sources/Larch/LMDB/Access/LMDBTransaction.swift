@@ -7,17 +7,22 @@ internal import CLMDB
 /// used after its end, and no parent while its child is open.
 package struct LMDBTransaction {
   let pointer: OpaquePointer
-  /// Learns what the transaction reads and writes; nil if nobody observes the store.
-  ///
-  /// Not counted, since transactions are passed for each call: whoever begins the transaction keeps
-  /// it until the end.
-  unowned(unsafe) let watcher: TransactionWatcher?
+  /// See `watcher`. Not counted, since transactions are passed with each call: whoever begins the
+  /// transaction keeps the watcher until the end.
+  private let watching: Unmanaged<TransactionWatcher>?
 
   @inline(__always)
   init(pointer: OpaquePointer, watcher: TransactionWatcher? = nil) {
     self.pointer = pointer
-    self.watcher = watcher
+    watching = watcher.map { Unmanaged.passUnretained($0) }
   }
+
+  /// Whether there is a watcher: all that an unobserved transaction asks.
+  @inline(__always)
+  var isWatched: Bool { watching != nil }
+
+  /// Learns what the transaction reads and writes; nil if nobody observes the store.
+  var watcher: TransactionWatcher? { watching?.takeUnretainedValue() }
 
   /// The same transaction, whose reads are noted. The tracker must outlive it.
   func tracked(by tracker: ReadTracker) -> LMDBTransaction {
@@ -34,7 +39,7 @@ package struct LMDBTransaction {
     guard code == MDB_SUCCESS, let child else {
       throw LMDBError.failure(code, "mdb_txn_begin", in: pointer)
     }
-    watcher?.didBeginChild()
+    if isWatched { watcher?.didBeginChild() }
     return LMDBTransaction(pointer: child, watcher: watcher)
   }
 
@@ -43,7 +48,7 @@ package struct LMDBTransaction {
     // Read before the commit, because LMDB frees the transaction in it.
     let parent = mdb_txn_env(pointer)
     let code = mdb_txn_commit(pointer)
-    watcher?.didCommit()
+    if isWatched { watcher?.didCommit() }
     guard code == MDB_SUCCESS else {
       throw LMDBError.commitFailure(code, environment: parent)
     }
@@ -52,7 +57,7 @@ package struct LMDBTransaction {
   /// Undoes everything and ends the transaction.
   func abort() {
     mdb_txn_abort(pointer)
-    watcher?.didAbort()
+    if isWatched { watcher?.didAbort() }
   }
 }
 

@@ -101,8 +101,6 @@ package final class LMDBEnvironment: @unchecked Sendable {
   var staleReaderWatch = StaleReaderWatch(lastPage: 0)
   /// When old reads are next looked for.
   var oldReadWatch = OldReadWatch(lastPage: 0)
-  /// The log of the running write; nil if nobody listens. Transactions do not keep it.
-  var log: ChangeLog?
   /// The durability that LMDB was last set to.
   var currentDurability = LMDBDurability.durable
 

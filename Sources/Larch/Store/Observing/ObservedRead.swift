@@ -50,6 +50,12 @@ extension Selection: FilteredRequest {
   }
 }
 
+extension Related: FilteredRequest {
+  func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords? {
+    try query.observedRecords(in: tx)
+  }
+}
+
 extension Request {
   /// How the rows are read by an observer.
   func observedRead() -> ObservedRead<[Row]> where Row: Sendable {
