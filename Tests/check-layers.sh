@@ -12,20 +12,21 @@ cd "$root"
 layers='
 Support:
 Runtime:      Support
-LMDB:         Support
+Changes:      Support
+LMDB:         Support Changes
 Pages:        Support
 Key:          Support
 Coding:       Support Runtime
 Model:        Support Runtime Key Coding
 Query:        Support Runtime Key Coding Model
 Planning:     Support Runtime Key Coding Model Query
-Catalog:      Support Runtime LMDB Key Coding Model
-Indexing:     Support Runtime LMDB Key Coding Model Catalog
-Execution:    Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing
-Relations:    Support Runtime LMDB Key Coding Model Catalog Indexing
-Store:        Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
-ActiveRecord: Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
-Import:       Support Runtime LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Catalog:      Support Runtime Changes LMDB Key Coding Model
+Indexing:     Support Runtime Changes LMDB Key Coding Model Catalog
+Execution:    Support Runtime Changes LMDB Pages Key Coding Model Query Planning Catalog Indexing
+Relations:    Support Runtime Changes LMDB Key Coding Model Catalog Indexing
+Store:        Support Runtime Changes LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations
+ActiveRecord: Support Runtime Changes LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
+Import:       Support Runtime Changes LMDB Pages Key Coding Model Query Planning Catalog Indexing Execution Relations Store
 '
 
 # Rooms of a layer: the rooms of the same layer that it may use, beside what the layer may.
@@ -36,6 +37,7 @@ Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
 Store/Integrity: Associations Files Opening Transactions
 Store/Migrations: Integrity Opening Querying Saving Transactions
+Store/Observing: Opening Querying Transactions
 Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
 Store/Querying: Deleting Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions

@@ -71,10 +71,10 @@ final class PendingIndex {
     if entries.count > entries.removals {
       var cursor = try LMDBCursor(database, in: transaction)
       if try database.statistics(in: transaction).entries == 0 {
-        try append(with: &cursor)
+        try append(with: &cursor, in: transaction)
       } else {
         try entries.forEachLast(removals: false) { key, id in
-          _ = try cursor.put(key, id, mode: .ifPairAbsent)
+          _ = try cursor.put(key, id, in: transaction, mode: .ifPairAbsent)
         }
       }
     }
@@ -82,12 +82,15 @@ final class PendingIndex {
   }
 
   /// Fills an empty index from left to right: full pages and no search.
-  private func append(with cursor: inout LMDBCursor) throws {
+  private func append(
+    with cursor: inout LMDBCursor, in transaction: LMDBTransaction
+  ) throws {
     var previous = UnsafeRawBufferPointer(start: nil, count: 0)
     try entries.forEachLast(removals: false) { key, id in
       let isSameKey = key.equals(previous)
       previous = key
-      _ = try cursor.put(key, id, mode: isSameKey ? .appendDuplicate : .append)
+      _ = try cursor.put(
+        key, id, in: transaction, mode: isSameKey ? .appendDuplicate : .append)
     }
   }
 }

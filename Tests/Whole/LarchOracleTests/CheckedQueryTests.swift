@@ -67,7 +67,7 @@ struct CheckedQueryTests {
         if damage != .missing {
           try bytes(8).withUnsafeBytes { key in
             var cursor = try LMDBCursor(index.database, in: transaction)
-            _ = try cursor.put(key, id, mode: .ifPairAbsent)
+            _ = try cursor.put(key, id, in: transaction, mode: .ifPairAbsent)
           }
         }
       }

@@ -41,6 +41,7 @@ package struct LMDBCursor: ~Copyable {
   private let pointer: OpaquePointer
 
   package init(_ database: LMDBDatabase, in transaction: LMDBTransaction) throws(LMDBError) {
+    if transaction.isWatched { database.tellRead(in: transaction) }
     var cursor: OpaquePointer?
     let code = mdb_cursor_open(transaction.pointer, database.handle, &cursor)
     guard code == MDB_SUCCESS, let cursor else {
@@ -168,8 +169,11 @@ package struct LMDBCursor: ~Copyable {
   @inline(__always) @discardableResult
   mutating func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    mode: LMDBDatabase.PutMode = .upsert
+    in transaction: LMDBTransaction, mode: LMDBDatabase.PutMode = .upsert
   ) throws(LMDBError) -> Bool {
+    if transaction.isWatched {
+      try LMDBDatabase(handle: mdb_cursor_dbi(pointer)).tellWatchedWrite(key, in: transaction)
+    }
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_cursor_put(pointer, &keyValue, &valueValue, mode.flags)

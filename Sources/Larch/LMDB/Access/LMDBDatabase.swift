@@ -59,6 +59,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   package func get(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    if transaction.isWatched { tellRead(in: transaction) }
     var keyValue = MDB_val(key)
     var value = MDB_val()
     let code = mdb_get(transaction.pointer, handle, &keyValue, &value)
@@ -73,6 +74,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     in transaction: LMDBTransaction, mode: PutMode = .upsert
   ) throws(LMDBError) -> Bool {
+    try tellWrite(key, in: transaction)
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_put(transaction.pointer, handle, &keyValue, &valueValue, mode.flags)
@@ -88,6 +90,7 @@ package struct LMDBDatabase: Sendable, Hashable {
     _ key: UnsafeRawBufferPointer, size: Int, in transaction: LMDBTransaction,
     mode: PutMode = .upsert
   ) throws(LMDBError) -> UnsafeMutableRawBufferPointer? {
+    try tellWrite(key, in: transaction)
     var keyValue = MDB_val(key)
     var value = MDB_val(mv_size: size, mv_data: nil)
     let flags = mode.flags | UInt32(MDB_RESERVE)
@@ -104,6 +107,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   func delete(
     _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> Bool {
+    try tellWrite(key, in: transaction)
     var keyValue = MDB_val(key)
     let code = mdb_del(transaction.pointer, handle, &keyValue, nil)
     if code == MDB_SUCCESS { return true }
@@ -117,6 +121,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   func delete(
     _ key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, in transaction: LMDBTransaction
   ) throws(LMDBError) -> Bool {
+    try tellWrite(key, in: transaction)
     var keyValue = MDB_val(key)
     var valueValue = MDB_val(value)
     let code = mdb_del(transaction.pointer, handle, &keyValue, &valueValue)
@@ -126,6 +131,7 @@ package struct LMDBDatabase: Sendable, Hashable {
   }
 
   package func statistics(in transaction: LMDBTransaction) throws(LMDBError) -> LMDBStatistics {
+    if transaction.isWatched { tellRead(in: transaction) }
     var statistics = MDB_stat()
     let code = mdb_stat(transaction.pointer, handle, &statistics)
     try LMDBError.check(code, "mdb_stat", in: transaction.pointer)
@@ -142,14 +148,49 @@ package struct LMDBDatabase: Sendable, Hashable {
 
   /// Deletes every entry and keeps the database.
   package func empty(in transaction: LMDBTransaction) throws(LMDBError) {
+    if transaction.isWatched { try tellEmptying(in: transaction) }
     let code = mdb_drop(transaction.pointer, handle, 0)
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
   }
 
   /// Deletes the database itself. The handle is invalid at once, even if the write is aborted.
   func drop(in transaction: LMDBTransaction) throws(LMDBError) {
+    if transaction.isWatched { try tellEmptying(in: transaction) }
     let code = mdb_drop(transaction.pointer, handle, 1)
     try LMDBError.check(code, "mdb_drop", in: transaction.pointer)
+  }
+}
+
+// MARK: - Watchers
+
+extension LMDBDatabase {
+  /// Every write of a key calls this before it changes anything.
+  @inline(__always)
+  private func tellWrite(
+    _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
+  ) throws(LMDBError) {
+    if transaction.isWatched { try tellWatchedWrite(key, in: transaction) }
+  }
+
+  @inline(never)
+  func tellRead(in transaction: LMDBTransaction) { transaction.watcher?.didRead(handle) }
+
+  @inline(never)
+  func tellWatchedWrite(
+    _ key: UnsafeRawBufferPointer, in transaction: LMDBTransaction
+  ) throws(LMDBError) {
+    try transaction.watcher?.willWrite(handle, key) { () throws(LMDBError) in
+      try get(key, in: transaction)
+    }
+  }
+
+  @inline(never)
+  private func tellEmptying(in transaction: LMDBTransaction) throws(LMDBError) {
+    try transaction.watcher?.willEmpty(handle) { body throws(LMDBError) in
+      var cursor = try LMDBCursor(self, in: transaction)
+      var entry = try cursor.first()
+      while let here = entry, body(here.key, here.value) { entry = try cursor.next() }
+    }
   }
 }
 

@@ -2,11 +2,32 @@ internal import CLMDB
 
 /// A handle of an LMDB transaction. Only the function that began it owns it.
 ///
-/// It is a bare pointer, so that passing it costs nothing. The environment's `write` and its
+/// It is two bare pointers, so that passing it costs nothing. The environment's `write` and its
 /// readers begin and end transactions; only children are begun and ended by hand. No handle may be
 /// used after its end, and no parent while its child is open.
 package struct LMDBTransaction {
   let pointer: OpaquePointer
+  /// See `watcher`. Not counted, since transactions are passed with each call: whoever begins the
+  /// transaction keeps the watcher until the end.
+  private let watching: Unmanaged<TransactionWatcher>?
+
+  @inline(__always)
+  init(pointer: OpaquePointer, watcher: TransactionWatcher? = nil) {
+    self.pointer = pointer
+    watching = watcher.map { Unmanaged.passUnretained($0) }
+  }
+
+  /// Whether there is a watcher: all that an unobserved transaction asks.
+  @inline(__always)
+  var isWatched: Bool { watching != nil }
+
+  /// Learns what the transaction reads and writes; nil if nobody observes the store.
+  var watcher: TransactionWatcher? { watching?.takeUnretainedValue() }
+
+  /// The same transaction, whose reads are noted. The tracker must outlive it.
+  func tracked(by tracker: ReadTracker) -> LMDBTransaction {
+    LMDBTransaction(pointer: pointer, watcher: tracker)
+  }
 
   /// The number of the snapshot. A write has a number one higher than the snapshot it changes.
   package var id: UInt64 { UInt64(mdb_txn_id(pointer)) }
@@ -25,7 +46,8 @@ package struct LMDBTransaction {
     guard code == MDB_SUCCESS, let child else {
       throw LMDBError.failure(code, "mdb_txn_begin", in: pointer)
     }
-    return LMDBTransaction(pointer: child)
+    if isWatched { watcher?.didBeginChild() }
+    return LMDBTransaction(pointer: child, watcher: watcher)
   }
 
   /// Commits. The transaction ends even if that fails.
@@ -33,13 +55,17 @@ package struct LMDBTransaction {
     // Read before the commit, because LMDB frees the transaction in it.
     let parent = mdb_txn_env(pointer)
     let code = mdb_txn_commit(pointer)
+    if isWatched { watcher?.didCommit() }
     guard code == MDB_SUCCESS else {
       throw LMDBError.commitFailure(code, environment: parent)
     }
   }
 
   /// Undoes everything and ends the transaction.
-  func abort() { mdb_txn_abort(pointer) }
+  func abort() {
+    mdb_txn_abort(pointer)
+    if isWatched { watcher?.didAbort() }
+  }
 }
 
 extension LMDBError {

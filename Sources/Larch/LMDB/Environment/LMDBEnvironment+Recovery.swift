@@ -78,6 +78,7 @@ extension LMDBEnvironment {
     fileSwap.isReplaced = false
     adopt(opened)
     readers.adoptReopened(opened.handle)
+    changes.publishReset()
     if wasReplaced { return }
     options.log?(
       LogMessage(.warning, .recovered, "The file was opened again after a disk failure.") {

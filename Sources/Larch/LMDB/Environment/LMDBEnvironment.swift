@@ -26,14 +26,15 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// | `MapSize` | the address space of the file | the write lock |
 /// | `FileSwap` | whether another file has replaced this one | the write lock |
 /// | `IDAllocator` | the ids that were assigned to records | the write lock |
+/// | `ChangeHub` | what commits change, and who listens | the write lock and its mutex |
 /// | `LMDBRegistry` | the environments of the process | its mutex |
 ///
 /// The environment connects them: writing, recovery, growth and replacement are its extensions.
 ///
 /// **Lock order.** The write lock comes first: no thread waits for it with a mutex held. Then come
 /// the mutexes, each held for a few steps only, in this order: registry, `ReaderPool`,
-/// `WriteQueue`, and last `foreignReads` and `LogMailbox`. The mutex of `AsyncWriter` comes before
-/// that of `WriteQueue`, and is held with no other one.
+/// `WriteQueue`, and last `foreignReads`, `LogMailbox` and `ChangeHub` with its listeners. The mutex
+/// of `AsyncWriter` comes before that of `WriteQueue`, and is held with no other one.
 ///
 /// Unchecked, since C handles are not `Sendable`: each variable is one of the objects above, or its
 /// comment says what guards it.
@@ -88,6 +89,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   let readers: ReaderPool
   let map = MapSize()
   let fileSwap: FileSwap
+  /// Passes the changes of commits to those who observe the file.
+  package let changes = ChangeHub()
   /// When reads of other processes were first seen.
   let foreignReads = Locked<[ForeignRead: ReadSighting]>([:])
 

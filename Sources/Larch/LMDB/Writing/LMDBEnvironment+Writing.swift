@@ -55,11 +55,14 @@ extension LMDBEnvironment {
     let id = transaction.id
     map.wasFull = false
     setDurability(durability)
+    let changed = transaction.isWatched ? changedRecords(in: transaction) : nil
     do {
       try transaction.commit()
     } catch {
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
+      // It may have reached the file nevertheless.
+      changes.publish(nil, transaction: id, hadLog: false)
       options.log?(
         LogMessage(.error, .commitFailed, "A commit failed, because the disk reported an error.") {
           $0.path = path
@@ -70,7 +73,15 @@ extension LMDBEnvironment {
     }
     ids.commit()
     afterCommit(id, durability)
+    changes.publish(changed, transaction: id, hadLog: transaction.isWatched)
     return true
+  }
+
+  @inline(never)
+  private func changedRecords(in transaction: LMDBTransaction) -> CommittedChanges? {
+    changes.log.finish { tree, key in
+      try LMDBDatabase(handle: tree).get(key, in: transaction)
+    }
   }
 
   /// LMDB reads its flags at the commit; both may change while it is open.
@@ -98,7 +109,7 @@ extension LMDBEnvironment {
       var transaction: OpaquePointer?
       let code = mdb_txn_begin(current, nil, 0, &transaction)
       if code == MDB_SUCCESS, let transaction {
-        let begun = LMDBTransaction(pointer: transaction)
+        let begun = LMDBTransaction(pointer: transaction, watcher: changes.begin())
         do {
           if try !fileSwap.isSuperseded(begun) {
             return WriteAttempt(environment: self, transaction: begun)

@@ -69,6 +69,7 @@ public final class Store: Sendable {
     }
     guard wasOpen else { return }
     environment.giveUpHeldReads(.closed, of: ObjectIdentifier(self))
+    environment.changes.removeListeners(of: ObjectIdentifier(self))
     environment.close()
     tell(LogMessage(.debug, .closed, "The store was closed.") { $0.path = path })
     if isTemporary {

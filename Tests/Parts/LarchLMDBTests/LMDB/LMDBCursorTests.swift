@@ -157,8 +157,10 @@ struct LMDBCursorTests {
       return try bytes("b") { b in
         try bytes("a") { a in
           [
-            try cursor.put(b, a), try cursor.put(b, b, mode: .ifAbsent),
-            try cursor.put(a, a, mode: .append), try cursor.put(b, b),
+            try cursor.put(b, a, in: transaction),
+            try cursor.put(b, b, in: transaction, mode: .ifAbsent),
+            try cursor.put(a, a, in: transaction, mode: .append),
+            try cursor.put(b, b, in: transaction),
           ]
         }
       }

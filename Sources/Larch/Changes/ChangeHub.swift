@@ -1,0 +1,128 @@
+internal import Synchronization
+
+/// Passes on what the writes of this process change in a file, to those who listen.
+///
+/// A write begins with a `ChangeLog` if there is a listener. After its commit, and before anybody is
+/// told of its success, the changes are published. The thread still has the write lock then, so they
+/// come in the order of the commits.
+///
+/// **Nothing is missed at the start.** A listener is added before the first snapshot is taken. A
+/// write that began earlier, without a log, is published as `.anything` if it commits after that.
+/// If the snapshot has the changes already, the number of the commit tells so.
+///
+/// Unchecked, since the comment at each variable says what guards it.
+package final class ChangeHub: @unchecked Sendable {
+  fileprivate struct State {
+    var listeners: [ObjectIdentifier: ChangeListener] = [:]
+    /// The number of listeners that ask for the changed records of a tree.
+    var recordTrees: [UInt32: Int] = [:]
+  }
+
+  private let state = Locked(State())
+  /// The number of listeners: an unobserved write reads nothing else.
+  private let count = Atomic<Int>(0)
+
+  // Used only by the thread that has the write lock.
+  /// The log of the running write, if that has one. It is a constant, since a check for overlapping
+  /// accesses would cost each commit more than all the rest.
+  let log = ChangeLog()
+
+  init() {}
+
+  // MARK: Writes
+
+  /// The log of a write that begins; nil if nobody listens.
+  @inline(__always)
+  func begin() -> ChangeLog? {
+    count.load(ordering: .relaxed) == 0 ? nil : beginLog()
+  }
+
+  @inline(never)
+  private func beginLog() -> ChangeLog {
+    log.begin(recordTrees: state.withLock { TreeSet($0.recordTrees.keys) })
+    return log
+  }
+
+  /// Publishes a commit.
+  ///
+  /// - Parameters:
+  ///   - changes: the changes; nil if there are none.
+  ///   - hadLog: whether the write had a log.
+  @inline(__always)
+  func publish(_ changes: CommittedChanges?, transaction: UInt64, hadLog: Bool) {
+    // The commit comes before this look for listeners, and a listener is added before it takes its
+    // snapshot. So either the listener is seen here, or its snapshot has the commit.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    if count.load(ordering: .relaxed) == 0 { return }
+    if let changes {
+      publish(.commit(transaction, changes))
+    } else if !hadLog {
+      publish(.anything(transaction))
+    }
+  }
+
+  /// Publishes that the state of the file is not known to be the one before: another file took its
+  /// place, or a commit failed and may still have reached the disk.
+  func publishReset() {
+    if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
+  }
+
+  @inline(never)
+  private func publish(_ event: ChangeEvent) {
+    let waiting = state.withLock { state in
+      state.listeners.values.flatMap { $0.receive(event) }
+    }
+    // Outside of the lock: an executor of the program may run code here.
+    for waiter in waiting { waiter.resume() }
+  }
+
+  // MARK: Listeners
+
+  package func add(_ listener: ChangeListener) {
+    state.withLock { state in
+      state.listeners[ObjectIdentifier(listener)] = listener
+      count.store(state.listeners.count, ordering: .sequentiallyConsistent)
+    }
+    // Before the listener takes its snapshot: see `publish`.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+  }
+
+  /// Removes a listener and ends it. Removing it twice is not an error.
+  package func remove(_ listener: ChangeListener) {
+    state.withLock { state in
+      guard state.listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else { return }
+      count.store(state.listeners.count, ordering: .sequentiallyConsistent)
+      for tree in listener.recordTrees.trees { state.release(tree) }
+    }
+    for waiter in listener.end() { waiter.resume() }
+  }
+
+  /// Ends all listeners of an owner.
+  package func removeListeners(of owner: ObjectIdentifier) {
+    let ended = state.withLock { $0.listeners.values.filter { $0.owner == owner } }
+    for listener in ended { remove(listener) }
+  }
+
+  /// From now on, a listener is woken only by changes of these trees, and the changed records of the
+  /// record trees are kept for it.
+  package func listen(
+    _ listener: ChangeListener, to trees: TreeSet, recordTrees: TreeSet, after transaction: UInt64
+  ) {
+    state.withLock { state in
+      guard state.listeners[ObjectIdentifier(listener)] != nil else { return }
+      if recordTrees != listener.recordTrees {
+        for tree in recordTrees.trees { state.recordTrees[tree, default: 0] += 1 }
+        for tree in listener.recordTrees.trees { state.release(tree) }
+        listener.recordTrees = recordTrees
+      }
+      listener.narrow(to: trees, after: transaction)
+    }
+  }
+}
+
+extension ChangeHub.State {
+  fileprivate mutating func release(_ tree: UInt32) {
+    recordTrees[tree, default: 1] -= 1
+    if recordTrees[tree] == 0 { recordTrees[tree] = nil }
+  }
+}

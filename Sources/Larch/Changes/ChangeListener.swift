@@ -1,0 +1,132 @@
+/// What a listener hears of.
+package enum ChangeEvent: Sendable {
+  /// A commit with this number, and its changes.
+  case commit(UInt64, CommittedChanges)
+  /// A commit with this number; what it changed is not known.
+  case anything(UInt64)
+  /// Everything may be different, and the numbers of commits may begin again.
+  case reset
+}
+
+/// Receives the commits that change what an observer has read, and keeps them until it asks.
+///
+/// Unchecked, since the comment at each variable says what guards it.
+package final class ChangeListener: @unchecked Sendable {
+  /// How many commits wait for an observer, and how much memory they may take. Beyond that, they
+  /// become one event of any change, and the observer reads everything again.
+  private static let (countLimit, sizeLimit) = (64, 8 << 20)
+
+  fileprivate struct State {
+    var events: [ChangeEvent] = []
+    var size = 0
+    /// The trees whose changes are of interest; nil for all trees, while it is not known yet.
+    var trees: TreeSet?
+    var waiters: [UnsafeContinuation<Void, Never>] = []
+    var isEnded = false
+  }
+
+  /// Whose end is also the end of the listener.
+  let owner: ObjectIdentifier
+  private let state = Locked(State())
+  /// Guarded by the hub.
+  var recordTrees = TreeSet()
+
+  package init(owner: AnyObject) { self.owner = ObjectIdentifier(owner) }
+
+  // MARK: For the hub
+
+  /// Keeps an event of interest. Returns the tasks that wait for one, which the caller must resume.
+  func receive(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
+    state.withLock { state in
+      if state.isEnded || !event.concerns(state.trees) { return [] }
+      state.add(event)
+      if state.events.count > Self.countLimit || state.size > Self.sizeLimit { state.merge() }
+      return state.takeWaiters()
+    }
+  }
+
+  /// Drops the events up to a state that the observer has read, and those of other trees.
+  func narrow(to trees: TreeSet, after transaction: UInt64) {
+    state.withLock { state in
+      state.trees = trees
+      let events = state.events
+      (state.events, state.size) = ([], 0)
+      for event in events where event.concerns(trees) && event.isLater(than: transaction) {
+        state.add(event)
+      }
+    }
+  }
+
+  func end() -> [UnsafeContinuation<Void, Never>] {
+    state.withLock { state in
+      state.isEnded = true
+      (state.events, state.size) = ([], 0)
+      return state.takeWaiters()
+    }
+  }
+
+  // MARK: For the observer
+
+  package var isEnded: Bool { state.withLock { $0.isEnded } }
+
+  /// The events since the last call. Until `listen` is called, the next ones are of all trees.
+  package func take() -> [ChangeEvent] {
+    state.withLock { state in
+      defer { (state.events, state.size, state.trees) = ([], 0, nil) }
+      return state.events
+    }
+  }
+
+  /// Waits until there is an event, or the listener has ended.
+  package func wait() async {
+    await withUnsafeContinuation { continuation in
+      let isDue = state.withLock { state in
+        if state.isEnded || !state.events.isEmpty { return true }
+        state.waiters.append(continuation)
+        return false
+      }
+      if isDue { continuation.resume() }
+    }
+  }
+}
+
+extension ChangeListener.State {
+  fileprivate mutating func add(_ event: ChangeEvent) {
+    events.append(event)
+    if case .commit(_, let changes) = event { size += changes.size }
+  }
+
+  fileprivate mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
+    defer { waiters = [] }
+    return waiters
+  }
+
+  /// Makes one event of all.
+  fileprivate mutating func merge() {
+    var last: UInt64 = 0
+    var merged: ChangeEvent?
+    for event in events {
+      switch event {
+      case .commit(let number, _), .anything(let number): last = number
+      case .reset: merged = .reset
+      }
+    }
+    // After a reset the numbers of commits say nothing about the order.
+    (events, size) = ([merged ?? .anything(last)], 0)
+  }
+}
+
+extension ChangeEvent {
+  fileprivate func concerns(_ trees: TreeSet?) -> Bool {
+    guard let trees, case .commit(_, let changes) = self else { return true }
+    return trees.intersects(changes.trees)
+  }
+
+  /// Whether a state does not have the changes. After a reset nothing is known.
+  package func isLater(than transaction: UInt64) -> Bool {
+    switch self {
+    case .commit(let number, _), .anything(let number): number > transaction
+    case .reset: true
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/// What a write transaction changes: the trees, and the records before and after.
+///
+/// For each record, the log keeps the value at the first write of its id. The value after the
+/// transaction is read at its end. So writes of one id are folded into one change, and everything
+/// that was undone in between has no effect, without a word of savepoints: if the two values are
+/// equal, nothing has changed.
+///
+/// Used only by the thread that has the write lock.
+package final class ChangeLog: TransactionWatcher {
+  /// How much is kept of one tree. A transaction that changes more is known only to have changed
+  /// the tree, so that a bulk load does not fill the memory.
+  struct Limits: Sendable {
+    var records = 10_000
+    var bytes = 4 << 20
+  }
+
+  private struct Touched {
+    /// By id; nil for an id without a record.
+    var before: [[UInt8]: [UInt8]?] = [:]
+    var bytes = 0
+  }
+
+  /// Tests make them smaller.
+  var limits = Limits()
+  /// The trees whose changes are kept one by one.
+  private var recordTrees = TreeSet()
+  private var touched = TreeSet()
+  private var records: [UInt32: Touched] = [:]
+  /// The record trees with more changes than the limit.
+  private var flooded = TreeSet()
+  /// What was touched at the beginning of each open child transaction.
+  private var marks: [TreeSet] = []
+
+  /// Begins with a transaction, and forgets the one before.
+  func begin(recordTrees: TreeSet) {
+    self.recordTrees = recordTrees
+    touched = TreeSet()
+    records = [:]
+    flooded = TreeSet()
+    marks = []
+  }
+
+  // MARK: Gathering
+
+  override func willWrite<E: Error>(
+    _ tree: UInt32, _ key: UnsafeRawBufferPointer,
+    current: () throws(E) -> UnsafeRawBufferPointer?
+  ) throws(E) {
+    touched.insert(tree)
+    guard isKeeping(tree) else { return }
+    let id = [UInt8](key)
+    if isKnown(id, in: tree) { return }
+    note(id, try current().map { [UInt8]($0) }, in: tree)
+  }
+
+  override func willEmpty<E: Error>(
+    _ tree: UInt32,
+    forEach: ((UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) throws(E) -> Void
+  ) throws(E) {
+    touched.insert(tree)
+    guard isKeeping(tree) else { return }
+    try forEach { key, value in
+      let id = [UInt8](key)
+      if !isKnown(id, in: tree) { note(id, [UInt8](value), in: tree) }
+      return isKeeping(tree)
+    }
+  }
+
+  private func isKeeping(_ tree: UInt32) -> Bool {
+    recordTrees.contains(tree) && !flooded.contains(tree)
+  }
+
+  private func isKnown(_ id: [UInt8], in tree: UInt32) -> Bool {
+    records[tree]?.before.index(forKey: id) != nil
+  }
+
+  private func note(_ id: [UInt8], _ before: [UInt8]?, in tree: UInt32) {
+    records[tree, default: Touched()].before.updateValue(before, forKey: id)
+    records[tree]?.bytes += id.count + (before?.count ?? 0)
+    guard let kept = records[tree], kept.before.count > limits.records || kept.bytes > limits.bytes
+    else { return }
+    flood(tree)
+  }
+
+  private func flood(_ tree: UInt32) {
+    records[tree] = nil
+    flooded.insert(tree)
+  }
+
+  // MARK: Child transactions
+
+  override func didBeginChild() { marks.append(touched) }
+
+  override func didCommit() { _ = marks.popLast() }
+
+  override func didAbort() {
+    guard let mark = marks.popLast() else { return }
+    touched = mark
+    // Of a tree that was touched before, the values at that time are lost.
+    flooded = flooded.intersection(mark)
+  }
+
+  // MARK: The end
+
+  /// Ends just before the commit of the transaction. Returns its changes; nil if there are none.
+  ///
+  /// - Parameter value: reads the value that a key of a tree has now.
+  func finish(
+    value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
+  ) -> CommittedChanges? {
+    defer { records = [:] }
+    if touched.isEmpty { return nil }
+    var itemized: [UInt32: [StoredChange]] = [:]
+    // Whatever was written to a tree without an entry was undone.
+    for tree in recordTrees.trees where isKeeping(tree) && touched.contains(tree) {
+      itemized[tree] = []
+    }
+    for (tree, kept) in records where touched.contains(tree) {
+      do {
+        var changes: [StoredChange] = []
+        var bytes = kept.bytes
+        for (id, before) in kept.before {
+          let after = try id.withUnsafeBytes { try value(tree, $0).map { [UInt8]($0) } }
+          if after == before { continue }
+          bytes += after?.count ?? 0
+          changes.append(StoredChange(id: id, before: before, after: after))
+        }
+        if bytes > 2 * limits.bytes {
+          itemized[tree] = nil
+          continue
+        }
+        itemized[tree] = changes.sorted { $0.id.lexicographicallyPrecedes($1.id) }
+      } catch {
+        // The commit itself reports a file that cannot be read.
+        itemized[tree] = nil
+      }
+    }
+    return CommittedChanges(trees: touched, records: itemized)
+  }
+}
+
+/// One record that a transaction has changed.
+package struct StoredChange: Sendable, Hashable {
+  /// The bytes of its id.
+  package let id: [UInt8]
+  /// The stored values, with their checksums: of the state before the transaction, and of the state
+  /// after it. One of them is nil for a record that was inserted or deleted.
+  package let before: [UInt8]?
+  package let after: [UInt8]?
+
+  package init(id: [UInt8], before: [UInt8]?, after: [UInt8]?) {
+    self.id = id
+    self.before = before
+    self.after = after
+  }
+}
+
+/// What a commit has changed.
+package final class CommittedChanges: Sendable {
+  /// The trees that were written to.
+  package let trees: TreeSet
+  /// The changed records by tree, each id once, in the order of ids. A tree that was written to and
+  /// is not here has more changes than the limit, or nobody asked for its records.
+  package let records: [UInt32: [StoredChange]]
+  /// About how much memory the records take.
+  let size: Int
+
+  package init(trees: TreeSet, records: [UInt32: [StoredChange]]) {
+    self.trees = trees
+    self.records = records
+    var size = 0
+    for change in records.values.joined() {
+      size += change.id.count + (change.before?.count ?? 0) + (change.after?.count ?? 0)
+    }
+    self.size = size
+  }
+}

@@ -1,0 +1,152 @@
+/// One observer of a store: it reads a value, waits for changes that concern it, and reads again.
+///
+/// It keeps no transaction between two reads. While it reads, it notes which trees of the file are
+/// read. Only a commit that changes one of them wakes it. If the commit says which records it
+/// changed, and none of them passes the filter of the request, nothing is read.
+///
+/// **No gap and no double.** `take` comes before the snapshot. So the snapshot has all commits that
+/// were taken, and perhaps later ones, which are dropped by their number when it has been read.
+///
+/// The value is read again as a whole. A value that is brought up to date from the changed records
+/// takes its place in `refresh`, which has the changes and the transaction for it.
+final class Observer<Value: Sendable>: Sendable {
+  private struct State {
+    var isStarted = false
+    /// The commit up to which the last value is valid.
+    var version: UInt64 = 0
+    /// What the last value was read from.
+    var trees = TreeSet()
+    var dataTrees: (trees: DataTrees, catalog: Catalog)?
+  }
+
+  private let store: Store
+  private let read: ObservedRead<Value>
+  private let listener: ChangeListener
+  /// Held while the value is read, so that uses of one iterator by several tasks take turns.
+  private let state = Locked(State())
+
+  init(_ store: Store, _ read: ObservedRead<Value>) {
+    self.store = store
+    self.read = read
+    listener = ChangeListener(owner: store)
+  }
+
+  deinit { end() }
+
+  func end() { store.environment.changes.remove(listener) }
+
+  /// See ``StoreObservation/AsyncIterator/next()``.
+  func next() async throws -> Observed<Value>? {
+    while true {
+      await withTaskCancellationHandler {
+        if state.withLock({ $0.isStarted }) { await listener.wait() }
+      } onCancel: {
+        end()
+      }
+      if Task.isCancelled {
+        end()
+        return nil
+      }
+      if let value = try poll() { return value }
+      if listener.isEnded { return nil }
+    }
+  }
+
+  /// The newest value, if there may be another one than the last; nil without one.
+  func poll() throws -> Observed<Value>? {
+    try state.withLock { state in
+      if listener.isEnded { return nil }
+      let wasStarted = state.isStarted
+      if !wasStarted { store.environment.changes.add(listener) }
+      state.isStarted = true
+      do {
+        return try refresh(&state, isFirst: !wasStarted)
+      } catch let error as LarchError where error.code == .closed && wasStarted {
+        end()
+        return nil
+      } catch {
+        end()
+        throw error
+      }
+    }
+  }
+
+  private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
+    let version = state.version
+    let events = listener.take().filter { $0.isLater(than: version) }
+    let tracker = ReadTracker()
+    var observed: Observed<Value>?
+    try store.readTracked(by: tracker) { tx in
+      let catalog = tx.context.catalog
+      if state.dataTrees?.catalog !== catalog { state.dataTrees = (DataTrees(catalog), catalog) }
+      guard let dataTrees = state.dataTrees?.trees else { return }
+      // A commit that changes nothing in the end gets a number, but LMDB does not write it.
+      let newest = try tx.version.transaction
+      if !isFirst, newest == version, !events.contains(where: \.isReset) { return }
+      guard try isFirst || isChanged(by: events, state.trees, dataTrees, tx) else {
+        state.version = events.reduce(version) { max($0, $1.transaction) }
+        return
+      }
+      let value = try read.read(tx)
+      state.version = newest
+      state.trees = dataTrees.data(tracker.trees)
+      observed = Observed(value: value, version: StoreVersion(state.version))
+    }
+    store.environment.changes.listen(
+      listener, to: state.trees,
+      recordTrees: state.dataTrees?.trees.recordTrees(of: state.trees) ?? TreeSet(),
+      after: state.version)
+    return observed
+  }
+
+  /// Whether the value may be another one after these events.
+  private func isChanged(
+    by events: [ChangeEvent], _ trees: TreeSet, _ dataTrees: DataTrees, _ tx: ReadTransaction
+  ) throws -> Bool {
+    // Made at the first use, since most commits that come here have changed something.
+    lazy var test = Result { try read.test?(tx) }
+    for event in events {
+      guard case .commit(_, let changes) = event else { return true }
+      for tree in trees.intersection(changes.trees).trees {
+        guard let records = dataTrees.records(of: tree), let items = changes.records[records] else {
+          return true
+        }
+        if items.isEmpty { continue }
+        // If the filter cannot be evaluated, the read shows the error.
+        guard let test = try? test.get(), test.tree == records else { return true }
+        for item in items where (try? test.isChanged(by: item)) != false { return true }
+      }
+    }
+    return false
+  }
+}
+
+extension ChangeEvent {
+  fileprivate var isReset: Bool { if case .reset = self { true } else { false } }
+
+  fileprivate var transaction: UInt64 {
+    switch self {
+    case .commit(let number, _), .anything(let number): number
+    case .reset: 0
+    }
+  }
+}
+
+extension Store {
+  /// Reads the committed state, and notes the trees that are read.
+  fileprivate func readTracked(
+    by tracker: ReadTracker, _ body: (ReadTransaction) throws -> Void
+  ) throws {
+    let (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
+    defer { environment.endRead(reader) }
+    let context = try context(of: reader, open)
+    context.begin(reader.transaction.tracked(by: tracker))
+    defer { context.end() }
+    let transaction = ReadTransaction(context)
+    defer { transaction.end() }
+    try withExtendedLifetime(tracker) {
+      try RunningScope.enter(self, transaction) { try body(transaction) }
+    }
+    if let error = transaction.sequenceError { throw error }
+  }
+}

@@ -1,0 +1,101 @@
+extension Store {
+  /// The rows of a request, now and after each change of them.
+  ///
+  /// ```swift
+  /// for try await people in store.observe(Person.where { $0.city == "London" }) {
+  ///   show(people.rows)
+  /// }
+  /// ```
+  ///
+  /// The first rows come at once; they do not wait for a running write. After that, rows come when a
+  /// commit of this process has changed them. While your loop is busy, nothing is read: the next
+  /// rows are the newest ones, and those in between are left out. The last state always comes.
+  ///
+  /// Each value is what `fetch` returns at its ``Observed/version``. Versions ascend. A change of
+  /// records that pass the filter of a query neither before nor after it wakes nobody. Rows that are
+  /// equal to those before may come if other data was changed from which they are read: records
+  /// behind a limit, or related ones.
+  ///
+  /// The loop ends when its task is cancelled and when the store is closed. Commits of other
+  /// processes do not wake it; use ``versions(every:)`` to notice them.
+  ///
+  /// - Parameter request: a query, a selection, related records, a join, or records with their
+  ///   related ones.
+  /// - Throws: the loop throws the errors of `fetch` once, and ends.
+  /// - Complexity: O(1); each value costs a `fetch`. An observed collection costs each write of one
+  ///   of its records a search and two copies of the record.
+  public func observe<Q: Request>(_ request: Q) -> StoreObservation<[Q.Row]>
+  where Q.Row: Sendable {
+    StoreObservation(store: self, read: request.observedRead())
+  }
+
+  /// What a closure reads, now and after each change of the data that it has read.
+  ///
+  /// ```swift
+  /// let summary = store.observe { tx in
+  ///   (try tx.count(Person.all), try tx.first(Person.all.sorted(by: \.age)))
+  /// }
+  /// for try await now in summary { show(now.value.0, now.value.1) }
+  /// ```
+  ///
+  /// The closure runs in one snapshot, for the first value and whenever a commit of this process has
+  /// changed an index, a collection or a list that its last run has read. Each run notes which
+  /// these are, so the closure may read other data the next time. Read through `tx` only:
+  /// other reads, and values from outside of the store, are not noticed.
+  ///
+  /// For the rest, it is like ``observe(_:)-(Q)``.
+  ///
+  /// - Parameter read: reads the value. Its errors end the loop.
+  /// - Throws: the loop throws the errors of `read` once, and ends.
+  /// - Complexity: O(1); each value costs a run of the closure.
+  public func observe<Value: Sendable>(
+    _ read: @escaping @Sendable (ReadTransaction) throws -> Value
+  ) -> StoreObservation<Value> {
+    StoreObservation(store: self, read: ObservedRead(read: read))
+  }
+
+  /// Calls a closure with the rows of a request, now and after each change of them.
+  ///
+  /// ```swift
+  /// token = store.observe(Person.all.sorted(by: \.name)) { people in
+  ///   list.show(people.rows)
+  /// }
+  /// ```
+  ///
+  /// The closure runs where it was written: on the main actor, in an actor, or on no actor. The
+  /// first call comes after this method has returned. Calls come one after the other, each with a
+  /// later version than the one before. Commits during a call are one further call.
+  ///
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - onError: called once with an error of `fetch`, which ends the observation.
+  ///   - onChange: called with each value.
+  /// - Returns: an object that you must keep: the observation ends with it.
+  /// - Complexity: that of ``observe(_:)-(Q)``.
+  public func observe<Q: Request>(
+    _ request: Q, onError: (@Sendable (any Error) -> Void)? = nil,
+    @_inheritActorContext onChange:
+      @escaping @isolated(any) @Sendable (Observed<[Q.Row]>) -> Void
+  ) -> ObservationToken where Q.Row: Sendable {
+    ObservationToken(Observer(self, request.observedRead()), onError, onChange)
+  }
+
+  /// Calls a closure with what another closure reads, now and after each change of the data that it
+  /// has read. See ``observe(_:)-((ReadTransaction)->Value)`` and
+  /// ``observe(_:onError:onChange:)-(Q,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - read: reads the value.
+  ///   - onError: called once with an error of `read`, which ends the observation.
+  ///   - onChange: called with each value.
+  /// - Returns: an object that you must keep: the observation ends with it.
+  /// - Complexity: that of ``observe(_:)-((ReadTransaction)->Value)``.
+  public func observe<Value: Sendable>(
+    _ read: @escaping @Sendable (ReadTransaction) throws -> Value,
+    onError: (@Sendable (any Error) -> Void)? = nil,
+    @_inheritActorContext onChange:
+      @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
+  ) -> ObservationToken {
+    ObservationToken(Observer(self, ObservedRead(read: read)), onError, onChange)
+  }
+}

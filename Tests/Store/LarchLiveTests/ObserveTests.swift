@@ -1,0 +1,240 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Observed requests")
+struct ObserveTests {
+  private func withStore(_ body: (Store) async throws -> Void) async throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try RandomWrites.openStore(at: path)
+    defer { store.close() }
+    try await body(store)
+  }
+
+  /// For tests that block.
+  private func withStoreNow(_ body: (Store) throws -> Void) throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try RandomWrites.openStore(at: path)
+    defer { store.close() }
+    try body(store)
+  }
+
+  @Test("each value is that of a fetch, and no change is missed", arguments: UInt64(1)...4)
+  func differential(seed: UInt64) throws {
+    try withStoreNow { store throws in
+      var writes = RandomWrites(seed: seed)
+      let observers = AnyObserver.all(store)
+      var last = [String](repeating: "", count: observers.count)
+      var (changed, repeated) = (0, 0)
+      for round in 0..<200 {
+        // Some begin later.
+        let begun = observers.indices.filter { $0 <= round * 2 }
+        let isCompacted = round % 50 == 49
+        if isCompacted { try store.compact() } else { writes.write(to: store) }
+        let version = try store.version
+        for place in begun {
+          let (observer, comment) = (observers[place], "seed \(seed), round \(round)" as Comment)
+          let expected = try store.read { try observer.expected($0) }
+          if let found = try observer.poll() {
+            #expect(found.value == expected, "\(observer.name), \(comment)")
+            #expect(found.version == version, "\(observer.name), \(comment)")
+            if found.value == last[place], !isCompacted { repeated += 1 } else { changed += 1 }
+          } else {
+            #expect(last[place] == expected, "\(observer.name), \(comment)")
+          }
+          last[place] = expected
+        }
+      }
+      #expect(changed > 500)
+      // Equal values come for requests that are known only to have read something that changed.
+      #expect(repeated < changed, "\(repeated) repeated, \(changed) changed")
+    }
+  }
+
+  @Test("loops beside a writer get states of the store, ascending, and the last one")
+  func concurrent() async throws {
+    try await withStore { store throws in
+      let states = Locked<[StoreVersion: [String]]>([:])
+      let latest = Locked([String](repeating: "", count: AnyObserver.all(store).count))
+      let note = { @Sendable () throws -> [String] in
+        try store.read { tx in
+          let found = try AnyObserver.all(store).map { try $0.expected(tx) }
+          let version = try tx.version
+          states.withLock { $0[version] = found }
+          return found
+        }
+      }
+      _ = try note()
+      let seen = try await withThrowingTaskGroup(of: (Int, [Observed<String>]).self) { group in
+        for place in latest.withLock({ $0.indices }) {
+          group.addTask {
+            for _ in 0..<(place * 3) { await Task.yield() }
+            var values: [Observed<String>] = []
+            let next = AnyObserver.all(store)[place].next
+            while let found = try await next() {
+              values.append(found)
+              latest.withLock { $0[place] = found.value }
+            }
+            return (place, values)
+          }
+        }
+        var writes = RandomWrites(seed: 77)
+        for _ in 0..<100 {
+          writes.write(to: store)
+          _ = try note()
+          await Task.yield()
+        }
+        let last = try note()
+        while latest.withLock({ $0 != last }) { await Task.yield() }
+        group.cancelAll()
+        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      let noted = states.withLock { $0 }
+      for (place, values) in seen {
+        #expect(zip(values, values.dropFirst()).allSatisfy { $0.version < $1.version })
+        for found in values { #expect(noted[found.version]?[place] == found.value) }
+      }
+    }
+  }
+
+  @Test("a change of records that pass the filter neither before nor after it reads nothing")
+  func filter() throws {
+    try withStoreNow { store throws in
+      var oslo = Owner(name: "a", city: "Oslo", age: 1)
+      var rome = Owner(name: "b", city: "Rome", age: 2)
+      try store.write { [oslo, rome] tx in
+        try tx.put(oslo)
+        try tx.put(rome)
+      }
+      oslo = try #require(try store.first(Owner.where { $0.city == "Oslo" }))
+      rome = try #require(try store.first(Owner.where { $0.city == "Rome" }))
+      let index = store.observe(Owner.where { $0.city == "Oslo" }).makeAsyncIterator().observer
+      let scan = store.observe(Owner.where { $0.name == "a" }).makeAsyncIterator().observer
+      let ages = store.observe(Owner.where { $0.city == "Oslo" }.select(\.age))
+        .makeAsyncIterator().observer
+      let count = store.observe { try $0.count(Owner.where { $0.city == "Oslo" }) }
+        .makeAsyncIterator().observer
+      #expect(try index.poll()?.rows.map(\.name) == ["a"])
+      #expect(try scan.poll()?.rows.map(\.name) == ["a"])
+      #expect(try ages.poll()?.rows == [1])
+      #expect(try count.poll()?.value == 1)
+
+      rome.name = "c"
+      try store.put(rome)
+      #expect(try index.poll() == nil)
+      #expect(try scan.poll() == nil)
+      // Its index has all that is read, and did not change.
+      #expect(try ages.poll() == nil)
+      #expect(try count.poll() == nil)
+
+      oslo.name = "d"
+      try store.put(oslo)
+      #expect(try index.poll()?.rows.map(\.name) == ["d"])
+      #expect(try scan.poll()?.rows.isEmpty == true)
+      #expect(try ages.poll() == nil)
+      #expect(try count.poll() == nil)
+
+      oslo.age = 5
+      try store.put(oslo)
+      #expect(try ages.poll()?.rows == [5])
+      #expect(try scan.poll() == nil)
+
+      rome.city = "Oslo"
+      try store.put(rome)
+      #expect(try index.poll()?.rows.count == 2)
+      #expect(try count.poll()?.value == 2)
+    }
+  }
+
+  @Test("a write that changes nothing, or is undone, gives no value")
+  func nothing() throws {
+    try withStoreNow { store throws in
+      let observer = store.observe(Tag.all).makeAsyncIterator().observer
+      let amount = store.observe { try $0.fetch(Tag.all).count }.makeAsyncIterator().observer
+      #expect(try observer.poll()?.rows == [])
+      #expect(try amount.poll()?.value == 0)
+      try store.write { tx in
+        try tx.put(Tag(id: "a", color: 1))
+        try tx.delete(Tag.self, "a")
+      }
+      try? store.write { tx throws in
+        try tx.put(Tag(id: "a", color: 1))
+        throw RandomWrites.Undone()
+      }
+      try store.write { tx in
+        try? tx.savepoint {
+          try tx.put(Tag(id: "a", color: 1))
+          throw RandomWrites.Undone()
+        }
+      }
+      try store.write { _ in }
+      #expect(try observer.poll() == nil)
+      #expect(try amount.poll() == nil)
+    }
+  }
+
+  @Test("the first value does not wait for a writer, and its changes follow")
+  func startDuringWrite() async throws {
+    try await withStore { store throws in
+      let iterator = store.observe(Tag.all).makeAsyncIterator()
+      let held = HeldWriter(store) { try $0.put(Tag(id: "a", color: 1)) }
+      #expect(try await iterator.next()?.rows == [])
+      held.end()
+      #expect(try await iterator.next()?.rows.map(\.id) == ["a"])
+      try store.put(Tag(id: "b", color: 1))
+      #expect(try await iterator.next()?.rows.map(\.id) == ["a", "b"])
+    }
+  }
+
+  @Test("observers that start at random moments miss nothing")
+  func startAnywhere() async throws {
+    try await withStore { store throws in
+      let (total, count) = (400, Locked(0))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          for number in 0..<total {
+            try store.put(Tag(id: "\(number)", color: number))
+          }
+        }
+        for _ in 0..<4 {
+          group.addTask {
+            for _ in 0..<50 {
+              var before = -1
+              for try await tags in store.observe(Tag.all) {
+                #expect(tags.rows.count > before)
+                before = tags.rows.count
+                if before == total || Bool.random() && before > 3 { break }
+              }
+              count.withLock { $0 += 1 }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(count.withLock { $0 } == 200)
+      #expect(try !store.writesAreLogged())
+    }
+  }
+
+  @Test("another store of the same file in this process is seen")
+  func otherStore() async throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let (store, other) = (
+      try RandomWrites.openStore(at: path), try RandomWrites.openStore(at: path)
+    )
+    let iterator = store.observe(Tag.all).makeAsyncIterator()
+    #expect(try await iterator.next()?.rows == [])
+    try other.put(Tag(id: "a", color: 1))
+    #expect(try await iterator.next()?.rows.count == 1)
+    other.close()
+    try store.put(Tag(id: "b", color: 1))
+    #expect(try await iterator.next()?.rows.count == 2)
+    store.close()
+    #expect(try await iterator.next() == nil)
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+@testable import Larch
+
+/// An observer of any type, whose values are compared as texts.
+struct AnyObserver {
+  let name: String
+  /// The newest value, if it may be another one than the last.
+  let poll: () throws -> Observed<String>?
+  /// The values as they come.
+  let next: @Sendable () async throws -> Observed<String>?
+  /// The value that it must have.
+  let expected: (ReadTransaction) throws -> String
+
+  init<Q: Request>(_ name: String, _ store: Store, _ request: Q) where Q.Row: Sendable {
+    self.init(name, store.observe(request)) { try $0.fetch(request) }
+  }
+
+  init<Value: Sendable>(
+    _ name: String, _ store: Store,
+    reading read: @escaping @Sendable (ReadTransaction) throws -> Value
+  ) {
+    self.init(name, store.observe(read), read)
+  }
+
+  private init<Value: Sendable>(
+    _ name: String, _ observation: StoreObservation<Value>,
+    _ expected: @escaping (ReadTransaction) throws -> Value
+  ) {
+    let iterator = observation.makeAsyncIterator()
+    self.name = name
+    poll = { try iterator.observer.poll().map(Self.text) }
+    next = { try await iterator.next().map(Self.text) }
+    self.expected = { "\(try expected($0))" }
+  }
+
+  private static func text<Value>(_ observed: Observed<Value>) -> Observed<String> {
+    Observed(value: "\(observed.value)", version: observed.version)
+  }
+
+  /// Observers of every kind of request, and of closures.
+  static func all(_ store: Store) -> [AnyObserver] {
+    [
+      AnyObserver("all", store, Owner.all),
+      AnyObserver("index", store, Owner.where { $0.city == "Oslo" }),
+      AnyObserver("range", store, Owner.where { $0.city == "Rome" && $0.age > 3 }),
+      AnyObserver("scan", store, Owner.where { $0.name.hasPrefix("o1") }),
+      AnyObserver("closure filter", store, Owner.all.filter { $0.age % 2 == 0 }),
+      AnyObserver(
+        "sorted", store, Owner.where { $0.age < 7 }.sorted(by: \.name, .descending)),
+      AnyObserver("page", store, Owner.all.sorted(by: \.age).limit(3).offset(1)),
+      AnyObserver("nothing", store, Owner.where { $0.age > 5 && $0.age < 3 }),
+      AnyObserver("unique", store, Pet.where { $0.name == "p7" }),
+      AnyObserver("id", store, Tag.where { $0.id == "t3" }),
+      AnyObserver("fields", store, Owner.where { $0.city == "Oslo" }.select(\.age)),
+      AnyObserver("two fields", store, Owner.where { $0.age > 2 }.select(\.city, \.name)),
+      AnyObserver("distinct", store, Owner.select(\.city).distinct()),
+      AnyObserver("related filter", store, Pet.where { $0.owner.city == "Oslo" }),
+      AnyObserver("related count", store, Owner.where { $0.pets.isEmpty }),
+      AnyObserver("tagged", store, Pet.where { $0.tags.contains { $0.color == 1 } }),
+      AnyObserver("related order", store, Pet.all.sorted(by: \.owner.name)),
+      AnyObserver("with", store, Owner.where { $0.age > 3 }.with(Owner.pets)),
+      AnyObserver("with links", store, Pet.all.with(Pet.tags)),
+      AnyObserver(
+        "join", store, Pet.where { $0.weight > 4 }.joined(with: Owner.all, on: \.ownerID)),
+      AnyObserver("count", store, reading: { try $0.count(Owner.where { $0.city == "Paris" }) }),
+      AnyObserver("count all", store, reading: { try $0.count(Note.all) }),
+      AnyObserver(
+        "several", store,
+        reading: { tx in
+          let heaviest = try tx.first(Pet.all.sorted(by: \.weight, .descending))
+          guard let owner = heaviest?.ownerID else { return "\(try tx.count(Tag.all))" }
+          let others = try tx.fetch(Pet.where { $0.ownerID == owner })
+          return "\(others) \(try tx.find(Owner.self, owner) as Owner?)"
+        }),
+      AnyObserver(
+        "lists", store,
+        reading: { tx in
+          try tx.fetch(Tag.all).map { tag in try tx.count(tag.related(Tag.pets)) }
+        }),
+    ]
+  }
+}

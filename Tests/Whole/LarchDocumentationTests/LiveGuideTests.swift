@@ -1,0 +1,108 @@
+import Larch
+import LarchTestSupport
+import Testing
+
+// The examples of docs/live.md.
+
+@Suite("The examples of the guide to results that follow changes")
+struct LiveGuideTests {
+  // snippet: live-types
+  struct Person: Record {
+    var id = RecordID<Person>()
+    var name: String
+    var city: String
+    var age: Int
+
+    static let schema = Schema<Person> { Index(\.city, \.age) }
+  }
+  // end snippet
+
+  struct Summary: Equatable {
+    var count: Int
+    var oldest: String?
+  }
+
+  /// What an app would show.
+  @MainActor
+  private final class View {
+    var names: [[String]] = []
+    var summaries: [Summary] = []
+
+    func show(_ people: [Person]) { names.append(people.map(\.name)) }
+    func show(_ summary: Summary) { summaries.append(summary) }
+  }
+
+  private let ada = Person(name: "Ada", city: "London", age: 36)
+  private let bo = Person(name: "Bo", city: "Oslo", age: 41)
+
+  private func save(_ person: Person, in store: Store) async throws {
+    try await store.write { tx in
+      var person = person
+      try tx.save(&person)
+    }
+  }
+
+  @Test("a loop")
+  @MainActor
+  func loop() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let task = Task { @MainActor in
+      // snippet: live-loop
+      let londoners = Person.where { $0.city == "London" }.sorted(by: \.age)
+      for try await people in store.observe(londoners) {
+        list.show(people.rows)
+      }
+      // end snippet
+    }
+    while list.names.isEmpty { await Task.yield() }
+    try await save(bo, in: store)
+    try await save(ada, in: store)
+    while list.names.count < 2 { await Task.yield() }
+    task.cancel()
+    try await task.value
+    #expect(list.names == [[], ["Ada"]])
+  }
+
+  @Test("a closure on the main actor")
+  @MainActor
+  func closure() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let token: ObservationToken
+    // snippet: live-closure
+    token = store.observe(Person.all.sorted(by: \.name)) { people in
+      list.show(people.rows)
+    }
+    // end snippet
+    while list.names.isEmpty { await Task.yield() }
+    try await save(bo, in: store)
+    while list.names.count < 2 { await Task.yield() }
+    token.cancel()
+    try await save(ada, in: store)
+    #expect(list.names == [[], ["Bo"]])
+  }
+
+  @Test("any read")
+  @MainActor
+  func read() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let header = View()
+    let task = Task { @MainActor in
+      // snippet: live-read
+      let summary = store.observe { tx in
+        Summary(
+          count: try tx.count(Person.all),
+          oldest: try tx.first(Person.all.sorted(by: \.age, .descending))?.name)
+      }
+      for try await now in summary { header.show(now.value) }
+      // end snippet
+    }
+    while header.summaries.isEmpty { await Task.yield() }
+    try await save(bo, in: store)
+    while header.summaries.count < 2 { await Task.yield() }
+    task.cancel()
+    try await task.value
+    #expect(header.summaries == [Summary(count: 0), Summary(count: 1, oldest: "Bo")])
+  }
+}
