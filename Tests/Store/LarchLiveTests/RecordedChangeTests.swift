@@ -226,6 +226,22 @@ struct RecordedChangeTests {
     }
   }
 
+  @Test("a transaction in which nothing is found to delete publishes nothing")
+  func nothingFound() throws {
+    try withStore { store, _ in
+      try store.put(Tag(id: "a", color: 1))
+      let listener = ChangeListener(owner: store)
+      store.environment.changes.add(listener)
+      let records = try store.read { try $0.context.collection(of: Tag.self).records }
+      let isDeleted = try store.environment.write { transaction in
+        try [UInt8]([9]).withUnsafeBytes { try records.delete($0, in: transaction) }
+      }
+      #expect(!isDeleted)
+      #expect(listener.take().isEmpty)
+      store.environment.changes.remove(listener)
+    }
+  }
+
   @Test("without a listener a write has no log")
   func unobserved() throws {
     try withStore { store, _ in

@@ -7,7 +7,7 @@ import Testing
 @Suite("The examples of the guide to results that follow changes")
 struct LiveGuideTests {
   // snippet: live-types
-  struct Person: Record {
+  struct Person: Record, Equatable {
     var id = RecordID<Person>()
     var name: String
     var city: String
@@ -27,9 +27,11 @@ struct LiveGuideTests {
   private final class View {
     var names: [[String]] = []
     var summaries: [Summary] = []
+    var changes: [RowChanges] = []
 
     func show(_ people: [Person]) { names.append(people.map(\.name)) }
     func show(_ summary: Summary) { summaries.append(summary) }
+    func apply(_ changes: RowChanges) { self.changes.append(changes) }
   }
 
   private let ada = Person(name: "Ada", city: "London", age: 36)
@@ -62,6 +64,30 @@ struct LiveGuideTests {
     task.cancel()
     try await task.value
     #expect(list.names == [[], ["Ada"]])
+  }
+
+  @Test("what has changed")
+  @MainActor
+  func changes() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let table = View()
+    let task = Task { @MainActor in
+      // snippet: live-changes
+      var shown: [Person] = []
+      for try await people in store.observe(Person.all.sorted(by: \.name)) {
+        table.apply(people.changes(from: shown))
+        shown = people.rows
+      }
+      // end snippet
+    }
+    while table.changes.isEmpty { await Task.yield() }
+    try await save(bo, in: store)
+    while table.changes.count < 2 { await Task.yield() }
+    try await save(ada, in: store)
+    while table.changes.count < 3 { await Task.yield() }
+    task.cancel()
+    try await task.value
+    #expect(table.changes.map(\.insertions) == [[], [0], [0]])
   }
 
   @Test("a closure on the main actor")

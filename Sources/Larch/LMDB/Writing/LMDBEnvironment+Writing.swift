@@ -72,7 +72,7 @@ extension LMDBEnvironment {
       throw failure
     }
     ids.commit()
-    afterCommit(id, durability)
+    guard afterCommit(id, durability) else { return true }
     changes.publish(changed, transaction: id, hadLog: transaction.isWatched)
     return true
   }
@@ -135,12 +135,13 @@ extension LMDBEnvironment {
     }
   }
 
-  private func afterCommit(_ id: UInt64, _ durability: LMDBDurability) {
-    guard let handle else { return }
+  /// Does what follows a commit; false if it changed nothing.
+  private func afterCommit(_ id: UInt64, _ durability: LMDBDurability) -> Bool {
+    guard let handle else { return true }
     var info = MDB_envinfo()
     mdb_env_info(handle, &info)
     // If nothing was changed, LMDB keeps its number and writes nothing.
-    if UInt64(info.me_last_txnid) < id { return }
+    if UInt64(info.me_last_txnid) < id { return false }
     #if canImport(Darwin)
       // LMDB's own flush leaves the data in the cache of the drive there.
       if durability == .durable {
@@ -152,6 +153,7 @@ extension LMDBEnvironment {
     let page = Int(info.me_last_pgno)
     runHousekeeping(afterCommit: handle, lastPage: page)
     watchReads(lastPage: page)
+    return true
   }
 
   /// Checks whether a failed commit has made LMDB stop the environment, and reopens it then.

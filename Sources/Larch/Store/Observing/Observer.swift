@@ -80,11 +80,11 @@ final class Observer<Value: Sendable>: Sendable {
       let catalog = tx.context.catalog
       if state.dataTrees?.catalog !== catalog { state.dataTrees = (DataTrees(catalog), catalog) }
       guard let dataTrees = state.dataTrees?.trees else { return }
-      // A commit that changes nothing in the end gets a number, but LMDB does not write it.
+      // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
       if !isFirst, newest == version, !events.contains(where: \.isReset) { return }
       guard try isFirst || isChanged(by: events, state.trees, dataTrees, tx) else {
-        state.version = events.reduce(version) { max($0, $1.transaction) }
+        state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
       let value = try read.read(tx)

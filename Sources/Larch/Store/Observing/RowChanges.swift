@@ -1,0 +1,90 @@
+/// How the records of a request differ from earlier ones, by their ids: what a list on a screen needs
+/// to animate the change.
+///
+/// Positions have the meaning that table views expect: deletions and the origins of moves count in
+/// the old records, insertions and the targets of moves in the new ones. To change an array step by
+/// step, remove deleted and moved records from the back, and then insert from the front.
+public struct RowChanges: Sendable, Hashable {
+  /// A record that both have.
+  public struct Kept: Sendable, Hashable {
+    /// Its position in the old records.
+    public let old: Int
+    /// Its position in the new records.
+    public let new: Int
+  }
+
+  /// The positions in the old records of those that are gone, ascending.
+  public let deletions: [Int]
+  /// The positions in the new records of those that came, ascending.
+  public let insertions: [Int]
+  /// The records that changed their place among those that both have: as few as possible, in the
+  /// order of their new positions.
+  public let moves: [Kept]
+  /// The records that are not equal to the old ones with the same id, in the order of their new
+  /// positions. A record that was also moved is in both lists.
+  public let updates: [Kept]
+
+  /// Whether nothing differs.
+  public var isEmpty: Bool {
+    deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
+  }
+
+  init<R: Record & Equatable>(from old: [R], to new: [R]) {
+    var places: [R.ID: Int] = [:]
+    for (place, record) in old.enumerated() { places[record.id] = place }
+    var (kept, insertions): ([Kept], [Int]) = ([], [])
+    for (place, record) in new.enumerated() {
+      if let before = places.removeValue(forKey: record.id) {
+        kept.append(Kept(old: before, new: place))
+      } else {
+        insertions.append(place)
+      }
+    }
+    deletions = places.values.sorted()
+    self.insertions = insertions
+    let inPlace = RowChanges.longestAscent(kept)
+    moves = kept.indices.filter { !inPlace.contains($0) }.map { kept[$0] }
+    updates = kept.filter { old[$0.old] != new[$0.new] }
+  }
+
+  /// The positions in the list of a longest part whose old positions ascend: these records keep
+  /// their order, so only the others have moved.
+  private static func longestAscent(_ kept: [Kept]) -> Set<Int> {
+    // The last position of the best ascent of each length, and the position before it.
+    var ends: [Int] = []
+    var before = [Int?](repeating: nil, count: kept.count)
+    for (place, item) in kept.enumerated() {
+      var (low, high) = (0, ends.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if kept[ends[middle]].old < item.old { low = middle + 1 } else { high = middle }
+      }
+      before[place] = low == 0 ? nil : ends[low - 1]
+      if low == ends.count { ends.append(place) } else { ends[low] = place }
+    }
+    var (found, next): (Set<Int>, Int?) = ([], ends.last)
+    while let place = next {
+      found.insert(place)
+      next = before[place]
+    }
+    return found
+  }
+}
+
+extension Observed {
+  /// How the records differ from those of an earlier value.
+  ///
+  /// ```swift
+  /// var shown: [Person] = []
+  /// for try await people in store.observe(query) {
+  ///   table.apply(people.changes(from: shown))
+  ///   shown = people.rows
+  /// }
+  /// ```
+  ///
+  /// - Parameter old: the records of the earlier value, each id once.
+  /// - Complexity: O(n log n) for n records.
+  public func changes<R: Record & Equatable>(from old: [R]) -> RowChanges where Value == [R] {
+    RowChanges(from: old, to: value)
+  }
+}
