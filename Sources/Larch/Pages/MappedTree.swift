@@ -2,7 +2,9 @@
 /// has no call for that, and passing all of them costs as much as reading them.
 ///
 /// A search goes down from the root, as LMDB's own does, and adds up what is between the pages of
-/// both keys, from some of these pages. The pages of a snapshot do not change, and are as whole as LMDB takes them to be.
+/// both keys, from some of these pages. The pages of a snapshot do not change. What a damaged file has
+/// in its pages leads to a wrong estimate at worst: each place is checked before it is read, and the
+/// search goes no deeper than a tree can be.
 package struct MappedTree {
   /// The address of the first page.
   private let map: UnsafeRawPointer
@@ -43,7 +45,7 @@ package struct MappedTree {
   ) -> Double? {
     guard var page = page(tree.root) else { return nil }
     for _ in 0..<PageLayout.maximumDepth {
-      guard let end else { return entries(in: page, from: start) }
+      guard let end else { return entries(in: page, from: start, PageLayout.maximumDepth) }
       let first = place(of: start, in: page)
       let last = place(of: end, in: page)
       if page.flags == PageLayout.leaf {
@@ -52,8 +54,8 @@ package struct MappedTree {
       guard first <= last, let child = child(first, of: page) else { return nil }
       if first < last {
         guard let other = self.child(last, of: page),
-          let left = entries(in: child, from: start),
-          let right = entries(in: other, to: end),
+          let left = entries(in: child, from: start, PageLayout.maximumDepth),
+          let right = entries(in: other, to: end, PageLayout.maximumDepth),
           let middle = entries(ofChildren: first + 1..<last, of: page)
         else { return nil }
         return left + middle + right
@@ -63,19 +65,25 @@ package struct MappedTree {
     return nil
   }
 
-  private func entries(in page: PageHeader, from key: UnsafeRawBufferPointer) -> Double? {
+  private func entries(
+    in page: PageHeader, from key: UnsafeRawBufferPointer, _ levels: Int
+  ) -> Double? {
     let place = place(of: key, in: page)
     if page.flags == PageLayout.leaf { return entries(at: place..<page.count, of: page) }
-    guard let child = child(place, of: page), let part = entries(in: child, from: key),
+    guard levels > 0, let child = child(place, of: page),
+      let part = entries(in: child, from: key, levels - 1),
       let rest = entries(ofChildren: place + 1..<page.count, of: page)
     else { return nil }
     return part + rest
   }
 
-  private func entries(in page: PageHeader, to key: UnsafeRawBufferPointer) -> Double? {
+  private func entries(
+    in page: PageHeader, to key: UnsafeRawBufferPointer, _ levels: Int
+  ) -> Double? {
     let place = place(of: key, in: page)
     if page.flags == PageLayout.leaf { return entries(at: 0..<place, of: page) }
-    guard let child = child(place, of: page), let part = entries(in: child, to: key),
+    guard levels > 0, let child = child(place, of: page),
+      let part = entries(in: child, to: key, levels - 1),
       let rest = entries(ofChildren: 0..<place, of: page)
     else { return nil }
     return part + rest
@@ -88,18 +96,18 @@ package struct MappedTree {
     var sum = 0.0
     for number in 0..<looked {
       guard let child = child(places.lowerBound + number * places.count / looked, of: page),
-        let entries = entries(in: child)
+        let entries = entries(in: child, PageLayout.maximumDepth)
       else { return nil }
       sum += entries
     }
     return sum * Double(places.count) / Double(looked)
   }
 
-  private func entries(in page: PageHeader) -> Double? {
+  private func entries(in page: PageHeader, _ levels: Int) -> Double? {
     if page.flags == PageLayout.leaf { return entries(at: 0..<page.count, of: page) }
-    guard let child = child(page.count / 2, of: page), let entries = entries(in: child) else {
-      return nil
-    }
+    guard levels > 0, let child = child(page.count / 2, of: page),
+      let entries = entries(in: child, levels - 1)
+    else { return nil }
     return entries * Double(page.count)
   }
 
@@ -152,7 +160,7 @@ package struct MappedTree {
   private func page(_ number: UInt64) -> PageHeader? {
     guard number > 1, number <= lastPage else { return nil }
     let page = PageHeader(base: map + Int(number) * pageSize)
-    guard page.number == number, page.lower > PageLayout.headerSize, page.lower <= pageSize,
+    guard page.number == number, page.count > 0, page.lower <= pageSize,
       page.flags == PageLayout.branch || page.flags == PageLayout.leaf
     else { return nil }
     return page

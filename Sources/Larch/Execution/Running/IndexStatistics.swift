@@ -154,7 +154,8 @@ private struct RangeCounter: ~Copyable {
       }
     }
     guard let rest else { return try interpolate() }
-    return min(total, counted + Int(rest))
+    // In a damaged file it may be any number.
+    return min(total, counted + Int(min(rest, Double(total))))
   }
 
   /// The same in a write, whose pages may be anywhere: from the keys as numbers, as if they were

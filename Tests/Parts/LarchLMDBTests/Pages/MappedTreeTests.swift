@@ -1,0 +1,119 @@
+import Foundation
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// The pages of a file in memory, as LMDB maps them.
+private final class MappedFile {
+  let memory: UnsafeMutableRawBufferPointer
+  let pageSize = Int(getpagesize())
+
+  init(path: String) throws {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    memory = .allocate(byteCount: bytes.count, alignment: pageSize)
+    memory.copyBytes(from: bytes)
+  }
+
+  deinit { memory.deallocate() }
+
+  /// The trees under a name in any page, the old ones too.
+  func trees(named name: String) -> [MappedTree] {
+    let name = [UInt8](name.utf8)
+    return (PageLayout.nodeHeaderSize..<memory.count - 64).compactMap { offset in
+      guard memory[offset] == name[0], memory[offset..<offset + name.count].elementsEqual(name),
+        let start = memory.baseAddress
+      else { return nil }
+      let value = UnsafeRawBufferPointer(
+        start: start + offset + name.count, count: PageLayout.databaseRecordSize)
+      return MappedTree(value, pageSize: pageSize, lastPage: memory.count / pageSize - 1)
+    }
+  }
+}
+
+extension MappedTree {
+  fileprivate func entries(_ range: Range<Int>) -> Double? {
+    SampleFile.key(range.lowerBound).withUnsafeBytes { start in
+      SampleFile.key(range.upperBound).withUnsafeBytes { entries(from: start, to: $0) }
+    }
+  }
+}
+
+@Suite("The number of entries between two keys, from the pages in memory")
+struct MappedTreeTests {
+  private func withFile(_ body: (MappedFile) throws -> Void) throws {
+    try ChildProgram.withDirectory { directory in
+      let path = directory + "/a.larch"
+      _ = try SampleFile(path: path)
+      try body(MappedFile(path: path))
+    }
+  }
+
+  @Test("It is near the number, and that of few entries")
+  func near() throws {
+    try withFile { file in
+      let all = SampleFile.count + 5
+      let tree = try #require(
+        file.trees(named: "records").first { $0.entries(0..<all) == Double(all) })
+      for range in [0..<all, 5..<6, 7..<7, 100..<110, 50..<500, 590..<700] {
+        let known = Double(range.clamped(to: 0..<all).count)
+        let found = try #require(tree.entries(range))
+        #expect(abs(found - known) <= max(2, known / 4), "\(range): \(found)")
+      }
+      // Two keys, each with the ids of every second record.
+      let halves = file.trees(named: "index").compactMap { tree in
+        [UInt8(0)].withUnsafeBytes { start in
+          [UInt8(1)].withUnsafeBytes { tree.entries(from: start, to: $0) }
+        }
+      }
+      #expect(halves.contains { abs($0 - Double(all) / 2) <= 1 })
+    }
+  }
+
+  @Test("Damaged pages lead to any number, or to none", arguments: 0..<8)
+  func damaged(seed: UInt64) throws {
+    try withFile { file in
+      var random = SeededGenerator(seed: seed)
+      let whole = [UInt8](file.memory)
+      var refused = 0
+      for _ in 0..<400 {
+        file.memory.copyBytes(from: whole)
+        for _ in 0...random.below(20) {
+          let page = random.below(whole.count / file.pageSize) * file.pageSize
+          // Headers and the places of nodes decide where the search goes.
+          let place = page + random.below(random.chance(3, in: 4) ? 64 : file.pageSize)
+          file.memory[place] = UInt8(truncatingIfNeeded: random.next())
+        }
+        for tree in file.trees(named: "records") + file.trees(named: "index") {
+          guard let found = tree.entries(random.below(300)..<(300 + random.below(900))) else {
+            refused += 1
+            continue
+          }
+          #expect(found >= 0)
+        }
+      }
+      #expect(refused > 0)
+    }
+  }
+
+  @Test("A branch that is its own child ends the search")
+  func cycle() throws {
+    try withFile { file in
+      let all = SampleFile.count + 5
+      let tree = try #require(
+        file.trees(named: "records").first { $0.entries(0..<all) == Double(all) })
+      for start in stride(from: 0, to: file.memory.count, by: file.pageSize) {
+        let page = PageHeader(base: UnsafeRawPointer(file.memory.baseAddress! + start))
+        guard page.flags == PageLayout.branch else { continue }
+        for place in 0..<page.count {
+          let child = start + page.offset(place)
+          file.memory.storeBytes(
+            of: UInt32(truncatingIfNeeded: page.number), toByteOffset: child, as: UInt32.self)
+        }
+      }
+      #expect(tree.entries(0..<all) == nil && tree.entries(10..<20) == nil)
+      #expect(
+        [UInt8](repeating: 0, count: 8).withUnsafeBytes { tree.entries(from: $0, to: nil) } == nil)
+    }
+  }
+}
