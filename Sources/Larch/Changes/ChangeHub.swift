@@ -13,7 +13,13 @@ internal import Synchronization
 /// Unchecked, since the comment at each variable says what guards it.
 package final class ChangeHub: @unchecked Sendable {
   fileprivate struct State {
-    var listeners: [ObjectIdentifier: ChangeListener] = [:]
+    typealias Listeners = [ObjectIdentifier: ChangeListener]
+
+    var listeners: Listeners = [:]
+    /// Those for which commits of all trees count, while they find out what they read.
+    var undecided: Listeners = [:]
+    /// The others, by tree: a commit costs nothing for listeners of other trees.
+    var byTree: [UInt32: Listeners] = [:]
     /// The number of listeners that ask for the changed records of a tree.
     var recordTrees: [UInt32: Int] = [:]
   }
@@ -70,7 +76,7 @@ package final class ChangeHub: @unchecked Sendable {
   @inline(never)
   private func publish(_ event: ChangeEvent) {
     let waiting = state.withLock { state in
-      state.listeners.values.flatMap { $0.receive(event) }
+      state.concerned(by: event).flatMap { $0.receive(event) }
     }
     // Outside of the lock: an executor of the program may run code here.
     for waiter in waiting { waiter.resume() }
@@ -81,6 +87,7 @@ package final class ChangeHub: @unchecked Sendable {
   package func add(_ listener: ChangeListener) {
     state.withLock { state in
       state.listeners[ObjectIdentifier(listener)] = listener
+      state.file(listener, under: nil)
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
     }
     // Before the listener takes its snapshot: see `publish`.
@@ -93,6 +100,7 @@ package final class ChangeHub: @unchecked Sendable {
       guard state.listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else { return }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees.trees { state.release(tree) }
+      state.unfile(listener)
     }
     for waiter in listener.end() { waiter.resume() }
   }
@@ -101,6 +109,15 @@ package final class ChangeHub: @unchecked Sendable {
   package func removeListeners(of owner: ObjectIdentifier) {
     let ended = state.withLock { $0.listeners.values.filter { $0.owner == owner } }
     for listener in ended { remove(listener) }
+  }
+
+  /// The events of a listener since the last call. Until `listen` is called, the next ones are of all
+  /// trees.
+  package func take(_ listener: ChangeListener) -> [ChangeEvent] {
+    state.withLock { state in
+      if state.listeners[ObjectIdentifier(listener)] != nil { state.file(listener, under: nil) }
+      return listener.take()
+    }
   }
 
   /// From now on, a listener is woken only by changes of these trees, and the changed records of the
@@ -115,12 +132,39 @@ package final class ChangeHub: @unchecked Sendable {
         for tree in listener.recordTrees.trees { state.release(tree) }
         listener.recordTrees = recordTrees
       }
+      state.file(listener, under: trees)
       listener.narrow(to: trees, after: transaction)
     }
   }
 }
 
 extension ChangeHub.State {
+  /// The listeners for which an event counts. One may be there for each of several trees.
+  fileprivate func concerned(by event: ChangeEvent) -> [ChangeListener] {
+    guard case .commit(_, let changes) = event else { return Array(listeners.values) }
+    return changes.trees.trees.reduce(into: Array(undecided.values)) {
+      if let found = byTree[$1] { $0 += found.values }
+    }
+  }
+
+  /// - Parameter trees: the trees that count for it; nil for all.
+  fileprivate mutating func file(_ listener: ChangeListener, under trees: TreeSet?) {
+    unfile(listener)
+    let key = ObjectIdentifier(listener)
+    listener.trees = trees
+    guard let trees else { return undecided[key] = listener }
+    for tree in trees.trees { byTree[tree, default: [:]][key] = listener }
+  }
+
+  fileprivate mutating func unfile(_ listener: ChangeListener) {
+    let key = ObjectIdentifier(listener)
+    undecided[key] = nil
+    for tree in listener.trees?.trees ?? [] {
+      byTree[tree]?[key] = nil
+      if byTree[tree]?.isEmpty == true { byTree[tree] = nil }
+    }
+  }
+
   fileprivate mutating func release(_ tree: UInt32) {
     recordTrees[tree, default: 1] -= 1
     if recordTrees[tree] == 0 { recordTrees[tree] = nil }

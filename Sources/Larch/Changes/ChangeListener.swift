@@ -19,8 +19,6 @@ package final class ChangeListener: @unchecked Sendable {
   fileprivate struct State {
     var events: [ChangeEvent] = []
     var size = 0
-    /// The trees whose changes are of interest; nil for all trees, while it is not known yet.
-    var trees: TreeSet?
     var waiters: [UnsafeContinuation<Void, Never>] = []
     var isEnded = false
   }
@@ -28,17 +26,21 @@ package final class ChangeListener: @unchecked Sendable {
   /// Whose end is also the end of the listener.
   let owner: ObjectIdentifier
   private let state = Locked(State())
-  /// Guarded by the hub.
+  // Guarded by the hub.
+  /// The trees whose changes count; nil for all trees, while it is not known yet.
+  var trees: TreeSet?
+  /// The trees of records whose changes it wants one by one.
   var recordTrees = TreeSet()
 
   package init(owner: AnyObject) { self.owner = ObjectIdentifier(owner) }
 
   // MARK: For the hub
 
-  /// Keeps an event of interest. Returns the tasks that wait for one, which the caller must resume.
+  /// Keeps an event. Returns the tasks that wait for one, which the caller must resume. An event may
+  /// come several times, once for each tree.
   func receive(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
     state.withLock { state in
-      if state.isEnded || !event.concerns(state.trees) { return [] }
+      if state.isEnded || state.hasLast(event) { return [] }
       state.add(event)
       if state.events.count > Self.countLimit || state.size > Self.sizeLimit { state.merge() }
       return state.takeWaiters()
@@ -48,7 +50,6 @@ package final class ChangeListener: @unchecked Sendable {
   /// Drops the events up to a state that the observer has read, and those of other trees.
   func narrow(to trees: TreeSet, after transaction: UInt64) {
     state.withLock { state in
-      state.trees = trees
       let events = state.events
       (state.events, state.size) = ([], 0)
       for event in events where event.concerns(trees) && event.isLater(than: transaction) {
@@ -69,10 +70,10 @@ package final class ChangeListener: @unchecked Sendable {
 
   package var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// The events since the last call. Until `listen` is called, the next ones are of all trees.
-  package func take() -> [ChangeEvent] {
+  /// The events since the last call; the hub calls it for an observer.
+  func take() -> [ChangeEvent] {
     state.withLock { state in
-      defer { (state.events, state.size, state.trees) = ([], 0, nil) }
+      defer { (state.events, state.size) = ([], 0) }
       return state.events
     }
   }
@@ -96,6 +97,14 @@ extension ChangeListener.State {
     if case .commit(_, let changes) = event { size += changes.size }
   }
 
+  /// Whether a commit is the last event already.
+  fileprivate func hasLast(_ event: ChangeEvent) -> Bool {
+    guard case .commit(_, let changes) = event, case .commit(_, let last)? = events.last else {
+      return false
+    }
+    return changes === last
+  }
+
   fileprivate mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
     defer { waiters = [] }
     return waiters
@@ -117,8 +126,8 @@ extension ChangeListener.State {
 }
 
 extension ChangeEvent {
-  fileprivate func concerns(_ trees: TreeSet?) -> Bool {
-    guard let trees, case .commit(_, let changes) = self else { return true }
+  fileprivate func concerns(_ trees: TreeSet) -> Bool {
+    guard case .commit(_, let changes) = self else { return true }
     return trees.intersects(changes.trees)
   }
 

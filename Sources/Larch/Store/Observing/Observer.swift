@@ -73,7 +73,7 @@ final class Observer<Value: Sendable>: Sendable {
 
   private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
     let version = state.version
-    let events = listener.take().filter { $0.isLater(than: version) }
+    let events = store.environment.changes.take(listener).filter { $0.isLater(than: version) }
     let tracker = ReadTracker()
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
