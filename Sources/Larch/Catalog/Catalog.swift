@@ -86,6 +86,8 @@ package final class Catalog: Sendable {
   let generation: UInt64
   package let collections: [CollectionHandle]
   let associations: [AssociationHandle]
+  /// The associations that the schemas of the open types list, whether or not the file has them.
+  let declared: [AssociationSchema]
   /// The associations' ends of each collection, by its place.
   private let ends: [[AssociationEnd]]
   /// The ends that a deletion must check.
@@ -98,11 +100,12 @@ package final class Catalog: Sendable {
 
   init(
     storage: CatalogStorage, generation: UInt64, collections: [CollectionHandle],
-    associations: [AssociationHandle], missing: Set<ObjectIdentifier>,
-    aliases: FieldAliases = FieldAliases()
+    associations: [AssociationHandle], declared: [AssociationSchema],
+    missing: Set<ObjectIdentifier>, aliases: FieldAliases = FieldAliases()
   ) {
     self.aliases = aliases
     self.associations = associations
+    self.declared = declared
     let ends = collections.map { collection in
       associations.flatMap { association in
         var ends: [AssociationEnd] = []

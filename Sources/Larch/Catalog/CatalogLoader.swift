@@ -243,8 +243,8 @@ package struct CatalogLoader {
     return Catalog(
       storage: storage, generation: try storage.generation(in: transaction),
       collections: collections,
-      associations: try handles(renamed, collections, in: transaction), missing: missing,
-      aliases: aliases)
+      associations: try handles(renamed, collections, in: transaction), declared: associations,
+      missing: missing, aliases: aliases)
   }
 
   /// The references of records of a type, with the target records.

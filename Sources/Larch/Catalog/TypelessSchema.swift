@@ -212,6 +212,7 @@ final class TypelessReference: ReferenceDeclaration, @unchecked Sendable {
       hasOffset: true,
       form: form,
       isStandard: true,
+      rule: .automatic, end: .holder,
       resolution: { [path = stored.path] in
         .stored(codingNames: path, propertyNames: path)
       })

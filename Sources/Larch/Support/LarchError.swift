@@ -208,7 +208,7 @@ extension LarchError.Code {
   public static let danglingReference = Self(rawValue: "dangling_reference")
   /// A delete rule of an association forbids deleting the record.
   public static let deleteDenied = Self(rawValue: "delete_denied")
-  /// No open type declares the association.
+  /// No open type lists the association, or its delete rule, in its schema.
   public static let unknownAssociation = Self(rawValue: "unknown_association")
   /// The association cannot be changed in that way.
   public static let unsuitableAssociation = Self(rawValue: "unsuitable_association")

@@ -95,6 +95,24 @@ struct ReadmeTests {
     #expect(printed == "[age: 17 -> 18]")
   }
 
+  @Test("Records are saved in asynchronous code")
+  func asynchronous() async throws {
+    let store = try Store.checked(for: Person.self, Company.self)
+    // snippet: readme-async
+    var di = Person(name: "Di", age: 30, city: "Kyiv")
+    try await di.save(in: store)  // the task waits, and no thread
+
+    let oldest = try await store.write { tx in  // several steps, all or nothing
+      var person = Person(name: "Ed", age: 80, city: "Riga")
+      try tx.save(&person)
+      return person
+    }
+    let all = try store.fetch(Person.all)  // a read never waits for a writer
+    // end snippet
+    #expect(all.map(\.name) == ["Di", "Ed"])
+    #expect(all.map(\.id) == [di.id, oldest.id])
+  }
+
   @Test("The queries give the stated results, and the plan is the one that is shown")
   func queries() throws {
     let store = try Store.checked(for: Person.self, Company.self)
@@ -117,7 +135,7 @@ struct ReadmeTests {
 
     let people = try store.fetch(query)  // [Person]
     let howMany = try store.count(query)
-    let cities = try store.counts(by: \.city, of: Person.all)
+    let cities = try store.counts(by: \.city, of: Person.all)  // [(value: String, count: Int)]
     let grown = try store.update(Person.where { $0.tags.contains("birthday") }) { $0.age += 1 }
     let known = try store.find(Person.self, by: \.email, equals: "ada@acme.example")
 

@@ -23,7 +23,7 @@ extension JoinPartners {
       return try children(reference, owner, typed, target, targetTyped, query, context)
     case .links(let links):
       guard let lists = context.catalog.association(links.key)?.lists else {
-        throw LarchError.unknownAssociation(owner.stored.name, target.stored.name)
+        throw LarchError.unknownAssociation(links.owner, links.target)
       }
       return try LinkedPartners(
         links.isInverse ? lists.inverse : lists.forward, query, in: target, context: context,
@@ -75,18 +75,6 @@ extension JoinPartners {
     case .through(let near, _):
       let join = try context.collection(near.holder.id, name: near.holder.collection)
       return join.indexes.filter(\.isReady).map(\.database)
-    }
-  }
-}
-
-extension LarchError {
-  static func unknownAssociation(_ owner: String, _ target: String) -> LarchError {
-    LarchError(
-      .unknownAssociation,
-      "No type of the open store declares the association; declare it in the schema of one of its two types."
-    ) {
-      $0.collection = owner
-      $0.detail = target
     }
   }
 }

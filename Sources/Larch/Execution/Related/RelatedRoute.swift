@@ -14,33 +14,25 @@ struct RelatedRoute {
   let target: CollectionHandle
 
   /// - Throws: `.unknownCollection` for types that the store was not opened with, and
-  ///   `.unknownAssociation` for lists that none of its types declares.
+  ///   `.unknownAssociation` for an association that none of its types lists in its schema.
   init(_ filter: RelatedFilter, _ context: TransactionContext) throws {
     func open(_ type: AssociatedType) throws -> CollectionHandle {
       try context.collection(type.id, name: type.collection)
     }
     owner = try open(filter.owner)
     target = try open(filter.target)
+    try context.catalog.checkListed(filter.route)
     switch filter.route {
     case .parent(let reference), .listed(let reference): kind = .held(reference)
     case .children(let reference), .through(let reference, _):
       kind = .holding(reference, target.field(of: reference))
     case .links(let links):
+      // A read-only file may not have the lists.
       guard let association = context.catalog.association(links.key), association.lists != nil
-      else { throw RelatedRoute.undeclared(filter) }
+      else { throw LarchError.unknownAssociation(links.owner, links.target) }
       kind = .links(
         owner: AssociationEnd(association: association, isFirst: !links.isInverse),
         target: AssociationEnd(association: association, isFirst: links.isInverse))
-    }
-  }
-
-  private static func undeclared(_ filter: RelatedFilter) -> LarchError {
-    LarchError(
-      .unknownAssociation,
-      "No type of the open store declares this many-to-many association; add `ManyToMany` to the schema of one of its two types."
-    ) {
-      $0.collection = filter.owner.collection
-      $0.field = filter.name
     }
   }
 
@@ -82,7 +74,7 @@ struct RelatedRoute {
   ) throws -> (LMDBDatabase, [KeyRange]) {
     let route = try RelatedRoute(scan.filter, context)
     guard case .links(_, let end) = route.kind, let lists = end.association.lists else {
-      throw undeclared(scan.filter)
+      throw LarchError.unknownAssociation(scan.filter.owner, scan.filter.target)
     }
     var ranges: [KeyRange] = []
     for values in scan.ids {

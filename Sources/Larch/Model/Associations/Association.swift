@@ -50,9 +50,8 @@ public struct BelongsTo<Owner: Record, Target: Record>: ToOneAssociation {
     _ field: any KeyPath<Owner, Value> & Sendable, to target: Target.Type = Target.self,
     onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Target.ID {
-    let reference = TypedReference(field, to: target)
-    _route = AssociationRoute(
-      .parent(reference), [.reference(reference, .holder, onDelete, isOne: true)])
+    let reference = TypedReference(field, to: target, onDelete, from: .holder)
+    _route = AssociationRoute(.parent(reference), [.reference(reference, isOne: true)])
   }
 
   /// Not available: a property of the other type.
@@ -94,9 +93,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
   public init<Value: IDReference>(
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
-    let reference = TypedReference(field, to: Owner.self)
-    _route = AssociationRoute(
-      .children(reference), [.reference(reference, .target, onDelete, isOne: false)])
+    let reference = TypedReference(field, to: Owner.self, onDelete, from: .target)
+    _route = AssociationRoute(.children(reference), [.reference(reference, isOne: false)])
   }
 
   /// Declares a list of ids that the record itself has, in its own order.
@@ -110,9 +108,8 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     _ target: Target.Type = Target.self, in field: any KeyPath<Owner, Value> & Sendable,
     onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Target.ID {
-    let reference = TypedReference(field, to: target)
-    _route = AssociationRoute(
-      .listed(reference), [.reference(reference, .holder, onDelete, isOne: false)])
+    let reference = TypedReference(field, to: target, onDelete, from: .holder)
+    _route = AssociationRoute(.listed(reference), [.reference(reference, isOne: false)])
   }
 
   /// Declares that a join record, which may have fields of its own, leads to the other type.
@@ -127,10 +124,9 @@ public struct HasMany<Owner: Record, Target: Record>: ToManyAssociation {
     _ target: Target.Type = Target.self, through field: any KeyPath<Join, Value> & Sendable,
     _ other: any KeyPath<Join, Other> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID, Other._ReferencedID == Target.ID {
-    let near = TypedReference(field, to: Owner.self)
-    let far = TypedReference(other, to: target)
-    _route = AssociationRoute(
-      .through(near, far), [.join(near, onDelete), .join(far, .automatic)])
+    let near = TypedReference(field, to: Owner.self, onDelete, from: .target)
+    let far = TypedReference(other, to: target, from: .target)
+    _route = AssociationRoute(.through(near, far), [.join(near), .join(far)])
   }
 
   /// Not available: a property of this type.
@@ -165,9 +161,8 @@ public struct HasOne<Owner: Record, Target: Record>: ToOneAssociation {
   public init<Value: IDReference>(
     _ field: any KeyPath<Target, Value> & Sendable, onDelete: DeleteRule = .automatic
   ) where Value._ReferencedID == Owner.ID {
-    let reference = TypedReference(field, to: Owner.self)
-    _route = AssociationRoute(
-      .children(reference), [.reference(reference, .target, onDelete, isOne: true)])
+    let reference = TypedReference(field, to: Owner.self, onDelete, from: .target)
+    _route = AssociationRoute(.children(reference), [.reference(reference, isOne: true)])
   }
 
   /// Not available: a property of this type.
@@ -211,9 +206,9 @@ public struct ManyToMany<Owner: Record, Target: Record>: ToManyAssociation {
     _ target: Target.Type = Target.self, named name: String, isInverse: Bool = false,
     onDelete: DeleteRule = .automatic
   ) {
-    let links = LinksDeclaration(Owner.self, target, name: name, isInverse: isInverse)
-    _route = AssociationRoute(
-      .links(links), [.links(links, onDelete)])
+    let links = LinksDeclaration(
+      Owner.self, target, name: name, isInverse: isInverse, rule: onDelete)
+    _route = AssociationRoute(.links(links), [.links(links)])
   }
 }
 

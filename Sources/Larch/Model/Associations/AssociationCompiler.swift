@@ -38,9 +38,10 @@ struct AssociationCompiler {
   private mutating func add<R: Record>(_ type: R.Type) throws {
     for declared in R.schema.associations {
       switch declared {
-      case .reference(let reference, let end, let rule, let isOne):
+      case .reference(let reference, let isOne):
         try add(reference) { draft, key in
-          switch end {
+          let rule = reference.rule
+          switch reference.end {
           case .holder:
             guard isOne != reference.isList else {
               throw error(
@@ -58,12 +59,12 @@ struct AssociationCompiler {
             draft.isOne = isOne
           }
         }
-      case .join(let reference, let rule):
+      case .join(let reference):
         try add(reference) { draft, key in
           draft.isJoin = true
-          try merge(&draft.secondRule, rule, key, draft.second)
+          try merge(&draft.secondRule, reference.rule, key, draft.second)
         }
-      case .links(let links, let rule):
+      case .links(let links):
         guard SchemaCompiler.isPlain(links.name) else {
           throw error(
             "The name of a many-to-many association must have 1 to 64 of the characters A-Z a-z 0-9 _ . -; change `named:`.",
@@ -77,9 +78,9 @@ struct AssociationCompiler {
           throw sameNames(links.owner.collection, key)
         }
         if links.isInverse {
-          try merge(&draft.secondRule, rule, key, draft.second)
+          try merge(&draft.secondRule, links.rule, key, draft.second)
         } else {
-          try merge(&draft.firstRule, rule, key, draft.first)
+          try merge(&draft.firstRule, links.rule, key, draft.first)
         }
         set(draft, key)
       }

@@ -7,12 +7,11 @@ enum DeclaredAssociation: Sendable {
     case target
   }
 
-  /// The rule applies when a record of this end is deleted. `isOne`: there is at most one record at
-  /// the other end.
-  case reference(ReferenceDeclaration, End, DeleteRule, isOne: Bool)
-  /// A property of a join record; the rule applies when the record that it refers to is deleted.
-  case join(ReferenceDeclaration, DeleteRule)
-  case links(LinksDeclaration, DeleteRule)
+  /// `isOne`: there is at most one record at the other end.
+  case reference(ReferenceDeclaration, isOne: Bool)
+  /// A property of a join record.
+  case join(ReferenceDeclaration)
+  case links(LinksDeclaration)
 }
 
 /// A type of an association, without its generic parameter.
@@ -54,12 +53,17 @@ class ReferenceDeclaration: @unchecked Sendable {
   let form: KeyForm
   /// Whether keys can be made from stored bytes.
   let isStandard: Bool
+  /// What the declaration asks for when a record of its end is deleted.
+  let rule: DeleteRule
+  /// The end that declares it.
+  let end: DeclaredAssociation.End
   private let resolution: @Sendable () -> FieldNaming.Resolution
 
   init(
     holder: AssociatedType, target: AssociatedType, keyPath: AnyKeyPath, isOptional: Bool,
     targetKind: RecordIDKind, isList: Bool, isWritable: Bool, hasOffset: Bool, form: KeyForm,
-    isStandard: Bool, resolution: @escaping @Sendable () -> FieldNaming.Resolution
+    isStandard: Bool, rule: DeleteRule, end: DeclaredAssociation.End,
+    resolution: @escaping @Sendable () -> FieldNaming.Resolution
   ) {
     self.holder = holder
     self.target = target
@@ -71,6 +75,8 @@ class ReferenceDeclaration: @unchecked Sendable {
     self.hasOffset = hasOffset
     self.form = form
     self.isStandard = isStandard
+    self.rule = rule
+    self.end = end
     self.resolution = resolution
   }
 
@@ -122,7 +128,8 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
   private let ids: @Sendable (Holder) -> any Sendable
 
   init<Value: IDReference, Target: Record>(
-    _ keyPath: any KeyPath<Holder, Value> & Sendable, to target: Target.Type
+    _ keyPath: any KeyPath<Holder, Value> & Sendable, to target: Target.Type,
+    _ rule: DeleteRule = .automatic, from end: DeclaredAssociation.End
   ) where Value._ReferencedID == Target.ID {
     let writable = (keyPath as? WritableKeyPath<Holder, Value>).map(WritablePath.init)
     let field = Value.fieldCoding
@@ -197,7 +204,7 @@ final class TypedReference<Holder: Record>: ReferenceDeclaration, @unchecked Sen
       isOptional: references.isOptional, targetKind: Target.ID.idKind,
       isList: references.isList,
       isWritable: writable != nil, hasOffset: MemoryLayout<Holder>.offset(of: keyPath) != nil,
-      form: field.form, isStandard: field.isStandard,
+      form: field.form, isStandard: field.isStandard, rule: rule, end: end,
       resolution: { FieldNaming.storedPath(of: keyPath) })
   }
 }
@@ -221,10 +228,14 @@ final class LinksDeclaration: Sendable {
   let name: String
   /// Whether the lists of the owner are those of the second end.
   let isInverse: Bool
+  /// What the declaration asks for when a record of the owner is deleted.
+  let rule: DeleteRule
 
   init<Owner: Record, Target: Record>(
-    _ owner: Owner.Type, _ target: Target.Type, name: String, isInverse: Bool
+    _ owner: Owner.Type, _ target: Target.Type, name: String, isInverse: Bool,
+    rule: DeleteRule = .automatic
   ) {
+    self.rule = rule
     self.owner = AssociatedType(owner)
     self.target = AssociatedType(target)
     self.name = name

@@ -150,6 +150,8 @@ extension Fields {
   /// ```swift
   /// Company.where { !$0.related(\Person.companyID).isEmpty }
   /// ```
+  ///
+  /// The association must be listed in the schema of one of the two types.
   public func related<Target, Value: IDReference>(
     _ field: any KeyPath<Target, Value> & Sendable
   ) -> RelatedRecords<Root, Target> where Value._ReferencedID == Root.ID {

@@ -31,13 +31,7 @@ package final class RelatedFilter: Sendable {
   }
 
   /// The type that has the related records.
-  var owner: AssociatedType {
-    switch route {
-    case .parent(let reference), .listed(let reference): reference.holder
-    case .children(let reference), .through(let reference, _): reference.target
-    case .links(let links): links.owner
-    }
-  }
+  var owner: AssociatedType { route.ends.owner }
 
   /// The name of the association in plans, as an inline `related(…)` writes it.
   var name: String {

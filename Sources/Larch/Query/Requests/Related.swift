@@ -85,13 +85,7 @@ public struct Related<Owner: Record, Target: Record>: Sendable {
   }
 
   var unknownAssociation: LarchError {
-    LarchError(
-      .unknownAssociation,
-      "No type of the open store declares the association; declare it in the schema of one of its two types."
-    ) {
-      $0.collection = Owner.collectionName
-      $0.detail = Target.collectionName
-    }
+    LarchError.unknownAssociation(AssociatedType(Owner.self), AssociatedType(Target.self))
   }
 }
 
@@ -126,7 +120,7 @@ extension Record {
   /// try store.count(acme.related(\Person.companyID))
   /// ```
   ///
-  /// The association must be declared, at either end.
+  /// The association must be listed in the schema of one of the two types.
   public func related<Child: Record, Value: IDReference>(
     _ field: any KeyPath<Child, Value> & Sendable
   ) -> Related<Self, Child> where Value._ReferencedID == ID {

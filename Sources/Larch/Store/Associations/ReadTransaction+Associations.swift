@@ -58,6 +58,7 @@ extension TransactionContext {
     // For a join record, the types of the two ends are not those of the reference.
     let type = isFirst ? reference.holder : reference.target
     let collection = try collection(type.id, name: type.collection)
+    try catalog.checkListed(isFirst ? .parent(reference) : .children(reference))
     for end in catalog.ends(of: collection) where end.isFirst == isFirst {
       guard let declared = end.association.reference?.declaration,
         declared === reference || declared.isSame(as: reference)
@@ -73,6 +74,7 @@ extension TransactionContext {
   ) throws -> AssociationEnd {
     if let last = lastAssociation, last.declaration === links { return last.end }
     let collection = try collection(of: Owner.self)
+    try catalog.checkListed(.links(links))
     let key = links.key
     for end in catalog.ends(of: collection) where end.isFirst != links.isInverse {
       guard end.association.schema != nil, end.association.lists != nil,

@@ -26,44 +26,17 @@ extension ReadTransaction {
     }
   }
 
-  /// Refuses an association that no open type declares, and related records of a page.
+  /// Refuses an association that no open type lists in its schema, and related records of a page.
   func check<Owner: Record, Target: Record>(
     _ query: Query<Owner>, along route: AssociationRoute.Kind, from targets: Query<Target>
   ) throws {
     _ = try live()
-    try context.checkDeclared(route, Owner.self, Target.self)
+    try context.catalog.checkListed(route)
     guard targets.details.after == nil else {
       throw LarchError(
         .invalidQuery,
         "A page token does not work for the related records of one record; use offset and limit."
       ) { $0.collection = Target.collectionName }
-    }
-  }
-}
-
-extension TransactionContext {
-  /// - Throws: `.unknownAssociation` unless an open type declares the association.
-  fileprivate func checkDeclared<Owner: Record, Target: Record>(
-    _ route: AssociationRoute.Kind, _ owner: Owner.Type, _ target: Target.Type
-  ) throws {
-    let isDeclared =
-      switch route {
-      case .parent(let reference), .listed(let reference), .children(let reference):
-        try isDeclared(reference)
-      case .links(let links): catalog.association(links.key)?.schema != nil
-      case .through(let near, let far): try isDeclared(near) && isDeclared(far)
-      }
-    if isDeclared { return }
-    throw LarchError.unknownAssociation(Owner.collectionName, Target.collectionName)
-  }
-
-  private func isDeclared(_ reference: ReferenceDeclaration) throws -> Bool {
-    let holder = try collection(reference.holder.id, name: reference.holder.collection)
-    return catalog.ends(of: holder).contains { end in
-      guard end.isFirst, let declared = end.association.reference?.declaration else {
-        return false
-      }
-      return declared === reference || declared.isSame(as: reference)
     }
   }
 }

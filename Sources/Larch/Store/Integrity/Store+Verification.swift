@@ -14,7 +14,11 @@ extension Store {
   /// - Throws: `.closed`, `.schemaChanged`, `.ioFailure`; what `progress` throws.
   /// - Complexity: O(pages + records + entries + links); one search for each entry, each reference,
   ///   each record with a list, and each link in the other direction.
-  @available(*, noasync)
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`, inside of an `async` function"
+  )
   public func verify(
     progress: ((VerificationProgress) throws -> Void)? = nil
   ) throws -> VerificationReport {

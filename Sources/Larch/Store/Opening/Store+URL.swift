@@ -33,7 +33,11 @@ extension Store {
   /// - Throws: `.unsuitableFile` for a URL that is not a file URL; the errors of
   ///   `backup(to:replacing:progress:)` with a path.
   /// - Complexity: the same.
-  @available(*, noasync)
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`, inside of an `async` function"
+  )
   public func backup(
     to url: URL, replacing: Bool = false, progress: ((SpaceProgress) throws -> Void)? = nil
   ) throws {
@@ -57,7 +61,11 @@ extension Store {
   /// - Throws: `.unsuitableFile` for a URL that is not a file URL; the errors of
   ///   `restore(from:to:replacing:progress:)` with paths.
   /// - Complexity: the same.
-  @available(*, noasync)
+  @available(
+    *, noasync,
+    message:
+      "it would block a thread that all tasks share: use `try await`, inside of an `async` function"
+  )
   public static func restore(
     from backup: URL, to url: URL, replacing: Bool = false,
     progress: ((SpaceProgress) throws -> Void)? = nil

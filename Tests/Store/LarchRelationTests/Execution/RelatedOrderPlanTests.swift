@@ -24,14 +24,36 @@ struct RelatedOrderPlanTests {
     var title = ""
     var authorID: Author.ID?
     static let author = BelongsTo<Book, Author>(\.authorID)
+    var shopID: Shop.ID?
     static let cover = HasOne<Book, Cover>(\.bookID)
+    static let shop = BelongsTo<Book, Shop>(\.shopID)
     static let schema = Schema<Book> {
       author
+      cover
       Index(\.title)
     }
   }
 
-  /// No type declares the association, so no index tells which cover is whose.
+  /// Books of an earlier program, which had no covers.
+  struct OldBook: Record {
+    var id = RecordID<OldBook>()
+    var title = ""
+    static let collectionName = "Book"
+  }
+
+  struct OldCover: Record {
+    var id = RecordID<OldCover>()
+    var color = ""
+    var bookID: RecordID<OldBook>?
+    static let collectionName = "Cover"
+  }
+
+  /// No store is opened with it.
+  struct Shop: Record {
+    var id = RecordID<Shop>()
+    var name = ""
+  }
+
   struct Cover: Record {
     var id = RecordID<Cover>()
     var color = ""
@@ -105,17 +127,32 @@ struct RelatedOrderPlanTests {
     #expect(try store.first(Book.all.sorted(by: \.author.name, .descending)) == books[0])
   }
 
-  @Test("An association that no type declares is followed without an index")
-  func undeclared() throws {
-    let store = try filled(books: 4, authors: 2)
-    let ids = try store.ids(Book.all)
-    try store.write { tx in
-      for (book, color) in [(ids[2], "blue"), (ids[0], "red"), (ids[2], "zinc"), (ids[3], "azure")]
-      {
-        var cover = Cover(color: color, bookID: book)
+  @Test("An association that a read-only file does not have yet is followed without an index")
+  func withoutIndex() throws {
+    let scratch = FileManager.default.temporaryDirectory
+      .appendingPathComponent("larch-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+    let url = scratch.appendingPathComponent("books.larch")
+    let old = try Store(at: url, for: OldBook.self, OldCover.self)
+    try old.write { tx in
+      var books: [OldBook] = []
+      for number in 0..<4 {
+        var book = OldBook(title: "\(number)")
+        try tx.insert(&book)
+        books.append(book)
+      }
+      for (place, color) in [(2, "blue"), (0, "red"), (2, "zinc"), (3, "azure")] {
+        var cover = OldCover(color: color, bookID: books[place].id)
         try tx.insert(&cover)
       }
     }
+    old.close()
+    var options = Store.Options()
+    options.isReadOnly = true
+    let store = try Store(
+      at: url, for: Author.self, Book.self, Cover.self, options: options)
+    let ids = try store.ids(Book.all)
     let query = Book.all.sorted(by: \.cover.color)
     // Of two covers the first one counts.
     #expect(try store.ids(query) == [ids[1], ids[3], ids[2], ids[0]])
@@ -158,7 +195,7 @@ struct RelatedOrderPlanTests {
     "An order that is not a field of the related record is an error, and so is a type that is not open"
   )
   func errors() throws {
-    let store = try Store.temporary(for: Author.self, Book.self)
+    let store = try Store.temporary(for: Author.self, Book.self, Cover.self)
     func error(_ query: Query<Book>) -> LarchError? {
       do {
         _ = try store.fetch(query)
@@ -166,7 +203,7 @@ struct RelatedOrderPlanTests {
       } catch { return error as? LarchError }
     }
     #expect(error(Book.all.sorted(by: \.author.born.isEven))?.code == .invalidQuery)
-    #expect(error(Book.all.sorted(by: \.cover.color))?.code == .unknownCollection)
+    #expect(error(Book.all.sorted(by: \.shop.name))?.code == .unknownCollection)
   }
 }
 

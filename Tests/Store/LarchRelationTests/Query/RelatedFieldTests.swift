@@ -11,9 +11,12 @@ struct RelatedFieldTests {
     var name = ""
     var ownerID: Worker.ID?
 
-    static let workers = HasMany<Firm, Worker>(\.firmID)
+    static let workers = HasMany<Firm, Worker>(\.firmID, onDelete: .none)
     static let owner = BelongsTo<Firm, Worker>(\.ownerID)
-    static let schema = Schema<Firm> { owner }
+    static let schema = Schema<Firm> {
+      workers
+      owner
+    }
   }
 
   struct Worker: Record {
@@ -52,8 +55,8 @@ struct RelatedFieldTests {
     #expect(workers.node.text == #"related(Worker.firmID).contains { name > "A" }"#)
   }
 
-  @Test("A reference that no type declares is followed without an index")
-  func undeclared() throws {
+  @Test("Related records answer filters, and a dangling reference has none")
+  func answers() throws {
     let store = try Store.temporary(for: Firm.self, Worker.self, Desk.self)
     try store.write { tx in
       var firm = Firm(name: "A")
