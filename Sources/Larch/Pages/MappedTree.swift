@@ -9,8 +9,8 @@ package struct MappedTree {
   /// The address of the first page.
   private let map: UnsafeRawPointer
   private let pageSize: Int
-  private let lastPage: UInt64
-  private let tree: DatabaseRecord
+  let lastPage: UInt64
+  let tree: DatabaseRecord
 
   /// The pages of a range below one page, and the keys of each leaf, that are looked at.
   private static let sampledPages = 12
@@ -126,7 +126,8 @@ package struct MappedTree {
   }
 
   /// The ids of a key: one is a value, some are a page in the node, and many have their own tree.
-  private func entries(of node: PageNode, in leaf: PageHeader) -> UInt64 {
+  @inline(__always)
+  func entries(of node: PageNode, in leaf: PageHeader) -> UInt64 {
     guard node.flags & PageLayout.duplicateData != 0,
       node.value + node.valueSize <= leaf.base + pageSize
     else { return 1 }
@@ -138,12 +139,12 @@ package struct MappedTree {
     return UInt64(max(1, PageHeader(base: node.value).count))
   }
 
-  private func child(_ place: Int, of page: PageHeader) -> PageHeader? {
+  func child(_ place: Int, of page: PageHeader) -> PageHeader? {
     node(place, in: page).flatMap { self.page($0.child) }
   }
 
   /// In a leaf, the number of keys before the key; in a branch, the child in which it would be.
-  private func place(of key: UnsafeRawBufferPointer, in page: PageHeader) -> Int {
+  func place(of key: UnsafeRawBufferPointer, in page: PageHeader) -> Int {
     let isBranch = page.flags == PageLayout.branch
     // The first key of a branch is empty.
     var low = isBranch ? 1 : 0
@@ -157,7 +158,7 @@ package struct MappedTree {
     return isBranch ? low - 1 : low
   }
 
-  private func page(_ number: UInt64) -> PageHeader? {
+  func page(_ number: UInt64) -> PageHeader? {
     guard number > 1, number <= lastPage else { return nil }
     let page = PageHeader(base: map + Int(number) * pageSize)
     guard page.number == number, page.count > 0, page.lower <= pageSize,
@@ -166,7 +167,8 @@ package struct MappedTree {
     return page
   }
 
-  private func node(_ place: Int, in page: PageHeader) -> PageNode? {
+  @inline(__always)
+  func node(_ place: Int, in page: PageHeader) -> PageNode? {
     let offset = page.offset(place)
     guard offset >= page.lower, offset + PageLayout.nodeHeaderSize <= pageSize else { return nil }
     let node = PageNode(base: page.base + offset)

@@ -35,6 +35,8 @@ enum PageLayout {
   static let bigData: UInt16 = 0x01
   static let subData: UInt16 = 0x02
   static let duplicateData: UInt16 = 0x04
+  /// The flag of a tree whose keys may have several values.
+  static let sortedDuplicates: UInt16 = 0x04
 
   /// The largest node that LMDB stores in a page; a larger value goes to an overflow run.
   static func maximumNodeSize(pageSize: Int) -> Int {
@@ -137,6 +139,9 @@ struct DatabaseRecord: Equatable {
     entries = bytes.uint64(32)
     root = bytes.uint64(40)
   }
+
+  /// Whether a key may have several values.
+  var hasDuplicates: Bool { flags & PageLayout.sortedDuplicates != 0 }
 }
 
 #if canImport(Darwin)

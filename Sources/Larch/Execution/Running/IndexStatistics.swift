@@ -78,24 +78,25 @@ struct IndexStatistics: PlanStatistics {
       if let found {
         sum += found
       } else {
-        sum += try counter.estimate(tree(name(), size, transaction))
+        sum += try counter.estimate(
+          context.mappedTree(name(), pageSize: size.pageSize))
       }
     }
     if looked < ranges.count { sum = Int(Double(sum) * Double(ranges.count) / Double(looked)) }
     return min(sum, size.entries)
   }
 
+}
+
+extension TransactionContext {
   /// The pages of a database, if all of them are in the map.
-  private func tree(
-    _ name: String, _ size: LMDBStatistics, _ transaction: LMDBTransaction
-  ) throws -> MappedTree? {
-    guard context.isReading else { return nil }
+  func mappedTree(_ name: String, pageSize: Int) throws -> MappedTree? {
+    guard isReading else { return nil }
+    let transaction = try transaction()
     let value = try [UInt8](name.utf8).withUnsafeBytes {
       try LMDBDatabase.unnamed.get($0, in: transaction)
     }
-    return value.flatMap {
-      MappedTree($0, pageSize: size.pageSize, lastPage: transaction.lastPage)
-    }
+    return value.flatMap { MappedTree($0, pageSize: pageSize, lastPage: transaction.lastPage) }
   }
 }
 

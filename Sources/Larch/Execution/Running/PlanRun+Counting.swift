@@ -94,14 +94,23 @@ extension PlanRun {
     switch plan.source {
     case .nothing: return 0
     case .records(let ranges):
-      guard ranges.count == 1, ranges[0].lower.isEmpty, ranges[0].upper == nil else { return nil }
-      return try collection.records.statistics(in: transaction).entries
+      let size = try collection.records.statistics(in: transaction)
+      if ranges.count == 1, ranges[0].isEverything { return size.entries }
+      if most <= PlanRun.fewRows { return nil }
+      return try countPages(
+        of: CatalogStorage.recordsName(collection.number), in: ranges, size.pageSize)
     case .index(let scan):
       if scan.mayRepeat { return nil }
-      if scan.keyFilter.isEmpty, scan.ranges.count == 1, scan.ranges[0].lower.isEmpty,
-        scan.ranges[0].upper == nil
-      {
-        return try collection.index(at: scan.index).database.statistics(in: transaction).entries
+      if scan.keyFilter.isEmpty, !scan.isPoints {
+        let index = try collection.index(at: scan.index)
+        let size = try index.database.statistics(in: transaction)
+        if scan.ranges.count == 1, scan.ranges[0].isEverything { return size.entries }
+        if most > PlanRun.fewRows,
+          let count = try countPages(
+            of: CatalogStorage.indexName(index.stored.id), in: scan.ranges, size.pageSize)
+        {
+          return count
+        }
       }
       return try count(scan, upTo: most)
     case .list(let scan) where scan.ids.count == 1 && !context.hasUnsavedMembers:
@@ -118,6 +127,26 @@ extension PlanRun {
       add(entriesExamined: collector.entriesExamined)
       return list.count
     }
+  }
+
+  /// The number of entries in ranges of a tree, from the headers of its pages; nil if these are not
+  /// in the map, or not what they should be.
+  private func countPages(
+    of name: String, in ranges: [KeyRange], _ pageSize: Int
+  ) throws -> Int? {
+    guard let tree = try context.mappedTree(name, pageSize: pageSize) else { return nil }
+    var all = MappedTree.Count()
+    for range in ranges where !range.isEmpty {
+      let found = range.lower.withUnsafeBytes { lower in
+        guard let upper = range.upper else { return tree.count(from: lower, to: nil) }
+        return upper.withUnsafeBytes { tree.count(from: lower, to: $0) }
+      }
+      guard let found else { return nil }
+      all.entries += found.entries
+      all.keys += found.keys
+    }
+    add(entriesExamined: all.keys)
+    return all.entries
   }
 
   private func count(_ scan: Plan.IndexScan, upTo most: Int) throws -> Int {

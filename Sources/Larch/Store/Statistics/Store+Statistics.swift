@@ -190,11 +190,6 @@ extension StoreStatistics.Tree {
   }
 }
 
-extension DatabaseRecord {
-  /// Whether a key may have several values.
-  fileprivate var hasDuplicates: Bool { flags & 0x04 != 0 }
-}
-
 extension LMDBEnvironmentInfo {
   fileprivate func clamped(_ pages: UInt64) -> Int { min(Int(clamping: pages), lastPage + 1) }
 }

@@ -46,6 +46,12 @@ extension MappedTree {
       SampleFile.key(range.upperBound).withUnsafeBytes { entries(from: start, to: $0) }
     }
   }
+
+  fileprivate func count(_ range: Range<Int>) -> Int? {
+    SampleFile.key(range.lowerBound).withUnsafeBytes { start in
+      SampleFile.key(range.upperBound).withUnsafeBytes { count(from: start, to: $0)?.entries }
+    }
+  }
 }
 
 @Suite("The number of entries between two keys, from the pages in memory")
@@ -79,6 +85,29 @@ struct MappedTreeTests {
     }
   }
 
+  @Test("A count is exact for each range")
+  func exact() throws {
+    try withFile { file in
+      let all = SampleFile.count + 5
+      let trees = file.trees(named: "records")
+      let tree = try #require(trees.first { $0.count(0..<all) == all })
+      for start in stride(from: 0, to: all + 3, by: 7) {
+        for end in stride(from: start, to: all + 3, by: 11) {
+          #expect(tree.count(start..<end) == (start..<end).clamped(to: 0..<all).count)
+        }
+        #expect(
+          SampleFile.key(start).withUnsafeBytes { tree.count(from: $0, to: nil)?.entries }
+            == max(0, all - start))
+      }
+      let halves = file.trees(named: "index").compactMap { tree in
+        [UInt8(0)].withUnsafeBytes { start in
+          [UInt8(1)].withUnsafeBytes { tree.count(from: start, to: $0) }
+        }
+      }
+      #expect(halves.contains { $0.entries == (all + 1) / 2 && $0.keys == 1 })
+    }
+  }
+
   @Test("Damaged pages lead to any number, or to none", arguments: 0..<8)
   func damaged(seed: UInt64) throws {
     try withFile { file in
@@ -98,6 +127,7 @@ struct MappedTreeTests {
           file.memory[place] = UInt8(truncatingIfNeeded: random.next())
         }
         for tree in headers.compactMap(file.tree(at:)) {
+          if let count = tree.count(0..<1_200) { #expect(count >= 0) }
           guard
             let found = tree.entries(
               Int.random(
@@ -129,6 +159,7 @@ struct MappedTreeTests {
         }
       }
       #expect(tree.entries(0..<all) == nil && tree.entries(10..<20) == nil)
+      #expect(tree.count(0..<all) == nil && tree.count(10..<20) == nil)
       #expect(
         [UInt8](repeating: 0, count: 8).withUnsafeBytes { tree.entries(from: $0, to: nil) } == nil)
     }
