@@ -1,10 +1,10 @@
 /// Keeps an observation with a closure alive: it ends when this object is cancelled or deallocated.
-/// See ``Store/observe(_:onError:onChange:)-(Q,_,_)``.
+/// See ``Store/observe(_:onError:file:line:onChange:)-(Q,_,_)``.
 public final class ObservationToken: Sendable {
   private let task: Task<Void, Never>
 
   init<Value: Sendable>(
-    _ observer: Observer<Value>, _ onError: (@Sendable (any Error) -> Void)?,
+    _ observer: Observer<Value>, at place: CodePlace, _ onError: (@Sendable (any Error) -> Void)?,
     _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) {
     task = Task {
@@ -13,7 +13,8 @@ public final class ObservationToken: Sendable {
           await Self.deliver(value, to: onChange, on: onChange.isolation)
         }
       } catch {
-        onError?(error)
+        guard let onError else { return observer.store.tell(observationAt: place, failed: error) }
+        onError(error)
       }
     }
   }
@@ -33,5 +34,30 @@ public final class ObservationToken: Sendable {
   ) async {
     if Task.isCancelled { return }
     await onChange(value)
+  }
+}
+
+extension Store {
+  /// Logs that an observation has ended. The program gets no further value, and would not know why.
+  @inline(never)
+  fileprivate func tell(observationAt place: CodePlace, failed error: any Error) {
+    var details = LogMessage.Details()
+    details.place = place
+    tell(
+      LogMessage(
+        .error, .observationFailed,
+        "An observation ended with an error; pass `onError` to handle it.", details: details
+      ) {
+        $0.path = path
+        // Without ids and texts, which may be data of records.
+        if let error = error as? LarchError {
+          $0.collection = error.context.collection
+          $0.index = error.context.index
+          $0.field = error.context.field
+          $0.detail = error.code.rawValue
+        } else {
+          $0.detail = "\(type(of: error))"
+        }
+      })
   }
 }

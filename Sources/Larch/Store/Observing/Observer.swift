@@ -19,7 +19,7 @@ final class Observer<Value: Sendable>: Sendable {
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
   }
 
-  private let store: Store
+  let store: Store
   private let read: ObservedRead<Value>
   private let listener: ChangeListener
   /// Held while the value is read, so that uses of one iterator by several tasks take turns.

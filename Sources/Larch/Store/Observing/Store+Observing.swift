@@ -68,34 +68,46 @@ extension Store {
   ///
   /// - Parameters:
   ///   - request: the request.
-  ///   - onError: called once with an error of `fetch`, which ends the observation.
+  ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
+  ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Complexity: that of ``observe(_:)-(Q)``.
   public func observe<Q: Request>(
     _ request: Q, onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Q.Row]>) -> Void
   ) -> ObservationToken where Q.Row: Sendable {
-    ObservationToken(Observer(self, request.observedRead()), onError, onChange)
+    ObservationToken(
+      Observer(self, request.observedRead()), at: CodePlace(file: file, line: line), onError,
+      onChange)
   }
 
   /// Calls a closure with what another closure reads, now and after each change of the data that it
   /// has read. See ``observe(_:)-((ReadTransaction)->Value)`` and
-  /// ``observe(_:onError:onChange:)-(Q,_,_)``.
+  /// ``observe(_:onError:file:line:onChange:)-(Q,_,_)``.
   ///
   /// - Parameters:
   ///   - read: reads the value.
-  ///   - onError: called once with an error of `read`, which ends the observation.
+  ///   - onError: called once with an error of `read`, which ends the observation; without it,
+  ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Complexity: that of ``observe(_:)-((ReadTransaction)->Value)``.
   public func observe<Value: Sendable>(
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
-    ObservationToken(Observer(self, ObservedRead(read: read)), onError, onChange)
+    ObservationToken(
+      Observer(self, ObservedRead(read: read)), at: CodePlace(file: file, line: line), onError,
+      onChange)
   }
 }
