@@ -17,6 +17,10 @@ final class Observer<Value: Sendable>: Sendable {
     /// What the last value was read from.
     var trees = TreeSet()
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
+    /// What the next value is compared with.
+    var last = ValueComparison<Value>.Kept.nothing
+    /// How many times the value was read.
+    var reads = 0
   }
 
   let store: Store
@@ -52,7 +56,10 @@ final class Observer<Value: Sendable>: Sendable {
     }
   }
 
-  /// The newest value, if there may be another one than the last; nil without one.
+  /// How many times the value was read, for tests of what wakes an observer.
+  var reads: Int { state.withLock { $0.reads } }
+
+  /// The newest value, if it may be another one than the last; nil without one.
   func poll() throws -> Observed<Value>? {
     try state.withLock { state in
       if listener.isEnded { return nil }
@@ -87,10 +94,16 @@ final class Observer<Value: Sendable>: Sendable {
         state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
-      let value = try read.read(tx)
+      let digest = RowDigest()
+      let value = try read.read(tx, digest)
+      state.reads += 1
       state.version = newest
       state.trees = dataTrees.data(tracker.trees)
-      observed = Observed(value: value, version: StoreVersion(state.version))
+      let kept = read.comparison.kept(value, digest)
+      let isSame = !isFirst && read.comparison.isSame(state.last, kept)
+      state.last = kept
+      if isSame { return }
+      observed = Observed(value: value, version: StoreVersion(newest))
     }
     store.environment.changes.listen(
       listener, to: state.trees,

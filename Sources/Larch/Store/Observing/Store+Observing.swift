@@ -13,8 +13,8 @@ extension Store {
   ///
   /// Each value is what `fetch` returns at its ``Observed/version``. Versions ascend. A change of
   /// records that pass the filter of a query neither before nor after it wakes nobody. Rows that are
-  /// equal to those before may come if other data was changed from which they are read: records
-  /// behind a limit, or related ones.
+  /// the same as before do not come again: records are compared by their stored bytes, selected
+  /// fields by `==`.
   ///
   /// The loop ends when its task is cancelled and when the store is closed. Commits of other
   /// processes do not wake it; use ``versions(every:)`` to notice them.
@@ -43,6 +43,8 @@ extension Store {
   /// these are, so the closure may read other data the next time. Read through `tx` only:
   /// other reads, and values from outside of the store, are not noticed.
   ///
+  /// If the value is `Equatable`, one that equals the value before it is left out.
+  ///
   /// For the rest, it is like ``observe(_:)-(Q)``.
   ///
   /// - Parameter read: reads the value. Its errors end the loop.
@@ -51,7 +53,7 @@ extension Store {
   public func observe<Value: Sendable>(
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> StoreObservation<Value> {
-    StoreObservation(store: self, read: ObservedRead(read: read))
+    StoreObservation(store: self, read: .closure(read))
   }
 
   /// Calls a closure with the rows of a request, now and after each change of them.
@@ -107,7 +109,7 @@ extension Store {
       @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
     ObservationToken(
-      Observer(self, ObservedRead(read: read)), at: CodePlace(file: file, line: line), onError,
+      Observer(self, .closure(read)), at: CodePlace(file: file, line: line), onError,
       onChange)
   }
 }
