@@ -18,7 +18,7 @@ struct EqualValueTests {
   }
 
   private func observer<Value>(_ observation: StoreObservation<Value>) -> Observer<Value> {
-    observation.makeAsyncIterator().observer
+    observation.makeAsyncIterator().polled
   }
 
   @Test("a change behind a limit is read, and gives no value")

@@ -110,12 +110,12 @@ struct ObserveTests {
       }
       oslo = try #require(try store.first(Owner.where { $0.city == "Oslo" }))
       rome = try #require(try store.first(Owner.where { $0.city == "Rome" }))
-      let index = store.observe(Owner.where { $0.city == "Oslo" }).makeAsyncIterator().observer
-      let scan = store.observe(Owner.where { $0.name == "a" }).makeAsyncIterator().observer
+      let index = store.observe(Owner.where { $0.city == "Oslo" }).makeAsyncIterator().polled
+      let scan = store.observe(Owner.where { $0.name == "a" }).makeAsyncIterator().polled
       let ages = store.observe(Owner.where { $0.city == "Oslo" }.select(\.age))
-        .makeAsyncIterator().observer
+        .makeAsyncIterator().polled
       let count = store.observe { try $0.count(Owner.where { $0.city == "Oslo" }) }
-        .makeAsyncIterator().observer
+        .makeAsyncIterator().polled
       #expect(try index.poll()?.rows.map(\.name) == ["a"])
       #expect(try scan.poll()?.rows.map(\.name) == ["a"])
       #expect(try ages.poll()?.rows == [1])
@@ -155,8 +155,8 @@ struct ObserveTests {
   @Test("a write that changes nothing, or is undone, gives no value")
   func nothing() throws {
     try withStoreNow { store throws in
-      let observer = store.observe(Tag.all).makeAsyncIterator().observer
-      let amount = store.observe { try $0.fetch(Tag.all).count }.makeAsyncIterator().observer
+      let observer = store.observe(Tag.all).makeAsyncIterator().polled
+      let amount = store.observe { try $0.fetch(Tag.all).count }.makeAsyncIterator().polled
       #expect(try observer.poll()?.rows == [])
       #expect(try amount.poll()?.value == 0)
       try store.write { tx in

@@ -23,13 +23,17 @@ struct AnyObserver {
     self.init(name, store.observe(read), read)
   }
 
+  init<R: Record>(_ name: String, _ store: Store, _ type: R.Type, _ id: R.ID) {
+    self.init(name, store.observe(type, id)) { try $0.find(type, id) as R? }
+  }
+
   private init<Value: Sendable>(
     _ name: String, _ observation: StoreObservation<Value>,
     _ expected: @escaping (ReadTransaction) throws -> Value
   ) {
     let iterator = observation.makeAsyncIterator()
     self.name = name
-    poll = { try iterator.observer.poll().map(Self.text) }
+    poll = { try iterator.polled.poll().map(Self.text) }
     next = { try await iterator.next().map(Self.text) }
     self.expected = { "\(try expected($0))" }
   }
@@ -52,6 +56,7 @@ struct AnyObserver {
       AnyObserver("nothing", store, Owner.where { $0.age > 5 && $0.age < 3 }),
       AnyObserver("unique", store, Pet.where { $0.name == "p7" }),
       AnyObserver("id", store, Tag.where { $0.id == "t3" }),
+      AnyObserver("record", store, Tag.self, "t4"),
       AnyObserver("fields", store, Owner.where { $0.city == "Oslo" }.select(\.age)),
       AnyObserver("two fields", store, Owner.where { $0.age > 2 }.select(\.city, \.name)),
       AnyObserver("distinct", store, Owner.select(\.city).distinct()),

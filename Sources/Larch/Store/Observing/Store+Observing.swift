@@ -26,7 +26,7 @@ extension Store {
   ///   of its records a search and two copies of the record.
   public func observe<Q: Request>(_ request: Q) -> StoreObservation<[Q.Row]>
   where Q.Row: Sendable {
-    StoreObservation(store: self, read: request.observedRead())
+    StoreObservation(store: .success(self), read: request.observedRead())
   }
 
   /// What a closure reads, now and after each change of the data that it has read.
@@ -53,7 +53,7 @@ extension Store {
   public func observe<Value: Sendable>(
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> StoreObservation<Value> {
-    StoreObservation(store: self, read: .closure(read))
+    StoreObservation(store: .success(self), read: .closure(read))
   }
 
   /// Calls a closure with the rows of a request, now and after each change of them.

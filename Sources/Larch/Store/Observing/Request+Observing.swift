@@ -1,0 +1,155 @@
+// The same verb for a request and for a type of records, as the other verbs have it.
+
+extension Request where Row: Sendable {
+  /// The rows, now and after each change of them. See ``Store/observe(_:)-(Q)``.
+  ///
+  /// ```swift
+  /// for try await people in Person.where({ $0.city == "London" }).observe() { show(people) }
+  /// ```
+  ///
+  /// - Parameter store: the store; without one, that of the task, or else ``Store/default``.
+  /// - Throws: the loop throws the errors of ``Store/observe(_:)-(Q)``; `.noDefaultStore` without a
+  ///   store.
+  /// - Complexity: that of ``Store/observe(_:)-(Q)``.
+  public func observe(in store: Store? = nil) -> StoreObservation<[Row]> {
+    StoreObservation(store: Result { try AmbientStore.chosen(store) }, read: observedRead())
+  }
+
+  /// Calls a closure with the rows, now and after each change of them. See
+  /// ``Store/observe(_:onError:file:line:onChange:)-(Q,_,_,_,_)``.
+  ///
+  /// ```swift
+  /// token = try Person.all.sorted(by: \.name).observe { people in list.show(people.rows) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - store: the store; without one, that of the task, or else ``Store/default``.
+  ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
+  ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
+  ///   - onChange: called with each value.
+  /// - Returns: an object that you must keep: the observation ends with it.
+  /// - Throws: `.noDefaultStore` without a store.
+  /// - Complexity: that of ``Store/observe(_:)-(Q)``.
+  public func observe(
+    in store: Store? = nil, onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext onChange:
+      @escaping @isolated(any) @Sendable (Observed<[Row]>) -> Void
+  ) throws -> ObservationToken {
+    try AmbientStore.chosen(store).observe(
+      self, onError: onError, file: file, line: line, onChange: onChange)
+  }
+}
+
+extension Store {
+  /// The record with this id, now and after each change of it; nil while there is none.
+  ///
+  /// ```swift
+  /// for try await ada in store.observe(Person.self, id) { show(ada.value) }
+  /// ```
+  ///
+  /// A deletion gives nil and does not end the loop: a record that is saved with this id again comes
+  /// again. Changes of other records read nothing.
+  ///
+  /// For the rest, it is like ``observe(_:)-(Q)``.
+  ///
+  /// - Throws: the loop throws the errors of `find` once, and ends.
+  /// - Complexity: O(1); each value costs a `find`.
+  public func observe<R: Record>(_ type: R.Type, _ id: R.ID) -> StoreObservation<R?> {
+    StoreObservation(store: .success(self), read: .record(type, id))
+  }
+
+  /// Calls a closure with the record with this id, now and after each change of it. See
+  /// ``observe(_:_:)`` and ``observe(_:onError:file:line:onChange:)-(Q,_,_,_,_)``.
+  ///
+  /// - Parameters:
+  ///   - type: the type of the record.
+  ///   - id: its id.
+  ///   - onError: called once with an error of `find`, which ends the observation; without it, the
+  ///     error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
+  ///   - onChange: called with each value.
+  /// - Returns: an object that you must keep: the observation ends with it.
+  /// - Complexity: that of ``observe(_:_:)``.
+  public func observe<R: Record>(
+    _ type: R.Type, _ id: R.ID, onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext onChange: @escaping @isolated(any) @Sendable (Observed<R?>) -> Void
+  ) -> ObservationToken {
+    ObservationToken(
+      Observer(self, .record(type, id)), at: CodePlace(file: file, line: line), onError, onChange)
+  }
+}
+
+extension Record {
+  /// The record with this id, now and after each change of it; nil while there is none. See
+  /// ``Store/observe(_:_:)``.
+  ///
+  /// - Parameters:
+  ///   - id: the id.
+  ///   - store: the store; without one, that of the task, or else ``Store/default``.
+  /// - Throws: the loop throws the errors of ``Store/observe(_:_:)``; `.noDefaultStore` without a
+  ///   store.
+  /// - Complexity: that of ``Store/observe(_:_:)``.
+  public static func observe(_ id: ID, in store: Store? = nil) -> StoreObservation<Self?> {
+    StoreObservation(store: Result { try AmbientStore.chosen(store) }, read: .record(Self.self, id))
+  }
+
+  /// Calls a closure with the record with this id, now and after each change of it. See
+  /// ``Store/observe(_:_:onError:file:line:onChange:)``.
+  ///
+  /// - Parameters:
+  ///   - id: the id.
+  ///   - store: the store; without one, that of the task, or else ``Store/default``.
+  ///   - onError: called once with an error of `find`, which ends the observation; without it, the
+  ///     error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
+  ///   - onChange: called with each value.
+  /// - Returns: an object that you must keep: the observation ends with it.
+  /// - Throws: `.noDefaultStore` without a store.
+  /// - Complexity: that of ``Store/observe(_:_:)``.
+  public static func observe(
+    _ id: ID, in store: Store? = nil, onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext onChange: @escaping @isolated(any) @Sendable (Observed<Self?>) -> Void
+  ) throws -> ObservationToken {
+    try AmbientStore.chosen(store).observe(
+      Self.self, id, onError: onError, file: file, line: line, onChange: onChange)
+  }
+}
+
+extension ObservedRead {
+  /// One record by its id.
+  fileprivate static func record<R: Record>(
+    _ type: R.Type, _ id: R.ID
+  ) -> ObservedRead where Value == R? {
+    ObservedRead(
+      read: { tx, digest in try tx.find(type, id, noting: digest) },
+      comparison: .stored,
+      test: { tx in
+        let context = tx.context
+        let tree = try context.collection(of: type).records.handle
+        let key = [UInt8](try context.key(of: id))
+        return ObservedRecords(tree: tree) { $1.elementsEqual(key) }
+      })
+  }
+}
+
+extension ReadTransaction {
+  /// The record with this id, which is added to the digest as it is stored.
+  fileprivate func find<R: Record>(
+    _ type: R.Type, _ id: R.ID, noting digest: RowDigest
+  ) throws -> R? {
+    try storage { transaction in
+      let collection = try context.collection(of: type)
+      let key = try context.key(of: id)
+      guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+      digest.add(id: key, stored)
+      return try context.decode(type, stored, id: key, in: collection)
+    }
+  }
+}
