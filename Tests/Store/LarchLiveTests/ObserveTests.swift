@@ -30,10 +30,12 @@ struct ObserveTests {
       let observers = AnyObserver.all(store)
       var last = [String](repeating: "", count: observers.count)
       var changed = 0
+      var needed = [Int](repeating: 0, count: observers.count)
       for round in 0..<200 {
         // Some begin later.
         let begun = observers.indices.filter { $0 <= round * 2 }
-        if round % 50 == 49 { try store.compact() } else { writes.write(to: store) }
+        let isCompacted = round % 50 == 49
+        if isCompacted { try store.compact() } else { writes.write(to: store) }
         let version = try store.version
         for place in begun {
           let (observer, comment) = (observers[place], "seed \(seed), round \(round)" as Comment)
@@ -43,8 +45,15 @@ struct ObserveTests {
             #expect(found.version == version, "\(observer.name), \(comment)")
             #expect(found.value != last[place], "\(observer.name), \(comment)")
             changed += 1
+            needed[place] += 1
           } else {
             #expect(last[place] == expected, "\(observer.name), \(comment)")
+            // After a compaction all is read again.
+            if isCompacted { needed[place] += 1 }
+          }
+          // A change outside of its filter makes it read nothing.
+          if observer.isExact {
+            #expect(try observer.reads() == needed[place], "\(observer.name), \(comment)")
           }
           last[place] = expected
         }

@@ -109,6 +109,22 @@ struct LiveGuideTests {
     #expect(list.names == [[], ["Bo"]])
   }
 
+  @Test("not too often")
+  @MainActor
+  func every() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let token: ObservationToken
+    // snippet: live-every
+    token = store.observe(Person.all, every: .milliseconds(200)) { people in
+      list.show(people.rows)
+    }
+    // end snippet
+    try await save(ada, in: store)
+    await token.settled()
+    #expect(list.names.last == ["Ada"])
+  }
+
   @Test("any read")
   @MainActor
   func read() async throws {

@@ -1,12 +1,15 @@
 /// Keeps an observation with a closure alive: it ends when this object is cancelled or deallocated.
-/// See ``Store/observe(_:onError:file:line:onChange:)-(Q,_,_)``.
+/// See ``Store/observe(_:every:onError:file:line:onChange:)``.
 public final class ObservationToken: Sendable {
   private let task: Task<Void, Never>
+  /// Waits until the observer waits; true if it has ended.
+  private let settle: @Sendable () async -> Bool
 
   init<Value: Sendable>(
     _ observer: Observer<Value>, at place: CodePlace, _ onError: (@Sendable (any Error) -> Void)?,
     _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) {
+    settle = { await observer.settle() }
     task = Task {
       do {
         while let value = try await observer.next() {
@@ -26,6 +29,23 @@ public final class ObservationToken: Sendable {
   ///
   /// - Complexity: O(1).
   public func cancel() { task.cancel() }
+
+  /// Waits until the closure has been called with all that this process committed before this call,
+  /// and these calls have returned. So a test needs no sleep:
+  ///
+  /// ```swift
+  /// try await ada.save()
+  /// await token.settled()
+  /// ```
+  ///
+  /// It also returns when the observation has ended. With `every:`, it waits for that time. Do not
+  /// wait for it in the closure itself.
+  ///
+  /// - Complexity: that of the calls that are due.
+  public func settled() async {
+    // After the end, the last call or `onError` may still run.
+    if await settle() { await task.value }
+  }
 
   /// Calls a closure where it belongs. The task may be cancelled on the way there.
   private static func deliver<Value: Sendable>(

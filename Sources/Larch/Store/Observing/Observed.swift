@@ -56,7 +56,7 @@ extension Observed: Equatable where Value: Equatable {}
 extension Observed: Hashable where Value: Hashable {}
 
 /// A sequence of the newest values of a request or a read, which never ends by itself. See
-/// ``Store/observe(_:)-(Q)``.
+/// ``Store/observe(_:every:)``.
 ///
 /// Each iterator observes by itself. It keeps the store open until it ends.
 public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
@@ -66,6 +66,7 @@ public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
   /// The error of a request that names no store comes with its first value.
   let store: Result<Store, any Error>
   let read: ObservedRead<Value>
+  let interval: Duration
 
   /// Waits for new values.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
@@ -84,6 +85,6 @@ public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
 
   /// - Complexity: O(1).
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(observer: store.map { Observer($0, read) })
+    AsyncIterator(observer: store.map { Observer($0, read, ObservationPace(interval)) })
   }
 }

@@ -21,17 +21,21 @@ final class Observer<Value: Sendable>: Sendable {
     var last = ValueComparison<Value>.Kept.nothing
     /// How many times the value was read.
     var reads = 0
+    /// What waits until the value may be read again.
+    var pause: ObservationPace.Pause?
   }
 
   let store: Store
   private let read: ObservedRead<Value>
+  private let pace: ObservationPace?
   private let listener: ChangeListener
   /// Held while the value is read, so that uses of one iterator by several tasks take turns.
   private let state = Locked(State())
 
-  init(_ store: Store, _ read: ObservedRead<Value>) {
+  init(_ store: Store, _ read: ObservedRead<Value>, _ pace: ObservationPace?) {
     self.store = store
     self.read = read
+    self.pace = pace
     listener = ChangeListener(owner: store)
   }
 
@@ -43,7 +47,10 @@ final class Observer<Value: Sendable>: Sendable {
   func next() async throws -> Observed<Value>? {
     while true {
       await withTaskCancellationHandler {
-        if state.withLock({ $0.isStarted }) { await listener.wait() }
+        if state.withLock({ $0.isStarted }) {
+          await listener.wait()
+          if !listener.isEnded { await state.withLock({ $0.pause })?() }
+        }
       } onCancel: {
         end()
       }
@@ -54,6 +61,14 @@ final class Observer<Value: Sendable>: Sendable {
       if let value = try poll() { return value }
       if listener.isEnded { return nil }
     }
+  }
+
+  /// Waits until all that was committed before this call is delivered, or the observer has ended.
+  ///
+  /// - Returns: whether it has ended.
+  func settle() async -> Bool {
+    await listener.settle()
+    return listener.isEnded
   }
 
   /// How many times the value was read, for tests of what wakes an observer.
@@ -97,6 +112,7 @@ final class Observer<Value: Sendable>: Sendable {
       let digest = RowDigest()
       let value = try read.read(tx, digest)
       state.reads += 1
+      state.pause = pace?.begin()
       state.version = newest
       state.trees = dataTrees.data(tracker.trees)
       let kept = read.comparison.kept(value, digest)

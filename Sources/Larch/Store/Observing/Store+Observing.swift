@@ -19,14 +19,18 @@ extension Store {
   /// The loop ends when its task is cancelled and when the store is closed. Commits of other
   /// processes do not wake it; use ``versions(every:)`` to notice them.
   ///
-  /// - Parameter request: a query, a selection, related records, a join, or records with their
-  ///   related ones.
+  /// - Parameters:
+  ///   - request: a query, a selection, related records, a join, or records with their related ones.
+  ///   - interval: the least time between two reads, for data that changes often: changes during it
+  ///     are one. The last state always comes. A closed store ends the loop after this time.
   /// - Throws: the loop throws the errors of `fetch` once, and ends.
   /// - Complexity: O(1); each value costs a `fetch`. An observed collection costs each write of one
   ///   of its records a search and two copies of the record.
-  public func observe<Q: Request>(_ request: Q) -> StoreObservation<[Q.Row]>
+  public func observe<Q: Request>(
+    _ request: Q, every interval: Duration = .zero
+  ) -> StoreObservation<[Q.Row]>
   where Q.Row: Sendable {
-    StoreObservation(store: .success(self), read: request.observedRead())
+    StoreObservation(store: .success(self), read: request.observedRead(), interval: interval)
   }
 
   /// What a closure reads, now and after each change of the data that it has read.
@@ -45,15 +49,18 @@ extension Store {
   ///
   /// If the value is `Equatable`, one that equals the value before it is left out.
   ///
-  /// For the rest, it is like ``observe(_:)-(Q)``.
+  /// For the rest, it is like ``observe(_:every:)``.
   ///
-  /// - Parameter read: reads the value. Its errors end the loop.
+  /// - Parameters:
+  ///   - interval: the least time between two runs of the closure.
+  ///   - read: reads the value. Its errors end the loop.
   /// - Throws: the loop throws the errors of `read` once, and ends.
   /// - Complexity: O(1); each value costs a run of the closure.
   public func observe<Value: Sendable>(
+    every interval: Duration = .zero,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> StoreObservation<Value> {
-    StoreObservation(store: .success(self), read: .closure(read))
+    StoreObservation(store: .success(self), read: .closure(read), interval: interval)
   }
 
   /// Calls a closure with the rows of a request, now and after each change of them.
@@ -70,29 +77,33 @@ extension Store {
   ///
   /// - Parameters:
   ///   - request: the request.
+  ///   - interval: the least time between two reads.
   ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(_:)-(Q)``.
+  /// - Complexity: that of ``observe(_:every:)``.
   public func observe<Q: Request>(
-    _ request: Q, onError: (@Sendable (any Error) -> Void)? = nil,
+    _ request: Q, every interval: Duration = .zero,
+    onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Q.Row]>) -> Void
   ) -> ObservationToken where Q.Row: Sendable {
     ObservationToken(
-      Observer(self, request.observedRead()), at: CodePlace(file: file, line: line), onError,
+      Observer(self, request.observedRead(), ObservationPace(interval)),
+      at: CodePlace(file: file, line: line), onError,
       onChange)
   }
 
   /// Calls a closure with what another closure reads, now and after each change of the data that it
-  /// has read. See ``observe(_:)-((ReadTransaction)->Value)`` and
-  /// ``observe(_:onError:file:line:onChange:)-(Q,_,_)``.
+  /// has read. See ``observe(every:_:)`` and
+  /// ``observe(_:every:onError:file:line:onChange:)``.
   ///
   /// - Parameters:
+  ///   - interval: the least time between two runs of `read`.
   ///   - read: reads the value.
   ///   - onError: called once with an error of `read`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
@@ -100,8 +111,9 @@ extension Store {
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(_:)-((ReadTransaction)->Value)``.
+  /// - Complexity: that of ``observe(every:_:)``.
   public func observe<Value: Sendable>(
+    every interval: Duration = .zero,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value,
     onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
@@ -109,7 +121,8 @@ extension Store {
       @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
     ObservationToken(
-      Observer(self, .closure(read)), at: CodePlace(file: file, line: line), onError,
+      Observer(self, .closure(read), ObservationPace(interval)),
+      at: CodePlace(file: file, line: line), onError,
       onChange)
   }
 }
