@@ -6,7 +6,8 @@ public final class ObservationToken: Sendable {
   private let settle: @Sendable () async -> Bool
 
   init<Value: Sendable>(
-    _ observer: Observer<Value>, at place: CodePlace, _ onError: (@Sendable (any Error) -> Void)?,
+    _ observer: Observer<Value>, at place: CodePlace,
+    _ onError: (@Sendable (any Error) async -> Void)?,
     _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) {
     settle = { await observer.settle() }
@@ -17,7 +18,7 @@ public final class ObservationToken: Sendable {
         }
       } catch {
         guard let onError else { return observer.store.tell(observationAt: place, failed: error) }
-        onError(error)
+        await onError(error)
       }
     }
   }
@@ -60,7 +61,7 @@ public final class ObservationToken: Sendable {
 extension Store {
   /// Logs that an observation has ended. The program gets no further value, and would not know why.
   @inline(never)
-  fileprivate func tell(observationAt place: CodePlace, failed error: any Error) {
+  func tell(observationAt place: CodePlace, failed error: any Error) {
     var details = LogMessage.Details()
     details.place = place
     tell(

@@ -147,7 +147,7 @@ extension Record {
 
 extension ObservedRead {
   /// One record by its id.
-  fileprivate static func record<R: Record>(
+  static func record<R: Record>(
     _ type: R.Type, _ id: R.ID
   ) -> ObservedRead where Value == R? {
     ObservedRead(
