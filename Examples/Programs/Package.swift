@@ -11,5 +11,6 @@ let package = Package(
     .executableTarget(name: "IssueTracker", dependencies: [larch]),
     .executableTarget(name: "ImportServer", dependencies: [larch]),
     .executableTarget(name: "TopLevel", dependencies: [larch]),
+    .executableTarget(name: "Dashboard", dependencies: [larch]),
   ]
 )

@@ -22,6 +22,7 @@ struct Arguments {
       --growth         run at several sizes and show how each operation grows
       --sizes A,B,C    those sizes (10000,100000,1000000)
       --coding         measure coding alone, per field, against a hand-written coder
+      --live           measure observers: what they cost a write, and a change them
       --ambient        measure calls that name no store, rules, times and hooks
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
       --peer NAME      the peer or coder to profile (larch)
@@ -45,6 +46,7 @@ struct Arguments {
   var growth = false
   var coding = false
   var ambient = false
+  var live = false
   var profile: String?
   var profilePeer = "larch"
   var repetitions = 1
@@ -61,6 +63,7 @@ struct Arguments {
       case "--growth": growth = true
       case "--coding": coding = true
       case "--ambient": ambient = true
+      case "--live": live = true
       case "--list": list = true
       case "--shapes": shapes = true
       case "--help", "-h": help = true

@@ -21,6 +21,8 @@ do {
     try runCoding()
   } else if arguments.ambient {
     try AmbientBenchmark.run()
+  } else if arguments.live {
+    try LiveBenchmark.run()
   } else if let operation = arguments.profile {
     try runProfile(operation, arguments)
   } else {

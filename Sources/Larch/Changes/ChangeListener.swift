@@ -20,6 +20,8 @@ package final class ChangeListener: @unchecked Sendable {
     var events: [ChangeEvent] = []
     var size = 0
     var waiters: [UnsafeContinuation<Void, Never>] = []
+    /// Those who wait until the observer waits.
+    var settlers: [UnsafeContinuation<Void, Never>] = []
     var isEnded = false
   }
 
@@ -62,7 +64,7 @@ package final class ChangeListener: @unchecked Sendable {
     state.withLock { state in
       state.isEnded = true
       (state.events, state.size) = ([], 0)
-      return state.takeWaiters()
+      return state.takeWaiters() + state.takeSettlers()
     }
   }
 
@@ -81,12 +83,25 @@ package final class ChangeListener: @unchecked Sendable {
   /// Waits until there is an event, or the listener has ended.
   package func wait() async {
     await withUnsafeContinuation { continuation in
-      let isDue = state.withLock { state in
-        if state.isEnded || !state.events.isEmpty { return true }
+      let ready: [UnsafeContinuation<Void, Never>] = state.withLock { state in
+        if state.isEnded || !state.events.isEmpty { return [continuation] }
         state.waiters.append(continuation)
+        return state.takeSettlers()
+      }
+      for ready in ready { ready.resume() }
+    }
+  }
+
+  /// Waits until the observer has used all events and waits for the next one, or has ended.
+  package func settle() async {
+    await withUnsafeContinuation { continuation in
+      let isSettled = state.withLock { state in
+        // An event takes the waiters away, so where one waits there is no event.
+        if state.isEnded || !state.waiters.isEmpty { return true }
+        state.settlers.append(continuation)
         return false
       }
-      if isDue { continuation.resume() }
+      if isSettled { continuation.resume() }
     }
   }
 }
@@ -108,6 +123,11 @@ extension ChangeListener.State {
   fileprivate mutating func takeWaiters() -> [UnsafeContinuation<Void, Never>] {
     defer { waiters = [] }
     return waiters
+  }
+
+  fileprivate mutating func takeSettlers() -> [UnsafeContinuation<Void, Never>] {
+    defer { settlers = [] }
+    return settlers
   }
 
   /// Makes one event of all.

@@ -47,7 +47,8 @@ extension Related: CustomStringConvertible {
 extension Selection: CustomStringConvertible {
   /// The description of the query, with the names of the fields.
   public var description: String {
-    let selected = (isDistinct ? "select distinct " : "select ") + names.joined(separator: ", ")
+    let selected =
+      (isDistinct ? "select distinct " : "select ") + fields.map(\.name).joined(separator: ", ")
     return (query.lines + [selected]).joined(separator: "\n  ")
   }
 }

@@ -38,6 +38,10 @@ extension LogMessage.Event {
   /// Reader slots of processes that died were cleared.
   public static let staleReaders = Self(rawValue: "stale_readers")
 
+  // Observers
+  /// An observation ended with an error that it had no `onError` for.
+  public static let observationFailed = Self(rawValue: "observation_failed")
+
   // Coding
   /// A record was coded differently by the `Codable` of its type, although the type had passed the
   /// proof of ``Store/Options/provesCoding``. From then on the program codes the type through its

@@ -26,3 +26,13 @@ final class HeldWriter: Sendable {
     ended.wait()
   }
 }
+
+extension StoreObservation.AsyncIterator {
+  /// The observer of an iterator of a store, for tests that ask it for values and do not wait.
+  var polled: Observer<Value> {
+    switch observer {
+    case .success(let observer): observer
+    case .failure(let error): fatalError("\(error)")
+    }
+  }
+}

@@ -167,7 +167,7 @@ struct ObservationLifeTests {
       let newest = try await iterator.next()
       #expect(newest?.rows.count == 300)
       #expect(newest?.version == (try store.version))
-      #expect(try iterator.observer.poll() == nil)
+      #expect(try iterator.polled.poll() == nil)
     }
   }
 }

@@ -7,6 +7,10 @@ struct AnyObserver {
   let name: String
   /// The newest value, if it may be another one than the last.
   let poll: () throws -> Observed<String>?
+  /// How many times it has read its value.
+  let reads: () throws -> Int
+  /// Whether it reads only if its value is another one.
+  var isExact = false
   /// The values as they come.
   let next: @Sendable () async throws -> Observed<String>?
   /// The value that it must have.
@@ -23,13 +27,18 @@ struct AnyObserver {
     self.init(name, store.observe(read), read)
   }
 
+  init<R: Record>(_ name: String, _ store: Store, _ type: R.Type, _ id: R.ID) {
+    self.init(name, store.observe(type, id)) { try $0.find(type, id) as R? }
+  }
+
   private init<Value: Sendable>(
     _ name: String, _ observation: StoreObservation<Value>,
     _ expected: @escaping (ReadTransaction) throws -> Value
   ) {
     let iterator = observation.makeAsyncIterator()
     self.name = name
-    poll = { try iterator.observer.poll().map(Self.text) }
+    reads = { iterator.polled.reads }
+    poll = { try iterator.polled.poll().map(Self.text) }
     next = { try await iterator.next().map(Self.text) }
     self.expected = { "\(try expected($0))" }
   }
@@ -39,7 +48,10 @@ struct AnyObserver {
   }
 
   /// Observers of every kind of request, and of closures.
-  static func all(_ store: Store) -> [AnyObserver] {
+  static func all(_ store: Store) -> [AnyObserver] { exact(store) + others(store) }
+
+  /// Those whose rows are all the records that pass a filter.
+  private static func exact(_ store: Store) -> [AnyObserver] {
     [
       AnyObserver("all", store, Owner.all),
       AnyObserver("index", store, Owner.where { $0.city == "Oslo" }),
@@ -48,10 +60,20 @@ struct AnyObserver {
       AnyObserver("closure filter", store, Owner.all.filter { $0.age % 2 == 0 }),
       AnyObserver(
         "sorted", store, Owner.where { $0.age < 7 }.sorted(by: \.name, .descending)),
-      AnyObserver("page", store, Owner.all.sorted(by: \.age).limit(3).offset(1)),
       AnyObserver("nothing", store, Owner.where { $0.age > 5 && $0.age < 3 }),
       AnyObserver("unique", store, Pet.where { $0.name == "p7" }),
       AnyObserver("id", store, Tag.where { $0.id == "t3" }),
+      AnyObserver("record", store, Tag.self, "t4"),
+    ].map { observer in
+      var observer = observer
+      observer.isExact = true
+      return observer
+    }
+  }
+
+  private static func others(_ store: Store) -> [AnyObserver] {
+    [
+      AnyObserver("page", store, Owner.all.sorted(by: \.age).limit(3).offset(1)),
       AnyObserver("fields", store, Owner.where { $0.city == "Oslo" }.select(\.age)),
       AnyObserver("two fields", store, Owner.where { $0.age > 2 }.select(\.city, \.name)),
       AnyObserver("distinct", store, Owner.select(\.city).distinct()),

@@ -62,7 +62,7 @@ struct RowChangesTests {
   @Test("values of an observer have them")
   func observed() throws {
     let store = try Store.temporary(for: Tag.self, Pet.self, Owner.self, Note.self)
-    let observer = store.observe(Tag.all.sorted(by: \.color)).makeAsyncIterator().observer
+    let observer = store.observe(Tag.all.sorted(by: \.color)).makeAsyncIterator().polled
     try store.write { tx in
       for tag in tags([1, 2, 3], { $0 }) { try tx.put(tag) }
     }

@@ -109,6 +109,77 @@ struct LiveGuideTests {
     #expect(list.names == [[], ["Bo"]])
   }
 
+  @Test("not too often")
+  @MainActor
+  func every() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let token: ObservationToken
+    // snippet: live-every
+    token = store.observe(Person.all, every: .milliseconds(200)) { people in
+      list.show(people.rows)
+    }
+    // end snippet
+    try await save(ada, in: store)
+    await token.settled()
+    #expect(list.names.last == ["Ada"])
+  }
+
+  @Test("an object for a view")
+  @MainActor
+  func results() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let show = list.show as ([Person]) -> Void
+    var ada = ada
+    // snippet: live-results
+    let people = LiveResults(Person.all.sorted(by: \.name), in: store)
+    show(people.rows)
+
+    try await ada.save(in: store)
+    await people.settled()
+    show(people.rows)
+    // end snippet
+    #expect(list.names == [[], ["Ada"]])
+
+    let views = SwiftUIViews()
+    #expect(Store.with(store) { views.names() } == ["Ada"])
+  }
+
+  /// Enough of SwiftUI to compile its example where SwiftUI is not.
+  @MainActor
+  private struct SwiftUIViews {
+    func names() -> [String] {
+      (PeopleList().body as? List)?.texts ?? []
+    }
+
+    // snippet: live-swiftui
+    struct PeopleList: View {
+      @State private var people = LiveResults(Person.all.sorted(by: \.name))
+
+      var body: some View {
+        List(people.rows) { person in Text(person.name) }
+      }
+    }
+    // end snippet
+
+    @MainActor protocol View {}
+
+    struct Text: View {
+      var text: String
+      init(_ text: String) { self.text = text }
+    }
+
+    struct List: View {
+      var texts: [String] = []
+      init(_ rows: [Person], _ row: (Person) -> Text) { texts = rows.map { row($0).text } }
+    }
+
+    @MainActor @propertyWrapper struct State<Value> {
+      var wrappedValue: Value
+    }
+  }
+
   @Test("any read")
   @MainActor
   func read() async throws {

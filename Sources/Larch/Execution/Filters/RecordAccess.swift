@@ -136,7 +136,7 @@ final class RecordAccess<R: Record>: TypedAccess {
   }
 
   @inline(never)
-  private func named(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
+  func named(_ error: any Error, _ id: UnsafeRawBufferPointer) -> any Error {
     (error as? LarchError).map { RecordEnvelope.naming($0, id, collection.stored) } ?? error
   }
 }

@@ -8,8 +8,8 @@
 /// no record is read.
 public struct Selection<R: Record, Row>: Sendable {
   var query: Query<R>
-  /// The names of the selected fields in plans.
-  let names: [String]
+  /// The selected fields without their types.
+  let fields: [SelectedFieldDescription]
   /// The selected fields for the planner; nil if a value can only be read from the decoded record.
   let references: [FieldReference]?
   /// Whether stored values may be none of their type, so that each must be read.
@@ -24,7 +24,7 @@ public struct Selection<R: Record, Row>: Sendable {
     make: @escaping @Sendable (any SelectedValues<R>, UnsafeMutablePointer<Row>) throws -> Void
   ) {
     self.query = query
-    names = fields.map(\.name)
+    self.fields = fields
     let known = fields.compactMap(\.reference)
     references = known.count == fields.count ? known : nil
     mayBeInvalid = fields.contains(where: \.mayBeInvalid)
@@ -84,8 +84,10 @@ extension SelectedValues {
 }
 
 /// A field of a result without its type.
-private struct SelectedFieldDescription {
+struct SelectedFieldDescription: Sendable {
+  /// Its name in plans.
   let name: String
+  let type: Any.Type
   let reference: FieldReference?
   let mayBeInvalid: Bool
 }
@@ -100,7 +102,7 @@ final class SelectedField<R: Record, Value: Sendable>: Sendable {
 
   fileprivate var described: SelectedFieldDescription {
     SelectedFieldDescription(
-      name: name, reference: key?.field, mayBeInvalid: key?.mayBeInvalid ?? true)
+      name: name, type: Value.self, reference: key?.field, mayBeInvalid: key?.mayBeInvalid ?? true)
   }
 
   init(_ keyPath: any KeyPath<R, Value> & Sendable) {

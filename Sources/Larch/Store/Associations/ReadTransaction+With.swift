@@ -61,6 +61,8 @@ final class RelatedRows<Owner: Record, Target: Record> {
   /// The range of its related records that are returned.
   @exclusivity(unchecked) private var start = 0
   @exclusivity(unchecked) private var end = 0
+  /// What the records of each row are added to, for an observer.
+  @exclusivity(unchecked) var digest: RowDigest?
 
   init(
     _ run: PlanRun, _ access: RecordAccess<Owner>, _ partners: JoinPartners,
@@ -85,7 +87,17 @@ final class RelatedRows<Owner: Record, Target: Record> {
     try partners.find(record, id: id)
     start = min(offset, partners.count)
     end = start + min(limit, partners.count - start)
+    if let digest { note(in: digest) }
     return true
+  }
+
+  @inline(never)
+  private func note(in digest: RowDigest) {
+    digest.add(id: id, record)
+    digest.add(count: end - start)
+    for place in start..<end {
+      digest.add(id: partners.id(at: place), partners.record(at: place))
+    }
   }
 
   /// The record of the row.

@@ -26,6 +26,24 @@ extension Related: RunnableRequest {
     return records.takeArray()
   }
 
+  /// The related records, for an observer.
+  @usableFromInline
+  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [Target] {
+    guard let list = try tx.list(of: self) else {
+      return try query.observedRows(in: tx, noting: digest)
+    }
+    let records = RecordBuffer<Target>()
+    try tx.forEachListed(list, Target.self) { bytes, collection in
+      guard let stored = try tx.record(bytes, in: collection) else { return true }
+      digest.add(id: bytes, stored)
+      records.next().initialize(
+        to: try tx.context.decode(Target.self, stored, id: bytes, in: collection))
+      records.filled()
+      return true
+    }
+    return records.takeArray()
+  }
+
   /// The related record with the lowest id.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> Target? {

@@ -83,6 +83,15 @@ extension WithRelated: RunnableRequest {
     try tx.run(query, along: route, from: targets, rows)
   }
 
+  /// The pairs, for an observer.
+  @usableFromInline
+  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [Row] {
+    try tx.run(query, along: route, from: targets) { related in
+      related.digest = digest
+      return try rows(related)
+    }
+  }
+
   /// The first pair.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> Row? {

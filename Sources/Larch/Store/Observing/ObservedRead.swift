@@ -1,8 +1,18 @@
-/// How the value of an observer is read, and which changes of records can change it.
+/// How the value of an observer is read, which changes of records can change it, and how two values
+/// are compared.
 struct ObservedRead<Value: Sendable>: Sendable {
-  let read: @Sendable (ReadTransaction) throws -> Value
+  /// Adds the records of the value to the digest, if values are compared by it.
+  let read: @Sendable (ReadTransaction, RowDigest) throws -> Value
+  let comparison: ValueComparison<Value>
   /// Makes the test of changed records, in the transaction of its use; nil if each change counts.
   var test: (@Sendable (ReadTransaction) throws -> ObservedRecords?)?
+
+  /// Whatever a closure reads.
+  static func closure(
+    _ read: @escaping @Sendable (ReadTransaction) throws -> Value
+  ) -> ObservedRead {
+    ObservedRead(read: { tx, _ in try read(tx) }, comparison: .equality(of: Value.self))
+  }
 }
 
 /// Whether changes of the records of one collection can change the rows of a request.
@@ -32,6 +42,14 @@ protocol FilteredRequest {
   func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords?
 }
 
+/// A request whose rows are not records as they are stored.
+protocol ComparedRequest<Row> {
+  associatedtype Row
+  var rowComparison: ValueComparison<[Row]> { get }
+}
+
+extension Selection: ComparedRequest {}
+
 extension Query: FilteredRequest {
   func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords? {
     // The bytes of a record do not show which related records it has.
@@ -60,7 +78,8 @@ extension Request {
   /// How the rows are read by an observer.
   func observedRead() -> ObservedRead<[Row]> where Row: Sendable {
     ObservedRead(
-      read: { try Self._runner.runs.fetch(self, in: $0) },
+      read: { try Self._runner.runs.fetch(self, in: $0, noting: $1) },
+      comparison: (self as? any ComparedRequest<Row>)?.rowComparison ?? .stored,
       test: { try (self as? any FilteredRequest)?.observedRecords(in: $0) })
   }
 }

@@ -17,17 +17,25 @@ final class Observer<Value: Sendable>: Sendable {
     /// What the last value was read from.
     var trees = TreeSet()
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
+    /// What the next value is compared with.
+    var last = ValueComparison<Value>.Kept.nothing
+    /// How many times the value was read.
+    var reads = 0
+    /// What waits until the value may be read again.
+    var pause: ObservationPace.Pause?
   }
 
-  private let store: Store
+  let store: Store
   private let read: ObservedRead<Value>
+  private let pace: ObservationPace?
   private let listener: ChangeListener
   /// Held while the value is read, so that uses of one iterator by several tasks take turns.
   private let state = Locked(State())
 
-  init(_ store: Store, _ read: ObservedRead<Value>) {
+  init(_ store: Store, _ read: ObservedRead<Value>, _ pace: ObservationPace?) {
     self.store = store
     self.read = read
+    self.pace = pace
     listener = ChangeListener(owner: store)
   }
 
@@ -39,7 +47,10 @@ final class Observer<Value: Sendable>: Sendable {
   func next() async throws -> Observed<Value>? {
     while true {
       await withTaskCancellationHandler {
-        if state.withLock({ $0.isStarted }) { await listener.wait() }
+        if state.withLock({ $0.isStarted }) {
+          await listener.wait()
+          if !listener.isEnded { await state.withLock({ $0.pause })?() }
+        }
       } onCancel: {
         end()
       }
@@ -52,7 +63,18 @@ final class Observer<Value: Sendable>: Sendable {
     }
   }
 
-  /// The newest value, if there may be another one than the last; nil without one.
+  /// Waits until all that was committed before this call is delivered, or the observer has ended.
+  ///
+  /// - Returns: whether it has ended.
+  func settle() async -> Bool {
+    await listener.settle()
+    return listener.isEnded
+  }
+
+  /// How many times the value was read, for tests of what wakes an observer.
+  var reads: Int { state.withLock { $0.reads } }
+
+  /// The newest value, if it may be another one than the last; nil without one.
   func poll() throws -> Observed<Value>? {
     try state.withLock { state in
       if listener.isEnded { return nil }
@@ -87,10 +109,17 @@ final class Observer<Value: Sendable>: Sendable {
         state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
-      let value = try read.read(tx)
+      let digest = RowDigest()
+      let value = try read.read(tx, digest)
+      state.reads += 1
+      state.pause = pace?.begin()
       state.version = newest
       state.trees = dataTrees.data(tracker.trees)
-      observed = Observed(value: value, version: StoreVersion(state.version))
+      let kept = read.comparison.kept(value, digest)
+      let isSame = !isFirst && read.comparison.isSame(state.last, kept)
+      state.last = kept
+      if isSame { return }
+      observed = Observed(value: value, version: StoreVersion(newest))
     }
     store.environment.changes.listen(
       listener, to: state.trees,

@@ -13,20 +13,24 @@ extension Store {
   ///
   /// Each value is what `fetch` returns at its ``Observed/version``. Versions ascend. A change of
   /// records that pass the filter of a query neither before nor after it wakes nobody. Rows that are
-  /// equal to those before may come if other data was changed from which they are read: records
-  /// behind a limit, or related ones.
+  /// the same as before do not come again: records are compared by their stored bytes, selected
+  /// fields by `==`.
   ///
   /// The loop ends when its task is cancelled and when the store is closed. Commits of other
   /// processes do not wake it; use ``versions(every:)`` to notice them.
   ///
-  /// - Parameter request: a query, a selection, related records, a join, or records with their
-  ///   related ones.
+  /// - Parameters:
+  ///   - request: a query, a selection, related records, a join, or records with their related ones.
+  ///   - interval: the least time between two reads, for data that changes often: changes during it
+  ///     are one. The last state always comes. A closed store ends the loop after this time.
   /// - Throws: the loop throws the errors of `fetch` once, and ends.
   /// - Complexity: O(1); each value costs a `fetch`. An observed collection costs each write of one
   ///   of its records a search and two copies of the record.
-  public func observe<Q: Request>(_ request: Q) -> StoreObservation<[Q.Row]>
+  public func observe<Q: Request>(
+    _ request: Q, every interval: Duration = .zero
+  ) -> StoreObservation<[Q.Row]>
   where Q.Row: Sendable {
-    StoreObservation(store: self, read: request.observedRead())
+    StoreObservation(store: .success(self), read: request.observedRead(), interval: interval)
   }
 
   /// What a closure reads, now and after each change of the data that it has read.
@@ -43,15 +47,20 @@ extension Store {
   /// these are, so the closure may read other data the next time. Read through `tx` only:
   /// other reads, and values from outside of the store, are not noticed.
   ///
-  /// For the rest, it is like ``observe(_:)-(Q)``.
+  /// If the value is `Equatable`, one that equals the value before it is left out.
   ///
-  /// - Parameter read: reads the value. Its errors end the loop.
+  /// For the rest, it is like ``observe(_:every:)``.
+  ///
+  /// - Parameters:
+  ///   - interval: the least time between two runs of the closure.
+  ///   - read: reads the value. Its errors end the loop.
   /// - Throws: the loop throws the errors of `read` once, and ends.
   /// - Complexity: O(1); each value costs a run of the closure.
   public func observe<Value: Sendable>(
+    every interval: Duration = .zero,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> StoreObservation<Value> {
-    StoreObservation(store: self, read: ObservedRead(read: read))
+    StoreObservation(store: .success(self), read: .closure(read), interval: interval)
   }
 
   /// Calls a closure with the rows of a request, now and after each change of them.
@@ -68,34 +77,52 @@ extension Store {
   ///
   /// - Parameters:
   ///   - request: the request.
-  ///   - onError: called once with an error of `fetch`, which ends the observation.
+  ///   - interval: the least time between two reads.
+  ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
+  ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(_:)-(Q)``.
+  /// - Complexity: that of ``observe(_:every:)``.
   public func observe<Q: Request>(
-    _ request: Q, onError: (@Sendable (any Error) -> Void)? = nil,
+    _ request: Q, every interval: Duration = .zero,
+    onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Q.Row]>) -> Void
   ) -> ObservationToken where Q.Row: Sendable {
-    ObservationToken(Observer(self, request.observedRead()), onError, onChange)
+    ObservationToken(
+      Observer(self, request.observedRead(), ObservationPace(interval)),
+      at: CodePlace(file: file, line: line), onError,
+      onChange)
   }
 
   /// Calls a closure with what another closure reads, now and after each change of the data that it
-  /// has read. See ``observe(_:)-((ReadTransaction)->Value)`` and
-  /// ``observe(_:onError:onChange:)-(Q,_,_)``.
+  /// has read. See ``observe(every:_:)`` and
+  /// ``observe(_:every:onError:file:line:onChange:)``.
   ///
   /// - Parameters:
+  ///   - interval: the least time between two runs of `read`.
   ///   - read: reads the value.
-  ///   - onError: called once with an error of `read`, which ends the observation.
+  ///   - onError: called once with an error of `read`, which ends the observation; without it,
+  ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - file: the file of the call, for the log.
+  ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(_:)-((ReadTransaction)->Value)``.
+  /// - Complexity: that of ``observe(every:_:)``.
   public func observe<Value: Sendable>(
+    every interval: Duration = .zero,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
-    ObservationToken(Observer(self, ObservedRead(read: read)), onError, onChange)
+    ObservationToken(
+      Observer(self, .closure(read), ObservationPace(interval)),
+      at: CodePlace(file: file, line: line), onError,
+      onChange)
   }
 }

@@ -16,6 +16,21 @@ extension Join: RunnableRequest {
     }
   }
 
+  /// The rows, for an observer.
+  @usableFromInline
+  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [Row] {
+    try tx.run(details, of: self) { rows in
+      let buffer = RecordBuffer<Row>()
+      while let row = try rows.run.next() {
+        digest.add(id: row.leftID, row.left)
+        digest.add(id: row.rightID, row.right)
+        try rows.make(row, at: buffer.next())
+        buffer.filled()
+      }
+      return buffer.takeArray()
+    }
+  }
+
   /// The first row.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> Row? {

@@ -22,6 +22,19 @@ extension Query: RunnableRequest {
     }
   }
 
+  /// The records, for an observer.
+  @usableFromInline
+  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [R] {
+    try tx.run(details, of: R.self, for: .records) { run, access in
+      let records = RecordBuffer<R>(limit: details.limit)
+      while let row = try run.next() {
+        records.next().initialize(to: try access.decode(row, of: run, noting: digest))
+        records.filled()
+      }
+      return records.takeArray()
+    }
+  }
+
   /// The first record.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> R? {

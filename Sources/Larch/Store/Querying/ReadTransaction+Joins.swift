@@ -194,12 +194,18 @@ final class JoinRows<Row> {
   @inline(__always)
   func next(_ place: @autoclosure () -> UnsafeMutablePointer<Row>) throws -> Bool {
     guard let row = try run.next() else { return false }
+    try make(row, at: place())
+    return true
+  }
+
+  /// Makes a row of the run at an address.
+  @inline(__always)
+  func make(_ row: JoinRow, at place: @autoclosure () -> UnsafeMutablePointer<Row>) throws {
     try left.show(row.left, row.leftID)
     try right.show(row.right, row.rightID)
     let target = UnsafeMutableRawPointer(place())
     left.copy(to: target)
     right.copy(to: target + rightOffset)
-    return true
   }
 
   /// The next row; nil after the last one.

@@ -20,6 +20,7 @@
 /// - ``exists(in:)``
 /// - ``forEach(in:_:)``
 /// - ``explain(in:counting:running:)``
+/// - ``observe(in:every:)``
 public protocol Request<Row>: Sendable {
   /// The type of one result: a record, a value, or a tuple.
   associatedtype Row
@@ -44,6 +45,9 @@ protocol RequestRunning<Asked> {
   associatedtype Asked: Request
 
   static func fetch(_ request: Asked, in tx: ReadTransaction) throws -> [Asked.Row]
+  static func fetch(
+    _ request: Asked, in tx: ReadTransaction, noting digest: RowDigest
+  ) throws -> [Asked.Row]
   static func first(_ request: Asked, in tx: ReadTransaction) throws -> Asked.Row?
   static func count(_ request: Asked, in tx: ReadTransaction) throws -> Int
   static func exists(_ request: Asked, in tx: ReadTransaction) throws -> Bool
@@ -60,6 +64,9 @@ protocol RequestRunning<Asked> {
 protocol RunnableRequest: Request {
   /// All rows.
   func allRows(in tx: ReadTransaction) throws -> [Row]
+
+  /// All rows, for an observer. Rows of records are added to the digest as they are stored.
+  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [Row]
 
   /// The first row.
   func firstRow(in tx: ReadTransaction) throws -> Row?
@@ -84,6 +91,13 @@ enum RequestRuns<Q: RunnableRequest>: RequestRunning {
   @inlinable  // As the verbs below.
   static func fetch(_ request: Q, in tx: ReadTransaction) throws -> [Q.Row] {
     try request.allRows(in: tx)
+  }
+
+  @usableFromInline
+  static func fetch(
+    _ request: Q, in tx: ReadTransaction, noting digest: RowDigest
+  ) throws -> [Q.Row] {
+    try request.observedRows(in: tx, noting: digest)
   }
 
   @inlinable  // As the verbs below.

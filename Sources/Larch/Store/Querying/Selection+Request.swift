@@ -12,6 +12,12 @@ extension Selection: RunnableRequest {
     try rows(in: tx, details: query.details)
   }
 
+  /// The selected values, for an observer, which compares them.
+  @usableFromInline
+  func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [Row] {
+    try allRows(in: tx)
+  }
+
   /// The selected values of the first record.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> Row? {

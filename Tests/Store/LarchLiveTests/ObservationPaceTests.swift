@@ -1,0 +1,145 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("When an observer delivers")
+struct ObservationPaceTests {
+  private func store() throws -> Store {
+    try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self)
+  }
+
+  private func observer(_ store: Store, _ clock: ManualClock) -> Observer<[Tag]> {
+    Observer(store, Tag.all.observedRead(), ObservationPace(.seconds(1), clock))
+  }
+
+  @Test("with a least time, changes during it are one value, and the last state comes")
+  func every() async throws {
+    let store = try store()
+    let clock = ManualClock()
+    let observer = observer(store, clock)
+    #expect(try await observer.next()?.value.count == 0)
+    try store.put(Tag(id: "a", color: 1))
+    let next = Task { try await observer.next() }
+    while clock.sleeperCount == 0 { await Task.yield() }
+    try store.put(Tag(id: "b", color: 1))
+    clock.advance(by: .milliseconds(999))
+    #expect(clock.sleeperCount == 1)
+    try store.put(Tag(id: "c", color: 1))
+    clock.advance(by: .milliseconds(1))
+    #expect(try await next.value?.value.map(\.id) == ["a", "b", "c"])
+    #expect(observer.reads == 2)
+    // The time has passed while nothing changed: the next value comes at once.
+    clock.advance(by: .seconds(1))
+    try store.put(Tag(id: "d", color: 1))
+    #expect(try await observer.next()?.value.count == 4)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test("the least time delays neither the first value nor the end by cancellation")
+  func cancelled() async throws {
+    let store = try store()
+    let clock = ManualClock()
+    let observer = observer(store, clock)
+    #expect(try await observer.next() != nil)
+    try store.put(Tag(id: "a", color: 1))
+    let next = Task { try await observer.next() }
+    while clock.sleeperCount == 0 { await Task.yield() }
+    next.cancel()
+    #expect(try await next.value == nil)
+    #expect(ObservationPace(.zero) == nil)
+  }
+
+  @Test("`every:` is accepted by each form")
+  func forms() async throws {
+    let store = try store()
+    let every = Duration.nanoseconds(1)
+    let (stream, called) = AsyncStream.makeStream(of: Void.self)
+    let tokens = [
+      store.observe(Tag.all, every: every) { _ in called.yield() },
+      store.observe(every: every) {
+        try $0.count(Tag.all)
+      } onChange: { _ in
+        called.yield()
+      },
+      store.observe(Tag.self, "a", every: every) { _ in called.yield() },
+      try Tag.all.observe(in: store, every: every) { _ in called.yield() },
+      try Tag.observe("a", in: store, every: every) { _ in called.yield() },
+    ]
+    let counts = store.observe(every: every) { try $0.count(Tag.all) }.makeAsyncIterator()
+    let ids = Tag.all.observe(in: store, every: every).makeAsyncIterator()
+    let one = Tag.observe("a", in: store, every: every).makeAsyncIterator()
+    var calls = stream.makeAsyncIterator()
+    for _ in tokens { await calls.next() }
+    _ = try await (counts.next(), ids.next(), one.next())
+    try store.put(Tag(id: "a", color: 1))
+    for _ in tokens { await calls.next() }
+    #expect(try await counts.next()?.value == 1)
+    #expect(try await ids.next()?.count == 1)
+    #expect(try await one.next()?.value?.color == 1)
+    withExtendedLifetime(tokens) {}
+  }
+
+  @Test("after `settled`, all that was committed before it is delivered")
+  func settled() async throws {
+    let store = try store()
+    let seen = Locked(-1)
+    let token = store.observe(Tag.all) { tags in seen.withLock { $0 = tags.count } }
+    await token.settled()
+    #expect(seen.withLock { $0 } == 0)
+    for number in 1...200 {
+      try store.put(Tag(id: "\(number)", color: 1))
+      if number % 3 == 0 { await Task.yield() }
+      if number % 7 == 0 { try store.put(Owner(name: "a", city: "b", age: 1)) }
+      await token.settled()
+      #expect(seen.withLock { $0 } == number)
+    }
+  }
+
+  @Test("several tasks may wait for `settled`, beside a writer")
+  func settledTogether() async throws {
+    let store = try store()
+    let seen = Locked(-1)
+    let token = store.observe(every: .nanoseconds(1)) {
+      try $0.count(Tag.all)
+    } onChange: { count in
+      seen.withLock { $0 = count.value }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          for number in 0..<50 {
+            try store.put(Tag(id: "\(task)-\(number)", color: 1))
+            let count = try store.count(Tag.all)
+            await token.settled()
+            #expect(seen.withLock { $0 } >= count)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(seen.withLock { $0 } == 200)
+  }
+
+  private struct Failed: Error {}
+
+  @Test("`settled` returns after the end of an observation, and after its `onError`")
+  func settledAfterTheEnd() async throws {
+    let store = try store()
+    let failed = Locked(false)
+    let token = store.observe(
+      { tx in if try tx.count(Tag.all) > 0 { throw Failed() } },
+      onError: { _ in failed.withLock { $0 = true } }, onChange: { _ in })
+    await token.settled()
+    #expect(failed.withLock { !$0 })
+    try store.put(Tag(id: "a", color: 1))
+    await token.settled()
+    #expect(failed.withLock { $0 })
+    let other = store.observe(Tag.all) { _ in }
+    other.cancel()
+    await other.settled()
+    let last = store.observe(Tag.all) { _ in }
+    store.close()
+    await last.settled()
+  }
+}
