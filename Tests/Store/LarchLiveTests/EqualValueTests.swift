@@ -21,7 +21,7 @@ struct EqualValueTests {
     observation.makeAsyncIterator().polled
   }
 
-  @Test("a change behind a limit is read, and gives no value")
+  @Test("a change behind a limit reads nothing, and gives no value")
   func limit() throws {
     let store = try store()
     for number in 0..<5 { try store.put(Tag(id: "\(number)", color: number)) }
@@ -29,11 +29,10 @@ struct EqualValueTests {
     #expect(try page.poll()?.rows.map(\.id) == ["0", "1"])
     try store.put(Tag(id: "4", color: 9))
     #expect(try page.poll() == nil)
-    #expect(page.reads == 2)
     try store.put(Tag(id: "4", color: -1))
     #expect(try page.poll()?.rows.map(\.id) == ["4", "0"])
     #expect(try page.poll() == nil)
-    #expect(page.reads == 3)
+    #expect(page.reads == 1 && page.patches == 1)
   }
 
   @Test("a change that is changed back before it is read gives no value")
@@ -49,7 +48,7 @@ struct EqualValueTests {
     try store.write { try $0.delete(Tag.self, "b") }
     #expect(try tags.poll() == nil)
     #expect(try colors.poll() == nil)
-    #expect(tags.reads == 2)
+    #expect(tags.reads == 1 && tags.patches == 0)
     #expect(colors.reads == 2)
     try store.put(Tag(id: "a", color: 2))
     #expect(try tags.poll()?.rows == [Tag(id: "a", color: 2)])

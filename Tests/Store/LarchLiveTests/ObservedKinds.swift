@@ -7,7 +7,7 @@ struct AnyObserver {
   let name: String
   /// The newest value, if it may be another one than the last.
   let poll: () throws -> Observed<String>?
-  /// How many times it has read its value.
+  /// How many times it has read its value, or brought it up to date.
   let reads: () throws -> Int
   /// Whether it reads only if its value is another one.
   var isExact = false
@@ -37,7 +37,7 @@ struct AnyObserver {
   ) {
     let iterator = observation.makeAsyncIterator()
     self.name = name
-    reads = { iterator.polled.reads }
+    reads = { iterator.polled.reads + iterator.polled.patches }
     poll = { try iterator.polled.poll().map(Self.text) }
     next = { try await iterator.next().map(Self.text) }
     self.expected = { "\(try expected($0))" }
@@ -73,6 +73,11 @@ struct AnyObserver {
 
   private static func others(_ store: Store) -> [AnyObserver] {
     [
+      AnyObserver("window", store, Owner.all.sorted(by: \.age).limit(4)),
+      AnyObserver("newest", store, Owner.all.reversed().limit(3)),
+      AnyObserver(
+        "index window", store,
+        Owner.where { $0.city == "Oslo" }.sorted(by: \.age, .descending).limit(2)),
       AnyObserver("page", store, Owner.all.sorted(by: \.age).limit(3).offset(1)),
       AnyObserver("fields", store, Owner.where { $0.city == "Oslo" }.select(\.age)),
       AnyObserver("two fields", store, Owner.where { $0.age > 2 }.select(\.city, \.name)),

@@ -12,8 +12,10 @@ struct RandomWrites {
 
   init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  static func openStore(at path: String) throws -> Store {
+  /// - Parameter isChecked: whether each answer is compared with another way to find it.
+  static func openStore(at path: String, isChecked: Bool = false) throws -> Store {
     var options = Store.Options()
+    options.checksQueries = isChecked
     options.durability = .none
     return try Store(
       at: path, for: Owner.self, Pet.self, Note.self, Tag.self, Guarded.self, options: options)

@@ -6,6 +6,8 @@ struct ObservedRead<Value: Sendable>: Sendable {
   let comparison: ValueComparison<Value>
   /// Makes the test of changed records, in the transaction of its use; nil if each change counts.
   var test: (@Sendable (ReadTransaction) throws -> ObservedRecords?)?
+  /// Makes what keeps the value and brings it up to date; nil if it is read again after each change.
+  var patcher: (@Sendable () -> ValuePatcher<Value>?)?
 
   /// Whatever a closure reads.
   static func closure(
@@ -80,7 +82,8 @@ extension Request {
     ObservedRead(
       read: { try Self._runner.runs.fetch(self, in: $0, noting: $1) },
       comparison: (self as? any ComparedRequest<Row>)?.rowComparison ?? .stored,
-      test: { try (self as? any FilteredRequest)?.observedRecords(in: $0) })
+      test: { try (self as? any FilteredRequest)?.observedRecords(in: $0) },
+      patcher: { (self as? any PatchedRequest<Row>)?.rowPatcher() })
   }
 }
 

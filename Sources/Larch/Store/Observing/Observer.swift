@@ -7,8 +7,8 @@
 /// **No gap and no double.** `take` comes before the snapshot. So the snapshot has all commits that
 /// were taken, and perhaps later ones, which are dropped by their number when it has been read.
 ///
-/// The value is read again as a whole. A value that is brought up to date from the changed records
-/// takes its place in `refresh`, which has the changes and the transaction for it.
+/// The rows of a query are brought up to date from the changed records, if these are known
+/// (`ValuePatcher`). Any other value is read again as a whole.
 final class Observer<Value: Sendable>: Sendable {
   private struct State {
     var isStarted = false
@@ -19,8 +19,11 @@ final class Observer<Value: Sendable>: Sendable {
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
     /// What the next value is compared with.
     var last = ValueComparison<Value>.Kept.nothing
-    /// How many times the value was read.
+    /// Keeps the rows of a query.
+    var patcher: ValuePatcher<Value>?
+    /// How many times the value was read, and how many times it was brought up to date.
     var reads = 0
+    var patches = 0
     /// What waits until the value may be read again.
     var pause: ObservationPace.Pause?
   }
@@ -74,12 +77,18 @@ final class Observer<Value: Sendable>: Sendable {
   /// How many times the value was read, for tests of what wakes an observer.
   var reads: Int { state.withLock { $0.reads } }
 
+  /// How many times it was brought up to date without a read.
+  var patches: Int { state.withLock { $0.patches } }
+
   /// The newest value, if it may be another one than the last; nil without one.
   func poll() throws -> Observed<Value>? {
     try state.withLock { state in
       if listener.isEnded { return nil }
       let wasStarted = state.isStarted
-      if !wasStarted { store.environment.changes.add(listener) }
+      if !wasStarted {
+        store.environment.changes.add(listener)
+        state.patcher = read.patcher?()
+      }
       state.isStarted = true
       do {
         return try refresh(&state, isFirst: !wasStarted)
@@ -105,20 +114,22 @@ final class Observer<Value: Sendable>: Sendable {
       // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
       if !isFirst, newest == version, !events.contains(where: \.isReset) { return }
+      if !isFirst, let patched = try patch(&state, events, dataTrees, tx) {
+        observed = patched.value
+        return
+      }
       guard try isFirst || isChanged(by: events, state.trees, dataTrees, tx) else {
         state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
-      let digest = RowDigest()
-      let value = try read.read(tx, digest)
+      let (value, isSame) = try readAll(&state, tx)
       state.reads += 1
       state.pause = pace?.begin()
       state.version = newest
       state.trees = dataTrees.data(tracker.trees)
-      let kept = read.comparison.kept(value, digest)
-      let isSame = !isFirst && read.comparison.isSame(state.last, kept)
-      state.last = kept
-      if isSame { return }
+      // The record that becomes the first row was not read.
+      if let tree = state.patcher?.tree { state.trees.insert(tree) }
+      if isSame, !isFirst { return }
       observed = Observed(value: value, version: StoreVersion(newest))
     }
     store.environment.changes.listen(
@@ -126,6 +137,45 @@ final class Observer<Value: Sendable>: Sendable {
       recordTrees: state.dataTrees?.trees.recordTrees(of: state.trees) ?? TreeSet(),
       after: state.version)
     return observed
+  }
+
+  /// Reads the value, and says whether it is the same as the one before.
+  private func readAll(
+    _ state: inout State, _ tx: ReadTransaction
+  ) throws -> (value: Value, isSame: Bool) {
+    if let patcher = state.patcher { return try patcher.read(tx) }
+    let digest = RowDigest()
+    let value = try read.read(tx, digest)
+    let kept = read.comparison.kept(value, digest)
+    defer { state.last = kept }
+    return (value, read.comparison.isSame(state.last, kept))
+  }
+
+  /// Brings the kept value up to date; nil if it must be read again.
+  ///
+  /// The commits that are known come in order and without a gap, so the value is then that of the
+  /// last one, even if the transaction has a later state.
+  private func patch(
+    _ state: inout State, _ events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction
+  ) throws -> (value: Observed<Value>?, Void)? {
+    guard let patcher = state.patcher, let tree = patcher.tree, let last = events.last,
+      let changes = events.changes(ofRecords: tree, state.trees, dataTrees)
+    else { return nil }
+    let outcome = patcher.patch(changes, tx)
+    if tx.context.checksQueries, !outcome.isUnknown, try tx.version.transaction == last.transaction {
+      try patcher.check(tx)
+    }
+    switch outcome {
+    case .unknown: return nil
+    case .same:
+      state.version = last.transaction
+      return (nil, ())
+    case .changed(let value):
+      state.patches += 1
+      state.pause = pace?.begin()
+      state.version = last.transaction
+      return (Observed(value: value, version: StoreVersion(last.transaction)), ())
+    }
   }
 
   /// Whether the value may be another one after these events.

@@ -1,0 +1,146 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+/// With every form of a field that an order may have.
+private struct Entry: Record, Equatable {
+  var id: String
+  var text: String
+  var number: Int
+  var half: Double?
+  var words: [Int]
+
+  var length: Int { text.count }
+
+  static let schema = Schema<Entry> { Index(\.number, \.text) }
+}
+
+@Suite("Rows that are brought up to date from changed records")
+struct RowPatcherTests {
+  private static let queries: [(String, Query<Entry>)] = [
+    ("all", Entry.all),
+    ("ids descend", Entry.all.reversed()),
+    ("index", Entry.where { $0.number == 3 }),
+    ("scan", Entry.where { $0.text.hasPrefix("a") }),
+    ("closure", Entry.all.filter { $0.length > 2 }),
+    ("number", Entry.all.sorted(by: \.number)),
+    ("text descends", Entry.all.sorted(by: \.text, .descending)),
+    ("optional", Entry.all.sorted(by: \.half).then(by: \.text)),
+    ("computed", Entry.where { $0.number > 2 }.sorted(by: \.length).then(by: \.id, .descending)),
+    ("elements", Entry.where { $0.words.contains(3) }.sorted(by: \.number, .descending)),
+    ("window", Entry.all.sorted(by: \.number).limit(5)),
+    ("window of ids", Entry.all.limit(3)),
+    ("window of a filter", Entry.where { $0.number > 4 }.sorted(by: \.text).limit(4)),
+    ("window of one", Entry.where { $0.half != nil }.sorted(by: \.half, .descending).limit(1)),
+    ("wide window", Entry.where { $0.number < 3 }.limit(1_000)),
+  ]
+
+  private static func random(_ random: inout SeededGenerator) -> Entry {
+    let letters = ["a", "ab", "ä", "b", "á", "\u{1F600}", ""]
+    let number = Int.random(in: 0..<140, using: &random)
+    return Entry(
+      // Ids of fewer and of more than eight bytes.
+      id: number % 3 == 0 ? "\(number)" : "a longer name \(number)",
+      text: letters.randomElement(using: &random)! + letters.randomElement(using: &random)!,
+      number: Int.random(in: 0..<8, using: &random),
+      half: [nil, .nan, -0.0, 0, 0.5, -.infinity, 7].randomElement(using: &random)!,
+      words: (0..<Int.random(in: 0..<3, using: &random)).map { $0 * 3 })
+  }
+
+  @Test("equal those of a fetch after each commit, and few are read again", arguments: 1...4)
+  func differential(seed: UInt64) throws {
+    var random = SeededGenerator(seed: 52_000 + seed)
+    let store =
+      try seed % 2 == 0 ? Store.checked(for: Entry.self) : Store.temporary(for: Entry.self)
+    try store.write { tx in
+      for _ in 0..<100 { try tx.put(Self.random(&random)) }
+    }
+    let observers = Self.queries.map { store.observe($0.1).makeAsyncIterator().polled }
+    var last: [[Entry]] = []
+    for (observer, query) in zip(observers, Self.queries) {
+      let first = try #require(try observer.poll())
+      #expect(Self.isSame(first.rows, try store.fetch(query.1)), "\(query.0)")
+      last.append(first.rows)
+    }
+    var values = 0
+    for round in 0..<250 {
+      for _ in 0..<Int.random(in: 1...2, using: &random) {
+        try store.write { tx in
+          for _ in 0..<Int.random(in: 1...3, using: &random) {
+            let entry = Self.random(&random)
+            if Int.random(in: 0..<3, using: &random) == 0 {
+              try tx.delete(Entry.self, entry.id)
+            } else {
+              try tx.put(entry)
+            }
+          }
+        }
+      }
+      for (place, observer) in observers.enumerated() {
+        // Some get the changes of several rounds at once.
+        if round % (1 + place % 3) != 0 { continue }
+        let comment = "seed \(seed), round \(round), \(Self.queries[place].0)" as Comment
+        let known = try store.fetch(Self.queries[place].1)
+        guard let found = try observer.poll() else {
+          #expect(Self.isSame(last[place], known), comment)
+          continue
+        }
+        values += 1
+        #expect(Self.isSame(found.rows, known), comment)
+        #expect(!Self.isSame(found.rows, last[place]), comment)
+        last[place] = found.rows
+      }
+    }
+    let patches = observers.reduce(0) { $0 + $1.patches }
+    #expect(values > 1_000)
+    #expect(Double(patches) > 0.8 * Double(values), "\(patches) of \(values)")
+    #expect(observers[0].reads == 1)
+  }
+
+  /// NaN counts as equal to itself here.
+  private static func isSame(_ a: [Entry], _ b: [Entry]) -> Bool {
+    a.map { "\($0)" } == b.map { "\($0)" }
+  }
+
+  @Test("many changes at once are read again")
+  func many() throws {
+    let store = try Store.temporary(for: Entry.self)
+    let observer = store.observe(Entry.all).makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.isEmpty == true)
+    try store.write { tx in
+      for number in 0..<500 {
+        try tx.put(Entry(id: "\(number)", text: "", number: number, half: nil, words: []))
+      }
+    }
+    #expect(try observer.poll()?.rows.count == 500)
+    #expect(observer.reads == 2 && observer.patches == 0)
+    try store.put(Entry(id: "7", text: "x", number: 1, half: nil, words: []))
+    #expect(try observer.poll()?.rows.count == 500)
+    #expect(observer.reads == 2 && observer.patches == 1)
+  }
+
+  @Test("a row that leaves a full window makes it read the next one")
+  func window() throws {
+    let store = try Store.temporary(for: Entry.self)
+    for number in 0..<6 {
+      try store.put(Entry(id: "\(number)", text: "", number: number, half: nil, words: []))
+    }
+    let observer = store.observe(Entry.all.sorted(by: \.number).limit(3)).makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.map(\.id) == ["0", "1", "2"])
+    try store.write { _ = try $0.delete(Entry.self, "1") }
+    #expect(try observer.poll()?.rows.map(\.id) == ["0", "2", "3"])
+    #expect(observer.reads == 2 && observer.patches == 0)
+    // To the end of the window: the next one may come before it.
+    try store.put(Entry(id: "0", text: "", number: 9, half: nil, words: []))
+    #expect(try observer.poll()?.rows.map(\.id) == ["2", "3", "4"])
+    #expect(observer.reads == 3 && observer.patches == 0)
+    try store.put(Entry(id: "6", text: "", number: 0, half: nil, words: []))
+    #expect(try observer.poll()?.rows.map(\.id) == ["6", "2", "3"])
+    try store.write { tx in
+      _ = try tx.delete(Entry.self, "6")
+      try tx.put(Entry(id: "7", text: "", number: 1, half: nil, words: []))
+    }
+    #expect(try observer.poll()?.rows.map(\.id) == ["7", "2", "3"])
+  }
+}
