@@ -162,7 +162,8 @@ final class Observer<Value: Sendable>: Sendable {
       let changes = events.changes(ofRecords: tree, state.trees, dataTrees)
     else { return nil }
     let outcome = patcher.patch(changes, tx)
-    if tx.context.checksQueries, !outcome.isUnknown, try tx.version.transaction == last.transaction {
+    if tx.context.checksQueries, !outcome.isUnknown, try tx.version.transaction == last.transaction
+    {
       try patcher.check(tx)
     }
     switch outcome {
