@@ -61,12 +61,7 @@ final class LiveState<Value: Sendable>: Observable {
     _ read: ObservedRead<Value>, in store: Store?, first: FirstValue, every interval: Duration,
     at place: CodePlace
   ) {
-    let store = Result { try AmbientStore.chosen(store) }
-    pending = { [unowned self] in
-      // Nobody has read it yet, so this is no change for anybody.
-      let value = begin(read, store, first, ObservationPace(interval), place)
-      contents = contents.with(value, isLoading: first == .later)
-    }
+    prepare(read, store, first, interval, place)
   }
 
   /// Follows another read. The value stays until there is another one.
@@ -74,11 +69,24 @@ final class LiveState<Value: Sendable>: Observable {
     _ read: ObservedRead<Value>, in store: Store?, first: FirstValue, every interval: Duration,
     at place: CodePlace
   ) {
-    start()
+    if pending != nil { return prepare(read, store, first, interval, place) }
     token = nil
     let store = Result { try AmbientStore.chosen(store) }
     let value = begin(read, store, first, ObservationPace(interval), place)
     take(value, isLoading: first == .later)
+  }
+
+  private func prepare(
+    _ read: ObservedRead<Value>, _ store: Store?, _ first: FirstValue, _ interval: Duration,
+    _ place: CodePlace
+  ) {
+    // The store of the task of this call, and not of the first use.
+    let store = Result { try AmbientStore.chosen(store) }
+    pending = { [unowned self] in
+      // Nobody has read it yet, so this is no change for anybody.
+      let value = begin(read, store, first, ObservationPace(interval), place)
+      contents = contents.with(value, isLoading: first == .later)
+    }
   }
 
   func settled() async {
