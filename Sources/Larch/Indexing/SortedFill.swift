@@ -21,8 +21,10 @@ struct SortedFill {
     let tree = try database.statistics(in: transaction)
     var cursor = try LMDBCursor(database, in: transaction)
     if try tree.entries == 0 || isBehind(&cursor, entries) {
-      var appending = Appending(cursor, transaction)
-      return try entries.forEachLast(removals: false) { try appending.put($0, $1) }
+      var appending = AppendingCursor(cursor, transaction)
+      return try entries.forEachLast(removals: false) { key, value in
+        guard try appending.put(key, value) else { throw SortedFill.disorder }
+      }
     }
     if pays(entries, tree), !transaction.isWatched {
       return try rewrite(with: entries, cursor, transaction)
@@ -61,7 +63,10 @@ struct SortedFill {
       entry = try cursor.next()
     }
     try database.empty(in: transaction)
-    var appending = Appending(cursor, transaction)
+    var appending = AppendingCursor(cursor, transaction)
+    func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+      guard try appending.put(key, value) else { throw SortedFill.disorder }
+    }
     var place = 0
     try entries.forEachLast(removals: false) { key, value in
       while place < stored.count {
@@ -71,40 +76,18 @@ struct SortedFill {
           order = compareBytes(stored.id(place), value)
         }
         if order > 0 { break }
-        if order < 0 { try appending.put(stored.key(place), stored.id(place)) }
+        if order < 0 { try put(stored.key(place), stored.id(place)) }
         place += 1
       }
-      try appending.put(key, value)
+      try put(key, value)
     }
     while place < stored.count {
-      try appending.put(stored.key(place), stored.id(place))
+      try put(stored.key(place), stored.id(place))
       place += 1
     }
   }
 
-  fileprivate static var disorder: LarchError {
+  private static var disorder: LarchError {
     LarchError(.storage, "Sorted entries were not in order; this is a fault of Larch.")
-  }
-}
-
-/// Puts pairs behind all others.
-private struct Appending: ~Copyable {
-  private var cursor: LMDBCursor
-  private let transaction: LMDBTransaction
-  private var previous = UnsafeRawBufferPointer(start: nil, count: 0)
-
-  init(_ cursor: consuming LMDBCursor, _ transaction: LMDBTransaction) {
-    self.cursor = cursor
-    self.transaction = transaction
-  }
-
-  /// - Parameter key: its bytes stay where they are until the next call.
-  mutating func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
-    let isSameKey = key.equals(previous)
-    previous = key
-    guard
-      try cursor.put(
-        key, value, in: transaction, mode: isSameKey ? .appendDuplicate : .append)
-    else { throw SortedFill.disorder }
   }
 }

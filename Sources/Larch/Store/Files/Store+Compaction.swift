@@ -66,7 +66,7 @@ extension Store {
     } fill: { path, descriptor, number in
       before = try environment.info().fileSize
       var copy = SpaceCopy(into: descriptor, path: self.path, progress)
-      try copy.copy(environment)
+      try copy.copyPacked(environment)
       try copy.renumber(PageFile(path: path), above: number)
       after = copy.bytesDone
     }
