@@ -32,6 +32,11 @@ package final class PendingRecords {
       && !ids.contains(HashSet.hash(id))
   }
 
+  /// Whether a record with the id may be held back.
+  func mayHave(_ id: UnsafeRawBufferPointer, of collection: CollectionHandle) -> Bool {
+    collection === self.collection && ids.contains(HashSet.hash(id))
+  }
+
   func add(
     _ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, of collection: CollectionHandle
   ) {
@@ -56,7 +61,7 @@ package final class PendingRecords {
 
   @inline(never)
   private func begin() {
-    // Whoever observes the store is told of each write as it happens.
+    // Whoever observes the store learns of each write as it happens.
     guard let collection, collection.stored.idKind != .assigned, collection.referenceIndexes == 0,
       context.current?.isWatched == false
     else {

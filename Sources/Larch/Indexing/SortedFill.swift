@@ -46,7 +46,7 @@ struct SortedFill {
   }
 
   /// Whether the new pairs would change most pages of the tree anyway. It is not written again for
-  /// those who observe the store: they would be told that every entry changed.
+  /// those who observe the store: every entry would be a change for them.
   private func pays(_ entries: borrowing PendingEntries, _ tree: LMDBStatistics) -> Bool {
     entries.count >= Self.least && tree.entries <= 3 * entries.count && tree.overflowPages == 0
       && tree.leafPages * tree.pageSize <= Self.largestTree

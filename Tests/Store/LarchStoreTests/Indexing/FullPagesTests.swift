@@ -172,7 +172,11 @@ struct FullPagesTests {
         model[visit.id] = visit
       }
       #expect(before.isSubset(of: seen), comment)
-    default: #expect(try tx.exists(Visit.self, some.id), comment)
+    default:
+      number += 1
+      let new = Visit(number, &random)
+      #expect(try !tx.exists(Visit.self, new.id), comment)
+      #expect(try tx.exists(Visit.self, some.id), comment)
     }
   }
 
@@ -241,6 +245,22 @@ struct FullPagesTests {
       try store.saveAll(Array(all[before...]))
       try expectFull(store, "\(before) before")
     }
+  }
+
+  @Test("An import, and inserts after a look at their ids, fill nine tenths of the pages")
+  func importedPages() throws {
+    var random = SeededGenerator(seed: 12)
+    let all = marked(6_000, &random)
+    let text = String(decoding: try JSONEncoder().encode(all), as: UTF8.self)
+    let imported = try Store.temporary(for: Visit.self)
+    try imported.importJSON(Visit.self, from: .text(text))
+    try expectFull(imported, "imported")
+    let inserted = try Store.temporary(for: Visit.self)
+    try inserted.write { tx throws in
+      for var visit in all where try !tx.exists(Visit.self, visit.id) { try tx.insert(&visit) }
+    }
+    try expectFull(inserted, "inserted")
+    #expect(try pairs(imported) == pairs(inserted))
   }
 
   @Test("A load of ascending ids fills nine tenths of the pages, in one write and in many")
