@@ -235,7 +235,7 @@ struct FullPagesTests {
     }
   }
 
-  @Test("A load of random ids in one write fills nine tenths of the pages, in a store with records too")
+  @Test("A load of random ids in one write fills nine tenths of the pages, also beside records")
   func randomLoad() throws {
     var random = SeededGenerator(seed: 9)
     for before in [0, 1, 1_500] {
