@@ -9,8 +9,13 @@ package final class TransactionContext {
   @exclusivity(unchecked) package private(set) var catalog: Catalog
   package let shapes: ShapeTable
   let coder: RecordCoder
-  /// The LMDB transaction that is running; nil between transactions.
+  /// The LMDB transaction that is running; nil between transactions, and while records are held
+  /// back.
   @exclusivity(unchecked) var current: LMDBTransaction?
+  /// The running transaction while records are held back.
+  @exclusivity(unchecked) private(set) var held: LMDBTransaction?
+  /// Writes the records that are held back.
+  @exclusivity(unchecked) var writeHeld: ((LMDBTransaction) throws -> Void)?
   /// Whether the transaction changes nothing.
   @exclusivity(unchecked) private(set) var isReading = false
   /// The bytes of the current id.
@@ -74,12 +79,16 @@ package final class TransactionContext {
   /// - Parameter isReading: whether it changes nothing, so that every page is in the map.
   func begin(_ transaction: LMDBTransaction, isReading: Bool = false) {
     current = transaction
+    held = nil
     self.isReading = isReading
     failure = nil
     hasUnsavedMembers = false
   }
 
-  func end() { current = nil }
+  func end() {
+    current = nil
+    held = nil
+  }
 
   /// Switches to other handles of the same types during the transaction.
   func adopt(_ catalog: Catalog) {
@@ -119,11 +128,45 @@ package final class TransactionContext {
     return error
   }
 
-  /// The running transaction; after its end, an error.
+  /// The running transaction; after its end, an error. Records that are held back are written first.
   @inline(__always)
   package func transaction() throws -> LMDBTransaction {
-    guard let current else { throw TransactionContext.ended }
+    guard let current else { return try transactionAfterWriting() }
     return current
+  }
+
+  /// The same for trees other than those of records: what is held back stays so.
+  func transactionBesidesRecords() throws -> LMDBTransaction {
+    guard let transaction = current ?? held else { throw TransactionContext.ended }
+    return transaction
+  }
+
+  @inline(never)
+  private func transactionAfterWriting() throws -> LMDBTransaction {
+    guard let held else { throw TransactionContext.ended }
+    stopHolding()
+    do {
+      try writeHeld?(held)
+    } catch let error as LMDBError {
+      throw note(error)
+    } catch {
+      throw fail(error)
+    }
+    return held
+  }
+
+  /// From now on new records may be held back. There is no current transaction until `transaction`
+  /// is called, so that nothing can read or write without them.
+  func hold() {
+    held = current
+    current = nil
+  }
+
+  /// Ends that; what is held back is not written.
+  func stopHolding() {
+    guard let held else { return }
+    current = held
+    self.held = nil
   }
 
   static var reentered: LarchError {

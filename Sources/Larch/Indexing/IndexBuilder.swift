@@ -6,9 +6,16 @@
 ///
 /// Existing indexes are rebuilt in one transaction.
 package struct IndexBuilder {
+  /// The number of records of a batch, which takes about a fifth of a second; others cannot write
+  /// meanwhile. The last batch has up to twice as many: a small one after large ones would split
+  /// full pages in two halves.
+  private static let usualBatchSize = 500_000
+
   let environment: LMDBEnvironment
   let catalog: Catalog
-  let batchSize: Int
+  /// The number of records of a batch; nil for a good one. A batch also ends when its entries take as
+  /// much memory as a write may hold.
+  let batchSize: Int?
   /// The generation of the environment when the handles of the catalog were opened; nil inside a
   /// running transaction.
   var generation: Int?
@@ -21,6 +28,8 @@ package struct IndexBuilder {
   /// The result of one transaction of a build.
   private struct Batch {
     var count = 0
+    /// Whether it ended because it has enough; there may be more records.
+    var isFull = false
     /// The start of the next batch.
     var next: BuildPosition
     /// The position before the first skipped record, if there is one.
@@ -29,7 +38,7 @@ package struct IndexBuilder {
   }
 
   package init(
-    environment: LMDBEnvironment, catalog: Catalog, batchSize: Int, generation: Int? = nil,
+    environment: LMDBEnvironment, catalog: Catalog, batchSize: Int?, generation: Int? = nil,
     progress:
       @escaping (_ collection: String, _ index: String, _ done: Int, _ total: Int) throws -> Void
   ) {
@@ -80,7 +89,7 @@ package struct IndexBuilder {
           number, in: collection, after: position, isNoted: resumed == nil, context, transaction)
         ended = batch
         done = batch.next.done
-        if batch.count == batchSize { return false }
+        if batch.isFull { return false }
         if resumed == nil, batch.skipped.isEmpty {
           try finish(index, in: collection, context, transaction)
         } else if index.schema.isUnique {
@@ -144,7 +153,7 @@ package struct IndexBuilder {
       if unread == nil { unread = batch.unread }
       for error in batch.skipped { onUnreadable?(error, index.stored) }
       skipped += batch.skipped.count
-      isFinished = batch.count < batchSize
+      isFinished = !batch.isFull
       if isFinished { try end(index, in: collection, unread: unread, context, transaction) }
       try report(position.done - skipped)
     }
@@ -195,6 +204,7 @@ package struct IndexBuilder {
   ) throws -> Batch {
     let index = collection.indexes[number]
     let storage = catalog.storage
+    let batchSize = try batchSize ?? usualBatchSize(of: collection, after: position, transaction)
     let pending = PendingIndex(index.database, isUnique: index.schema.isUnique)
     var keys = IndexKeys()
     var entries = EntryList()
@@ -202,7 +212,7 @@ package struct IndexBuilder {
     do {
       var cursor = try LMDBCursor(collection.records, in: transaction)
       var record = try position.next(of: &cursor)
-      while let here = record, batch.count < batchSize {
+      while let here = record, !batch.isFull {
         let bytes = try RecordEnvelope.open(here.value, id: here.key, in: collection)
         entries.removeAll()
         do {
@@ -218,16 +228,25 @@ package struct IndexBuilder {
         for item in entries.items { pending.add(entries.key(item), id: here.key) }
         batch.count += 1
         batch.next.done = position.done &+ batch.count
-        if onUnreadable != nil || batch.count == batchSize { batch.next.lastID = [UInt8](here.key) }
+        batch.isFull =
+          batch.count == batchSize || pending.byteCount >= IndexMaintainer.pendingLimit
+        if onUnreadable != nil || batch.isFull { batch.next.lastID = [UInt8](here.key) }
         record = try cursor.next()
       }
     }
     try pending.flush(in: transaction)
-    if isNoted, batch.count == batchSize || batch.unread != nil {
+    if isNoted, batch.isFull || batch.unread != nil {
       let next = batch.unread ?? batch.next
       try storage.set(.buildProgress(index.stored.id), to: next.encoded(), in: transaction)
     }
     return batch
+  }
+
+  private func usualBatchSize(
+    of collection: CollectionHandle, after position: BuildPosition, _ transaction: LMDBTransaction
+  ) throws -> Int {
+    let left = try collection.records.statistics(in: transaction).entries &- position.done
+    return left <= 2 * Self.usualBatchSize ? 2 * Self.usualBatchSize + 1 : Self.usualBatchSize
   }
 
   /// Marks the index as complete; a unique index is checked first.

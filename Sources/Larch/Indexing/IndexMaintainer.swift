@@ -312,7 +312,7 @@ extension IndexMaintainer {
   /// that one search in the tree is enough.
   func flush(_ index: IndexHandle, beforeAdding key: UnsafeRawBufferPointer) throws {
     guard let pending = existingPendingIndex(index), !pending.isEmpty else { return }
-    let transaction = try context.transaction()
+    let transaction = try context.transactionBesidesRecords()
     var mayMatter = pending.mayHaveAdded(key)
     if !mayMatter, pending.hasRemovals {
       mayMatter = try index.database.get(key, in: transaction) != nil

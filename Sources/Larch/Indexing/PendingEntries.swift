@@ -48,16 +48,35 @@ struct PendingEntries: ~Copyable {
   mutating func append(
     key: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, isRemoval: Bool
   ) {
-    if count == capacity { growChanges() }
     let offset = bytes.count
     bytes.append(key)
     bytes.append(id)
-    changes[count] = Change(
-      word: PendingEntries.word(of: arena + offset, length: key.count, at: 0),
-      offset: UInt32(offset), keyLength: UInt16(key.count),
-      idLengthAndRemoval: UInt16(id.count) | (isRemoval ? Change.removal : 0))
-    count += 1
+    addChange(
+      at: offset, keyLength: key.count, UInt16(id.count) | (isRemoval ? Change.removal : 0))
     if isRemoval { removals += 1 }
+  }
+
+  /// The longest value that a pair may have.
+  static let valueLimit = Int(Change.removal) - 1
+
+  /// Adds a pair whose value has two parts.
+  mutating func append(
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, _ end: UnsafeRawBufferPointer
+  ) {
+    let offset = bytes.count
+    bytes.append(key)
+    bytes.append(value)
+    bytes.append(end)
+    addChange(at: offset, keyLength: key.count, UInt16(value.count + end.count))
+  }
+
+  private mutating func addChange(at offset: Int, keyLength: Int, _ idLengthAndRemoval: UInt16) {
+    if count == capacity { growChanges() }
+    changes[count] = Change(
+      word: PendingEntries.word(of: arena + offset, length: keyLength, at: 0),
+      offset: UInt32(offset), keyLength: UInt16(keyLength),
+      idLengthAndRemoval: idLengthAndRemoval)
+    count += 1
   }
 
   /// Its size, for returning to it while nothing was sorted or written.
@@ -106,6 +125,12 @@ struct PendingEntries: ~Copyable {
       if change.isRemoval == removals { try body(key(of: change), id(of: change)) }
     }
   }
+
+  /// The key at a place in the current order.
+  func key(_ place: Int) -> UnsafeRawBufferPointer { key(of: changes[place]) }
+
+  /// The id, or the value, at a place in the current order.
+  func id(_ place: Int) -> UnsafeRawBufferPointer { id(of: changes[place]) }
 
   private func key(of change: Change) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: arena + Int(change.offset), count: Int(change.keyLength))

@@ -69,29 +69,9 @@ final class PendingIndex {
       }
     }
     if entries.count > entries.removals {
-      var cursor = try LMDBCursor(database, in: transaction)
-      if try database.statistics(in: transaction).entries == 0 {
-        try append(with: &cursor, in: transaction)
-      } else {
-        try entries.forEachLast(removals: false) { key, id in
-          _ = try cursor.put(key, id, in: transaction, mode: .ifPairAbsent)
-        }
-      }
+      try SortedFill(database: database, isOfRecords: false).add(entries, in: transaction)
     }
     discard()
-  }
-
-  /// Fills an empty index from left to right: full pages and no search.
-  private func append(
-    with cursor: inout LMDBCursor, in transaction: LMDBTransaction
-  ) throws {
-    var previous = UnsafeRawBufferPointer(start: nil, count: 0)
-    try entries.forEachLast(removals: false) { key, id in
-      let isSameKey = key.equals(previous)
-      previous = key
-      _ = try cursor.put(
-        key, id, in: transaction, mode: isSameKey ? .appendDuplicate : .append)
-    }
   }
 }
 

@@ -13,13 +13,15 @@ struct UniqueLookup {
     of key: UnsafeRawBufferPointer, isCut: Bool, besides id: UnsafeRawBufferPointer,
     whole: (inout WholeValues) throws -> Set<[UInt8]>
   ) throws -> UnsafeRawBufferPointer? {
-    let transaction = try context.transaction()
+    var transaction = try context.transactionBesidesRecords()
     if !isCut {
       if let other = try index.database.get(key, in: transaction), !other.equals(id) {
         return other
       }
       if index.isReady { return nil }
     }
+    // From here on, records are read.
+    transaction = try context.transaction()
     // Created only here: it allocates, which would slow down each save.
     var long = WholeValues(context)
     let wanted = try whole(&long)

@@ -4,7 +4,6 @@ internal import Larch
 struct NewStoreImport {
   private static let batchCount = 20_000
   private static let batchBytes = 16 << 20
-  private static let indexBatchSize = 20_000
 
   private let source: JSONSource
   private let path: String
@@ -134,7 +133,7 @@ struct NewStoreImport {
     // Indexes that were incomplete in the exported store are built when a program opens the new
     // store with its types.
     let builder = IndexBuilder(
-      environment: environment, catalog: catalog, batchSize: Self.indexBatchSize
+      environment: environment, catalog: catalog, batchSize: nil
     ) { _, _, _, _ in }
     for collection in catalog.collections {
       let known = header.collections.first { $0.name == collection.stored.name }

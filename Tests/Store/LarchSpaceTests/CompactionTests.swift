@@ -46,6 +46,60 @@ struct CompactionTests {
     third.close()
   }
 
+  @Test("Pages that random writes left half empty are full after a compaction")
+  func fullPages() throws {
+    var random = SeededGenerator(seed: 21)
+    let directory = try CrashDirectory()
+    let store = try Store(at: directory.store, for: Sample.self)
+    defer { store.close() }
+    for _ in 0..<150 {
+      try store.write { tx throws in
+        for _ in 0..<40 {
+          let long = random.next() % 50 == 0
+          var sample = Sample(
+            id: String(random.next(), radix: 36), value: Int(random.next() >> 2),
+            group: Int(random.next() % 9),
+            text: String(repeating: "t", count: long ? 5_000 : Int(random.next() % 60)))
+          try tx.insert(&sample)
+        }
+      }
+    }
+    func leaves() throws -> Int {
+      let found = try #require(try store.statistics().collections.first)
+      return found.indexes.reduce(found.tree.leafPages) { $0 + $1.tree.leafPages }
+    }
+    let before = try store.dump()
+    let half = try leaves()
+    let steps = Steps()
+    let result = try store.compact { steps.take($0) }
+    steps.expectWhole(result.bytesAfter)
+    // Random writes fill two thirds.
+    let full = try leaves()
+    #expect(full * 10 < half * 8, "\(half) leaves, then \(full)")
+    #expect(try store.dump() == before)
+    #expect(try store.verify().isClean)
+    let report = try FileCheck.verify(path: directory.store)
+    #expect(report.freePages == 0 && report.lostPages == 0)
+    #expect(directory.names.filter { $0.contains("larch-new") } == [])
+    // Full pages are copied as they are, and the store can be written further.
+    #expect(try store.compact().bytesAfter == result.bytesAfter)
+    #expect(try leaves() == full)
+    try store.saveAll([Sample(id: "0", value: 1, group: 1, text: "")])
+    #expect(try store.verify().isClean)
+  }
+
+  struct Sample: Record {
+    var id: String
+    var value: Int
+    var group: Int
+    var text: String
+
+    static let schema = Schema<Sample> {
+      Index(\.value)
+      Index(\.group)
+    }
+  }
+
   @Test("Again and again, with changes in between", arguments: [false, true])
   func manyTimes(isRelaxed: Bool) throws {
     let directory = try CrashDirectory()

@@ -25,6 +25,12 @@ extension LMDBEnvironment {
     }
   }
 
+  /// The same with the pages of another copy, which nobody changes.
+  func streamCopy(of copy: PackedCopy, _ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
+    let code = try streamCopy(of: copy.handle, receive)
+    guard code == MDB_SUCCESS else { throw translated(LMDBError(code, "mdb_env_copyfd2")) }
+  }
+
   private func streamCopy(
     of handle: OpaquePointer, _ receive: (UnsafeRawBufferPointer) throws -> Void
   ) throws -> Int32 {

@@ -43,6 +43,17 @@ struct SpaceCopy {
     try checkLength()
   }
 
+  /// Copies the last commit of a store that nobody writes meanwhile, with full pages if that makes it
+  /// clearly smaller.
+  mutating func copyPacked(_ environment: LMDBEnvironment) throws {
+    // That needs room for one more copy. Without it LMDB copies the pages as they are.
+    guard let packed = try? PackedCopy.make(of: environment.path) else {
+      return try copy(environment)
+    }
+    try environment.streamCopy(of: packed) { try add($0) }
+    try checkLength()
+  }
+
   /// Copies a file unchanged.
   mutating func copy(_ source: PageFile) throws {
     bytesExpected = Int(clamping: source.length)

@@ -10,7 +10,8 @@ extension Store {
   }
 
   /// Shrinks the file to the size of its data: copies it without its free space, and replaces it by
-  /// the copy.
+  /// the copy. Pages that writes in random order left half empty become full, if that makes the copy
+  /// a tenth smaller.
   ///
   /// It is rarely needed, because free space is reused. Use it for a file that was once much larger
   /// and will not be again. While it runs, writes wait, and reads do not, except for the moment of
@@ -26,7 +27,8 @@ extension Store {
   /// - Throws: `.busy` if a read of this process stays open, and at once for a read of this thread;
   ///   `.nestedWrite` inside a write of the store; `.readOnly`, `.diskFull`, `.accessDenied`,
   ///   `.ioFailure`, `.closed`; what `progress` throws.
-  /// - Complexity: O(live pages), and room on the disk for a second file meanwhile.
+  /// - Complexity: O(entries), and room on the disk for a second file meanwhile, and for a third one
+  ///   if pages are filled; without that room they stay as they are.
   @available(
     *, noasync,
     message:
@@ -66,7 +68,7 @@ extension Store {
     } fill: { path, descriptor, number in
       before = try environment.info().fileSize
       var copy = SpaceCopy(into: descriptor, path: self.path, progress)
-      try copy.copy(environment)
+      try copy.copyPacked(environment)
       try copy.renumber(PageFile(path: path), above: number)
       after = copy.bytesDone
     }

@@ -14,7 +14,7 @@ public final class MigrationTransaction: WriteTransaction {
   let report: (_ collection: String, _ done: Int, _ total: Int) -> Void
   private let reportIndex:
     (_ collection: String, _ index: String, _ done: Int, _ total: Int) -> Void
-  private let indexBatchSize: Int
+  private let indexBatchSize: Int?
   /// The transaction outside all savepoints.
   private let root: LMDBTransaction
   /// Collections whose records all have the form of their type now.

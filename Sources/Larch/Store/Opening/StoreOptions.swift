@@ -94,8 +94,8 @@ extension Store {
     package var migrations: [Migration] = []
     /// Called at each step of a replacement of the file, so that tests can end the process there.
     package var replacing: (@Sendable (ReplacementStep) -> Void)?
-    /// The number of records in one step of an index build.
-    package var indexBatchSize = 20_000
+    /// The number of records in one step of an index build; nil for a good one.
+    package var indexBatchSize: Int?
 
     /// The default options.
     public init() {}

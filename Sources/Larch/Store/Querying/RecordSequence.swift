@@ -155,6 +155,8 @@ final class RecordCursor: OpenCursor {
       return try cursor?.first()
     }
     if cursor != nil, changeCount == transaction.changeCount { return try cursor?.next() }
+    // New records may be held back.
+    _ = try transaction.live()
     if cursor == nil { try open() }
     changeCount = transaction.changeCount
     let entry = try lastKey.withUnsafeBytes { try cursor?.seek(atOrAfter: $0) }

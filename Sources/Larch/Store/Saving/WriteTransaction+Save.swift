@@ -17,6 +17,7 @@ enum SaveMode { case save, insert, update }
 extension WriteTransaction {
   @usableFromInline
   func store<R: Record>(_ record: inout R, _ mode: SaveMode) throws {
+    if context.held != nil, try hold(record, mode) { return }
     try storage { transaction in
       let collection = try context.collection(of: R.self)
       let declarations = collection.declarations(of: R.self)
@@ -301,5 +302,8 @@ extension WriteTransaction {
       })
     writer.noteWrite(in: collection)
     changeCount &+= 1
+    if save.before == nil, !save.isLast, mayHold(declarations) {
+      writer.records.noteInsert(of: collection)
+    }
   }
 }

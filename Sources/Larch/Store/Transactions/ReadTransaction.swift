@@ -51,6 +51,9 @@ public class ReadTransaction {
     cursors.removeAll { $0.toOpaque() == Unmanaged.passUnretained(cursor).toOpaque() }
   }
 
+  /// Whether a record exists, if that is known without the records that a write holds back.
+  func findWhileHolding<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool? { nil }
+
   /// Whether there may be pending index entries.
   var mayHavePendingEntries: Bool { false }
 
@@ -107,7 +110,8 @@ extension ReadTransaction {
   /// See ``RecordReading/exists(_:_:)``.
   @usableFromInline
   final func hasRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
-    try storage { transaction in
+    if context.held != nil, let found = try findWhileHolding(type, id) { return found }
+    return try storage { transaction in
       let collection = try context.collection(of: type)
       return try collection.records.get(try context.key(of: id), in: transaction) != nil
     }

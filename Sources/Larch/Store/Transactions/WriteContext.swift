@@ -5,6 +5,8 @@ internal import Foundation
 final class WriteContext {
   let context: TransactionContext
   let maintainer: IndexMaintainer
+  /// New records that are not stored yet.
+  let records: PendingRecords
   /// Assigns ids, for all stores of the file in this process.
   private let ids: IDAllocator
   /// The collections in which this transaction has prepared the assignment of ids.
@@ -30,6 +32,7 @@ final class WriteContext {
     self.clock = clock
     ids = context.environment.ids
     maintainer = IndexMaintainer(context)
+    records = PendingRecords(context)
     changes = FieldChanges(context.coder)
   }
 
@@ -47,6 +50,7 @@ final class WriteContext {
 
   /// Writes everything that is still pending, so that the transaction can be committed.
   func finish() throws {
+    _ = try context.transaction()
     try maintainer.references.finish(isLinked: isLinked)
     try maintainer.flush()
     try storeShapes()
@@ -69,6 +73,7 @@ final class WriteContext {
   func end() { context.end() }
 
   private func forgetChanges() {
+    records.discard()
     maintainer.discard()
     maintainer.references.discard()
     checkedCollections.removeAll(keepingCapacity: true)
@@ -123,6 +128,7 @@ final class WriteContext {
   }
 
   func rollBack(_ savepoint: Savepoint) {
+    records.discard()
     maintainer.discard()
     ids.undoSavepoint()
     maintainer.references.rewind(to: savepoint.references)

@@ -27,6 +27,18 @@ public class WriteTransaction: ReadTransaction {
     super.init(writer.context)
   }
 
+  final override func findWhileHolding<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool? {
+    guard isLive, !context.isTakingIn, let transaction = context.held else { return nil }
+    let collection = try context.collection(of: type)
+    let key = try context.key(of: id)
+    do {
+      if try collection.records.get(key, in: transaction) != nil { return true }
+    } catch {
+      throw context.note(error)
+    }
+    return writer.records.mayHave(key, of: collection) ? nil : false
+  }
+
   final override var mayHavePendingEntries: Bool { true }
 
   final override func writePending(for database: LMDBDatabase) throws {
