@@ -14,6 +14,8 @@ final class Observer<Value: Sendable>: Sendable {
     var isStarted = false
     /// The commit up to which the last value is valid.
     var version: UInt64 = 0
+    /// The opening of the file that it was read from.
+    var generation = 0
     /// What the last value was read from.
     var trees = TreeSet()
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
@@ -82,13 +84,16 @@ final class Observer<Value: Sendable>: Sendable {
       guard let dataTrees = state.dataTrees?.trees else { return }
       // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
-      if !isFirst, newest == version, !events.contains(where: \.isReset) { return }
+      // The last read may itself have found that the file was exchanged, before the event came.
+      let generation = store.environment.generation
+      let isReset = generation != state.generation && events.contains(where: \.isReset)
+      if !isFirst, newest == version, !isReset { return }
       guard try isFirst || isChanged(by: events, state.trees, dataTrees, tx) else {
         state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
       let value = try read.read(tx)
-      state.version = newest
+      (state.version, state.generation) = (newest, generation)
       state.trees = dataTrees.data(tracker.trees)
       observed = Observed(value: value, version: StoreVersion(state.version))
     }
