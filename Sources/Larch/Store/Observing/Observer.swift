@@ -30,7 +30,7 @@ final class Observer<Value: Sendable>: Sendable {
   init(_ store: Store, _ read: ObservedRead<Value>) {
     self.store = store
     self.read = read
-    listener = ChangeListener(owner: store)
+    listener = ChangeListener(owner: store, hearsForeign: store.options.observesOtherProcesses)
   }
 
   deinit { end() }
