@@ -82,7 +82,7 @@ let tests: [(folder: String, targets: [Tests])] = [
       ("LarchMigrationTests", [], []),
       ("LarchSpaceTests", child, []),
       ("LarchLogTests", [], []),
-      ("LarchLiveTests", ["LarchInspection"], []),
+      ("LarchLiveTests", child + ["LarchInspection"], []),
     ]
   ),
   (

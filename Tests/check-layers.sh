@@ -50,8 +50,9 @@ Execution/Rows: Filters Related Running Sorting
 Execution/Running: Filters Related Rows Sorting
 Execution/Sorting: Filters Related Rows
 LMDB/Access: Environment
-LMDB/Environment: Access Files Reading Writing
+LMDB/Environment: Access Files Observing Reading Writing
 LMDB/Files: Access Environment
+LMDB/Observing: Access Environment Files Reading
 LMDB/Reading: Access Environment Files
 LMDB/Writing: Access Environment Files Reading
 Coding/Codable: Evolution Format Memberwise TypeFacts

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Passes on what the writes of this process change in a file, to those who listen.
+/// Passes on what commits change in a file, to those who listen.
 ///
 /// A write begins with a `ChangeLog` if there is a listener. After its commit, and before anybody is
 /// told of its success, the changes are published. The thread still has the write lock then, so they
@@ -9,6 +9,10 @@ internal import Synchronization
 /// **Nothing is missed at the start.** A listener is added before the first snapshot is taken. A
 /// write that began earlier, without a log, is published as `.anything` if it commits after that.
 /// If the snapshot has the changes already, the number of the commit tells so.
+///
+/// **Other processes** have no log. `ForeignCommits` notices their commits and finds the trees that
+/// they changed. It also keeps the order: what others committed between two writes of this process
+/// is published before the second one, or together with it.
 ///
 /// Unchecked, since the comment at each variable says what guards it.
 package final class ChangeHub: @unchecked Sendable {
@@ -33,6 +37,9 @@ package final class ChangeHub: @unchecked Sendable {
   /// accesses would cost each commit more than all the rest.
   let log = ChangeLog()
 
+  /// Notices the commits of other processes. Set once, before anyone else has the hub.
+  var foreign: (any ForeignCommits)?
+
   init() {}
 
   // MARK: Writes
@@ -49,6 +56,11 @@ package final class ChangeHub: @unchecked Sendable {
     return log
   }
 
+  /// Tells that a write with a log is about to commit; `didEndCommit` follows in any case.
+  func willCommit() { foreign?.willCommit() }
+
+  func didEndCommit() { foreign?.didEndCommit() }
+
   /// Publishes a commit.
   ///
   /// - Parameters:
@@ -60,31 +72,54 @@ package final class ChangeHub: @unchecked Sendable {
     // snapshot. So either the listener is seen here, or its snapshot has the commit.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if count.load(ordering: .relaxed) == 0 { return }
-    if let changes {
-      publish(.commit(transaction, changes))
-    } else if !hadLog {
-      publish(.anything(transaction))
-    }
-  }
-
-  /// Publishes that the state of the file is not known to be the one before: another file took its
-  /// place, or a commit failed and may still have reached the disk.
-  func publishReset() {
-    if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
+    publishOwn(changes, transaction, hadLog: hadLog)
   }
 
   @inline(never)
-  private func publish(_ event: ChangeEvent) {
-    let waiting = state.withLock { state in
-      state.concerned(by: event).flatMap { $0.receive(event) }
+  private func publishOwn(_ changes: CommittedChanges?, _ transaction: UInt64, hadLog: Bool) {
+    let event: ChangeEvent? =
+      if let changes {
+        .commit(transaction, changes)
+      } else if !hadLog {
+        .anything(transaction)
+      } else {
+        nil
+      }
+    if let foreign {
+      foreign.publish(event, transaction: transaction)
+    } else if let event {
+      publish(event)
     }
+  }
+
+  /// Publishes that a commit failed, and may still have reached the disk.
+  func publishFailure(transaction: UInt64) {
+    if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.anything(transaction)) }
+  }
+
+  /// Publishes that the state of the file is not known to be the one before, since another file took
+  /// its place, or it was opened again.
+  func publishReset() {
+    foreign?.reset()
+    if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
+  }
+
+  private func publish(_ event: ChangeEvent) {
     // Outside of the lock: an executor of the program may run code here.
-    for waiter in waiting { waiter.resume() }
+    for waiter in file(event) { waiter.resume() }
+  }
+
+  /// Gives an event to the listeners that it concerns. Returns the tasks that wait for one, which the
+  /// caller must resume when it holds no lock.
+  func file(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
+    state.withLock { state in state.concerned(by: event).flatMap { $0.receive(event) } }
   }
 
   // MARK: Listeners
 
   package func add(_ listener: ChangeListener) {
+    // First, so that no commit of others is missed after the first snapshot.
+    if listener.hearsForeign { foreign?.begin() }
     state.withLock { state in
       state.listeners[ObjectIdentifier(listener)] = listener
       state.file(listener, under: nil)
@@ -96,12 +131,16 @@ package final class ChangeHub: @unchecked Sendable {
 
   /// Removes a listener and ends it. Removing it twice is not an error.
   package func remove(_ listener: ChangeListener) {
-    state.withLock { state in
-      guard state.listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else { return }
+    let wasThere = state.withLock { state in
+      guard state.listeners.removeValue(forKey: ObjectIdentifier(listener)) != nil else {
+        return false
+      }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees.trees { state.release(tree) }
       state.unfile(listener)
+      return true
     }
+    if wasThere, listener.hearsForeign { foreign?.end() }
     for waiter in listener.end() { waiter.resume() }
   }
 

@@ -1,6 +1,7 @@
 /// What a listener hears of.
 package enum ChangeEvent: Sendable {
-  /// A commit with this number, and its changes.
+  /// A commit with this number, and its changes. Those of other processes may be several commits, up
+  /// to this number, and have no records.
   case commit(UInt64, CommittedChanges)
   /// A commit with this number; what it changed is not known.
   case anything(UInt64)
@@ -27,6 +28,8 @@ package final class ChangeListener: @unchecked Sendable {
 
   /// Whose end is also the end of the listener.
   let owner: ObjectIdentifier
+  /// Whether the commits of other processes count.
+  let hearsForeign: Bool
   private let state = Locked(State())
   // Guarded by the hub.
   /// The trees whose changes count; nil for all trees, while it is not known yet.
@@ -34,7 +37,10 @@ package final class ChangeListener: @unchecked Sendable {
   /// The trees of records whose changes it wants one by one.
   var recordTrees = TreeSet()
 
-  package init(owner: AnyObject) { self.owner = ObjectIdentifier(owner) }
+  package init(owner: AnyObject, hearsForeign: Bool = true) {
+    self.owner = ObjectIdentifier(owner)
+    self.hearsForeign = hearsForeign
+  }
 
   // MARK: For the hub
 

@@ -61,4 +61,7 @@ extension LogMessage.Event {
   // Other processes
   /// Another process made the file larger or replaced it, and this one follows.
   public static let followed = Self(rawValue: "followed")
+  /// The system does not tell of changes of the file, so observers look for commits of other
+  /// processes ten times a second.
+  public static let observingPolls = Self(rawValue: "observing_polls")
 }

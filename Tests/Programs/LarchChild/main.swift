@@ -43,6 +43,9 @@ do {
   case "read-as": try readAs(Array(arguments.dropFirst()))
   case "version-writer": try versionWriter(Array(arguments.dropFirst()))
   case "owned-writer": try ownedWriter(Array(arguments.dropFirst()))
+  case "watched-writer": try watchedWriter(Array(arguments.dropFirst()))
+  case "watched-plain": try watchedPlain(Array(arguments.dropFirst()))
+  case "watched-observer": try watchedObserver(Array(arguments.dropFirst()))
   case "undone-id": try undoneID(Array(arguments.dropFirst()))
   default:
     FileHandle.standardError.write(Data("unknown subcommand\n".utf8))

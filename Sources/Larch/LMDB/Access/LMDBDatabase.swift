@@ -50,6 +50,7 @@ package struct LMDBDatabase: Sendable, Hashable {
       }
     if code == MDB_NOTFOUND { return nil }
     try LMDBError.check(code, "mdb_dbi_open", in: transaction.pointer)
+    if let name { LMDBEnvironment.of(transaction)?.treeNames.withLock { $0[handle] = name } }
     return LMDBDatabase(handle: handle)
   }
 

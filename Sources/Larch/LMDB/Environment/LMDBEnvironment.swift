@@ -27,14 +27,15 @@ package enum LMDBDurability: Int, Sendable, Comparable {
 /// | `FileSwap` | whether another file has replaced this one | the write lock |
 /// | `IDAllocator` | the ids that were assigned to records | the write lock |
 /// | `ChangeHub` | what commits change, and who listens | the write lock and its mutex |
+/// | `CommitWatch` | the commits of other processes, while somebody listens | its mutex |
 /// | `LMDBRegistry` | the environments of the process | its mutex |
 ///
 /// The environment connects them: writing, recovery, growth and replacement are its extensions.
 ///
 /// **Lock order.** The write lock comes first: no thread waits for it with a mutex held. Then come
-/// the mutexes, each held for a few steps only, in this order: registry, `ReaderPool`,
-/// `WriteQueue`, and last `foreignReads`, `LogMailbox` and `ChangeHub` with its listeners. The mutex
-/// of `AsyncWriter` comes before that of `WriteQueue`, and is held with no other one.
+/// the mutexes, each held for a few steps only, in this order: `CommitWatch`, registry, `ReaderPool`,
+/// `WriteQueue`, and last `treeNames`, `foreignReads`, `LogMailbox` and `ChangeHub` with its
+/// listeners. The mutex of `AsyncWriter` comes before that of `WriteQueue`, and is held with no other one.
 ///
 /// Unchecked, since C handles are not `Sendable`: each variable is one of the objects above, or its
 /// comment says what guards it.
@@ -67,6 +68,9 @@ package final class LMDBEnvironment: @unchecked Sendable {
     var mapped: (@Sendable () -> Void)?
     /// Called at each step of a replacement, so that tests can end the process there.
     var replacing: (@Sendable (ReplacementStep) -> Void)?
+    /// Whether to ask the system to tell of changes of the file. Without it, as where the system
+    /// refuses, observers look for commits of others in intervals.
+    var watchesFile = true
     /// Receives messages about the file that no call returns.
     var log: (@Sendable (LogMessage) -> Void)?
   }
@@ -93,6 +97,8 @@ package final class LMDBEnvironment: @unchecked Sendable {
   package let changes = ChangeHub()
   /// When reads of other processes were first seen.
   let foreignReads = Locked<[ForeignRead: ReadSighting]>([:])
+  /// The names of the databases that were opened since the environment was, by their handles.
+  let treeNames = Locked<[UInt32: String]>([:])
 
   // Used only by the thread that has the write lock.
   /// The ids that this process assigned to records of the file.
@@ -123,6 +129,7 @@ package final class LMDBEnvironment: @unchecked Sendable {
     adopt(opened)
     readers.adopt(opened.handle)
     ids = IDAllocator.of(file)
+    changes.foreign = CommitWatch(self)
   }
 
   deinit {
@@ -151,7 +158,15 @@ package final class LMDBEnvironment: @unchecked Sendable {
     staleReaderWatch = StaleReaderWatch(lastPage: opened.lastPage)
     oldReadWatch = OldReadWatch(lastPage: opened.lastPage)
     currentDurability = options.durability
+    treeNames.withLock { $0 = [:] }
     mdb_env_set_userctx(opened.handle, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// The environment of a transaction; nil while the file is being opened or created.
+  static func of(_ transaction: LMDBTransaction) -> LMDBEnvironment? {
+    mdb_env_get_userctx(mdb_txn_env(transaction.pointer)).map {
+      Unmanaged<LMDBEnvironment>.fromOpaque($0).takeUnretainedValue()
+    }
   }
 
   /// LMDB's environment, for the thread that has the write lock.

@@ -4,10 +4,12 @@ extension LMDBEnvironment {
   /// The map cannot move and the environment cannot be closed while a held read is in use. One that
   /// is not in use blocks nothing: it is ended.
   func hold(
-    _ reader: LMDBReader, owner: ObjectIdentifier, deadline: MonotonicTime?
+    _ reader: LMDBReader, owner: ObjectIdentifier, deadline: MonotonicTime?,
+    isObserving: Bool = false
   ) -> LMDBHeldRead {
     let held = LMDBHeldRead(
-      reader, owner: owner, place: reader.place, began: .now, deadline: deadline)
+      reader, owner: owner, place: reader.place, began: .now, deadline: deadline,
+      isObserving: isObserving)
     if readers.hold(held, reader) { LMDBRegistry.shared.finishClosing(self) }
     return held
   }
@@ -23,7 +25,7 @@ extension LMDBEnvironment {
   /// Whether another store of this process has the same file open, and so the same handles, or a
   /// snapshot does, which may have an older schema.
   var isShared: Bool {
-    LMDBRegistry.shared.owners(of: self) > 1 || readers.hasHeldReads
+    LMDBRegistry.shared.owners(of: self) > 1 || readers.hasSnapshots
   }
 
   // MARK: Uses
@@ -65,7 +67,7 @@ extension LMDBEnvironment {
   /// Logs that held reads were ended.
   func tell(_ ended: [LMDBHeldRead]) {
     guard let log = options.log else { return }
-    for held in ended {
+    for held in ended where !held.isObserving {
       if let message = held.ending?.message(of: held, path: path) { log(message) }
     }
     deliverMessages()

@@ -12,6 +12,7 @@ struct ForeignRead: Hashable, Sendable {
 /// The facts about an open read.
 struct OpenReadInfo: Sendable {
   var isHeld = false
+  var isObserving = false
   /// Nil for reads of other processes.
   var place: CodePlace?
   var process: Int32
@@ -103,7 +104,7 @@ extension LMDBEnvironment {
     var own = readers.openReads(at: now).map(\.read)
     own.sort { $0.snapshot < $1.snapshot }
     var parts = own.prefix(3).map { read in
-      "\(read.isHeld ? "snapshot" : "read") at \(read.place?.description ?? "")"
+      "\(read.isObserving ? "observation" : read.isHeld ? "snapshot" : "read") at \(read.place?.description ?? "")"
         + ", open for \(read.age.logText)"
     }
     if own.count > 3 { parts.append("\(own.count - 3) more here") }

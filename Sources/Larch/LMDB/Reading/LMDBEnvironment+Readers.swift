@@ -104,6 +104,7 @@ extension LMDBEnvironment {
         began: .now, deadline: MonotonicTime.after(seconds: options.waitLimit),
         holders: options.log == nil ? "" : describedSlots())
     if try checkReaders() > 0 { return wait }
+    readers.giveUpObserving()
     try endOldHeldReads()
     guard readers.waitForSlot(until: wait.deadline) else { throw fullTableError() }
     return wait

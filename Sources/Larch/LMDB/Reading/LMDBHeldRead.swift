@@ -29,6 +29,9 @@ final class LMDBHeldRead: @unchecked Sendable {
   let deadline: MonotonicTime?
   /// The last commit that it sees.
   let snapshot: UInt64
+  /// Whether it is the pin of a `CommitWatch`. It is ended where its slot or the map is needed, and
+  /// the log is not told.
+  let isObserving: Bool
 
   // Everything below is guarded by the mutex of `ReaderPool`.
 
@@ -45,13 +48,14 @@ final class LMDBHeldRead: @unchecked Sendable {
 
   init(
     _ reader: LMDBReader, owner: ObjectIdentifier, place: CodePlace, began: MonotonicTime,
-    deadline: MonotonicTime?
+    deadline: MonotonicTime?, isObserving: Bool
   ) {
     self.reader = reader
     self.owner = owner
     self.place = place
     self.began = began
     self.deadline = deadline
+    self.isObserving = isObserving
     snapshot = reader.transaction.id
   }
 

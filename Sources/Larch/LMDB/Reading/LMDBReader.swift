@@ -19,6 +19,8 @@ final class LMDBReader: @unchecked Sendable {
   var use: UInt = 0
   /// Whether it is a snapshot that outlives the call which took it.
   var isHeld = false
+  /// Whether it is held to compare later states with its own.
+  var isObserving = false
   /// What the check for old reads knows about it.
   var sighting = ReadSighting()
 

@@ -6,6 +6,7 @@ extension ReaderPool {
   func hold(_ held: LMDBHeldRead, _ reader: LMDBReader) -> Bool {
     mutex.lock()
     reader.isHeld = true
+    reader.isObserving = held.isObserving
     reader.thread = 0
     reader.sighting = ReadSighting(use: reader.use, since: held.began.nanoseconds)
     self.held.append(held)
@@ -31,10 +32,11 @@ extension ReaderPool {
     }
   }
 
-  var hasHeldReads: Bool {
+  /// Whether the program holds a read.
+  var hasSnapshots: Bool {
     mutex.lock()
     defer { mutex.unlock() }
-    return !held.isEmpty
+    return held.contains { !$0.isObserving }
   }
 
   func isOpen(_ held: LMDBHeldRead) -> Bool {
@@ -124,6 +126,13 @@ extension ReaderPool {
     return giveUpLocked(ending, of: owner)
   }
 
+  /// Ends the held reads that only serve observers.
+  func giveUpObserving() {
+    mutex.lock()
+    defer { mutex.unlock() }
+    for held in held where held.isObserving { _ = giveUpLocked(held, .given) }
+  }
+
   /// Ends the held reads that are older than their owners allow, and returns them.
   func giveUpOld() -> [LMDBHeldRead] {
     mutex.lock()
@@ -155,6 +164,7 @@ extension ReaderPool {
     guard let reader = held.reader else { return }
     held.reader = nil
     reader.isHeld = false
+    reader.isObserving = false
     mdb_txn_reset(reader.transaction.pointer)
     parkOrAbortLocked(reader)
     if slotWaiters > 0 { changed.broadcast() }

@@ -24,7 +24,7 @@ extension ReaderPool {
     let now = time.nanoseconds
     let ended = giveUpOldLocked(at: time)
     var due: [(read: OpenReadInfo, reader: LMDBReader?)] = []
-    for reader in all where reader.isPinning {
+    for reader in all where reader.isPinning && !reader.isObserving {
       let read = describedLocked(reader, at: now)
       if now >= reader.sighting.nextLook { due.append((read, reader)) }
     }
@@ -48,7 +48,8 @@ extension ReaderPool {
       reader.sighting = ReadSighting(use: reader.use, since: now)
     }
     return OpenReadInfo(
-      isHeld: reader.isHeld, place: reader.place, process: getpid(),
+      isHeld: reader.isHeld, isObserving: reader.isObserving, place: reader.place,
+      process: getpid(),
       thread: UInt64(reader.thread),
       age: .nanoseconds(now &- reader.sighting.since), snapshot: reader.transaction.id)
   }

@@ -56,13 +56,14 @@ extension LMDBEnvironment {
     map.wasFull = false
     setDurability(durability)
     let changed = transaction.isWatched ? changedRecords(in: transaction) : nil
+    defer { if transaction.isWatched { changes.didEndCommit() } }
     do {
       try transaction.commit()
     } catch {
       if map.wasFull { return false }
       let failure = afterFailedCommit(error, id: id)
       // It may have reached the file nevertheless.
-      changes.publish(nil, transaction: id, hadLog: false)
+      changes.publishFailure(transaction: id)
       options.log?(
         LogMessage(.error, .commitFailed, "A commit failed, because the disk reported an error.") {
           $0.path = path
@@ -79,7 +80,8 @@ extension LMDBEnvironment {
 
   @inline(never)
   private func changedRecords(in transaction: LMDBTransaction) -> CommittedChanges? {
-    changes.log.finish { tree, key in
+    changes.willCommit()
+    return changes.log.finish { tree, key in
       try LMDBDatabase(handle: tree).get(key, in: transaction)
     }
   }

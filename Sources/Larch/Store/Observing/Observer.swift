@@ -14,6 +14,8 @@ final class Observer<Value: Sendable>: Sendable {
     var isStarted = false
     /// The commit up to which the last value is valid.
     var version: UInt64 = 0
+    /// The opening of the file that it was read from.
+    var generation = 0
     /// What the last value was read from.
     var trees = TreeSet()
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
@@ -39,7 +41,7 @@ final class Observer<Value: Sendable>: Sendable {
     self.store = store
     self.read = read
     self.pace = pace
-    listener = ChangeListener(owner: store)
+    listener = ChangeListener(owner: store, hearsForeign: store.options.observesOtherProcesses)
   }
 
   deinit { end() }
@@ -87,7 +89,8 @@ final class Observer<Value: Sendable>: Sendable {
       let wasStarted = state.isStarted
       if !wasStarted {
         store.environment.changes.add(listener)
-        state.patcher = read.patcher?()
+        // Without the commits of others, the changes that are known have gaps.
+        if store.options.observesOtherProcesses { state.patcher = read.patcher?() }
       }
       state.isStarted = true
       do {
@@ -113,8 +116,13 @@ final class Observer<Value: Sendable>: Sendable {
       guard let dataTrees = state.dataTrees?.trees else { return }
       // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
-      if !isFirst, newest == version, !events.contains(where: \.isReset) { return }
-      if !isFirst, let patched = try patch(&state, events, dataTrees, tx) {
+      // The last read may itself have found that the file was exchanged, before the event came.
+      let generation = store.environment.generation
+      let isReset = generation != state.generation && events.contains(where: \.isReset)
+      if !isFirst, newest == version, !isReset { return }
+      if !isFirst, generation == state.generation,
+        let patched = try patch(&state, events, dataTrees, tx)
+      {
         observed = patched.value
         return
       }
@@ -125,7 +133,7 @@ final class Observer<Value: Sendable>: Sendable {
       let (value, isSame) = try readAll(&state, tx)
       state.reads += 1
       state.pause = pace?.begin()
-      state.version = newest
+      (state.version, state.generation) = (newest, generation)
       state.trees = dataTrees.data(tracker.trees)
       // The record that becomes the first row was not read.
       if let tree = state.patcher?.tree { state.trees.insert(tree) }

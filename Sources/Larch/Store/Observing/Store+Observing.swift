@@ -8,7 +8,7 @@ extension Store {
   /// ```
   ///
   /// The first rows come at once; they do not wait for a running write. After that, rows come when a
-  /// commit of this process has changed them. While your loop is busy, nothing is read: the next
+  /// commit of any process has changed them. While your loop is busy, nothing is read: the next
   /// rows are the newest ones, and those in between are left out. The last state always comes.
   ///
   /// Each value is what `fetch` returns at its ``Observed/version``. Versions ascend. A change of
@@ -16,8 +16,9 @@ extension Store {
   /// the same as before do not come again: records are compared by their stored bytes, selected
   /// fields by `==`.
   ///
-  /// The loop ends when its task is cancelled and when the store is closed. Commits of other
-  /// processes do not wake it; use ``versions(every:)`` to notice them.
+  /// The loop ends when its task is cancelled and when the store is closed. A commit of another
+  /// process makes it read again if it changed the collection or index at all
+  /// (``Options/observesOtherProcesses``).
   ///
   /// - Parameters:
   ///   - request: a query, a selection, related records, a join, or records with their related ones.
@@ -42,7 +43,7 @@ extension Store {
   /// for try await now in summary { show(now.value.0, now.value.1) }
   /// ```
   ///
-  /// The closure runs in one snapshot, for the first value and whenever a commit of this process has
+  /// The closure runs in one snapshot, for the first value and whenever a commit of any process has
   /// changed an index, a collection or a list that its last run has read. Each run notes which
   /// these are, so the closure may read other data the next time. Read through `tx` only:
   /// other reads, and values from outside of the store, are not noticed.

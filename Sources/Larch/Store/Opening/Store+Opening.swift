@@ -236,6 +236,7 @@ extension Store.Options {
     result.allowsRemoteFileSystem = allowsNetworkFileSystem
     result.log = log
     result.oldReadWarning = oldReadWarning.inSeconds
+    result.watchesFile = watchesFile
     result.replacing = replacing
     result.countDatabases = { try FileCheck.databaseCount(path: $0) }
     result.needsLockFile = needsLockFile

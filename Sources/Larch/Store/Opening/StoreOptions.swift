@@ -40,6 +40,9 @@ extension Store {
     /// The maximum age of a snapshot; nil for any age. The next use or commit ends an older one, so
     /// that a forgotten snapshot does not keep the space of deleted records permanently.
     public var maximumSnapshotAge: Duration? = .seconds(600)
+    /// Whether observers (``Store/observe(_:)-(Q)``) also see what other processes commit; true by
+    /// default. It takes a thread and a watch of the file while somebody observes.
+    public var observesOtherProcesses = true
     /// How long a read or a snapshot may keep space before the ``log`` reports it
     /// (``LogMessage/Event/oldRead``). One that keeps more than 1 MiB and a tenth of the file is
     /// reported sooner.
@@ -94,6 +97,8 @@ extension Store {
     package var migrations: [Migration] = []
     /// Called at each step of a replacement of the file, so that tests can end the process there.
     package var replacing: (@Sendable (ReplacementStep) -> Void)?
+    /// Whether the system is asked to tell of changes of the file, so that tests can refuse it.
+    package var watchesFile = true
     /// The number of records in one step of an index build; nil for a good one.
     package var indexBatchSize: Int?
 

@@ -7,13 +7,17 @@ extension Store {
       case read
       /// A ``Snapshot``.
       case snapshot
+      /// The state with which observers compare the commits of other processes
+      /// (``Store/observe(_:)-(Q)``). It follows the newest state, and is ended where it would
+      /// disturb.
+      case observation
       /// A read or snapshot of another process; which of them is not known.
       case otherProcess
     }
 
     /// The kind of the read.
     public let kind: Kind
-    /// Where the program began it; nil for another process.
+    /// Where the program began it; nil for an observation and for another process.
     public let place: CodePlace?
     /// The process that reads.
     public let process: Int32
@@ -29,8 +33,15 @@ extension Store {
     public let pinnedBytes: Int?
 
     init(_ info: OpenReadInfo) {
-      kind = info.place == nil ? .otherProcess : info.isHeld ? .snapshot : .read
-      place = info.place
+      kind =
+        if info.place == nil {
+          .otherProcess
+        } else if info.isObserving {
+          .observation
+        } else {
+          info.isHeld ? .snapshot : .read
+        }
+      place = info.isObserving ? nil : info.place
       process = info.process
       thread = info.thread
       age = info.age
@@ -56,6 +67,7 @@ extension Store.OpenRead: CustomStringConvertible {
       switch kind {
       case .read: "read"
       case .snapshot: "snapshot"
+      case .observation: "observation"
       case .otherProcess: "read of process \(process)"
       }
     let kept = pinnedBytes.map { ", keeps \($0) bytes" } ?? ""

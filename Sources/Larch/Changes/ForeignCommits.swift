@@ -1,0 +1,25 @@
+/// Puts the commits of this process and those of others in one order, for a `ChangeHub`.
+///
+/// The hub knows nothing of files: whoever has the file open gives it one of these.
+protocol ForeignCommits: AnyObject, Sendable {
+  /// A listener wants to hear of the commits of others. When this returns, every commit that a later
+  /// snapshot does not have will be noticed.
+  func begin()
+
+  /// A listener ends that has begun.
+  func end()
+
+  /// A write of this process that has a log is about to commit. Until `didEndCommit`, a new number
+  /// may be its own.
+  func willCommit()
+
+  func didEndCommit()
+
+  /// Publishes a commit of this process, and before it those of others that came between.
+  ///
+  /// - Parameter event: nil if the commit has changed nothing.
+  func publish(_ event: ChangeEvent?, transaction: UInt64)
+
+  /// The file was opened again, or is another one.
+  func reset()
+}
