@@ -3,7 +3,15 @@ internal import Larch
 internal import LarchCrashSupport
 
 /// Ends this program if the test that started it no longer runs.
-func limitLifetime() { alarm(300) }
+///
+/// A program that a task of a test starts inherits that thread's signals, which are blocked.
+func limitLifetime() {
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  sigaddset(&signals, SIGALRM)
+  pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+  alarm(300)
+}
 
 /// `crash-writer <store> <beacon> <writer> <seed>`: writes transactions endlessly, and notes each
 /// acknowledged one in the beacon.

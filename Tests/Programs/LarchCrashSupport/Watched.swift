@@ -132,9 +132,15 @@ package final class WatchedCheck<R: Record & Equatable>: Sendable {
     }
     token = store.observe(query, onError: { fail("\($0)") }) { value in
       do {
-        let now = try store.read { tx in
-          // The rows of this version can be read only as long as it is the newest one.
-          try tx.version == value.version ? try tx.fetch(query) : nil
+        // The rows of this version can be read only as long as it is the newest one. If two commits
+        // come while a read begins, LMDB may give it a number that is too low, so a difference
+        // counts only if it is there again.
+        var now = value.rows as [R]?
+        for _ in 0..<2 where now != nil {
+          now = try store.read { tx in
+            try tx.version == value.version ? try tx.fetch(query) : nil
+          }
+          if now == value.rows { break }
         }
         if let now, now != value.rows, !mayRestart { fail("wrong rows of \(value.version)") }
         state.with { latest in
