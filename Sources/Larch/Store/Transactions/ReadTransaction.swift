@@ -96,7 +96,7 @@ extension ReadTransaction {
     let key = try context.key(of: id)
     let found: UnsafeRawBufferPointer?
     do {
-      found = try collection.records.get(key, in: transaction)
+      found = try record(key, of: collection, in: transaction)
     } catch {
       throw context.note(error)
     }
@@ -109,7 +109,7 @@ extension ReadTransaction {
   final func hasRecord<R: Record>(_ type: R.Type, _ id: R.ID) throws -> Bool {
     try storage { transaction in
       let collection = try context.collection(of: type)
-      return try collection.records.get(try context.key(of: id), in: transaction) != nil
+      return try record(context.key(of: id), of: collection, in: transaction) != nil
     }
   }
 
