@@ -36,7 +36,7 @@ package class TransactionWatcher {
 
 /// Notes the trees that a read transaction reads. What it computes depends on nothing else in the
 /// file, so as long as none of them changes, its results stay the same.
-package final class ReadTracker: TransactionWatcher {
+package class ReadTracker: TransactionWatcher {
   package private(set) var trees = TreeSet()
 
   package override init() {}

@@ -161,6 +161,48 @@ struct ObserveTests {
     }
   }
 
+  @Test("a closure reads again only if a record changes that passes one of its filters")
+  func closureFilters() throws {
+    try withStoreNow { store throws in
+      try store.put(Tag(id: "a", color: 1))
+      try store.put(Tag(id: "b", color: 2))
+      let count = store.observe { try $0.count(Tag.where { $0.color == 1 }) }
+        .makeAsyncIterator().polled
+      let sum = store.observe { try $0.sum(\.color, of: Tag.where { $0.color > 4 }) }
+        .makeAsyncIterator().polled
+      let one = store.observe { tx in [try tx.find(Tag.self, "a"), try tx.find(Tag.self, "x")] }
+        .makeAsyncIterator().polled
+      let both = store.observe { tx in
+        [try tx.count(Tag.where { $0.color == 1 }), try tx.find(Tag.self, "c")?.color ?? 0]
+      }.makeAsyncIterator().polled
+      let mixed = store.observe { tx in
+        [try tx.count(Tag.where { $0.color == 1 }), try tx.count(Tag.all)]
+      }.makeAsyncIterator().polled
+      let polls: [() throws -> Bool] = [
+        { try count.poll() != nil }, { try sum.poll() != nil }, { try one.poll() != nil },
+        { try both.poll() != nil }, { try mixed.poll() != nil },
+      ]
+      let reads = {
+        [count.reads, sum.reads, one.reads, both.reads, mixed.reads].map(\.description)
+      }
+      let state = { try polls.map { try $0() ? "+" : "-" }.joined() + " " + reads().joined() }
+      #expect(try state() == "+++++ 11111")
+      try store.put(Tag(id: "b", color: 3))
+      // The last one depends on every record.
+      #expect(try state() == "----- 11112")
+      try store.put(Tag(id: "c", color: 3))
+      #expect(try state() == "---++ 11123")
+      try store.put(Tag(id: "b", color: 5))
+      #expect(try state() == "-+--- 12124")
+      try store.put(Tag(id: "a", color: 5))
+      #expect(try state() == "+++++ 23235")
+      try store.write { try $0.delete(Tag.self, "b") }
+      #expect(try state() == "-+--+ 24236")
+      try store.put(Tag(id: "x", color: 3))
+      #expect(try state() == "--+-+ 24337")
+    }
+  }
+
   @Test("a write that changes nothing, or is undone, gives no value")
   func nothing() throws {
     try withStoreNow { store throws in

@@ -91,6 +91,33 @@ struct AnyObserver {
       AnyObserver(
         "join", store, Pet.where { $0.weight > 4 }.joined(with: Owner.all, on: \.ownerID)),
       AnyObserver("count", store, reading: { try $0.count(Owner.where { $0.city == "Paris" }) }),
+      AnyObserver(
+        "count by a scan", store, reading: { try $0.count(Owner.where { $0.name.hasPrefix("o1") }) }
+      ),
+      AnyObserver(
+        "figures", store,
+        reading: { tx in
+          let old = Owner.where { $0.age > 4 }
+          return [
+            "\(try tx.sum(\.age, of: old))", "\(String(describing: try tx.min(\.name, of: old)))",
+            "\(try tx.counts(by: \.city, of: old))",
+            "\(try tx.exists(Pet.where { $0.weight == 8 }))",
+            "\(try tx.ids(Owner.where { $0.city == "Rome" }).count)",
+            "\(try tx.page(Owner.where { $0.city == "Oslo" }.sorted(by: \.name).limit(2)).records)",
+          ]
+        }),
+      AnyObserver(
+        "ids", store,
+        reading: { tx in
+          let tags = [try tx.find(Tag.self, "t1"), try tx.find(Tag.self, "t2")]
+          return
+            "\(tags) \(try tx.exists(Tag.self, "t3")) \(try tx.find(by: \Pet.name, equals: "p3") as Pet?)"
+        }),
+      AnyObserver(
+        "many ids", store,
+        reading: { tx in
+          try (0..<80).map { "\(try tx.find(Tag.self, "t\($0 % 9)") as Tag?)" }
+        }),
       AnyObserver("count all", store, reading: { try $0.count(Note.all) }),
       AnyObserver(
         "several", store,

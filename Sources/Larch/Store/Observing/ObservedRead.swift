@@ -1,11 +1,8 @@
-/// How the value of an observer is read, which changes of records can change it, and how two values
-/// are compared.
+/// How the value of an observer is read, and how two values are compared.
 struct ObservedRead<Value: Sendable>: Sendable {
   /// Adds the records of the value to the digest, if values are compared by it.
   let read: @Sendable (ReadTransaction, RowDigest) throws -> Value
   let comparison: ValueComparison<Value>
-  /// Makes the test of changed records, in the transaction of its use; nil if each change counts.
-  var test: (@Sendable (ReadTransaction) throws -> ObservedRecords?)?
   /// Makes what keeps the value and brings it up to date; nil if it is read again after each change.
   var patcher: (@Sendable () -> ValuePatcher<Value>?)?
 
@@ -17,33 +14,6 @@ struct ObservedRead<Value: Sendable>: Sendable {
   }
 }
 
-/// Whether changes of the records of one collection can change the rows of a request.
-struct ObservedRecords {
-  /// The tree of the records.
-  let tree: UInt32
-  /// Whether a record passes the filter of the request, as stored bytes.
-  let matches: (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool
-
-  /// A record that passes neither before nor after the change was no row and is none.
-  func isChanged(by change: StoredChange) throws -> Bool {
-    try change.id.withUnsafeBytes { id in
-      for stored in [change.before, change.after] {
-        let isMatch = try stored?.withUnsafeBytes {
-          try matches(RecordEnvelope.unverified($0), id)
-        }
-        if isMatch == true { return true }
-      }
-      return false
-    }
-  }
-}
-
-/// A request whose rows come from the records of one collection that pass a filter.
-protocol FilteredRequest {
-  /// Nil if each change of a record counts.
-  func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords?
-}
-
 /// A request whose rows are not records as they are stored.
 protocol ComparedRequest<Row> {
   associatedtype Row
@@ -52,37 +22,12 @@ protocol ComparedRequest<Row> {
 
 extension Selection: ComparedRequest {}
 
-extension Query: FilteredRequest {
-  func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords? {
-    // The bytes of a record do not show which related records it has.
-    if details.asksRelated { return nil }
-    let collection = try tx.context.collection(of: R.self)
-    let access = RecordAccess<R>(tx.context, collection)
-    guard let program = try FilterProgram.of([details.filter], context: tx.context, typed: access)
-    else { return nil }
-    return ObservedRecords(tree: collection.records.handle) { try program.matches($0, id: $1) }
-  }
-}
-
-extension Selection: FilteredRequest {
-  func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords? {
-    try query.observedRecords(in: tx)
-  }
-}
-
-extension Related: FilteredRequest {
-  func observedRecords(in tx: ReadTransaction) throws -> ObservedRecords? {
-    try query.observedRecords(in: tx)
-  }
-}
-
 extension Request {
   /// How the rows are read by an observer.
   func observedRead() -> ObservedRead<[Row]> where Row: Sendable {
     ObservedRead(
       read: { try Self._runner.runs.fetch(self, in: $0, noting: $1) },
       comparison: (self as? any ComparedRequest<Row>)?.rowComparison ?? .stored,
-      test: { try (self as? any FilteredRequest)?.observedRecords(in: $0) },
       patcher: { (self as? any PatchedRequest<Row>)?.rowPatcher() })
   }
 }

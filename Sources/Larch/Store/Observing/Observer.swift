@@ -10,7 +10,7 @@
 /// The rows of a query are brought up to date from the changed records, if these are known
 /// (`ValuePatcher`). Any other value is read again as a whole.
 final class Observer<Value: Sendable>: Sendable {
-  private struct State {
+  fileprivate struct State {
     var isStarted = false
     /// The commit up to which the last value is valid.
     var version: UInt64 = 0
@@ -18,6 +18,9 @@ final class Observer<Value: Sendable>: Sendable {
     var generation = 0
     /// What the last value was read from.
     var trees = TreeSet()
+    /// Those of them that were not read by queries with a filter, and the filters of the others.
+    var unfiltered = TreeSet()
+    var filters: [ObservedFilter] = []
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
     /// What the next value is compared with.
     var last = ValueComparison<Value>.Kept.nothing
@@ -108,7 +111,7 @@ final class Observer<Value: Sendable>: Sendable {
   private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
     let version = state.version
     let events = store.environment.changes.take(listener).filter { $0.isLater(than: version) }
-    let tracker = ReadTracker()
+    let tracker = QueryTracker()
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
       let catalog = tx.context.catalog
@@ -126,7 +129,7 @@ final class Observer<Value: Sendable>: Sendable {
         observed = patched.value
         return
       }
-      guard try isFirst || isChanged(by: events, state.trees, dataTrees, tx) else {
+      guard isFirst || state.isChanged(by: events, dataTrees, tx) else {
         state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
@@ -135,6 +138,7 @@ final class Observer<Value: Sendable>: Sendable {
       state.pause = pace?.begin()
       (state.version, state.generation) = (newest, generation)
       state.trees = dataTrees.data(tracker.trees)
+      (state.unfiltered, state.filters) = (tracker.unfiltered, tracker.filters)
       // The record that becomes the first row was not read.
       if let tree = state.patcher?.tree { state.trees.insert(tree) }
       if isSame, !isFirst { return }
@@ -146,7 +150,9 @@ final class Observer<Value: Sendable>: Sendable {
       after: state.version)
     return observed
   }
+}
 
+extension Observer {
   /// Reads the value, and says whether it is the same as the one before.
   private func readAll(
     _ state: inout State, _ tx: ReadTransaction
@@ -186,13 +192,17 @@ final class Observer<Value: Sendable>: Sendable {
       return (Observed(value: value, version: StoreVersion(last.transaction)), ())
     }
   }
+}
 
+extension Observer.State {
   /// Whether the value may be another one after these events.
-  private func isChanged(
-    by events: [ChangeEvent], _ trees: TreeSet, _ dataTrees: DataTrees, _ tx: ReadTransaction
-  ) throws -> Bool {
+  fileprivate func isChanged(
+    by events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction
+  ) -> Bool {
     // Made at the first use, since most commits that come here have changed something.
-    lazy var test = Result { try read.test?(tx) }
+    lazy var tests = Dictionary(grouping: filters, by: \.tree).mapValues { filters in
+      try? filters.map { try $0.test(tx) }
+    }
     for event in events {
       guard case .commit(_, let changes) = event else { return true }
       for tree in trees.intersection(changes.trees).trees {
@@ -200,9 +210,13 @@ final class Observer<Value: Sendable>: Sendable {
           return true
         }
         if items.isEmpty { continue }
-        // If the filter cannot be evaluated, the read shows the error.
-        guard let test = try? test.get(), test.tree == records else { return true }
-        for item in items where (try? test.isChanged(by: item)) != false { return true }
+        if unfiltered.contains(tree) { return true }
+        // If a filter cannot be evaluated, the read shows the error.
+        guard let tests = tests[records] ?? nil else { return true }
+        for test in tests {
+          guard let test else { return true }
+          for item in items where (try? test.isChanged(by: item)) != false { return true }
+        }
       }
     }
     return false
@@ -223,7 +237,7 @@ extension ChangeEvent {
 extension Store {
   /// Reads the committed state, and notes the trees that are read.
   fileprivate func readTracked(
-    by tracker: ReadTracker, _ body: (ReadTransaction) throws -> Void
+    by tracker: QueryTracker, _ body: (ReadTransaction) throws -> Void
   ) throws {
     var (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
     for _ in 0..<100 where !environment.hasItsNumber(reader) {

@@ -152,13 +152,7 @@ extension ObservedRead {
   ) -> ObservedRead where Value == R? {
     ObservedRead(
       read: { tx, digest in try tx.find(type, id, noting: digest) },
-      comparison: .stored,
-      test: { tx in
-        let context = tx.context
-        let tree = try context.collection(of: type).records.handle
-        let key = [UInt8](try context.key(of: id))
-        return ObservedRecords(tree: tree) { $1.elementsEqual(key) }
-      })
+      comparison: .stored)
   }
 }
 
@@ -170,7 +164,7 @@ extension ReadTransaction {
     try storage { transaction in
       let collection = try context.collection(of: type)
       let key = try context.key(of: id)
-      guard let stored = try collection.records.get(key, in: transaction) else { return nil }
+      guard let stored = try record(key, of: collection, in: transaction) else { return nil }
       digest.add(id: key, stored)
       return try context.decode(type, stored, id: key, in: collection)
     }

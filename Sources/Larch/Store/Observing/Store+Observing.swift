@@ -44,9 +44,10 @@ extension Store {
   /// ```
   ///
   /// The closure runs in one snapshot, for the first value and whenever a commit of any process has
-  /// changed an index, a collection or a list that its last run has read. Each run notes which
-  /// these are, so the closure may read other data the next time. Read through `tx` only:
-  /// other reads, and values from outside of the store, are not noticed.
+  /// changed what its last run has read: records that pass the filters of its queries, records that
+  /// it found by id, and collections, indexes and lists that it read in other ways. Each run notes
+  /// what these are, so the closure may read other data the next time. Read through `tx` only: other
+  /// reads, and values from outside of the store, are not noticed.
   ///
   /// If the value is `Equatable`, one that equals the value before it is left out.
   ///

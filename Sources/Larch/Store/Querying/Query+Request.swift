@@ -12,7 +12,7 @@ extension Query: RunnableRequest {
   /// The records.
   @usableFromInline
   func allRows(in tx: ReadTransaction) throws -> [R] {
-    try tx.run(details, of: R.self, for: .records) { run, access in
+    try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
         records.next().initialize(to: try access.decode(row, of: run))
@@ -25,7 +25,7 @@ extension Query: RunnableRequest {
   /// The records, for an observer.
   @usableFromInline
   func observedRows(in tx: ReadTransaction, noting digest: RowDigest) throws -> [R] {
-    try tx.run(details, of: R.self, for: .records) { run, access in
+    try tx.run(details, of: R.self, for: .records, isAll: true) { run, access in
       let records = RecordBuffer<R>(limit: details.limit)
       while let row = try run.next() {
         records.next().initialize(to: try access.decode(row, of: run, noting: digest))
@@ -38,7 +38,7 @@ extension Query: RunnableRequest {
   /// The first record.
   @usableFromInline
   func firstRow(in tx: ReadTransaction) throws -> R? {
-    try tx.run(details.limitedToOne, of: R.self, for: .records) { run, access in
+    try tx.run(details.limitedToOne, of: R.self, for: .records, isAll: true) { run, access in
       guard let row = try run.next() else { return nil }
       return try access.decode(row, of: run)
     }
@@ -53,13 +53,13 @@ extension Query: RunnableRequest {
         try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
       }
     }
-    return try tx.run(details, of: R.self, for: .count) { run, _ in try run.count() }
+    return try tx.run(details, of: R.self, for: .count, isAll: true) { run, _ in try run.count() }
   }
 
   /// Whether there is a record.
   @usableFromInline
   func hasRow(in tx: ReadTransaction) throws -> Bool {
-    try tx.run(details, of: R.self, for: .exists) { run, _ in try run.exists() }
+    try tx.run(details, of: R.self, for: .exists, isAll: true) { run, _ in try run.exists() }
   }
 
   /// Calls with each record.

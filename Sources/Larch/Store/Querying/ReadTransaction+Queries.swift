@@ -18,12 +18,22 @@ extension ReadTransaction {
   ///
   /// No code of the program runs in `body`, except closures of the filter and computed properties,
   /// which must not use the transaction.
+  ///
+  /// - Parameter isAll: whether `body` reads nothing but the rows of the query. An observer then
+  ///   depends only on records that pass its filter.
   func run<R: Record, T>(
     _ query: QueryDescription, of type: R.Type = R.self, for need: QueryNeed,
-    selecting: [FieldReference] = [], _ body: (PlanRun, RecordAccess<R>) throws -> T
+    selecting: [FieldReference] = [], isAll: Bool = false,
+    _ body: (PlanRun, RecordAccess<R>) throws -> T
   ) throws -> T {
-    try storage { _ in
+    try storage { transaction in
       let collection = try context.collection(of: type)
+      if isAll, let tracker = QueryTracker.of(transaction) {
+        let outer = tracker.begin(
+          ObservedFilter(query, of: type, in: collection), in: collection)
+        defer { tracker.end(outer) }
+        return try run(query, of: type, for: need, selecting: selecting, body)
+      }
       let began = context.timer?.beginQuery()
       var prepared = try prepare(query, for: need, in: collection)
       prepared.selecting = selecting

@@ -74,7 +74,9 @@ extension RecordReading {
     }
     // The order decides which records count, so all of them are read.
     return try _reading { tx in
-      try tx.run(description, of: R.self, for: .fields([reference]), selecting: [reference]) {
+      try tx.run(
+        description, of: R.self, for: .fields([reference]), selecting: [reference], isAll: true
+      ) {
         run, access in
         let coding = Value.keyCoding
         var best: [KeyValue]?
@@ -99,7 +101,9 @@ extension RecordReading {
     _ reference: FieldReference, _ read: (R) -> Value, of description: QueryDescription
   ) throws -> Value? {
     try _reading { tx in
-      try tx.run(description, of: R.self, for: .fields([reference]), selecting: [reference]) {
+      try tx.run(
+        description, of: R.self, for: .fields([reference]), selecting: [reference], isAll: true
+      ) {
         run, access in
         guard let row = try run.next() else { return nil }
         // From its key values, or else from the decoded record.
@@ -156,7 +160,7 @@ extension RecordReading {
       let isAnyOrder = reference.form.isInteger && !query.details.isPart
       return try tx.run(
         query.details, of: R.self, for: isAnyOrder ? .values([reference]) : .fields([reference]),
-        selecting: [reference]
+        selecting: [reference], isAll: true
       ) { run, access in
         var total = KeyTotal()
         if isAnyOrder {

@@ -22,7 +22,7 @@ extension RecordReading {
       let need: QueryNeed =
         query.details.isPart ? .fields([reference]) : .counts(reference)
       return try tx.run(
-        query.details, of: R.self, for: need, selecting: [reference]
+        query.details, of: R.self, for: need, selecting: [reference], isAll: true
       ) { run, access in
         let coding = Value.keyCoding
         if run.plan.groups != nil {

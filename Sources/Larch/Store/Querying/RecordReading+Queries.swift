@@ -7,7 +7,7 @@ extension RecordReading {
   /// - Complexity: reads no record if an index answers the whole filter.
   public func ids<R: Record>(_ query: Query<R>) throws -> [R.ID] {
     try _reading { tx in
-      try tx.run(query.details, of: R.self, for: .ids) { run, access in
+      try tx.run(query.details, of: R.self, for: .ids, isAll: true) { run, access in
         try access.ids(of: run, limit: query.details.limit)
       }
     }
@@ -34,7 +34,8 @@ extension RecordReading {
       let limit = description.limit
       // One more record, to know whether there is a next page.
       if let limit, limit >= 0 { description.limit = limit == Int.max ? limit : limit + 1 }
-      return try tx.run(description, of: R.self, for: .records, selecting: fields) { run, access in
+      return try tx.run(description, of: R.self, for: .records, selecting: fields, isAll: true) {
+        run, access in
         var records: [R] = []
         var last: PageToken?
         while let row = try run.next() {

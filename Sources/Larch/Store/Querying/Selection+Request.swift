@@ -98,7 +98,8 @@ extension Selection: RunnableRequest {
     in tx: ReadTransaction, details: QueryDescription, for need: QueryNeed,
     _ body: (PlanRun, RecordAccess<R>) throws -> T
   ) throws -> T {
-    try tx.run(planned(details), of: R.self, for: need, selecting: references ?? [], body)
+    try tx.run(
+      planned(details), of: R.self, for: need, selecting: references ?? [], isAll: true, body)
   }
 }
 

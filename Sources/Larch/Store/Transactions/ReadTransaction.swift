@@ -99,7 +99,7 @@ extension ReadTransaction {
     let key = try context.key(of: id)
     let found: UnsafeRawBufferPointer?
     do {
-      found = try collection.records.get(key, in: transaction)
+      found = try record(key, of: collection, in: transaction)
     } catch {
       throw context.note(error)
     }
@@ -113,7 +113,7 @@ extension ReadTransaction {
     if context.held != nil, let found = try findWhileHolding(type, id) { return found }
     return try storage { transaction in
       let collection = try context.collection(of: type)
-      return try collection.records.get(try context.key(of: id), in: transaction) != nil
+      return try record(context.key(of: id), of: collection, in: transaction) != nil
     }
   }
 

@@ -1,0 +1,118 @@
+/// Notes what a value is read from: the trees, and the filters of the queries that read them.
+///
+/// The rows, the number and the aggregates of a query depend only on the records that pass its
+/// filter. So a change of a record that passes it neither before nor after the change has no effect
+/// on what was read by the query.
+final class QueryTracker: ReadTracker {
+  /// A value that is read by more queries depends on all of the other collections.
+  private static let limit = 64
+
+  private(set) var filters: [ObservedFilter] = []
+  /// The trees of which each change counts.
+  private(set) var unfiltered = TreeSet()
+  /// The trees of the collection that a query is reading; nil outside of queries.
+  private var own: TreeSet?
+
+  override func didRead(_ tree: UInt32) {
+    super.didRead(tree)
+    if own?.contains(tree) != true { unfiltered.insert(tree) }
+  }
+
+  /// The tracker of a transaction; nil if nobody observes what it reads.
+  @inline(__always)
+  static func of(_ transaction: LMDBTransaction) -> QueryTracker? {
+    transaction.isWatched ? watching(transaction) : nil
+  }
+
+  @inline(never)
+  private static func watching(_ transaction: LMDBTransaction) -> QueryTracker? {
+    transaction.watcher as? QueryTracker
+  }
+
+  /// Begins a part that reads one collection by a filter. Returns what `end` takes.
+  func begin(_ filter: ObservedFilter?, in collection: CollectionHandle) -> TreeSet? {
+    let outer = own
+    own = nil
+    // What runs inside of another query is noted as if it had no filter.
+    guard let filter, outer == nil, filters.count < Self.limit else { return outer }
+    filters.append(filter)
+    var trees = TreeSet()
+    trees.insert(collection.records.handle)
+    for index in collection.indexes { trees.insert(index.database.handle) }
+    own = trees
+    return outer
+  }
+
+  func end(_ outer: TreeSet?) { own = outer }
+}
+
+extension ReadTransaction {
+  /// The stored record of a key.
+  @inline(__always)
+  final func record(
+    _ key: UnsafeRawBufferPointer, of collection: CollectionHandle, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    if transaction.isWatched { return try watchedRecord(key, of: collection, in: transaction) }
+    return try collection.records.get(key, in: transaction)
+  }
+
+  /// An observer depends only on the record of this id.
+  @inline(never)
+  private final func watchedRecord(
+    _ key: UnsafeRawBufferPointer, of collection: CollectionHandle, in transaction: LMDBTransaction
+  ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    let tracker = QueryTracker.of(transaction)
+    let outer = tracker?.begin(ObservedFilter(id: key, in: collection), in: collection)
+    defer { tracker?.end(outer ?? nil) }
+    return try collection.records.get(key, in: transaction)
+  }
+}
+
+/// A filter by which a value was read.
+struct ObservedFilter: Sendable {
+  /// The tree of the records.
+  let tree: UInt32
+  /// Makes the test of changed records, in the transaction of its use; nil if each change counts.
+  let test: @Sendable (ReadTransaction) throws -> ObservedRecords?
+
+  /// One record by its id.
+  init(id key: UnsafeRawBufferPointer, in collection: CollectionHandle) {
+    let id = [UInt8](key)
+    tree = collection.records.handle
+    test = { _ in ObservedRecords { $1.elementsEqual(id) } }
+  }
+
+  /// The filter of a query; nil if each change counts.
+  init?<R: Record>(_ query: QueryDescription, of type: R.Type, in collection: CollectionHandle) {
+    // The bytes of a record do not show which related records it has.
+    if query.filter.isAlways || query.asksRelated { return nil }
+    tree = collection.records.handle
+    let filter = query.filter
+    test = { tx in
+      let context = tx.context
+      let access = RecordAccess<R>(context, try context.collection(of: R.self))
+      return try FilterProgram.of([filter], context: context, typed: access).map { program in
+        ObservedRecords { try program.matches($0, id: $1) }
+      }
+    }
+  }
+}
+
+/// Whether changes of the records of one collection can change what a query reads.
+struct ObservedRecords {
+  /// Whether a record passes the filter, as stored bytes.
+  let matches: (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool
+
+  /// A record that passes neither before nor after the change was no row and is none.
+  func isChanged(by change: StoredChange) throws -> Bool {
+    try change.id.withUnsafeBytes { id in
+      for stored in [change.before, change.after] {
+        let isMatch = try stored?.withUnsafeBytes {
+          try matches(RecordEnvelope.unverified($0), id)
+        }
+        if isMatch == true { return true }
+      }
+      return false
+    }
+  }
+}
