@@ -90,7 +90,7 @@ struct CommitWatchTests {
         // Each wake makes one look and those after the pauses; the look of a second makes one.
         #expect(now.looks - before.looks > now.wakes - before.wakes)
       }
-      #expect(try iterator.observer.poll() == nil)
+      #expect(try iterator.polled.poll() == nil)
     }
   }
 

@@ -86,7 +86,7 @@ struct ForeignCommitTests {
         let now = try #require(try await next(iterator))
         #expect(now.rows.count == count + (step % 2 == 0 ? -1 : 1))
         count = now.rows.count
-        #expect(try iterator.observer.poll() == nil)
+        #expect(try iterator.polled.poll() == nil)
       }
     }
   }
@@ -187,7 +187,7 @@ struct ForeignCommitTests {
       try await writers.step(1)
       #expect(try store.isObserved == false)
       #expect(try #require(store.commitWatch).counts.looks == 0)
-      #expect(try iterator.observer.poll() == nil)
+      #expect(try iterator.polled.poll() == nil)
       try store.put(WatchedNote(id: 1000, text: "own"))
       let now = try #require(try await next(iterator))
       #expect(try store.fetch(WatchedNote.all) == now.rows)

@@ -285,7 +285,7 @@ private struct GroupCheck<L: GroupIndexes> {
   private func check<Row>(
     _ selection: Selection<R, Row>, _ first: [String], _ sign: (Row) -> String
   ) throws {
-    let text = "distinct \(selection.names), \(text)"
+    let text = "distinct \(selection.fields.map(\.name)), \(text)"
     #expect(try tx.fetch(selection).map(sign) == first, "\(text)")
     #expect(try tx.count(selection) == first.count, "\(text)")
     #expect(try tx.exists(selection) == !first.isEmpty, "\(text)")
