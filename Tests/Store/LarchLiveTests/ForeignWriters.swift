@@ -51,12 +51,11 @@ final class ForeignWriters {
   func step(_ number: Int) async throws {
     let goal = beacon[.acknowledged(number)] + 1
     beacon[.attempted(number)] = goal
-    let deadline = Date() + patience
-    while beacon[.acknowledged(number)] < goal {
-      guard let child = children[number], child.isRunning, Date() < deadline else {
+    try await eventually("a process commits") {
+      guard let child = children[number], child.isRunning else {
         throw Mismatch("no commit: \(children[number]?.output ?? "")")
       }
-      try await Task.sleep(for: .microseconds(200))
+      return beacon[.acknowledged(number)] >= goal
     }
   }
 
@@ -85,8 +84,11 @@ extension Store {
   var isObserved: Bool { get throws { try openReads().contains { $0.kind == .observation } } }
 }
 
-/// In seconds.
-let patience = Double(amount("LARCH_OBSERVED_PATIENCE", 30))
+/// How many seconds a test waits for something, in naps. Beside tests that block all threads of tasks,
+/// a nap may take long, and whatever the test waits for takes as long: so the clock says nothing.
+let patience = Double(amount("LARCH_OBSERVED_PATIENCE", 60))
+private let nap = Duration.milliseconds(2)
+private func naps(_ seconds: Double) -> Int { Int(seconds * 500) }
 
 /// The next value of an observation; an error if none comes, since a test that hangs says nothing.
 func next<Value: Sendable>(
@@ -95,7 +97,7 @@ func next<Value: Sendable>(
   try await withThrowingTaskGroup(of: Observed<Value>?.self) { group in
     group.addTask { try await iterator.next() }
     group.addTask {
-      try await Task.sleep(for: .seconds(seconds))
+      for _ in 0..<naps(seconds) { try await Task.sleep(for: nap) }
       throw Mismatch("no value came in \(seconds) s")
     }
     defer { group.cancelAll() }
@@ -107,9 +109,9 @@ func next<Value: Sendable>(
 func eventually(
   _ what: String, seconds: Double = patience, _ isMet: () throws -> Bool
 ) async throws {
-  let deadline = Date() + seconds
-  while try !isMet() {
-    if Date() > deadline { throw Mismatch("not in \(seconds) s: \(what)") }
-    try await Task.sleep(for: .milliseconds(1))
+  for _ in 0..<naps(seconds) {
+    if try isMet() { return }
+    try await Task.sleep(for: nap)
   }
+  throw Mismatch("not in \(seconds) s: \(what)")
 }

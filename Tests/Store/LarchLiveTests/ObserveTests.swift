@@ -31,11 +31,17 @@ struct ObserveTests {
       var last = [String](repeating: "", count: observers.count)
       var changed = 0
       var needed = [Int](repeating: 0, count: observers.count)
+      var compactions = 0
       for round in 0..<200 {
         // Some begin later.
         let begun = observers.indices.filter { $0 <= round * 2 }
         let isCompacted = round % 50 == 49
-        if isCompacted { try store.compact() } else { writes.write(to: store) }
+        if isCompacted {
+          try store.compact()
+          compactions += 1
+        } else {
+          writes.write(to: store)
+        }
         let version = try store.version
         for place in begun {
           let (observer, comment) = (observers[place], "seed \(seed), round \(round)" as Comment)
@@ -51,9 +57,11 @@ struct ObserveTests {
             // After a compaction all is read again.
             if isCompacted { needed[place] += 1 }
           }
-          // A change outside of its filter makes it read nothing.
+          // A change outside of its filter makes it read nothing. After a compaction, it may read
+          // twice: what other processes did meanwhile is not known.
           if observer.isExact {
-            #expect(try observer.reads() == needed[place], "\(observer.name), \(comment)")
+            let extra = try observer.reads() - needed[place]
+            #expect(0...compactions ~= extra, "\(observer.name), \(comment)")
           }
           last[place] = expected
         }

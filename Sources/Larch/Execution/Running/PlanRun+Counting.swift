@@ -97,8 +97,9 @@ extension PlanRun {
       let size = try collection.records.statistics(in: transaction)
       if ranges.count == 1, ranges[0].isEverything { return size.entries }
       if most <= PlanRun.fewRows { return nil }
+      // The ids of records do not count as entries of an index.
       return try countPages(
-        of: CatalogStorage.recordsName(collection.number), in: ranges, size.pageSize)
+        of: CatalogStorage.recordsName(collection.number), in: ranges, size.pageSize)?.entries
     case .index(let scan):
       if scan.mayRepeat { return nil }
       if scan.keyFilter.isEmpty, !scan.isPoints {
@@ -109,7 +110,8 @@ extension PlanRun {
           let count = try countPages(
             of: CatalogStorage.indexName(index.stored.id), in: scan.ranges, size.pageSize)
         {
-          return count
+          add(entriesExamined: count.keys)
+          return count.entries
         }
       }
       return try count(scan, upTo: most)
@@ -129,11 +131,11 @@ extension PlanRun {
     }
   }
 
-  /// The number of entries in ranges of a tree, from the headers of its pages; nil if these are not
-  /// in the map, or not what they should be.
+  /// The entries in ranges of a tree, from the headers of its pages; nil if these are not in the map,
+  /// or not what they should be.
   private func countPages(
     of name: String, in ranges: [KeyRange], _ pageSize: Int
-  ) throws -> Int? {
+  ) throws -> MappedTree.Count? {
     guard let tree = try context.mappedTree(name, pageSize: pageSize) else { return nil }
     var all = MappedTree.Count()
     for range in ranges where !range.isEmpty {
@@ -145,8 +147,7 @@ extension PlanRun {
       all.entries += found.entries
       all.keys += found.keys
     }
-    add(entriesExamined: all.keys)
-    return all.entries
+    return all
   }
 
   private func count(_ scan: Plan.IndexScan, upTo most: Int) throws -> Int {
