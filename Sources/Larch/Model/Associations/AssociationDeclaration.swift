@@ -250,3 +250,11 @@ final class LinksDeclaration: Sendable {
   /// The key of the lists in the catalog.
   var key: String { "\(first.collection)/\(second.collection)/\(name)" }
 }
+
+extension ReferenceDeclaration {
+  /// Whether two declarations are of one property, and of ids of one type.
+  func isSame(as other: ReferenceDeclaration) -> Bool {
+    holder.id == other.holder.id && target.id == other.target.id
+      && (keyPath == other.keyPath || resolve() == other.resolve())
+  }
+}

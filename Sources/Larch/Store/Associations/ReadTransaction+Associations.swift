@@ -87,14 +87,6 @@ extension TransactionContext {
   }
 }
 
-extension ReferenceDeclaration {
-  /// Whether two declarations are of one property, and of ids of one type.
-  func isSame(as other: ReferenceDeclaration) -> Bool {
-    holder.id == other.holder.id && target.id == other.target.id
-      && (keyPath == other.keyPath || resolve() == other.resolve())
-  }
-}
-
 extension TransactionContext {
   /// The stored id of a record of this type.
   @inline(__always)
