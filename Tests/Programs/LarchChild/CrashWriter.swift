@@ -10,7 +10,8 @@ func limitLifetime() {
   sigemptyset(&signals)
   sigaddset(&signals, SIGALRM)
   pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-  alarm(300)
+  // Beside the other tests of a suite, one that waits may take many minutes.
+  alarm(3600)
 }
 
 /// `crash-writer <store> <beacon> <writer> <seed>`: writes transactions endlessly, and notes each
