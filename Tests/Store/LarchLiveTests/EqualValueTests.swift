@@ -21,7 +21,7 @@ struct EqualValueTests {
     observation.makeAsyncIterator().polled
   }
 
-  @Test("a change behind a limit reads nothing, and gives no value")
+  @Test("a change of a record after a limit reads nothing, and gives no value")
   func limit() throws {
     let store = try store()
     for number in 0..<5 { try store.put(Tag(id: "\(number)", color: number)) }

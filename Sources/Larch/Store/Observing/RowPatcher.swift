@@ -37,18 +37,18 @@ class ValuePatcher<Value: Sendable>: @unchecked Sendable {
 /// record is found by a binary search. Filter and order are evaluated on the stored bytes before and
 /// after the change; only a record that comes in or has changed is decoded.
 ///
-/// A query with a limit knows nothing of the records behind its last row. If one of them may have
+/// A query with a limit knows nothing of the records after its last row. If one of them may have
 /// become a row, it is read again.
 final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
   private let query: Query<R>
   private var rows: [R] = []
   private var places: [RowPlace] = []
   private var hashes: [Int] = []
-  /// Whether there may be records behind the last row.
+  /// Whether there may be records after the last row.
   private var hasMore = false
   private var recordTree: UInt32?
 
-  /// To move the rows behind a place costs more than to read them again if there are many changes.
+  /// To move the rows after a place costs more than to read them again if there are many changes.
   private static var fewChanges: Int { 16 }
 
   /// Nil for a query whose rows do not depend on the records alone, one by one.
@@ -147,7 +147,7 @@ final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
 
   private enum Move {
     case moved
-    /// Behind the last row.
+    /// After the last row.
     case outside
     case unknown
   }
@@ -174,7 +174,7 @@ final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
       return .moved
     }
     if let taken {
-      // A record behind the last row may come before this one now.
+      // A record after the last row may come before this one now.
       if hasMore, places.firstPlace(notBefore: new) == places.count { return .unknown }
       remove(taken)
     }
@@ -187,7 +187,7 @@ final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
       remove(rows.count - 1)
       hasMore = true
     } else if rows.count == query.details.limit {
-      // With as many rows as the limit, a later record may be behind them.
+      // With as many rows as the limit, a later record may come after them.
       hasMore = true
     }
     return .moved
