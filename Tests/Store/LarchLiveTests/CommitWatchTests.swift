@@ -111,21 +111,6 @@ struct CommitWatchTests {
     }
   }
 
-  @Test("a read whose state may be later than its number is known")
-  func numbers() async throws {
-    try await withStore { store throws in
-      let environment = store.environment
-      let reader = try environment.beginRead()
-      defer { environment.endRead(reader) }
-      #expect(environment.hasItsNumber(reader))
-      // Its header is the one that the second commit after it writes.
-      try store.put(WatchedNote(id: 1, text: "first"))
-      #expect(environment.hasItsNumber(reader))
-      try store.put(WatchedNote(id: 1, text: "second"))
-      #expect(!environment.hasItsNumber(reader))
-    }
-  }
-
   @Test("it does not keep the map from growing, or a read from its slot")
   func growth() async throws {
     let directory = try CrashDirectory()

@@ -76,7 +76,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       guard state.listeners == 1 else { return }
       (state.known, state.roots, state.pin) = (nil, nil, nil)
       // Without a reader, the first look of the thread counts as a change of everything.
-      if let reader = beginRead() {
+      if let reader = environment.beginReadWithoutWaiting() {
         state.roots = try? roots(reader)
         state.known = state.roots?.transaction
         state.pin = pin(reader)
@@ -126,7 +126,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
           return event.map(environment.changes.file) ?? []
         }
       }
-      reader = beginRead()
+      reader = environment.beginReadWithoutWaiting()
       guard let reader, reader.transaction.id >= transaction else {
         (state.known, state.roots) = (transaction, nil)
         return environment.changes.file(.anything(transaction))
@@ -154,11 +154,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   /// Looks for new commits and publishes them. Throws if the file cannot be read now.
   func look(for thread: CommitWatchThread) throws -> Finding {
-    var reader = try environment.beginRead()
-    for _ in 0..<100 where !environment.hasItsNumber(reader) {
-      environment.endRead(reader)
-      reader = try environment.beginRead()
-    }
+    let reader = try environment.beginRead()
     var waiting: [UnsafeContinuation<Void, Never>] = []
     var isNew = false
     let finding: Finding = state.withLock { state in
@@ -224,14 +220,6 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     return newest <= old.transaction &+ 2
   }
 
-  /// A read whose number is that of its state; nil if it would have to wait.
-  private func beginRead() -> LMDBReader? {
-    guard let reader = environment.beginReadWithoutWaiting() else { return nil }
-    if environment.hasItsNumber(reader) { return reader }
-    environment.endReadSilently(reader)
-    return nil
-  }
-
   private func roots(_ reader: LMDBReader) throws -> TreeRoots {
     try environment.treeNames.withLock { try TreeRoots(of: $0, in: reader.transaction) }
   }
@@ -243,7 +231,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   /// Moves the pin on after a commit of this process, if it is still the newest one. Returns the old
   /// pin, which must be ended.
   private func movePin(_ state: inout State, to transaction: UInt64) -> LMDBHeldRead? {
-    guard let reader = beginRead() else { return nil }
+    guard let reader = environment.beginReadWithoutWaiting() else { return nil }
     let found = try? roots(reader)
     let new = pin(reader)
     guard let found, found.transaction == transaction else { return new }

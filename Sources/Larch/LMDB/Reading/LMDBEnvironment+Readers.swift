@@ -8,22 +8,10 @@ extension LMDBEnvironment {
     try checkNotForked()
     let thread = ThreadIdentity.current
     if let reader = readers.takeParked(thread, place) {
-      if mdb_txn_renew(reader.transaction.pointer) == MDB_SUCCESS { return reader }
+      if reader.renew() == MDB_SUCCESS { return reader }
       park(reader)
     }
     return try beginReadSlowly(thread, place)
-  }
-
-  /// Whether a read that has just begun has the state of its number, and not a later one.
-  ///
-  /// LMDB notes the number of the newest commit, and then copies the roots from the header of that
-  /// commit. There are two headers, which take turns. If this thread is stopped in between, and two
-  /// others commit, it copies the roots of a later state. That is a valid snapshot, but the number
-  /// is too low. It happens once in 100,000 reads while two processes commit without a pause.
-  func hasItsNumber(_ reader: LMDBReader) -> Bool {
-    var info = MDB_envinfo()
-    mdb_env_info(mdb_txn_env(reader.transaction.pointer), &info)
-    return UInt64(info.me_last_txnid) < reader.transaction.id &+ 2
   }
 
   /// Ends a read; its reader must not be used after that.

@@ -1,3 +1,5 @@
+internal import CLMDB
+
 /// A read transaction with a slot of the lock table. It is parked between reads; then it pins no
 /// pages, and the next read begins eight times faster.
 final class LMDBReader: @unchecked Sendable {
@@ -39,6 +41,48 @@ final class LMDBReader: @unchecked Sendable {
 
   /// Whether it pins pages.
   var isPinning: Bool { thread != 0 || isHeld }
+}
+
+extension LMDBReader {
+  /// Begins a read of the newest state with a reader that is parked.
+  ///
+  /// - Returns: the error code of LMDB.
+  @inline(__always)
+  func renew() -> Int32 {
+    let code = mdb_txn_renew(transaction.pointer)
+    return code != MDB_SUCCESS || hasItsNumber ? code : renewUntilItHasItsNumber()
+  }
+
+  /// Whether a read that has just begun certainly has the state of its number.
+  ///
+  /// LMDB notes the number of the newest commit, and then copies the roots from the header of that
+  /// commit. There are two headers, which take turns. If this thread is stopped in between and two
+  /// others commit, the roots are those of a later state. While the second commit is at work, they
+  /// may even be a mixture. It happens once in 100,000 reads while two processes commit without a
+  /// pause. If there has been no commit since, the header is still the one of the number.
+  @inline(__always)
+  var hasItsNumber: Bool {
+    var info = MDB_envinfo()
+    mdb_env_info(mdb_txn_env(transaction.pointer), &info)
+    return UInt64(info.me_last_txnid) == transaction.id
+  }
+
+  /// Begins again while others commit at the same moment, which seldom takes two attempts.
+  ///
+  /// A process may have died after it wrote its header and before it published the number. Until the
+  /// next write, the headers then have a later number than every read. That is no reason to go on.
+  @inline(never)
+  func renewUntilItHasItsNumber() -> Int32 {
+    var attemptsOfOneNumber = 0
+    while true {
+      let number = transaction.id
+      mdb_txn_reset(transaction.pointer)
+      let code = mdb_txn_renew(transaction.pointer)
+      if code != MDB_SUCCESS || hasItsNumber { return code }
+      attemptsOfOneNumber = transaction.id == number ? attemptsOfOneNumber + 1 : 0
+      if attemptsOfOneNumber == 50 { return code }
+    }
+  }
 }
 
 /// When a read was first seen open, and when to check it again.

@@ -167,7 +167,7 @@ final class ReaderPool: @unchecked Sendable {
     renewed?.begin(thread, place)
     mutex.unlock()
     if let renewed {
-      let code = mdb_txn_renew(renewed.transaction.pointer)
+      let code = renewed.renew()
       if code == MDB_SUCCESS { return (renewed, code) }
       mutex.lock()
       renewed.thread = 0
@@ -180,6 +180,13 @@ final class ReaderPool: @unchecked Sendable {
     guard code == MDB_SUCCESS, let transaction else { return (nil, code) }
     let reader = LMDBReader(
       LMDBTransaction(pointer: transaction), generation: generation, place: place)
+    if !reader.hasItsNumber {
+      let code = reader.renewUntilItHasItsNumber()
+      guard code == MDB_SUCCESS else {
+        mdb_txn_abort(transaction)
+        return (nil, code)
+      }
+    }
     mutex.lock()
     reader.begin(thread, place)
     all.append(reader)

@@ -239,11 +239,7 @@ extension Store {
   fileprivate func readTracked(
     by tracker: QueryTracker, _ body: (ReadTransaction) throws -> Void
   ) throws {
-    var (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
-    for _ in 0..<100 where !environment.hasItsNumber(reader) {
-      environment.endRead(reader)
-      (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
-    }
+    let (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
     defer { environment.endRead(reader) }
     let context = try context(of: reader, open)
     context.begin(reader.transaction.tracked(by: tracker))
