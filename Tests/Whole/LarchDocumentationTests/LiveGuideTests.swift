@@ -28,10 +28,12 @@ struct LiveGuideTests {
     var names: [[String]] = []
     var summaries: [Summary] = []
     var changes: [RowChanges] = []
+    var sections: [SectionChanges] = []
 
     func show(_ people: [Person]) { names.append(people.map(\.name)) }
     func show(_ summary: Summary) { summaries.append(summary) }
     func apply(_ changes: RowChanges) { self.changes.append(changes) }
+    func apply(_ changes: SectionChanges) { sections.append(changes) }
   }
 
   private let ada = Person(name: "Ada", city: "London", age: 36)
@@ -88,6 +90,30 @@ struct LiveGuideTests {
     task.cancel()
     try await task.value
     #expect(table.changes.map(\.insertions) == [[], [0], [0]])
+  }
+
+  @Test("what has changed in sections")
+  @MainActor
+  func sectionChanges() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let table = View()
+    let task = Task { @MainActor in
+      // snippet: live-sections
+      var shown: [RecordSection<Person, String>] = []
+      for try await cities in store.observe(Person.all.sectioned(by: \.city)) {
+        table.apply(cities.changes(from: shown))
+        shown = cities.rows
+      }
+      // end snippet
+    }
+    while table.sections.isEmpty { await Task.yield() }
+    try await save(bo, in: store)
+    while table.sections.count < 2 { await Task.yield() }
+    try await save(ada, in: store)
+    while table.sections.count < 3 { await Task.yield() }
+    task.cancel()
+    try await task.value
+    #expect(table.sections.map(\.insertedSections.count) == [0, 1, 1])
   }
 
   @Test("a closure on the main actor")

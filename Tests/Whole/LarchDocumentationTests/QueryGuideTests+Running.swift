@@ -51,6 +51,22 @@ extension QueryGuide {
       #expect(eldest == Array(ages.prefix(2)))
     }
 
+    @Test("Sections")
+    func sections() throws {
+      let (store, _) = try filled()
+      var lines: [String] = []
+      // snippet: query-sections
+      for city in try store.fetch(Person.all.sorted(by: \.name).sectioned(by: \.city)) {
+        lines.append("\(city.value): \(city.map(\.name))")
+      }
+      // end snippet
+      let people = try store.fetch(Person.all.sorted(by: \.name))
+      let cities = Set(people.map(\.city)).sorted()
+      #expect(
+        lines == cities.map { city in "\(city): \(people.filter { $0.city == city }.map(\.name))" })
+      #expect(try store.count(Person.all.sectioned(by: \.city)) == cities.count)
+    }
+
     @Test("Aggregates")
     func figures() throws {
       let (store, _) = try filled()

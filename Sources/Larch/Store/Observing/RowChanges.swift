@@ -42,9 +42,16 @@ public struct RowChanges: Sendable, Hashable {
     }
     deletions = places.values.sorted()
     self.insertions = insertions
-    let inPlace = RowChanges.longestAscent(kept)
-    moves = kept.indices.filter { !inPlace.contains($0) }.map { kept[$0] }
+    moves = RowChanges.moves(among: kept)
     updates = kept.filter { old[$0.old] != new[$0.new] }
+  }
+
+  /// Those that do not keep their order: as few as possible.
+  ///
+  /// - Parameter kept: in the order of their new positions.
+  static func moves(among kept: [Kept]) -> [Kept] {
+    let inPlace = longestAscent(kept)
+    return kept.indices.filter { !inPlace.contains($0) }.map { kept[$0] }
   }
 
   /// The positions in the list of a longest part whose old positions ascend: these records keep

@@ -6,6 +6,7 @@
 /// let people = acme.related(\Person.companyID)         // Related: records that belong to another
 /// let staff = adults.joined(with: Company.all, on: \.companyID)   // Join: pairs
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
+/// let cities = adults.sectioned(by: \.city)            // Sectioned: records in sections
 /// ```
 ///
 /// The same verbs run all of them. They are methods of every reader (``RecordReading``) and of the
