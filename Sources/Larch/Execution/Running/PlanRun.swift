@@ -34,7 +34,8 @@ package final class PlanRun {
   /// The records that the alternative read for a count.
   var countedOfAlternative = 0
   private let isCovering: Bool
-  private lazy var selector = RowSelector(self)
+  private var ownedSelector: RowSelector?
+  @exclusivity(unchecked) private var selector: Unmanaged<RowSelector>?
 
   init(
     _ plan: Plan, in collection: CollectionHandle, context: TransactionContext,
@@ -109,12 +110,24 @@ package final class PlanRun {
 
   /// The same; a field that bytes determine has one value.
   func value(of place: Int) throws -> KeyValue? {
-    guard let source, rowsReturned > 0 else { throw TransactionContext.ended }
+    // As in `next`. The run keeps the selector too.
+    guard source != nil, rowsReturned > 0, let current else { throw TransactionContext.ended }
+    let selector = self.selector ?? begunSelector()
     do {
-      return try selector.value(of: place, in: source)
+      return try current._withUnsafeGuaranteedRef { source in
+        try selector._withUnsafeGuaranteedRef { try $0.value(of: place, in: source) }
+      }
     } catch {
       throw noted(error)
     }
+  }
+
+  private func begunSelector() -> Unmanaged<RowSelector> {
+    let made = RowSelector(self)
+    ownedSelector = made
+    let selector = Unmanaged.passUnretained(made)
+    self.selector = selector
+    return selector
   }
 
   /// Closes the cursors. There are no rows after that.

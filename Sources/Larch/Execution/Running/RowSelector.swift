@@ -3,27 +3,20 @@
 /// A key does not determine which zero or NaN a number was, nor the code points of a text beyond
 /// ASCII.
 package final class RowSelector {
-  /// An object, so that a row does not count the references in it.
-  private final class Field {
+  /// Its objects belong to the selector, so that a row does not count references to them.
+  private struct Field {
     let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
     let isID: Bool
-    let path: FieldPath?
+    let path: Unmanaged<FieldPath>?
     /// The component of the keys of the index that the rows come from.
     let component: Int?
-
-    init(
-      simple: (primitive: KeyForm.Primitive, isOptional: Bool)?, isID: Bool, path: FieldPath?,
-      component: Int?
-    ) {
-      self.simple = simple
-      self.isID = isID
-      self.path = path
-      self.component = component
-    }
   }
 
-  private let fields: [Field]
-  private let components: KeyComponents?
+  private let count: Int
+  private let fields: UnsafeMutablePointer<Field>
+  private let paths: [FieldPath?]
+  private let ownedComponents: KeyComponents?
+  private let components: Unmanaged<KeyComponents>?
   private let reader: RowReader
   private let idKind: RecordIDKind
 
@@ -34,42 +27,50 @@ package final class RowSelector {
     if case .index(let scan) = run.plan.source {
       schema = run.collection.indexes.first { $0.position == scan.index }?.schema
     }
-    components = schema.map(KeyComponents.init)
-    fields = run.selection.map { field in
-      let isPlain = field.isStandard && !field.isMultiple
-      let simple = isPlain ? field.form.simple : nil
-      return Field(
-        simple: simple, isID: field.identity == .id,
-        path: simple == nil
-          ? nil
-          : field.storedPath.map {
-            run.context.path($0, run.collection.reading)
-          },
-        component: simple == nil
-          ? nil
-          : schema?.fields.firstIndex {
-            $0.identity == field.identity && $0.form == field.form && !$0.isFolded
-              && !$0.isMultiple
-          })
+    ownedComponents = schema.map(KeyComponents.init)
+    components = ownedComponents.map(Unmanaged.passUnretained)
+    count = run.selection.count
+    fields = .allocate(capacity: max(1, count))
+    paths = run.selection.map { field in
+      field.isStandard && !field.isMultiple && field.form.simple != nil
+        ? field.storedPath.map { run.context.path($0, run.collection.reading) } : nil
+    }
+    for (place, field) in run.selection.enumerated() {
+      let simple = field.isStandard && !field.isMultiple ? field.form.simple : nil
+      let component = schema?.fields.firstIndex {
+        $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
+      }
+      (fields + place).initialize(
+        to: Field(
+          simple: simple, isID: field.identity == .id,
+          path: paths[place].map(Unmanaged.passUnretained),
+          component: simple == nil ? nil : component))
     }
   }
 
+  deinit { fields.deallocate() }
+
   func value(of place: Int, in row: RowSource) throws -> KeyValue? {
-    guard fields.indices.contains(place), let simple = fields[place].simple else { return nil }
-    let field = fields[place]
-    if field.isID, let value = RowSelector.value(ofID: row.id, simple.primitive) { return value }
-    if row.record == nil, let key = row.key, let components, let place = field.component {
-      components.open(key)
-      switch try components.component(place) {
-      case .cut: break
-      case .null: return .null
-      case .value(let bytes):
-        if let value = KeyValue(exactly: simple.primitive, key: bytes) { return value }
-      }
+    guard 0..<count ~= place, let simple = fields[place].simple else { return nil }
+    if fields[place].isID, let value = RowSelector.value(ofID: row.id, simple.primitive) {
+      return value
     }
-    guard let path = field.path else { return nil }
+    if row.record == nil, let key = row.key, let components, let place = fields[place].component {
+      let known: KeyValue? = try components._withUnsafeGuaranteedRef { components in
+        components.open(key)
+        return switch try components.component(place) {
+        case .cut: nil
+        case .null: .null
+        case .value(let bytes): KeyValue(exactly: simple.primitive, key: bytes)
+        }
+      }
+      if let known { return known }
+    }
+    guard let path = fields[place].path else { return nil }
     let record = try row.record(reader)
-    switch try path.read(in: record, shapes: reader.context.shapes) {
+    switch try path._withUnsafeGuaranteedRef({
+      try $0.read(in: record, shapes: reader.context.shapes)
+    }) {
     case .missing: return nil
     case .absent: return simple.isOptional ? .null : nil
     case .value(let kind, let bytes):

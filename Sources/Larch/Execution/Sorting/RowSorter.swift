@@ -19,9 +19,9 @@ final class RowSorter {
 
   private let budget: Int
   private let makeSpillFile: () throws -> SpillFile
-  private var arena = ByteBuffer(capacity: 4096)
-  private var entries: [Entry] = []
-  private var place = 0
+  @exclusivity(unchecked) private var arena = ByteBuffer(capacity: 4096)
+  @exclusivity(unchecked) private var entries: [Entry] = []
+  @exclusivity(unchecked) private var place = 0
   private var spill: SpillFile?
   private var merge: RunMerge?
   private(set) var spilledBytes = 0

@@ -22,19 +22,21 @@ final class SortedRows: RowSource {
   private let after: PageToken?
   /// The components of keys that determine the order; nil if records are needed.
   private let components: KeyComponents?
+  /// The same, without counting references for each row.
+  private let uncountedComponents: Unmanaged<KeyComponents>?
   /// Whether rows include the keys of the index.
   private let keepsKeys: Bool
 
   private enum Mode { case start, numbers, list, top, sorter, end }
   @exclusivity(unchecked) private var mode = Mode.start
   @exclusivity(unchecked) private var top: TopNumbers
-  private var numbers: [UInt128] = []
-  private var place = 0
+  @exclusivity(unchecked) private var numbers: [UInt128] = []
+  @exclusivity(unchecked) private var place = 0
   /// The number of the token's row.
   @exclusivity(unchecked) private var least: UInt128 = 0
   @exclusivity(unchecked) private var hasLeast = false
-  private var topRows: TopRows?
-  private var sorter: RowSorter?
+  @exclusivity(unchecked) private var topRows: TopRows?
+  @exclusivity(unchecked) private var sorter: RowSorter?
   @exclusivity(unchecked) private var idBuffer = ByteBuffer()
   private var mayRepeat = true
 
@@ -47,6 +49,7 @@ final class SortedRows: RowSource {
     self.limit = limit
     self.after = after
     self.components = components
+    uncountedComponents = components.map(Unmanaged.passUnretained)
     self.keepsKeys = keepsKeys
     self.settings = settings
     self.reader = reader
@@ -214,9 +217,12 @@ final class SortedRows: RowSource {
   }
 
   private func writeKey() throws {
-    if let components, let key = source.key {
-      components.open(key)
-      if try sortKey.write(components: components, id: source.id) { return }
+    if let components = uncountedComponents, let key = source.key {
+      let isWritten = try components._withUnsafeGuaranteedRef { components in
+        components.open(key)
+        return try sortKey.write(components: components, id: source.id)
+      }
+      if isWritten { return }
     }
     let record = try source.record(reader)
     do {

@@ -98,6 +98,8 @@ final class SelectedField<R: Record, Value: Sendable>: Sendable {
   let name: String
   /// Nil if the type is not an `IndexKey`.
   let key: FieldKey<R, Value>?
+  /// That of the key, which keeps it: a row does not count references to it.
+  let coding: Unmanaged<KeyCoding<Value>>?
   let read: @Sendable (R) -> Value
 
   fileprivate var described: SelectedFieldDescription {
@@ -108,7 +110,9 @@ final class SelectedField<R: Record, Value: Sendable>: Sendable {
   init(_ keyPath: any KeyPath<R, Value> & Sendable) {
     let node = FieldNode.of(keyPath)
     name = node.name
-    key = node.key
+    let key = node.key
+    self.key = key
+    coding = key.map { Unmanaged.passUnretained($0.coding) }
     read = node.read
   }
 }
@@ -116,16 +120,28 @@ final class SelectedField<R: Record, Value: Sendable>: Sendable {
 /// Makes tuples element by element in their memory: the type of the tuple would be looked up for
 /// each row.
 private final class TupleMaker<R: Record>: Sendable {
-  /// An element without its type.
-  struct Element: Sendable {
+  /// An element without its type: an object whose methods have it at hand.
+  class Element: @unchecked Sendable {
     let type: Any.Type
-    let make: @Sendable (any SelectedValues<R>, UnsafeMutableRawPointer) throws -> Void
-    let destroy: @Sendable (UnsafeMutableRawPointer) -> Void
+    init(type: Any.Type) { self.type = type }
+    func make(_ values: any SelectedValues<R>, at target: UnsafeMutableRawPointer) throws {}
+    func destroy(at target: UnsafeMutableRawPointer) {}
+  }
 
-    init<Value: Sendable>(_ field: SelectedField<R, Value>) {
-      type = Value.self
-      make = { try $0.make(field, at: $1.assumingMemoryBound(to: Value.self)) }
-      destroy = { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
+  final class TypedElement<Value: Sendable>: Element, @unchecked Sendable {
+    private let field: SelectedField<R, Value>
+
+    init(_ field: SelectedField<R, Value>) {
+      self.field = field
+      super.init(type: Value.self)
+    }
+
+    override func make(_ values: any SelectedValues<R>, at target: UnsafeMutableRawPointer) throws {
+      try values.make(field, at: target.assumingMemoryBound(to: Value.self))
+    }
+
+    override func destroy(at target: UnsafeMutableRawPointer) {
+      target.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
     }
   }
 
@@ -145,11 +161,11 @@ private final class TupleMaker<R: Record>: Sendable {
     var made = 0
     do {
       while made < elements.count {
-        try elements[made].make(values, target + offsets[made])
+        try elements[made].make(values, at: target + offsets[made])
         made += 1
       }
     } catch {
-      for place in 0..<made { elements[place].destroy(target + offsets[place]) }
+      for place in 0..<made { elements[place].destroy(at: target + offsets[place]) }
       throw error
     }
   }
@@ -173,10 +189,12 @@ extension Query {
     let second = SelectedField(second)
     let rest = (repeat SelectedField(each rest))
     var fields = [first.described, second.described]
-    var elements = [TupleMaker.Element(first), TupleMaker.Element(second)]
+    var elements: [TupleMaker<R>.Element] = [
+      TupleMaker<R>.TypedElement(first), TupleMaker<R>.TypedElement(second),
+    ]
     for field in repeat each rest {
       fields.append(field.described)
-      elements.append(TupleMaker.Element(field))
+      elements.append(TupleMaker<R>.TypedElement(field))
     }
     if let maker = TupleMaker(elements, (First, Second, repeat each Rest).self) {
       return Selection(self, fields) { try maker.make($0, at: $1) }

@@ -222,8 +222,8 @@ private final class SelectedRow<R: Record>: SelectedValues {
     _ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>
   ) throws {
     defer { place += 1 }
-    if let key = field.key, isKeyed, let known = try run.value(of: place),
-      key.coding.make(known, at: target)
+    if isKeyed, let coding = field.coding, let known = try run.value(of: place),
+      coding._withUnsafeGuaranteedRef({ $0.make(known, at: target) })
     {
       return note(target)
     }
