@@ -22,10 +22,16 @@ package final class ChangeHub: @unchecked Sendable {
     var listeners: Listeners = [:]
     /// Those for which commits of all trees count, while they find out what they read.
     var undecided: Listeners = [:]
-    /// The others, by tree: a commit costs nothing for listeners of other trees.
+    /// Those for which each change of a tree counts: a commit costs nothing for listeners of other
+    /// trees.
     var byTree: [UInt32: Listeners] = [:]
+    /// Those that say which changes concern them, by the tree of the records.
+    var routed: [UInt32: RouteIndex] = [:]
     /// The number of listeners that ask for the changed records of a tree.
     var recordTrees: [UInt32: Int] = [:]
+    /// The number of events, and how many listeners were looked at for them.
+    var rounds: UInt64 = 0
+    var visits = 0
   }
 
   private let state = Locked(State())
@@ -112,8 +118,38 @@ package final class ChangeHub: @unchecked Sendable {
   /// Gives an event to the listeners that it concerns. Returns the tasks that wait for one, which the
   /// caller must resume when it holds no lock.
   func file(_ event: ChangeEvent) -> [UnsafeContinuation<Void, Never>] {
-    state.withLock { state in state.concerned(by: event).flatMap { $0.receive(event) } }
+    let changed = changedRecords(of: event)
+    return state.withLock { state in
+      var waiting: [UnsafeContinuation<Void, Never>] = []
+      state.forEachConcerned(by: event, changed) { waiting += $0.receive(event) }
+      return waiting
+    }
   }
+
+  /// What is searched among the routes of listeners. Keys are made here, without the lock, since that
+  /// may read the file.
+  private func changedRecords(of event: ChangeEvent) -> [RouteIndex.Changed] {
+    var commit: CommittedChanges?
+    if case .commit(_, let changes) = event { commit = changes }
+    let routed: [(tree: UInt32, makers: [any RouteKeys], isSearched: Bool)] =
+      state.withLock { state in
+        state.routed.map { tree, index in
+          let count = commit?.records[tree]?.count
+          return (tree, index.makers, count.map(index.isWorthSearching) ?? false)
+        }
+      }
+    var changed: [RouteIndex.Changed] = []
+    for (tree, makers, isSearched) in routed {
+      for maker in makers { maker.note(commit) }
+      guard isSearched, let records = commit?.records[tree] else { continue }
+      let keys = makers.map { (id: $0.id, batch: $0.keys(of: records)) }
+      changed.append(RouteIndex.Changed(tree: tree, records: records, keys: keys))
+    }
+    return changed
+  }
+
+  /// How many listeners were looked at for all events so far, for tests.
+  var visits: Int { state.withLock { $0.visits } }
 
   // MARK: Listeners
 
@@ -122,7 +158,7 @@ package final class ChangeHub: @unchecked Sendable {
     if listener.hearsForeign { foreign?.begin() }
     state.withLock { state in
       state.listeners[ObjectIdentifier(listener)] = listener
-      state.file(listener, under: nil)
+      state.undecided[ObjectIdentifier(listener)] = listener
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
     }
     // Before the listener takes its snapshot: see `publish`.
@@ -144,6 +180,16 @@ package final class ChangeHub: @unchecked Sendable {
     for waiter in listener.end() { waiter.resume() }
   }
 
+  /// What makes the keys of an index for the listeners that are there; nil if there are none.
+  ///
+  /// - Parameter tree: that of the records.
+  package func routeKeys(
+    _ owner: AnyObject, index: UInt32, of tree: UInt32
+  ) -> (any RouteKeys)? {
+    let id = RouteKeysID(owner: ObjectIdentifier(owner), tree: index)
+    return state.withLock { $0.routed[tree]?.keys(id) }
+  }
+
   /// Ends all listeners of an owner.
   package func removeListeners(of owner: ObjectIdentifier) {
     let ended = state.withLock { $0.listeners.values.filter { $0.owner == owner } }
@@ -154,15 +200,20 @@ package final class ChangeHub: @unchecked Sendable {
   /// trees.
   package func take(_ listener: ChangeListener) -> [ChangeEvent] {
     state.withLock { state in
-      if state.listeners[ObjectIdentifier(listener)] != nil { state.file(listener, under: nil) }
+      let key = ObjectIdentifier(listener)
+      if state.listeners[key] != nil { state.undecided[key] = listener }
       return listener.take()
     }
   }
 
   /// From now on, a listener is woken only by changes of these trees, and the changed records of the
-  /// record trees are kept for it.
+  /// record trees are kept for it. With the same trees and routes as before, this costs next to
+  /// nothing.
+  ///
+  /// - Parameter routes: which changes of the trees wake it; nil for each.
   package func listen(
-    _ listener: ChangeListener, to trees: TreeSet, recordTrees: TreeSet, after transaction: UInt64
+    _ listener: ChangeListener, to trees: TreeSet, recordTrees: TreeSet,
+    routes: ListenerRoutes? = nil, after transaction: UInt64
   ) {
     state.withLock { state in
       guard state.listeners[ObjectIdentifier(listener)] != nil else { return }
@@ -171,37 +222,69 @@ package final class ChangeHub: @unchecked Sendable {
         for tree in listener.recordTrees.trees { state.release(tree) }
         listener.recordTrees = recordTrees
       }
-      state.file(listener, under: trees)
+      state.file(listener, under: trees, routes)
       listener.narrow(to: trees, after: transaction)
     }
   }
 }
 
 extension ChangeHub.State {
-  /// The listeners for which an event counts. One may be there for each of several trees.
-  fileprivate func concerned(by event: ChangeEvent) -> [ChangeListener] {
-    guard case .commit(_, let changes) = event else { return Array(listeners.values) }
-    return changes.trees.trees.reduce(into: Array(undecided.values)) {
-      if let found = byTree[$1] { $0 += found.values }
+  /// Calls once with each listener for which an event counts.
+  ///
+  /// - Parameter changed: what is known of the changed records, for some trees.
+  fileprivate mutating func forEachConcerned(
+    by event: ChangeEvent, _ changed: [RouteIndex.Changed],
+    _ body: (ChangeListener) -> Void
+  ) {
+    rounds += 1
+    let round = rounds
+    var count = 0
+    func visit(_ listener: ChangeListener) {
+      if listener.round == round { return }
+      listener.round = round
+      count += 1
+      body(listener)
+    }
+    defer { visits += count }
+    guard case .commit(_, let changes) = event else { return listeners.values.forEach(visit) }
+    undecided.values.forEach(visit)
+    for tree in changes.trees.trees { byTree[tree]?.values.forEach(visit) }
+    for (tree, index) in routed where index.isConcerned(by: changes) {
+      index.forEach(concernedBy: changed.first { $0.tree == tree }) {
+        // It may have read only an index that has not changed.
+        if $0.trees?.intersects(changes.trees) == true { visit($0) }
+      }
     }
   }
 
-  /// - Parameter trees: the trees that count for it; nil for all.
-  fileprivate mutating func file(_ listener: ChangeListener, under trees: TreeSet?) {
-    unfile(listener)
+  fileprivate mutating func file(
+    _ listener: ChangeListener, under trees: TreeSet, _ routes: ListenerRoutes?
+  ) {
     let key = ObjectIdentifier(listener)
-    listener.trees = trees
-    guard let trees else { return undecided[key] = listener }
-    for tree in trees.trees { byTree[tree, default: [:]][key] = listener }
+    undecided[key] = nil
+    if listener.trees == trees, listener.routes === routes { return }
+    unfile(listener)
+    (listener.trees, listener.routes) = (trees, routes)
+    for tree in (routes?.unrouted ?? trees).trees { byTree[tree, default: [:]][key] = listener }
+    for (tree, routes) in routes?.byTree ?? [:] {
+      let index = routed[tree] ?? RouteIndex()
+      routed[tree] = index
+      index.add(listener, routes, trees)
+    }
   }
 
   fileprivate mutating func unfile(_ listener: ChangeListener) {
     let key = ObjectIdentifier(listener)
     undecided[key] = nil
-    for tree in listener.trees?.trees ?? [] {
+    for tree in (listener.routes?.unrouted ?? listener.trees)?.trees ?? [] {
       byTree[tree]?[key] = nil
       if byTree[tree]?.isEmpty == true { byTree[tree] = nil }
     }
+    for (tree, routes) in listener.routes?.byTree ?? [:] {
+      routed[tree]?.remove(listener, routes)
+      if routed[tree]?.isEmpty == true { routed[tree] = nil }
+    }
+    (listener.trees, listener.routes) = (nil, nil)
   }
 
   fileprivate mutating func release(_ tree: UInt32) {

@@ -24,6 +24,8 @@ package final class ChangeListener: @unchecked Sendable {
     /// Those who wait until the observer waits.
     var settlers: [UnsafeContinuation<Void, Never>] = []
     var isEnded = false
+    /// How many events came.
+    var received = 0
   }
 
   /// Whose end is also the end of the listener.
@@ -32,8 +34,12 @@ package final class ChangeListener: @unchecked Sendable {
   let hearsForeign: Bool
   private let state = Locked(State())
   // Guarded by the hub.
-  /// The trees whose changes count; nil for all trees, while it is not known yet.
+  /// The trees whose changes count; nil before that is known for the first time.
   var trees: TreeSet?
+  /// Which changes of these trees count; nil for all.
+  var routes: ListenerRoutes?
+  /// The last event that it was looked at for.
+  var round: UInt64 = 0
   /// The trees of records whose changes it wants one by one.
   var recordTrees = TreeSet()
 
@@ -50,6 +56,7 @@ package final class ChangeListener: @unchecked Sendable {
     state.withLock { state in
       if state.isEnded || state.hasLast(event) { return [] }
       state.add(event)
+      state.received += 1
       if state.events.count > Self.countLimit || state.size > Self.sizeLimit { state.merge() }
       return state.takeWaiters()
     }
@@ -75,6 +82,9 @@ package final class ChangeListener: @unchecked Sendable {
   }
 
   // MARK: For the observer
+
+  /// How many events came, for tests of what wakes an observer.
+  var received: Int { state.withLock { $0.received } }
 
   package var isEnded: Bool { state.withLock { $0.isEnded } }
 

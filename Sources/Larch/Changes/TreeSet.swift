@@ -23,6 +23,11 @@ package struct TreeSet: Sendable, Hashable {
     words[word] |= 1 << UInt64(tree & 63)
   }
 
+  package mutating func formUnion(_ other: TreeSet) {
+    while words.count < other.words.count { words.append(0) }
+    for (place, word) in other.words.enumerated() { words[place] |= word }
+  }
+
   package func intersects(_ other: TreeSet) -> Bool {
     zip(words, other.words).contains { $0 & $1 != 0 }
   }

@@ -55,6 +55,18 @@ struct IndexKeys: ~Copyable {
     }
   }
 
+  /// Adds the keys of the index with this number. False if the bytes are not enough; nothing is
+  /// decoded then.
+  mutating func collectStored(
+    of record: UnsafeRawBufferPointer, in collection: CollectionHandle, _ shapes: ShapeTable,
+    _ number: Int, into list: inout EntryList
+  ) throws -> Bool {
+    let entry = plan(for: collection).entries[number]
+    writer.clear()
+    return try entry.count > 0
+      && append(entry.steps, entry.count, of: record, shapes, number, into: &list)
+  }
+
   @inline(__always)
   private mutating func plan(for collection: CollectionHandle) -> KeyPlan {
     if planOwner == ObjectIdentifier(collection), let plan { return plan }

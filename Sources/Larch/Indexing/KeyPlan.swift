@@ -68,14 +68,10 @@ final class KeyPlan {
 
   /// Empty if stored bytes are not enough for a field.
   private static func steps(of schema: IndexSchema, _ reading: FieldReading?) -> [Draft] {
-    if schema.isDecoded { return [] }
+    guard schema.hasStoredKeys else { return [] }
     var drafts: [Draft] = []
     for field in schema.fields {
-      var form = field.form
-      if case .optional(let wrapped) = form.node { form = wrapped }
-      guard case .primitive(let primitive) = form.node, let names = field.storedPath else {
-        return []
-      }
+      guard let primitive = field.storedPrimitive, let names = field.storedPath else { return [] }
       let path =
         reading?.path(names)
         ?? FieldPath(
@@ -83,5 +79,22 @@ final class KeyPlan {
       drafts.append((path, primitive, field))
     }
     return drafts
+  }
+}
+
+extension IndexSchema {
+  /// Whether stored bytes have the keys of most records, without decoding them.
+  var hasStoredKeys: Bool {
+    !isDecoded && fields.allSatisfy { $0.storedPath != nil && $0.storedPrimitive != nil }
+  }
+}
+
+extension IndexFieldSchema {
+  /// The one value of a key, apart from nil; nil if only the decoded record has the key.
+  fileprivate var storedPrimitive: KeyForm.Primitive? {
+    var form = form
+    if case .optional(let wrapped) = form.node { form = wrapped }
+    if case .primitive(let primitive) = form.node { return primitive }
+    return nil
   }
 }

@@ -22,6 +22,8 @@ final class Observer<Value: Sendable>: Sendable {
     var unfiltered = TreeSet()
     var filters: [ObservedFilter] = []
     var dataTrees: (trees: DataTrees, catalog: Catalog)?
+    /// Which changes of the trees concern it.
+    var routes = ObservedRoutes()
     /// What the next value is compared with.
     var last = ValueComparison<Value>.Kept.nothing
     /// Keeps the rows of a query.
@@ -85,6 +87,9 @@ final class Observer<Value: Sendable>: Sendable {
   /// How many times it was brought up to date without a read.
   var patches: Int { state.withLock { $0.patches } }
 
+  /// How many commits have woken it.
+  var wakes: Int { listener.received }
+
   /// The newest value, if it may be another one than the last; nil without one.
   func poll() throws -> Observed<Value>? {
     try state.withLock { state in
@@ -139,6 +144,7 @@ final class Observer<Value: Sendable>: Sendable {
       (state.version, state.generation) = (newest, generation)
       state.trees = dataTrees.data(tracker.trees)
       (state.unfiltered, state.filters) = (tracker.unfiltered, tracker.filters)
+      state.routes.isCurrent = false
       // The record that becomes the first row was not read.
       if let tree = state.patcher?.tree { state.trees.insert(tree) }
       if isSame, !isFirst { return }
@@ -147,7 +153,7 @@ final class Observer<Value: Sendable>: Sendable {
     store.environment.changes.listen(
       listener, to: state.trees,
       recordTrees: state.dataTrees?.trees.recordTrees(of: state.trees) ?? TreeSet(),
-      after: state.version)
+      routes: state.routes(in: store.environment), after: state.version)
     return observed
   }
 }
@@ -195,6 +201,12 @@ extension Observer {
 }
 
 extension Observer.State {
+  fileprivate mutating func routes(in environment: LMDBEnvironment) -> ListenerRoutes? {
+    guard let (dataTrees, catalog) = dataTrees else { return nil }
+    return routes.updated(
+      trees: trees, unfiltered: unfiltered, filters, dataTrees, catalog, environment)
+  }
+
   /// Whether the value may be another one after these events.
   fileprivate func isChanged(
     by events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction

@@ -74,12 +74,15 @@ struct ObservedFilter: Sendable {
   let tree: UInt32
   /// Makes the test of changed records, in the transaction of its use; nil if each change counts.
   let test: @Sendable (ReadTransaction) throws -> ObservedRecords?
+  /// Where the records are that pass it; nil if any may.
+  let bounds: @Sendable (CollectionHandle) throws -> [RowBounds]?
 
   /// One record by its id.
   init(id key: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     let id = [UInt8](key)
     tree = collection.records.handle
     test = { _ in ObservedRecords { $1.elementsEqual(id) } }
+    bounds = { _ in [.ids([KeyRange(lower: id, upper: id + [0], needsCheck: false)])] }
   }
 
   /// The filter of a query; nil if each change counts.
@@ -88,6 +91,7 @@ struct ObservedFilter: Sendable {
     if query.filter.isAlways || query.asksRelated { return nil }
     tree = collection.records.handle
     let filter = query.filter
+    bounds = { try Planner(schema: $0.schema, usable: $0.storedKeys).bounds(of: filter) }
     test = { tx in
       let context = tx.context
       let access = RecordAccess<R>(context, try context.collection(of: R.self))

@@ -1,0 +1,279 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("Observers that are found by the ranges of what they read")
+struct RoutedObserverTests {
+  private struct Undone: Error {}
+
+  /// A few changes, of which a part may be undone.
+  private static func change(
+    _ tx: WriteTransaction, _ random: inout SeededGenerator, depth: Int = 0
+  ) throws {
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let item = Item.random(&random)
+      switch Int.random(in: 0..<24, using: &random) {
+      case 0: if Int.random(in: 0..<8, using: &random) == 0 { try tx.erase(Item.self) }
+      case 1: try tx.update(Item.where { $0.group == item.group }) { $0.group += 1 }
+      case 2: try tx.delete(Item.where { $0.tags.contains(4) && $0.group == item.group })
+      case 3 where depth < 2:
+        try? tx.savepoint {
+          try change(tx, &random, depth: depth + 1)
+          throw Undone()
+        }
+      case 4, 5, 6: try tx.delete(Item.self, item.id)
+      case 7...11:
+        // Everything but one field stays.
+        guard var old = try tx.find(Item.self, item.id) else { continue }
+        old.note = item.note
+        if item.isOpen { old.name = item.name } else { old.half = item.half }
+        try tx.put(old)
+      default: try tx.put(item)
+      }
+    }
+  }
+
+  /// Two forms of a letter are equal texts, but not equal records.
+  private static func bytes(_ value: Any) -> [UInt8] { Array("\(value)".utf8) }
+
+  private static func state(_ store: Store) throws -> [String: Item] {
+    Dictionary(uniqueKeysWithValues: try store.fetch(Item.all).map { ($0.id, $0) })
+  }
+
+  @Test(
+    "each value is that of a fetch, and no observer is woken whose ranges are not hit",
+    arguments: UInt64(1)...4)
+  func differential(seed: UInt64) throws {
+    var random = SeededGenerator(seed: 61_000 + seed)
+    let store =
+      try seed % 2 == 0 ? Store.checked(for: Item.self) : Store.temporary(for: Item.self)
+    try store.write { tx in for _ in 0..<40 { try tx.put(Item.random(&random)) } }
+    var observers: [(RoutedObserver, pace: Int)] = []
+    var last: [String] = []
+    var begun = 0
+    var (wakes, sleeps, values) = (0, 0, 0)
+    for round in 0..<150 {
+      // They come and go.
+      while observers.count < min(40 + round * 3, 200) {
+        let observer = RoutedObserver.random(store, &random)
+        let first = try #require(try observer.poll())
+        #expect(first.value == (try observer.expected()), "\(observer.name)")
+        observers.append((observer, pace: 1 + begun % 3))
+        last.append(first.value)
+        begun += 1
+      }
+      if round % 5 == 4 {
+        let place = Int.random(in: 0..<observers.count, using: &random)
+        observers.remove(at: place)
+        last.remove(at: place)
+      }
+      let before = try Self.state(store)
+      let woken = observers.map { $0.0.wakes() }
+      try? store.write { tx throws in
+        try Self.change(tx, &random)
+        if Int.random(in: 0..<8, using: &random) == 0 { throw Undone() }
+      }
+      let after = try Self.state(store)
+      var changed: [Item] = []
+      for id in Set(before.keys).union(after.keys)
+      where Self.bytes(before[id]) != Self.bytes(after[id]) {
+        changed += [before[id], after[id]].compactMap { $0 }
+      }
+      for (place, (observer, pace)) in observers.enumerated() {
+        let comment = "seed \(seed), round \(round), \(observer.name)" as Comment
+        let isWoken = observer.wakes() != woken[place]
+        let isConcerned = changed.contains(where: observer.isConcerned)
+        #expect(!isWoken || isConcerned, comment)
+        if isWoken { wakes += 1 } else if !changed.isEmpty { sleeps += 1 }
+        // Some get the changes of several rounds at once.
+        if round % pace != 0 { continue }
+        let reads = observer.reads()
+        let expected = try observer.expected()
+        if let found = try observer.poll() {
+          #expect(found.value == expected, comment)
+          #expect(Self.bytes(found.value) != Self.bytes(last[place]), comment)
+          values += 1
+        } else {
+          #expect(last[place] == expected, comment)
+        }
+        if pace == 1, !isWoken { #expect(observer.reads() == reads, comment) }
+        last[place] = expected
+      }
+    }
+    #expect(values > 1_000 && wakes > 2_000 && sleeps > 8_000, "\(values) \(wakes) \(sleeps)")
+  }
+
+  @Test("of 10,000 observers of one collection, a commit looks at those that it concerns")
+  func many() throws {
+    let store = try Store.temporary(for: Item.self)
+    var random = SeededGenerator(seed: 5)
+    func item(_ id: String, group: Int) -> Item {
+      var item = Item.random(&random)
+      (item.id, item.group, item.tags) = (id, group, [])
+      return item
+    }
+    try store.write { tx in
+      for number in 0..<5_000 { try tx.put(item("\(number)", group: number)) }
+    }
+    let records = (0..<5_000).map { number in
+      store.observe(Item.self, "\(number)").makeAsyncIterator().polled
+    }
+    let groups = (0..<5_000).map { number in
+      store.observe(Item.where { $0.group == number }).makeAsyncIterator().polled
+    }
+    for observer in records { #expect(try observer.poll() != nil) }
+    for observer in groups { #expect(try observer.poll()?.rows.count == 1) }
+    let hub = store.environment.changes
+    func visits(_ body: (WriteTransaction) throws -> Void) throws -> Int {
+      let before = hub.visits
+      try store.write { try body($0) }
+      return hub.visits - before
+    }
+    // The record, its old group and its new one.
+    #expect(try visits { try $0.put(item("17", group: 40)) } == 3)
+    #expect(try records[17].poll() != nil)
+    #expect(try groups[17].poll()?.rows == [])
+    #expect(try groups[40].poll()?.rows.map(\.id) == ["17", "40"])
+    #expect(try visits { try $0.put(item("new", group: 7_000)) } == 0)
+    #expect(try visits { try $0.put(item("new", group: 8_000)) } == 0)
+    #expect(try visits { try $0.put(item("new", group: 2)) } == 1)
+    #expect(try visits { _ = try $0.delete(Item.self, "3") } == 2)
+    // 40 observers that a bulk write concerns twice.
+    #expect(
+      try visits { tx in
+        for number in 100..<120 { try tx.put(item("\(number)", group: number)) }
+      } == 40)
+    // A limit of records that are kept one by one.
+    hub.log.limits.records = 5
+    #expect(
+      try visits { tx in for number in 0..<20 { try tx.put(item("\(number)", group: 1)) } }
+        == 10_000)
+    withExtendedLifetime((records, groups)) {}
+  }
+
+  @Test("one wide range among many narrow ones is found, and the others are not looked at")
+  func wide() throws {
+    let store = try Store.temporary(for: Item.self)
+    let narrow = (0..<300).map { number in
+      store.observe(Item.where { $0.name.hasPrefix("n\(number) ") }).makeAsyncIterator().polled
+    }
+    let wide = store.observe(Item.where { $0.name >= "a" }).makeAsyncIterator().polled
+    for observer in narrow { #expect(try observer.poll()?.rows == []) }
+    #expect(try wide.poll()?.rows == [])
+    var random = SeededGenerator(seed: 3)
+    var item = Item.random(&random)
+    for number in [0, 7, 77, 299] {
+      let before = store.environment.changes.visits
+      (item.id, item.name) = ("\(number)", "n\(number) x")
+      try store.put(item)
+      #expect(store.environment.changes.visits - before == 2)
+      #expect(try narrow[number].poll()?.rows.count == 1)
+    }
+    #expect(try wide.poll()?.rows.count == 4)
+    withExtendedLifetime(narrow) {}
+  }
+
+  @Test("an observer of a window is woken by records that it does not show")
+  func window() throws {
+    let store = try Store.temporary(for: Item.self)
+    var random = SeededGenerator(seed: 4)
+    var item = Item.random(&random)
+    func put(_ id: String, _ group: Int, _ note: Int) throws {
+      (item.id, item.group, item.note) = (id, group, note)
+      try store.put(item)
+    }
+    for number in 0..<4 { try put("\(number)", 1, number) }
+    let observer = store.observe(Item.where { $0.group == 1 }.sorted(by: \.note).limit(2))
+      .makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.map(\.id) == ["0", "1"])
+    try put("3", 1, -1)
+    #expect(try observer.poll()?.rows.map(\.id) == ["3", "0"])
+    // Out of the range, and then back while it does not look.
+    try put("0", 2, 0)
+    try put("0", 2, 5)
+    try put("0", 3, 6)
+    #expect(observer.wakes == 2)
+    try put("0", 1, 7)
+    #expect(try observer.poll()?.rows.map(\.id) == ["3", "1"])
+  }
+
+  // MARK: Keys that are not known
+
+  private enum Old {
+    struct Part: Record {
+      var id: Int
+      var name: String
+      static let collectionName = "Part"
+    }
+  }
+
+  private enum New {
+    struct Part: Record, Equatable {
+      var id: Int
+      var name: String
+      var rank: Int
+      static let collectionName = "Part"
+      static let schema = Schema<Part> {
+        Default(\.rank, 7)
+        Index(\.rank)
+      }
+    }
+  }
+
+  @Test("records that lack a field of an index wake all observers of the index")
+  func olderRecords() throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let old = try Store(at: path, for: Old.Part.self)
+    try old.write { tx in for id in 0..<4 { try tx.put(Old.Part(id: id, name: "old")) } }
+    old.close()
+    let store = try Store(at: path, for: New.Part.self)
+    defer { store.close() }
+    let seven = store.observe(New.Part.where { $0.rank == 7 }).makeAsyncIterator().polled
+    let three = store.observe(New.Part.where { $0.rank == 3 }).makeAsyncIterator().polled
+    #expect(try seven.poll()?.rows.count == 4)
+    #expect(try three.poll()?.rows.count == 0)
+    try store.put(New.Part(id: 0, name: "new", rank: 3))
+    #expect(try seven.poll()?.rows.count == 3)
+    #expect(try three.poll()?.rows.count == 1)
+    #expect(seven.wakes == 1 && three.wakes == 1)
+    try store.write { _ = try $0.delete(New.Part.self, 1) }
+    #expect(try seven.poll()?.rows.count == 2)
+    #expect(try three.poll() == nil)
+    #expect(seven.wakes == 2 && three.wakes == 2)
+    try store.put(New.Part(id: 0, name: "newer", rank: 3))
+    #expect(seven.wakes == 2 && three.wakes == 3)
+    try store.put(New.Part(id: 0, name: "newer", rank: 7))
+    #expect(try seven.poll()?.rows.count == 3)
+    #expect(try three.poll()?.rows.count == 0)
+  }
+
+  @Test("after a change of the schema by another store, all are woken once")
+  func schemaChange() throws {
+    let path = ScratchFile.freshPath()
+    defer { ScratchFile.remove(path) }
+    let store = try Store(at: path, for: Tag.self, Owner.self, Pet.self, Note.self)
+    defer { store.close() }
+    func put(_ city: String) throws { try store.put(Owner(name: "a", city: city, age: 1)) }
+    let observer = store.observe(Owner.where { $0.city == "Oslo" }).makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.count == 0)
+    try put("Rome")
+    #expect(observer.wakes == 0)
+    let other = try Store(
+      at: path, for: Tag.self, Owner.self, Pet.self, Note.self, Guarded.self)
+    defer { other.close() }
+    // It has changed no record.
+    #expect(observer.wakes == 0)
+    try put("Rome")
+    #expect(observer.wakes == 1)
+    #expect(try observer.poll() == nil)
+    try put("Rome")
+    #expect(observer.wakes == 1)
+    try put("Oslo")
+    #expect(try observer.poll()?.rows.count == 1)
+    try other.write { _ = try $0.delete(Owner.where { $0.city == "Oslo" }) }
+    #expect(try observer.poll()?.rows.count == 0)
+    #expect(observer.wakes == 3)
+  }
+}
