@@ -68,4 +68,45 @@ struct ForeignSpeedTests {
     if !isForeign { #expect(size < 200) }
     withExtendedLifetime(token) {}
   }
+
+  @Test("the cost of finding the changed records of a commit is printed")
+  func comparison() throws {
+    let directory = try CrashDirectory()
+    let store = try Watched.open(at: directory.store)
+    defer { withExtendedLifetime(directory) { store.close() } }
+    let count = amount("LARCH_COMPARED_RECORDS", 20_000)
+    for start in stride(from: 0, to: count, by: 10_000) {
+      try store.write { tx throws in
+        for number in start..<min(count, start + 10_000) {
+          var note = WatchedNote(id: number, text: "note \(number) of \(count)")
+          try tx.save(&note)
+        }
+      }
+    }
+    let tree = try store.read { try $0.context.collection(of: WatchedNote.self).records.handle }
+    var random = SeededGenerator(seed: 1)
+    var state = try HeldState(store)
+    for changes in [1, 100, 10_000] {
+      var times: [Int] = []
+      for _ in 0..<(changes == 1 ? 200 : 20) {
+        let ids = Set((0..<changes).map { _ in random.below(count) })
+        try store.write { tx throws in
+          for id in ids {
+            var note = WatchedNote(id: id, text: "\(random.next())")
+            try tx.save(&note)
+          }
+        }
+        let now = try HeldState(store)
+        let start = Watched.nanoseconds
+        let found = try now.changes(of: tree, since: state)
+        times.append(Watched.nanoseconds - start)
+        #expect(found?.count == ids.count)
+        state = now
+      }
+      times.sort()
+      print(
+        "\(changes) of \(count) records: median \(Double(times[times.count / 2]) / 1000) µs,",
+        "least \(Double(times[0]) / 1000) µs")
+    }
+  }
 }
