@@ -114,8 +114,10 @@ private struct TreePath {
   }
 
   private let tree: MappedTree
-  /// From the root to the page with the place.
-  private var pages: [Page] = []
+  /// The page with the place; without entries before the root is read.
+  private var current: Page
+  /// The pages above it, from the root on.
+  private var above: [Page] = []
   /// How high the place is above the entries: 0 for an entry, below 0 at the end.
   private(set) var level: Int
   /// The page of a place that is no entry.
@@ -127,7 +129,10 @@ private struct TreePath {
     self.tree = tree
     let record = tree.tree
     page = record.root
-    node = PageNode(base: UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped)
+    // Read only at an entry.
+    let nothing = UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
+    node = PageNode(base: nothing)
+    current = Page(header: PageHeader(base: nothing), count: 0, level: 0)
     if record.root == PageLayout.noPage {
       level = -1
       return
@@ -139,52 +144,49 @@ private struct TreePath {
     guard (1...PageLayout.maximumDepth).contains(level) else {
       throw PageFault(record.root, "the depth of a tree is impossible")
     }
-    pages.reserveCapacity(level)
+    above.reserveCapacity(level)
   }
 
   var pageSize: Int { tree.pageSize }
 
-  /// The page of the entry.
-  var leaf: UInt64 { pages.last?.header.number ?? page }
+  /// The page of an entry.
+  var leaf: UInt64 { level == 0 ? current.header.number : page }
 
   /// Goes to the first place below the page.
   mutating func descend() throws(PageFault) {
     guard let header = tree.page(page),
       header.flags == (level == 1 ? PageLayout.leaf : PageLayout.branch)
     else { throw PageFault(page, "a page has a wrong number or kind") }
-    pages.append(Page(header: header, count: header.count, level: level))
+    above.append(current)
+    current = Page(header: header, count: header.count, level: level)
     try look()
   }
 
   /// Goes on, past what is below the place.
   @inline(__always)
   mutating func step() throws(PageFault) {
-    let last = pages.count &- 1
-    // The root has nothing after it.
-    if last < 0 {
-      level = -1
-      return
-    }
-    pages[last].place &+= 1
+    current.place &+= 1
     try look()
   }
 
   /// Notes what is at the place.
+  @inline(__always)
   private mutating func look() throws(PageFault) {
-    while let last = pages.last {
-      if last.place < last.count {
-        guard let found = tree.node(last.place, in: last.header), found.isPlain(last, tree) else {
-          throw PageFault(last.header.number, "a node is outside its page, or has a wrong kind")
-        }
-        node = found
-        level = last.level &- 1
-        if level > 0 { page = found.child }
+    while current.place >= current.count {
+      guard let parent = above.popLast() else {
+        level = -1
         return
       }
-      pages.removeLast()
-      if !pages.isEmpty { pages[pages.count &- 1].place &+= 1 }
+      current = parent
+      current.place &+= 1
     }
-    level = -1
+    guard let found = tree.node(current.place, in: current.header), found.isPlain(current, tree)
+    else {
+      throw PageFault(current.header.number, "a node is outside its page, or has a wrong kind")
+    }
+    node = found
+    level = current.level &- 1
+    if level > 0 { page = found.child }
   }
 
   /// The value of the entry.

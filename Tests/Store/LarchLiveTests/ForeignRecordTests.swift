@@ -120,6 +120,22 @@ struct ForeignRecordTests {
     }
   }
 
+  @Test("many commits at once are one change, in which old pages are not mistaken for new ones")
+  func bursts() async throws {
+    try await withWriters({ $0.checksQueries = true }) { writers, store throws in
+      try writers.start(1, .items, burst: 12)
+      let iterator = store.observe(WatchedItem.all).makeAsyncIterator()
+      var now = try #require(try await next(iterator))
+      for _ in 0..<40 {
+        try await writers.step(1)
+        let version = try store.version
+        while now.version < version { now = try #require(try await next(iterator)) }
+        #expect(try store.fetch(WatchedItem.all) == now.rows)
+      }
+      #expect(try #require(store.commitWatch).counts.found > 0)
+    }
+  }
+
   @Test("a commit after a rest is compared too, though nothing was held")
   func rested() async throws {
     try await withWriters { writers, store throws in

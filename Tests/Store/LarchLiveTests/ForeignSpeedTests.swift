@@ -38,6 +38,41 @@ struct ForeignSpeedTests {
     token.cancel()
   }
 
+  @Test("the time to the rows of a query that a commit of another process changes is printed")
+  func rows() async throws {
+    let writers = try ForeignWriters()
+    let store = try writers.open()
+    defer { store.close() }
+    let count = amount("LARCH_OBSERVED_ROWS", 1000)
+    try await store.write { tx in
+      for number in 0..<count {
+        var note = WatchedNote(id: 1000 + number, text: "note \(number)")
+        try tx.save(&note)
+      }
+    }
+    try writers.start(1, .notes)
+    let iterator = store.observe(WatchedNote.all).makeAsyncIterator()
+    let first = try #require(try await next(iterator))
+    #expect(first.rows.count == count + 200)
+    var delays: [Int] = []
+    for _ in 0..<amount("LARCH_OBSERVED_COMMITS", 40) {
+      let waiting = Task {
+        let value = try await next(iterator)
+        return (value?.version, Watched.nanoseconds)
+      }
+      try await writers.step(1)
+      let time = writers.beacon[.acknowledged(Watched.times(1))]
+      let (version, called) = try await waiting.value
+      #expect(version == (try store.version))
+      delays.append(called - time)
+      try await Task.sleep(for: .milliseconds(3))
+    }
+    delays.sort()
+    print(
+      "from commit to \(count + 200) rows: median \(delays[delays.count / 2] / 1000) µs,",
+      "\(iterator.polled.patches) brought up to date, \(iterator.polled.reads) read")
+  }
+
   @Test(
     "own writes without a pause keep the file small, observed or not; sizes are printed",
     arguments: [false, true], [false, true])

@@ -51,20 +51,12 @@ struct TreeChanges {
     let record = try? [UInt8](name.utf8).withUnsafeBytes {
       try LMDBDatabase.unnamed.get($0, in: transaction)
     }
-    guard let record else { return nil }
+    let pageSize = try? LMDBDatabase.unnamed.statistics(in: transaction).pageSize
+    guard let record, let pageSize else { return nil }
     var info = MDB_envinfo()
     mdb_env_info(mdb_txn_env(transaction.pointer), &info)
-    let pageSize = Int(getpagesize())
     // Others may have made the file larger than the map since the read began.
     let lastPage = min(Int(clamping: info.me_last_pgno), info.me_mapsize / pageSize - 1)
     return MappedTree(record, pageSize: pageSize, lastPage: lastPage)
   }
 }
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
