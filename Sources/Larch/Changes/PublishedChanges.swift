@@ -1,7 +1,7 @@
 /// What this process has published since a state with which a later one is compared.
 ///
-/// The comparison finds the changes of all processes since that state. Listeners have been told of a
-/// part of them already, and wait for what changed since then.
+/// The comparison finds the changes of all processes since that state. Listeners know a part of them
+/// already, and wait for what changed after that.
 struct PublishedChanges {
   /// Beyond that, nothing is kept, and the changed records are not known.
   private static let (countLimit, sizeLimit) = (64, 8 << 20)
