@@ -13,8 +13,8 @@ layers='
 Support:
 Runtime:      Support
 Changes:      Support
-LMDB:         Support Changes
 Pages:        Support
+LMDB:         Support Changes Pages
 Key:          Support
 Coding:       Support Runtime
 Model:        Support Runtime Key Coding

@@ -153,6 +153,9 @@ package final class ChangeHub: @unchecked Sendable {
 
   // MARK: Listeners
 
+  /// The trees whose changed records somebody wants.
+  var recordTrees: TreeSet { state.withLock { TreeSet($0.recordTrees.keys) } }
+
   package func add(_ listener: ChangeListener) {
     // First, so that no commit of others is missed after the first snapshot.
     if listener.hearsForeign { foreign?.begin() }

@@ -1,7 +1,7 @@
 /// What a listener hears of.
 package enum ChangeEvent: Sendable {
   /// A commit with this number, and its changes. Those of other processes may be several commits, up
-  /// to this number, and have no records.
+  /// to this number (`CommittedChanges.since`).
   case commit(UInt64, CommittedChanges)
   /// A commit with this number; what it changed is not known.
   case anything(UInt64)

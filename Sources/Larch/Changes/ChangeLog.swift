@@ -162,12 +162,16 @@ package final class CommittedChanges: Sendable {
   /// The changed records by tree, each id once, in the order of ids. A tree that was written to and
   /// is not here has more changes than the limit, or nobody asked for its records.
   package let records: [UInt32: [StoredChange]]
+  /// The last commit before them, if they are those of several; nil for those of one. The records
+  /// show nothing of a state in between.
+  package let since: UInt64?
   /// About how much memory the records take.
   let size: Int
 
-  package init(trees: TreeSet, records: [UInt32: [StoredChange]]) {
+  package init(trees: TreeSet, records: [UInt32: [StoredChange]], since: UInt64? = nil) {
     self.trees = trees
     self.records = records
+    self.since = since
     var size = 0
     for change in records.values.joined() {
       size += change.id.count + (change.before?.count ?? 0) + (change.after?.count ?? 0)

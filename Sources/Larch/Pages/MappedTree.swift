@@ -8,9 +8,9 @@
 package struct MappedTree {
   /// The address of the first page.
   private let map: UnsafeRawPointer
-  private let pageSize: Int
+  let pageSize: Int
   let lastPage: UInt64
-  let tree: DatabaseRecord
+  private(set) var tree: DatabaseRecord
 
   /// The pages of a range below one page, and the keys of each leaf, that are looked at.
   private static let sampledPages = 12
@@ -34,6 +34,13 @@ package struct MappedTree {
     self.pageSize = pageSize
     self.lastPage = UInt64(lastPage)
     tree = DatabaseRecord(bytes)
+  }
+
+  /// Another tree of the same file, or the same tree in another snapshot.
+  func with(_ tree: DatabaseRecord) -> MappedTree {
+    var other = self
+    other.tree = tree
+    return other
   }
 
   /// The approximate number of entries from one key on, up to another; nil if a page is not what it
@@ -165,6 +172,18 @@ package struct MappedTree {
       page.flags == PageLayout.branch || page.flags == PageLayout.leaf
     else { return nil }
     return page
+  }
+
+  /// The first page of a value of several pages; nil if not all of them are there.
+  func overflowRun(_ first: UInt64, pages: UInt64) -> PageHeader? {
+    guard first > 1, first <= lastPage, pages > 0, pages &- 1 <= lastPage &- first else {
+      return nil
+    }
+    let run = PageHeader(base: map + Int(first) * pageSize)
+    guard run.number == first, run.flags == PageLayout.overflow, run.overflowPages >= pages else {
+      return nil
+    }
+    return run
   }
 
   @inline(__always)

@@ -140,6 +140,13 @@ struct DatabaseRecord: Equatable {
     root = bytes.uint64(40)
   }
 
+  /// That of a tree without entries, which has no page.
+  static var empty: DatabaseRecord {
+    var words = [UInt64](repeating: 0, count: PageLayout.databaseRecordSize / 8)
+    words[words.count - 1] = PageLayout.noPage
+    return words.withUnsafeBytes { DatabaseRecord($0.baseAddress.unsafelyUnwrapped) }
+  }
+
   /// Whether a key may have several values.
   var hasDuplicates: Bool { flags & PageLayout.sortedDuplicates != 0 }
 }

@@ -38,6 +38,41 @@ struct ForeignSpeedTests {
     token.cancel()
   }
 
+  @Test("the time to the rows of a query that a commit of another process changes is printed")
+  func rows() async throws {
+    let writers = try ForeignWriters()
+    let store = try writers.open()
+    defer { store.close() }
+    let count = amount("LARCH_OBSERVED_ROWS", 1000)
+    try await store.write { tx in
+      for number in 0..<count {
+        var note = WatchedNote(id: 1000 + number, text: "note \(number)")
+        try tx.save(&note)
+      }
+    }
+    try writers.start(1, .notes)
+    let iterator = store.observe(WatchedNote.all).makeAsyncIterator()
+    let first = try #require(try await next(iterator))
+    #expect(first.rows.count == count + 200)
+    var delays: [Int] = []
+    for _ in 0..<amount("LARCH_OBSERVED_COMMITS", 40) {
+      let waiting = Task {
+        let value = try await next(iterator)
+        return (value?.version, Watched.nanoseconds)
+      }
+      try await writers.step(1)
+      let time = writers.beacon[.acknowledged(Watched.times(1))]
+      let (version, called) = try await waiting.value
+      #expect(version == (try store.version))
+      delays.append(called - time)
+      try await Task.sleep(for: .milliseconds(3))
+    }
+    delays.sort()
+    print(
+      "from commit to \(count + 200) rows: median \(delays[delays.count / 2] / 1000) µs,",
+      "\(iterator.polled.patches) brought up to date, \(iterator.polled.reads) read")
+  }
+
   @Test(
     "own writes without a pause keep the file small, observed or not; sizes are printed",
     arguments: [false, true], [false, true])
@@ -67,5 +102,46 @@ struct ForeignSpeedTests {
     // How soon the watch follows another process depends on the machine.
     if !isForeign { #expect(size < 200) }
     withExtendedLifetime(token) {}
+  }
+
+  @Test("the cost of finding the changed records of a commit is printed")
+  func comparison() throws {
+    let directory = try CrashDirectory()
+    let store = try Watched.open(at: directory.store)
+    defer { withExtendedLifetime(directory) { store.close() } }
+    let count = amount("LARCH_COMPARED_RECORDS", 20_000)
+    for start in stride(from: 0, to: count, by: 10_000) {
+      try store.write { tx throws in
+        for number in start..<min(count, start + 10_000) {
+          var note = WatchedNote(id: number, text: "note \(number) of \(count)")
+          try tx.save(&note)
+        }
+      }
+    }
+    let tree = try store.read { try $0.context.collection(of: WatchedNote.self).records.handle }
+    var random = SeededGenerator(seed: 1)
+    var state = try HeldState(store)
+    for changes in [1, 100, 10_000] {
+      var times: [Int] = []
+      for _ in 0..<(changes == 1 ? 200 : 20) {
+        let ids = Set((0..<changes).map { _ in random.below(count) })
+        try store.write { tx throws in
+          for id in ids {
+            var note = WatchedNote(id: id, text: "\(random.next())")
+            try tx.save(&note)
+          }
+        }
+        let now = try HeldState(store)
+        let start = Watched.nanoseconds
+        let found = try now.changes(of: tree, since: state)
+        times.append(Watched.nanoseconds - start)
+        #expect(found?.count == ids.count)
+        state = now
+      }
+      times.sort()
+      print(
+        "\(changes) of \(count) records: median \(Double(times[times.count / 2]) / 1000) µs,",
+        "least \(Double(times[0]) / 1000) µs")
+    }
   }
 }

@@ -26,6 +26,8 @@ struct RecordedChangeTests {
       }
       #expect(proof.commits > 100)
       #expect(proof.changes > 300)
+      // Each of the five collections after each write.
+      #expect(proof.compared == 5 * 250)
     }
   }
 

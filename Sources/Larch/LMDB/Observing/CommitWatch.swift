@@ -11,6 +11,12 @@
 /// uses the pages that a commit has freed only in the second one after it. Otherwise everything may
 /// have changed, and all observers read again.
 ///
+/// **Which records.** Of the changed trees whose records somebody wants, the pages of both states are
+/// compared (`TreeChanges`). For that, the old state must be held by the pin, or be that of the commit
+/// before. Without it, or with too many changes, it is only known that the tree has changed. The answer
+/// is what changed since the last commit that was published: what this process has published since
+/// the old state is taken out (`PublishedChanges`).
+///
 /// **Order.** A commit of this process whose number is the next one is published as it is. Any other
 /// number proves that others have committed since. Then the trees are compared before the commit is
 /// published, with the write lock held, and the answer is published for all commits together. So no
@@ -24,7 +30,9 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     var listeners = 0
     /// The thread that belongs to them.
     var thread: CommitWatchThread?
-    var roots: TreeRoots?
+    var roots: TreeRoots? { didSet { published = PublishedChanges() } }
+    /// What this process has published since the state of the roots.
+    var published = PublishedChanges()
     var pin: LMDBHeldRead?
     /// The last commit that was published, or that nobody needs to hear of; nil if that is unknown.
     var known: UInt64?
@@ -43,6 +51,11 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     /// How often it compared trees, and how often that gave no certain answer.
     var comparisons = 0
     var unknown = 0
+    /// How many trees changed whose records somebody wants, and for how many these were found.
+    var wanted = 0
+    var found = 0
+    /// How many pages were read for that.
+    var pages = 0
   }
 
   /// What a look has found.
@@ -120,6 +133,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
         if transaction <= known { return [] }
         if transaction == known &+ 1 {
           state.known = transaction
+          state.published.add(event)
           if let pin = state.pin, transaction >= pin.snapshot &+ Self.lag {
             ended = movePin(&state, to: transaction)
           }
@@ -201,17 +215,57 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let newest = reader.transaction.id
     // Another thread was faster.
     if let known = state.known, newest < known { return nil }
-    let (known, old) = (state.known, state.roots)
+    let (known, old, published) = (state.known, state.roots, state.published)
     (state.known, state.roots) = (newest, try? roots(reader))
     if newest == known { return nil }
     state.counts.comparisons += 1
-    guard known != nil, let old, let new = state.roots, isCertain(since: old, newest, state) else {
+    guard let known, let old, let new = state.roots, isCertain(since: old, newest, state) else {
       state.counts.unknown += 1
       return .anything(newest)
     }
     let changed = new.changed(since: old)
     if changed.isEmpty { return nil }
-    return .commit(newest, CommittedChanges(trees: changed, records: [:]))
+    let records = records(of: changed, since: old, published, reader, &state)
+    return .commit(newest, CommittedChanges(trees: changed, records: records, since: known))
+  }
+
+  /// The changed records of those trees for which somebody wants them, without what was published.
+  private func records(
+    of trees: TreeSet, since old: TreeRoots, _ published: PublishedChanges, _ reader: LMDBReader,
+    _ state: inout State
+  ) -> [UInt32: [StoredChange]] {
+    let wanted = environment.changes.recordTrees.intersection(trees).trees
+    if wanted.isEmpty { return [:] }
+    state.counts.wanted += wanted.count
+    // While the pin is in use, nobody can end it.
+    let pin = usablePin(since: old, state)
+    defer { if let pin { environment.endUse(of: pin) } }
+    // The read of the next commit keeps what this commit has freed.
+    guard pin != nil || reader.transaction.id <= old.transaction &+ 1 else { return [:] }
+    let names = environment.treeNames.withLock { $0 }
+    var changes = TreeChanges(since: old, in: reader.transaction, environment.changes.log.limits)
+    var found: [UInt32: [StoredChange]] = [:]
+    for tree in wanted {
+      guard let name = names[tree], let all = changes.records(of: tree, named: name) else {
+        continue
+      }
+      found[tree] = published.later(all, of: tree)
+    }
+    state.counts.found += found.count
+    state.counts.pages += changes.pages
+    return found
+  }
+
+  /// The pin, in use, if it keeps the pages of the old state.
+  private func usablePin(since old: TreeRoots, _ state: State) -> LMDBHeldRead? {
+    guard let pin = state.pin, pin.snapshot <= old.transaction else { return nil }
+    do {
+      _ = try environment.beginUse(of: pin, isBounded: true)
+      return pin
+    } catch {
+      // It was ended, because it was in the way of something.
+      return nil
+    }
   }
 
   /// Whether no page of the old state can have been used again.

@@ -115,13 +115,15 @@ final class Observer<Value: Sendable>: Sendable {
 
   private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
     let version = state.version
-    let events = store.environment.changes.take(listener).filter { $0.isLater(than: version) }
+    let taken = store.environment.changes.take(listener).filter { $0.isLater(than: version) }
     let tracker = QueryTracker()
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
       let catalog = tx.context.catalog
       if state.dataTrees?.catalog !== catalog { state.dataTrees = (DataTrees(catalog), catalog) }
       guard let dataTrees = state.dataTrees?.trees else { return }
+      let recordTrees = dataTrees.recordTrees(of: state.trees)
+      let events = taken.map { $0.usable(after: version, recordTrees, catalog) }
       // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
       // The last read may itself have found that the file was exchanged, before the event came.

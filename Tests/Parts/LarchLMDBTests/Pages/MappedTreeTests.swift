@@ -5,7 +5,7 @@ import Testing
 @testable import Larch
 
 /// The pages of a file in memory, as LMDB maps them.
-private final class MappedFile {
+final class MappedFile {
   let memory: UnsafeMutableRawBufferPointer
   let pageSize = Int(getpagesize())
 
