@@ -3,54 +3,26 @@
 /// A key does not determine which zero or NaN a number was, nor the code points of a text beyond
 /// ASCII.
 package final class RowSelector {
-  /// An object, so that a row does not count the references in it.
-  private final class Field {
-    let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
-    let isID: Bool
-    let path: FieldPath?
-    /// The component of the keys of the index that the rows come from.
-    let component: Int?
-
-    init(
-      simple: (primitive: KeyForm.Primitive, isOptional: Bool)?, isID: Bool, path: FieldPath?,
-      component: Int?
-    ) {
-      self.simple = simple
-      self.isID = isID
-      self.path = path
-      self.component = component
-    }
-  }
-
-  private let fields: [Field]
+  private let fields: [SelectedBytes]
+  /// For each field, the component of the keys of the index that the rows come from.
+  private let places: [Int?]
   private let components: KeyComponents?
   private let reader: RowReader
-  private let idKind: RecordIDKind
 
   init(_ run: PlanRun) {
     reader = run.reader
-    idKind = run.collection.stored.idKind
     var schema: IndexSchema?
     if case .index(let scan) = run.plan.source {
       schema = run.collection.indexes.first { $0.position == scan.index }?.schema
     }
     components = schema.map(KeyComponents.init)
-    fields = run.selection.map { field in
-      let isPlain = field.isStandard && !field.isMultiple
-      let simple = isPlain ? field.form.simple : nil
-      return Field(
-        simple: simple, isID: field.identity == .id,
-        path: simple == nil
-          ? nil
-          : field.storedPath.map {
-            run.context.path($0, run.collection.reading)
-          },
-        component: simple == nil
-          ? nil
-          : schema?.fields.firstIndex {
-            $0.identity == field.identity && $0.form == field.form && !$0.isFolded
-              && !$0.isMultiple
-          })
+    fields = run.selection.map { SelectedBytes($0, run.context, run.collection.reading) }
+    places = run.selection.map { field in
+      field.isPlain && field.form.simple != nil
+        ? schema?.fields.firstIndex {
+          $0.identity == field.identity && $0.form == field.form && !$0.isFolded
+            && !$0.isMultiple
+        } : nil
     }
   }
 
@@ -58,7 +30,7 @@ package final class RowSelector {
     guard fields.indices.contains(place), let simple = fields[place].simple else { return nil }
     let field = fields[place]
     if field.isID, let value = RowSelector.value(ofID: row.id, simple.primitive) { return value }
-    if row.record == nil, let key = row.key, let components, let place = field.component {
+    if row.record == nil, let key = row.key, let components, let place = places[place] {
       components.open(key)
       switch try components.component(place) {
       case .cut: break
@@ -68,14 +40,7 @@ package final class RowSelector {
       }
     }
     guard let path = field.path else { return nil }
-    let record = try row.record(reader)
-    switch try path.read(in: record, shapes: reader.context.shapes) {
-    case .missing: return nil
-    case .absent: return simple.isOptional ? .null : nil
-    case .value(let kind, let bytes):
-      guard kind == simple.primitive.storedKind else { return nil }
-      return try KeyValue(stored: kind, bytes)
-    }
+    return try field.value(at: path, simple, in: row.record(reader), reader.context.shapes)
   }
 
   package static func values(
@@ -84,7 +49,7 @@ package final class RowSelector {
     value(ofID: id, primitive).map { [$0] }
   }
 
-  private static func value(
+  fileprivate static func value(
     ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
   ) -> KeyValue? {
     if primitive == .uuid { return id.count == 16 ? .uuid([UInt8](id)) : nil }
@@ -101,6 +66,50 @@ package final class RowSelector {
     default: return nil
     }
   }
+}
+
+/// How a selected field is read from stored bytes. An object, so that a row does not count the
+/// references in it.
+final class SelectedBytes {
+  fileprivate let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
+  fileprivate let isID: Bool
+  fileprivate let path: FieldPath?
+
+  init(_ field: FieldReference, _ context: TransactionContext, _ reading: FieldReading?) {
+    let simple = field.isPlain ? field.form.simple : nil
+    self.simple = simple
+    isID = field.identity == .id
+    path = simple == nil ? nil : field.storedPath.map { context.path($0, reading) }
+  }
+
+  /// The value in a record; nil if only the decoded record determines every bit.
+  func value(
+    in record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, _ shapes: ShapeTable
+  ) throws -> KeyValue? {
+    guard let simple else { return nil }
+    if isID, let value = RowSelector.value(ofID: id, simple.primitive) { return value }
+    guard let path else { return nil }
+    return try value(at: path, simple, in: record, shapes)
+  }
+
+  @inline(__always)
+  fileprivate func value(
+    at path: FieldPath, _ simple: (primitive: KeyForm.Primitive, isOptional: Bool),
+    in record: UnsafeRawBufferPointer, _ shapes: ShapeTable
+  ) throws -> KeyValue? {
+    switch try path.read(in: record, shapes: shapes) {
+    case .missing: return nil
+    case .absent: return simple.isOptional ? .null : nil
+    case .value(let kind, let bytes):
+      guard kind == simple.primitive.storedKind else { return nil }
+      return try KeyValue(stored: kind, bytes)
+    }
+  }
+}
+
+extension FieldReference {
+  /// Whether its bytes are those of one value.
+  fileprivate var isPlain: Bool { isStandard && !isMultiple }
 }
 
 extension KeyValue {
