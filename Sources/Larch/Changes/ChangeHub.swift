@@ -26,6 +26,8 @@ package final class ChangeHub: @unchecked Sendable {
     var byTree: [UInt32: Listeners] = [:]
     /// The number of listeners that ask for the changed records of a tree.
     var recordTrees: [UInt32: Int] = [:]
+    /// The last commit of this process that every listener has, and with it all before.
+    var published: UInt64 = 0
   }
 
   private let state = Locked(State())
@@ -90,6 +92,7 @@ package final class ChangeHub: @unchecked Sendable {
     } else if let event {
       publish(event)
     }
+    state.withLock { $0.published = transaction }
   }
 
   /// Publishes that a commit failed, and may still have reached the disk.
@@ -101,6 +104,7 @@ package final class ChangeHub: @unchecked Sendable {
   /// its place, or it was opened again.
   func publishReset() {
     foreign?.reset()
+    state.withLock { $0.published = 0 }
     if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
   }
 
@@ -157,6 +161,14 @@ package final class ChangeHub: @unchecked Sendable {
       if state.listeners[ObjectIdentifier(listener)] != nil { state.file(listener, under: nil) }
       return listener.take()
     }
+  }
+
+  /// The further events of a listener, after `take`, up to the state of a snapshot. Nil if it is not
+  /// certain that these are all.
+  package func takeRest(
+    _ listener: ChangeListener, upTo transaction: UInt64
+  ) -> [ChangeEvent]? {
+    state.withLock { $0.published == transaction ? listener.take(upTo: transaction) : nil }
   }
 
   /// From now on, a listener is woken only by changes of these trees, and the changed records of the
