@@ -32,6 +32,8 @@ package final class ChangeHub: @unchecked Sendable {
     /// The number of events, and how many listeners were looked at for them.
     var rounds: UInt64 = 0
     var visits = 0
+    /// The last commit of this process that every listener has, and with it all before.
+    var published: UInt64 = 0
   }
 
   private let state = Locked(State())
@@ -96,6 +98,7 @@ package final class ChangeHub: @unchecked Sendable {
     } else if let event {
       publish(event)
     }
+    state.withLock { $0.published = transaction }
   }
 
   /// Publishes that a commit failed, and may still have reached the disk.
@@ -107,6 +110,7 @@ package final class ChangeHub: @unchecked Sendable {
   /// its place, or it was opened again.
   func publishReset() {
     foreign?.reset()
+    state.withLock { $0.published = 0 }
     if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
   }
 
@@ -207,6 +211,14 @@ package final class ChangeHub: @unchecked Sendable {
       if state.listeners[key] != nil { state.undecided[key] = listener }
       return listener.take()
     }
+  }
+
+  /// The further events of a listener, after `take`, up to the state of a snapshot. Nil if it is not
+  /// certain that these are all.
+  package func takeRest(
+    _ listener: ChangeListener, upTo transaction: UInt64
+  ) -> [ChangeEvent]? {
+    state.withLock { $0.published == transaction ? listener.take(upTo: transaction) : nil }
   }
 
   /// From now on, a listener is woken only by changes of these trees, and the changed records of the

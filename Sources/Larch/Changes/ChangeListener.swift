@@ -96,6 +96,17 @@ package final class ChangeListener: @unchecked Sendable {
     }
   }
 
+  /// The events up to a commit. Nil, if an event of later ones may hide one of them.
+  func take(upTo transaction: UInt64) -> [ChangeEvent]? {
+    state.withLock { state in
+      let events = state.events
+      guard events.allSatisfy(\.isCommit) else { return nil }
+      (state.events, state.size) = ([], 0)
+      for event in events where event.isLater(than: transaction) { state.add(event) }
+      return events.filter { !$0.isLater(than: transaction) }
+    }
+  }
+
   /// Waits until there is an event, or the listener has ended.
   package func wait() async {
     await withUnsafeContinuation { continuation in
@@ -162,6 +173,8 @@ extension ChangeListener.State {
 }
 
 extension ChangeEvent {
+  fileprivate var isCommit: Bool { if case .commit = self { true } else { false } }
+
   fileprivate func concerns(_ trees: TreeSet) -> Bool {
     guard case .commit(_, let changes) = self else { return true }
     return trees.intersects(changes.trees)

@@ -40,8 +40,14 @@ package struct TreeSet: Sendable, Hashable {
 
   /// The trees, in ascending order.
   package var trees: [UInt32] {
-    words.enumerated().flatMap { place, word in
-      (0..<UInt32(64)).filter { word & 1 << UInt64($0) != 0 }.map { UInt32(place) * 64 + $0 }
+    var trees: [UInt32] = []
+    for (place, word) in words.enumerated() {
+      var rest = word
+      while rest != 0 {
+        trees.append(UInt32(place) * 64 + UInt32(rest.trailingZeroBitCount))
+        rest &= rest - 1
+      }
     }
+    return trees
   }
 }

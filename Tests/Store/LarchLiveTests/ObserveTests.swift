@@ -191,7 +191,9 @@ struct ObserveTests {
         { try both.poll() != nil }, { try mixed.poll() != nil },
       ]
       let reads = {
-        [count.reads, sum.reads, one.reads, both.reads, mixed.reads].map(\.description)
+        [
+          count.reads + count.patches, sum.reads + sum.patches, one.reads, both.reads, mixed.reads,
+        ].map(\.description)
       }
       let state = { try polls.map { try $0() ? "+" : "-" }.joined() + " " + reads().joined() }
       #expect(try state() == "+++++ 11111")
@@ -208,6 +210,7 @@ struct ObserveTests {
       #expect(try state() == "-+--+ 24236")
       try store.put(Tag(id: "x", color: 3))
       #expect(try state() == "--+-+ 24337")
+      #expect(count.reads == 1 && sum.reads == 1)
     }
   }
 

@@ -206,6 +206,20 @@ struct LiveGuideTests {
     }
   }
 
+  @Test("how a request is observed")
+  func explain() throws {
+    let store = try Store.temporary(for: Person.self)
+    var printed = ""
+    func print(_ text: String) { printed = text }
+    // snippet: live-explain
+    let page = Person.where { $0.city == "London" }.sorted(by: \.age).limit(20)
+    print(try store.explain(observing: page))
+    // end snippet
+    #expect(printed.hasPrefix("changes of Person"))
+    let guide = try SnippetTests.lines(of: "docs/live.md").joined(separator: "\n")
+    #expect(guide.contains("```text\n" + printed + "\n```"), "\(printed)")
+  }
+
   @Test("any read")
   @MainActor
   func read() async throws {

@@ -5,46 +5,40 @@
 package final class RowSelector {
   /// Its objects belong to the selector, so that a row does not count references to them.
   private struct Field {
+    let bytes: Unmanaged<SelectedBytes>
     let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
-    let isID: Bool
-    let path: Unmanaged<FieldPath>?
     /// The component of the keys of the index that the rows come from.
     let component: Int?
   }
 
+  private let owned: (fields: [SelectedBytes], components: KeyComponents?)
   private let count: Int
   private let fields: UnsafeMutablePointer<Field>
-  private let paths: [FieldPath?]
-  private let ownedComponents: KeyComponents?
   private let components: Unmanaged<KeyComponents>?
   private let reader: RowReader
-  private let idKind: RecordIDKind
 
   init(_ run: PlanRun) {
     reader = run.reader
-    idKind = run.collection.stored.idKind
     var schema: IndexSchema?
     if case .index(let scan) = run.plan.source {
       schema = run.collection.indexes.first { $0.position == scan.index }?.schema
     }
-    ownedComponents = schema.map(KeyComponents.init)
-    components = ownedComponents.map(Unmanaged.passUnretained)
+    owned = (
+      run.selection.map { SelectedBytes($0, run.context, run.collection.reading) },
+      schema.map(KeyComponents.init)
+    )
+    components = owned.components.map(Unmanaged.passUnretained)
     count = run.selection.count
     fields = .allocate(capacity: max(1, count))
-    paths = run.selection.map { field in
-      field.isStandard && !field.isMultiple && field.form.simple != nil
-        ? field.storedPath.map { run.context.path($0, run.collection.reading) } : nil
-    }
     for (place, field) in run.selection.enumerated() {
-      let simple = field.isStandard && !field.isMultiple ? field.form.simple : nil
+      let bytes = owned.fields[place]
       let component = schema?.fields.firstIndex {
         $0.identity == field.identity && $0.form == field.form && !$0.isFolded && !$0.isMultiple
       }
       (fields + place).initialize(
         to: Field(
-          simple: simple, isID: field.identity == .id,
-          path: paths[place].map(Unmanaged.passUnretained),
-          component: simple == nil ? nil : component))
+          bytes: Unmanaged.passUnretained(bytes), simple: bytes.simple,
+          component: bytes.simple == nil ? nil : component))
     }
   }
 
@@ -52,9 +46,6 @@ package final class RowSelector {
 
   func value(of place: Int, in row: RowSource) throws -> KeyValue? {
     guard 0..<count ~= place, let simple = fields[place].simple else { return nil }
-    if fields[place].isID, let value = RowSelector.value(ofID: row.id, simple.primitive) {
-      return value
-    }
     if row.record == nil, let key = row.key, let components, let place = fields[place].component {
       let known: KeyValue? = try components._withUnsafeGuaranteedRef { components in
         components.open(key)
@@ -66,16 +57,10 @@ package final class RowSelector {
       }
       if let known { return known }
     }
-    guard let path = fields[place].path else { return nil }
-    let record = try row.record(reader)
-    switch try path._withUnsafeGuaranteedRef({
-      try $0.read(in: record, shapes: reader.context.shapes)
-    }) {
-    case .missing: return nil
-    case .absent: return simple.isOptional ? .null : nil
-    case .value(let kind, let bytes):
-      guard kind == simple.primitive.storedKind else { return nil }
-      return try KeyValue(stored: kind, bytes)
+    return try fields[place].bytes._withUnsafeGuaranteedRef { field in
+      if field.isID, let value = RowSelector.value(ofID: row.id, simple.primitive) { return value }
+      guard let path = field.path else { return nil }
+      return try field.value(at: path, simple, in: row.record(reader), reader.context.shapes)
     }
   }
 
@@ -85,7 +70,7 @@ package final class RowSelector {
     value(ofID: id, primitive).map { [$0] }
   }
 
-  private static func value(
+  fileprivate static func value(
     ofID id: UnsafeRawBufferPointer, _ primitive: KeyForm.Primitive
   ) -> KeyValue? {
     if primitive == .uuid { return id.count == 16 ? .uuid([UInt8](id)) : nil }
@@ -102,6 +87,50 @@ package final class RowSelector {
     default: return nil
     }
   }
+}
+
+/// How a selected field is read from stored bytes. An object, so that a row does not count the
+/// references in it.
+final class SelectedBytes {
+  fileprivate let simple: (primitive: KeyForm.Primitive, isOptional: Bool)?
+  fileprivate let isID: Bool
+  fileprivate let path: FieldPath?
+
+  init(_ field: FieldReference, _ context: TransactionContext, _ reading: FieldReading?) {
+    let simple = field.isPlain ? field.form.simple : nil
+    self.simple = simple
+    isID = field.identity == .id
+    path = simple == nil ? nil : field.storedPath.map { context.path($0, reading) }
+  }
+
+  /// The value in a record; nil if only the decoded record determines every bit.
+  func value(
+    in record: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer, _ shapes: ShapeTable
+  ) throws -> KeyValue? {
+    guard let simple else { return nil }
+    if isID, let value = RowSelector.value(ofID: id, simple.primitive) { return value }
+    guard let path else { return nil }
+    return try value(at: path, simple, in: record, shapes)
+  }
+
+  @inline(__always)
+  fileprivate func value(
+    at path: FieldPath, _ simple: (primitive: KeyForm.Primitive, isOptional: Bool),
+    in record: UnsafeRawBufferPointer, _ shapes: ShapeTable
+  ) throws -> KeyValue? {
+    switch try path.read(in: record, shapes: shapes) {
+    case .missing: return nil
+    case .absent: return simple.isOptional ? .null : nil
+    case .value(let kind, let bytes):
+      guard kind == simple.primitive.storedKind else { return nil }
+      return try KeyValue(stored: kind, bytes)
+    }
+  }
+}
+
+extension FieldReference {
+  /// Whether its bytes are those of one value.
+  fileprivate var isPlain: Bool { isStandard && !isMultiple }
 }
 
 extension KeyValue {

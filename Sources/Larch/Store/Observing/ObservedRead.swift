@@ -5,12 +5,15 @@ struct ObservedRead<Value: Sendable>: Sendable {
   let comparison: ValueComparison<Value>
   /// Makes what keeps the value and brings it up to date; nil if it is read again after each change.
   var patcher: (@Sendable () -> ValuePatcher<Value>?)?
+  /// Whether aggregates that are read are kept and brought up to date.
+  var keepsAggregates = false
 
   /// Whatever a closure reads.
   static func closure(
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> ObservedRead {
-    ObservedRead(read: { tx, _ in try read(tx) }, comparison: .equality(of: Value.self))
+    ObservedRead(
+      read: { tx, _ in try read(tx) }, comparison: .equality(of: Value.self), keepsAggregates: true)
   }
 }
 

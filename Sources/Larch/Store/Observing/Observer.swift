@@ -7,8 +7,9 @@
 /// **No gap and no double.** `take` comes before the snapshot. So the snapshot has all commits that
 /// were taken, and perhaps later ones, which are dropped by their number when it has been read.
 ///
-/// The rows of a query are brought up to date from the changed records, if these are known
-/// (`ValuePatcher`). Any other value is read again as a whole.
+/// The rows of a query or a selection are brought up to date from the changed records, if these are
+/// known (`ValuePatcher`), and so are the aggregates that a closure asks for (`KeptAggregates`). Any
+/// other value is read again as a whole.
 final class Observer<Value: Sendable>: Sendable {
   fileprivate struct State {
     var isStarted = false
@@ -28,6 +29,8 @@ final class Observer<Value: Sendable>: Sendable {
     var last = ValueComparison<Value>.Kept.nothing
     /// Keeps the rows of a query.
     var patcher: ValuePatcher<Value>?
+    /// Keeps the aggregates of a closure.
+    var aggregates: KeptAggregates?
     /// How many times the value was read, and how many times it was brought up to date.
     var reads = 0
     var patches = 0
@@ -98,7 +101,10 @@ final class Observer<Value: Sendable>: Sendable {
       if !wasStarted {
         store.environment.changes.add(listener)
         // Without the commits of others, the changes that are known have gaps.
-        if store.options.observesOtherProcesses { state.patcher = read.patcher?() }
+        if store.options.observesOtherProcesses {
+          state.patcher = read.patcher?()
+          state.aggregates = read.keepsAggregates ? KeptAggregates() : nil
+        }
       }
       state.isStarted = true
       do {
@@ -120,10 +126,13 @@ final class Observer<Value: Sendable>: Sendable {
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
       let catalog = tx.context.catalog
-      if state.dataTrees?.catalog !== catalog { state.dataTrees = (DataTrees(catalog), catalog) }
+      if state.dataTrees?.catalog !== catalog {
+        state.dataTrees = (DataTrees(catalog), catalog)
+        state.aggregates?.forget()
+      }
       guard let dataTrees = state.dataTrees?.trees else { return }
       let recordTrees = dataTrees.recordTrees(of: state.trees)
-      let events = taken.map { $0.usable(after: version, recordTrees, catalog) }
+      var events = taken.map { $0.usable(after: version, recordTrees, catalog) }
       // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
       // The last read may itself have found that the file was exchanged, before the event came.
@@ -136,12 +145,29 @@ final class Observer<Value: Sendable>: Sendable {
         observed = patched.value
         return
       }
-      guard isFirst || state.isChanged(by: events, dataTrees, tx) else {
+      var isKnown = false
+      if state.aggregates != nil, generation == state.generation,
+        let rest = rest(after: events, upTo: newest)
+      {
+        events += rest.map { $0.usable(after: version, recordTrees, catalog) }
+        isKnown = true
+      }
+      // Nil if the aggregates alone do not tell.
+      let isStill = isKnown ? state.aggregates?.advance(events, dataTrees, tx) : nil
+      if isStill == true {
+        state.version = newest
+        return
+      }
+      guard isFirst || isStill == false || state.isChanged(by: events, dataTrees, tx) else {
         state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
         return
       }
+      if !isKnown { state.aggregates?.forget() }
+      state.aggregates?.begin()
+      tracker.aggregates = state.aggregates
       let (value, isSame) = try readAll(&state, tx)
-      state.reads += 1
+      state.aggregates?.end()
+      if state.aggregates?.isAllKnown == true { state.patches += 1 } else { state.reads += 1 }
       state.pause = pace?.begin()
       (state.version, state.generation) = (newest, generation)
       state.trees = dataTrees.data(tracker.trees)
@@ -161,6 +187,13 @@ final class Observer<Value: Sendable>: Sendable {
 }
 
 extension Observer {
+  /// The events between those that were taken and the state of a snapshot; nil if it is not certain
+  /// that these are then all since the last value.
+  private func rest(after events: [ChangeEvent], upTo newest: UInt64) -> [ChangeEvent]? {
+    if events.last?.transaction == newest { return [] }
+    return store.environment.changes.takeRest(listener, upTo: newest)
+  }
+
   /// Reads the value, and says whether it is the same as the one before.
   private func readAll(
     _ state: inout State, _ tx: ReadTransaction

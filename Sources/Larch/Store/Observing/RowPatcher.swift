@@ -1,7 +1,7 @@
 /// Keeps the value of an observer, and brings it up to date from changed records.
 ///
 /// Unchecked, since an observer uses it only while it holds the mutex of its state.
-class ValuePatcher<Value: Sendable>: @unchecked Sendable {
+class ValuePatcher<Value>: @unchecked Sendable {
   enum Outcome {
     /// None of the records concerns the value.
     case same
@@ -31,130 +31,196 @@ class ValuePatcher<Value: Sendable>: @unchecked Sendable {
   func check(_ tx: ReadTransaction) throws {}
 }
 
+/// How the rows of a query are made of its records, one row of each.
+protocol PatchedRows<R, Row>: Sendable {
+  associatedtype R: Record
+  associatedtype Row
+
+  /// Which records are rows, and in which order.
+  var details: QueryDescription { get }
+  var rowComparison: ValueComparison<[Row]> { get }
+
+  /// Reads all rows, and notes the place of each.
+  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [Row]
+
+  /// Returns what makes rows of changed records, whose bytes are not verified.
+  func maker(
+    _ access: RecordAccess<R>
+  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row
+}
+
 /// The rows of a query, in its order.
 ///
 /// Each row has its place in the order as bytes, which end with the id, so that the row of a changed
 /// record is found by a binary search. Filter and order are evaluated on the stored bytes before and
-/// after the change; only a record that comes in or has changed is decoded.
+/// after the change; a row is made only of a record that comes in or has changed.
 ///
 /// A query with a limit knows nothing of the records after its last row. If one of them may have
 /// become a row, it is read again.
-final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
-  private let query: Query<R>
-  private var rows: [R] = []
+final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked Sendable {
+  typealias Row = Rows.Row
+
+  private let source: Rows
+  private let comparison: ValueComparison<[Row]>
+  private(set) var rows: [Row] = []
   private var places: [RowPlace] = []
+  /// Of the records, if rows are compared by them; else none.
   private var hashes: [Int] = []
   /// Whether there may be records after the last row.
   private var hasMore = false
   private var recordTree: UInt32?
+  /// The first and the last place that the last changes have touched.
+  private var touched = (first: Int.max, last: 0)
+  /// More changes are not applied.
+  private let fewChanges: Int
 
-  /// To move the rows after a place costs more than to read them again if there are many changes.
-  private static var fewChanges: Int { 16 }
+  private var limit: Int? { source.details.limit }
+  private var isHashed: Bool { if case .stored = comparison { true } else { false } }
 
   /// Nil for a query whose rows do not depend on the records alone, one by one.
-  init?(_ query: Query<R>) {
-    let details = query.details
-    if details.asksRelated || details.offset != 0 || details.after != nil || details.limit == 0 {
-      return nil
-    }
-    self.query = query
+  init?(_ source: Rows, fewChanges: Int = PatchLimits.fewChanges) {
+    if source.details.reasonNotPatched != nil { return nil }
+    self.source = source
+    self.fewChanges = fewChanges
+    comparison = source.rowComparison
   }
 
   override var tree: UInt32? { recordTree }
 
-  override func read(_ tx: ReadTransaction) throws -> (value: [R], isSame: Bool) {
-    let collection = try tx.context.collection(of: R.self)
-    let noted = RowPlaces(try order(tx, collection))
-    rows = []
-    let read = try query.observedRows(in: tx, noting: noted)
-    // Without the place of each row, nothing can be patched or compared.
+  override func read(_ tx: ReadTransaction) throws -> (value: [Row], isSame: Bool) {
+    let collection = try tx.context.collection(of: Rows.R.self)
+    let noted = try notedPlaces(tx, collection)
+    // Not kept beside the new ones, unless these are compared with them.
+    if isHashed { rows = [] }
+    let read = try source.rows(in: tx, noting: noted)
+    // Without the place of each row, nothing can be patched.
     let isWhole = noted.places.count == read.count
-    let isSame = isWhole && recordTree != nil && hashes == noted.hashes
+    let isSame =
+      recordTree != nil && (isHashed ? isWhole && hashes == noted.hashes : areSame(rows, read))
     recordTree = isWhole ? collection.records.handle : nil
     (rows, places, hashes) = (isWhole ? read : [], noted.places, noted.hashes)
-    hasMore = query.details.limit.map { read.count >= $0 } ?? false
+    hasMore = limit.map { read.count >= $0 } ?? false
     return (read, isSame)
+  }
+
+  private func notedPlaces(
+    _ tx: ReadTransaction, _ collection: CollectionHandle
+  ) throws -> RowPlaces {
+    RowPlaces(
+      try order(tx, collection), needsRecord: isHashed || !source.details.order.isEmpty,
+      isHashed: isHashed)
   }
 
   private func order(_ tx: ReadTransaction, _ collection: CollectionHandle) throws -> SortKey {
     SortKey(
-      query.details.order, idsDescend: query.details.idsDescend, idKind: collection.stored.idKind,
-      index: nil, context: tx.context, typed: RecordAccess<R>(tx.context, collection))
+      source.details.order, idsDescend: source.details.idsDescend,
+      idKind: collection.stored.idKind, index: nil, context: tx.context,
+      typed: RecordAccess<Rows.R>(tx.context, collection))
+  }
+
+  private func areSame(_ a: [Row], _ b: [Row]) -> Bool {
+    comparison.isSame(.value(a), .value(b))
   }
 
   override func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
-    guard changes.count <= Self.fewChanges + rows.count / 16 else { return .unknown }
-    // The next read is compared with what the observer has, not with what was begun here.
-    let known = query.details.limit == nil ? nil : hashes
+    guard changes.count <= fewChanges + rows.count / 16 else { return .unknown }
     // A read shows the errors of records and filters; a record that was no row may have one too.
-    if let outcome = try? apply(changes, tx), !outcome.isUnknown { return outcome }
-    if let known { hashes = known } else { recordTree = nil }
-    return .unknown
+    guard let steps = try? steps(changes, tx) else { return .unknown }
+    if steps.isEmpty { return .same }
+    // The next read is compared with what the observer has, not with what was begun here.
+    let known = limit == nil ? nil : (isHashed ? [] : rows, hashes)
+    let outcome = apply(steps)
+    if outcome.isUnknown {
+      if let known { (rows, hashes) = known } else { recordTree = nil }
+    }
+    return outcome
   }
 
   override func check(_ tx: ReadTransaction) throws {
-    let collection = try tx.context.collection(of: R.self)
-    let noted = RowPlaces(try order(tx, collection))
-    _ = try query.observedRows(in: tx, noting: noted)
-    guard noted.hashes != hashes || noted.places != places else { return }
+    let collection = try tx.context.collection(of: Rows.R.self)
+    let noted = try notedPlaces(tx, collection)
+    let read = try source.rows(in: tx, noting: noted)
+    // A row with a NaN is not even the same as itself.
+    let isEqual = isHashed || !areSame(rows, rows) || areSame(rows, read)
+    if noted.hashes == hashes, noted.places == places, isEqual { return }
     throw LarchError(
       .wrongAnswer,
       "The rows of an observer differ from a new read of its query; please report this bug in Larch."
     ) {
       $0.collection = collection.stored.name
-      $0.detail = "\(hashes.count) rows instead of \(noted.hashes.count)"
+      $0.detail = "\(rows.count) rows instead of \(read.count)"
     }
   }
 
-  private func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
-    let collection = try tx.context.collection(of: R.self)
-    guard collection.records.handle == recordTree else { return .unknown }
-    let access = RecordAccess<R>(tx.context, collection)
-    let filter = try FilterProgram.of([query.details.filter], context: tx.context, typed: access)
-    let order = try order(tx, collection)
-    /// The place of a record; nil if it does not pass the filter.
-    func place(_ stored: [UInt8]?, _ id: [UInt8]) throws -> RowPlace? {
-      try stored?.withUnsafeBytes { stored in
-        try id.withUnsafeBytes { id in
-          let record = RecordEnvelope.unverified(stored)
-          if let filter, try !filter.matches(record, id: id) { return nil }
-          try order.write(record: record, id: id)
-          return RowPlace(order.bytes)
-        }
-      }
-    }
+  /// What a changed record does to the rows: where it was and where it is, if it passes the filter.
+  private struct Step {
+    var old: RowPlace?
+    var new: RowPlace?
+    var row: Row?
+    var hash = 0
+  }
+
+  private func apply(_ steps: [Step]) -> Outcome {
+    // Rows that are compared by their values may look the same after some have changed places.
+    let isMoving = !isHashed && steps.contains { $0.old != $0.new }
+    let before = isMoving ? rows : []
+    touched = (.max, 0)
     var isChanged = false
-    for change in changes {
-      let old = try place(change.before, change.id)
-      let new = try place(change.after, change.id)
-      if old == nil, new == nil { continue }
-      let record = new == nil ? nil : try decoded(change, tx)
-      let hash = change.after.map { RowPlaces.hash(change.id, $0) }
-      switch move(from: old, to: new, record, hash ?? 0) {
+    for step in steps {
+      switch move(step) {
       case .unknown: return .unknown
-      case .outside: break
+      case .none: break
       case .moved: isChanged = true
       }
+    }
+    if isChanged, isMoving, before.count == rows.count {
+      let last = min(rows.count, touched.last + 1 + 3 * steps.count)
+      let part = min(touched.first, last)..<last
+      isChanged = !areSame(Array(before[part]), Array(rows[part]))
     }
     return isChanged ? .changed(rows) : .same
   }
 
-  private func decoded(_ change: StoredChange, _ tx: ReadTransaction) throws -> R? {
-    try change.after?.withUnsafeBytes {
-      try tx.context.coder.decode(R.self, from: RecordEnvelope.unverified($0))
+  /// Nil if the records are not those of the rows.
+  private func steps(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> [Step]? {
+    let collection = try tx.context.collection(of: Rows.R.self)
+    guard collection.records.handle == recordTree else { return nil }
+    let access = RecordAccess<Rows.R>(tx.context, collection)
+    let filter = try FilterProgram.of(
+      [source.details.filter], context: tx.context, typed: access)
+    let order = try order(tx, collection)
+    let make = source.maker(access)
+    /// The place of a record; nil if it does not pass the filter.
+    func place(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> RowPlace? {
+      if let filter, try !filter.matches(record, id: id) { return nil }
+      try order.write(record: record, id: id)
+      return RowPlace(order.bytes)
     }
+    var steps: [Step] = []
+    for change in changes {
+      var step = Step()
+      try change.withRecords { old, new, id in
+        step.old = try old.flatMap { try place($0, id) }
+        guard let new, let found = try place(new, id) else { return }
+        step.new = found
+        step.row = try make(new, id)
+        if isHashed { step.hash = RowPlaces.hash(id, new) }
+      }
+      if step.old != nil || step.new != nil { steps.append(step) }
+    }
+    return steps
   }
 
   private enum Move {
     case moved
-    /// After the last row.
-    case outside
+    /// No row is another one.
+    case none
     case unknown
   }
 
-  private func move(from old: RowPlace?, to new: RowPlace?, _ record: R?, _ hash: Int) -> Move {
+  private func move(_ step: Step) -> Move {
     var taken: Int?
-    if let old {
+    if let old = step.old {
       let found = places.firstPlace(notBefore: old)
       if found < places.count, places[found] == old {
         taken = found
@@ -162,16 +228,19 @@ final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
         return .unknown
       }
     }
-    guard let new, let record else {
-      guard let taken else { return .outside }
+    guard let new = step.new, let row = step.row else {
+      guard let taken else { return .none }
       if hasMore { return .unknown }
       remove(taken)
       return .moved
     }
-    if let taken, old == new {
-      rows[taken] = record
-      hashes[taken] = hash
-      return .moved
+    if let taken, step.old == new {
+      let isSame = !isHashed && areSame([rows[taken]], [row])
+      // Two values may be equal and still not the same, as 0.0 and -0.0.
+      if !isSame || !hasBytes(of: row, at: taken) { rows[taken] = row }
+      if isHashed { hashes[taken] = step.hash }
+      touch(taken)
+      return isSame ? .none : .moved
     }
     if let taken {
       // A record after the last row may come before this one now.
@@ -179,101 +248,66 @@ final class RowPatcher<R: Record>: ValuePatcher<[R]>, @unchecked Sendable {
       remove(taken)
     }
     let target = places.firstPlace(notBefore: new)
-    if hasMore, taken == nil, target == places.count { return .outside }
-    rows.insert(record, at: target)
-    places.insert(new, at: target)
-    hashes.insert(hash, at: target)
-    if let limit = query.details.limit, rows.count > limit {
+    if hasMore, taken == nil, target == places.count { return .none }
+    insert(row, new, step.hash, at: target)
+    if let limit, rows.count > limit {
       remove(rows.count - 1)
       hasMore = true
-    } else if rows.count == query.details.limit {
+    } else if rows.count == limit {
       // With as many rows as the limit, a later record may come after them.
       hasMore = true
     }
     return .moved
   }
 
+  private func hasBytes(of row: Row, at place: Int) -> Bool {
+    rows.withUnsafeBufferPointer { rows in
+      withUnsafePointer(to: row) { row in
+        compareBytes(
+          UnsafeRawBufferPointer(start: row, count: MemoryLayout<Row>.size),
+          UnsafeRawBufferPointer(
+            start: rows.baseAddress.map { $0 + place }, count: MemoryLayout<Row>.size)) == 0
+      }
+    }
+  }
+
+  private func insert(_ row: Row, _ place: RowPlace, _ hash: Int, at target: Int) {
+    touch(target)
+    rows.insert(row, at: target)
+    places.insert(place, at: target)
+    if isHashed { hashes.insert(hash, at: target) }
+  }
+
   private func remove(_ place: Int) {
+    touch(place)
     rows.remove(at: place)
     places.remove(at: place)
-    hashes.remove(at: place)
+    if isHashed { hashes.remove(at: place) }
+  }
+
+  private func touch(_ place: Int) {
+    touched = (min(touched.first, place), max(touched.last, place))
   }
 }
 
-/// The place of a row in an order: the bytes of its sort key.
-struct RowPlace: Comparable {
-  /// The first eight bytes, which decide most comparisons and are all of many keys.
-  private let head: UInt64
-  private let count: Int
-  private let tail: [UInt8]
-
-  init(_ key: UnsafeRawBufferPointer) {
-    var head: UInt64 = 0
-    for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
-    self.head = head
-    count = key.count
-    tail = [UInt8](key.dropFirst(8))
-  }
-
-  static func < (a: RowPlace, b: RowPlace) -> Bool {
-    if a.head != b.head { return a.head < b.head }
-    // A key of fewer than eight bytes is filled up with zeros.
-    if a.tail.isEmpty || b.tail.isEmpty { return a.count < b.count }
-    return a.tail.withUnsafeBytes { a in b.tail.withUnsafeBytes { compareBytes(a, $0) < 0 } }
-  }
-}
-
-extension [RowPlace] {
-  /// The number of places before one.
-  fileprivate func firstPlace(notBefore place: RowPlace) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle] < place { low = middle + 1 } else { high = middle }
+extension StoredChange {
+  /// Calls with the stored records before and after the change, not verified, and the id.
+  func withRecords(
+    _ body: (
+      _ before: UnsafeRawBufferPointer?, _ after: UnsafeRawBufferPointer?,
+      _ id: UnsafeRawBufferPointer
+    ) throws -> Void
+  ) rethrows {
+    func open(
+      _ stored: [UInt8]?, _ body: (UnsafeRawBufferPointer?) throws -> Void
+    ) rethrows {
+      guard let stored else { return try body(nil) }
+      try stored.withUnsafeBytes { try body(RecordEnvelope.unverified($0)) }
     }
-    return low
-  }
-}
-
-/// Notes the place and a hash of each row of a query while it is read.
-private final class RowPlaces: RowDigest {
-  private let order: SortKey
-  private(set) var places: [RowPlace] = []
-  private(set) var hashes: [Int] = []
-
-  init(_ order: SortKey) { self.order = order }
-
-  override func add(id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer?) {
-    guard let record, (try? order.write(record: record, id: id)) != nil else { return }
-    places.append(RowPlace(order.bytes))
-    hashes.append(Self.hash(id, record))
-  }
-
-  static func hash(_ id: [UInt8], _ stored: [UInt8]) -> Int {
-    id.withUnsafeBytes { id in
-      stored.withUnsafeBytes { hash(id, RecordEnvelope.unverified($0)) }
+    try id.withUnsafeBytes { id in
+      try open(before) { before in try open(after) { try body(before, $0, id) } }
     }
   }
-
-  private static func hash(
-    _ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer
-  ) -> Int {
-    var hasher = Hasher()
-    hasher.combine(id.count)
-    hasher.combine(bytes: id)
-    hasher.combine(bytes: record)
-    return hasher.finalize()
-  }
-}
-
-/// A request whose rows can be kept and brought up to date.
-protocol PatchedRequest<Row>: Request {
-  /// Nil if the rows must be read again after each change.
-  func rowPatcher() -> ValuePatcher<[Row]>?
-}
-
-extension Query: PatchedRequest {
-  func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
 }
 
 extension [ChangeEvent] {

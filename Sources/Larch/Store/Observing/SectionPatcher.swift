@@ -3,7 +3,7 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   ValuePatcher<[RecordSection<R, Value>]>, @unchecked Sendable
 {
   private let request: Sectioned<R, Value>
-  private let records: RowPatcher<R>
+  private let records: RowPatcher<Query<R>>
 
   init?(_ request: Sectioned<R, Value>) {
     guard let records = RowPatcher(request.query) else { return nil }
@@ -33,4 +33,8 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
 
 extension Sectioned: PatchedRequest {
   func rowPatcher() -> ValuePatcher<[RecordSection<R, Value>]>? { SectionPatcher(self) }
+
+  var reasonNotPatched: String? { query.reasonNotPatched }
+  var patchedQuery: QueryDescription { query.patchedQuery }
+  var collectionName: String { R.collectionName }
 }

@@ -53,13 +53,21 @@ extension Query: RunnableRequest {
         try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
       }
     }
-    return try tx.run(details, of: R.self, for: .count, isAll: true) { run, _ in try run.count() }
+    func read(isAll: Bool) throws -> Int {
+      try tx.run(details, of: R.self, for: .count, isAll: isAll) { run, _ in try run.count() }
+    }
+    return tx.mayKeepAggregates
+      ? try tx.kept(details, nil, CountAggregate<R>.init, read: read) : try read(isAll: true)
   }
 
   /// Whether there is a record.
   @usableFromInline
   func hasRow(in tx: ReadTransaction) throws -> Bool {
-    try tx.run(details, of: R.self, for: .exists, isAll: true) { run, _ in try run.exists() }
+    func read(isAll: Bool) throws -> Bool {
+      try tx.run(details, of: R.self, for: .exists, isAll: isAll) { run, _ in try run.exists() }
+    }
+    return tx.mayKeepAggregates
+      ? try tx.kept(details, nil, ExistsAggregate<R>.init, read: read) : try read(isAll: true)
   }
 
   /// Calls with each record.

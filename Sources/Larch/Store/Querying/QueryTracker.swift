@@ -12,9 +12,12 @@ final class QueryTracker: ReadTracker {
   private(set) var unfiltered = TreeSet()
   /// The trees of the collection that a query is reading; nil outside of queries.
   private var own: TreeSet?
+  /// The aggregates of the closure that reads; nil if none are kept.
+  var aggregates: KeptAggregates?
 
   override func didRead(_ tree: UInt32) {
     super.didRead(tree)
+    aggregates?.didRead(tree)
     if own?.contains(tree) != true { unfiltered.insert(tree) }
   }
 
@@ -44,6 +47,9 @@ final class QueryTracker: ReadTracker {
   }
 
   func end(_ outer: TreeSet?) { own = outer }
+
+  /// Whether what begins now would be noted with its filter.
+  var hasRoom: Bool { own == nil && filters.count < Self.limit }
 }
 
 extension ReadTransaction {

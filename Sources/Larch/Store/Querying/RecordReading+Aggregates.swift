@@ -11,7 +11,7 @@ extension RecordReading {
   public func min<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value? {
-    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
+    try extreme(keyPath, of: query, descends: false)
   }
 
   /// The greatest value of a field, or nil if no record of the query has one.
@@ -24,7 +24,7 @@ extension RecordReading {
   public func max<R: Record, Value: IndexKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Value? {
-    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
+    try extreme(keyPath, of: query, descends: true)
   }
 
   /// The least value of an optional field, or nil if no record of the query has one.
@@ -37,7 +37,7 @@ extension RecordReading {
   public func min<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
   ) throws -> Wrapped? {
-    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: false)
+    try extreme(keyPath, of: query, descends: false)
       ?? nil
   }
 
@@ -51,13 +51,14 @@ extension RecordReading {
   public func max<R: Record, Wrapped: IndexKey>(
     _ keyPath: any KeyPath<R, Wrapped?> & Sendable, of query: Query<R> = R.all
   ) throws -> Wrapped? {
-    try extreme(TypedField.of(keyPath), { $0[keyPath: keyPath] }, of: query, descends: true)
+    try extreme(keyPath, of: query, descends: true)
       ?? nil
   }
 
   private func extreme<R: Record, Value: IndexKey>(
-    _ reference: FieldReference, _ read: (R) -> Value, of query: Query<R>, descends: Bool
+    _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R>, descends: Bool
   ) throws -> Value? {
+    let reference = TypedField.of(keyPath)
     var description = query.details
     let isPart = description.limit != nil || description.offset != 0 || description.after != nil
     guard isPart else {
@@ -70,7 +71,7 @@ extension RecordReading {
       ]
       description.idsDescend = false
       description.limit = 1
-      return try firstValue(reference, read, of: description)
+      return try firstValue(keyPath, of: description, query.details, descends: descends)
     }
     // The order decides which records count, so all of them are read.
     return try _reading { tx in
@@ -83,33 +84,44 @@ extension RecordReading {
         var result: Value?
         while let row = try run.next() {
           let record = try run.values(of: 0) == nil ? access.decode(row, of: run) : nil
-          let values = try run.values(of: 0) ?? record.map { coding.values(of: read($0)) } ?? []
+          let values =
+            try run.values(of: 0)
+            ?? record.map { coding.values(of: $0[keyPath: keyPath]) } ?? []
           guard FieldTest.within(lower: nil, upper: nil).matches(values) else { continue }
           if let best {
             let order = KeyValue.compare(values, best)
             guard descends ? order > 0 : order < 0 else { continue }
           }
           best = values
-          result = try coding.read(values) ?? read(access.decode(row, of: run))
+          result = try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
         }
         return result
       }
     }
   }
 
+  /// - Parameter query: the query as it was asked.
   private func firstValue<R: Record, Value: IndexKey>(
-    _ reference: FieldReference, _ read: (R) -> Value, of description: QueryDescription
+    _ keyPath: any KeyPath<R, Value> & Sendable, of description: QueryDescription,
+    _ query: QueryDescription, descends: Bool
   ) throws -> Value? {
-    try _reading { tx in
-      try tx.run(
-        description, of: R.self, for: .fields([reference]), selecting: [reference], isAll: true
-      ) {
-        run, access in
-        guard let row = try run.next() else { return nil }
-        // From its key values, or else from the decoded record.
-        return try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
-          ?? read(access.decode(row, of: run))
+    let reference = TypedField.of(keyPath)
+    return try _reading { tx in
+      func first(isAll: Bool) throws -> Value? {
+        try tx.run(
+          description, of: R.self, for: .fields([reference]), selecting: [reference], isAll: isAll
+        ) {
+          run, access in
+          guard let row = try run.next() else { return nil }
+          // From its key values, or else from the decoded record.
+          return try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
+            ?? access.decode(row, of: run)[keyPath: keyPath]
+        }
       }
+      guard tx.mayKeepAggregates else { return try first(isAll: true) }
+      let row = ExtremeRow(details: description, field: reference, keyPath: keyPath)
+      return try tx.kept(
+        query, reference, { ExtremeAggregate($0, row, descends: descends, $2) }, read: first)
     }
   }
 }
@@ -158,30 +170,42 @@ extension RecordReading {
     try _reading { tx in
       // Floating-point numbers are added in the order of the query.
       let isAnyOrder = reference.form.isInteger && !query.details.isPart
-      return try tx.run(
-        query.details, of: R.self, for: isAnyOrder ? .values([reference]) : .fields([reference]),
-        selecting: [reference], isAll: true
-      ) { run, access in
-        var total = KeyTotal()
-        if isAnyOrder {
-          let isGrouped = try run.forEachGroup(of: 0) { values, count, _ in
-            for value in values { total.add(value, count) }
-          }
-          if isGrouped { return total }
+      func read(isAll: Bool) throws -> KeyTotal {
+        try tx.run(
+          query.details, of: R.self,
+          for: isAnyOrder ? .values([reference]) : .fields([reference]),
+          selecting: [reference], isAll: isAll
+        ) { run, access in
+          try total(reference, of: run, access, isAnyOrder: isAnyOrder)
         }
-        while let row = try run.next() {
-          if let value = try run.value(of: 0) {
-            total.add(value)
-          } else {
-            let record = try access.bytes(of: row, run)
-            for values in try access.values(of: reference, in: record) {
-              for value in values { total.add(value) }
-            }
-          }
+      }
+      return isAnyOrder && tx.mayKeepAggregates
+        ? try tx.kept(query.details, reference, TotalAggregate<R>.init, read: read)
+        : try read(isAll: true)
+    }
+  }
+
+  private func total<R: Record>(
+    _ reference: FieldReference, of run: PlanRun, _ access: RecordAccess<R>, isAnyOrder: Bool
+  ) throws -> KeyTotal {
+    var total = KeyTotal()
+    if isAnyOrder {
+      let isGrouped = try run.forEachGroup(of: 0) { values, count, _ in
+        for value in values { total.add(value, count) }
+      }
+      if isGrouped { return total }
+    }
+    while let row = try run.next() {
+      if let value = try run.value(of: 0) {
+        total.add(value)
+      } else {
+        let record = try access.bytes(of: row, run)
+        for values in try access.values(of: reference, in: record) {
+          for value in values { total.add(value) }
         }
-        return total
       }
     }
+    return total
   }
 }
 

@@ -21,47 +21,59 @@ extension RecordReading {
       // Which rows count depends on the order only if not all of them do.
       let need: QueryNeed =
         query.details.isPart ? .fields([reference]) : .counts(reference)
-      return try tx.run(
-        query.details, of: R.self, for: need, selecting: [reference], isAll: true
-      ) { run, access in
-        let coding = Value.keyCoding
-        if run.plan.groups != nil {
-          var groups: [(value: Value, count: Int)] = []
-          try run.forEachCountedGroup(of: 0) { values, count, id in
-            if let value = coding.read(values) { return groups.append((value, count)) }
-            // Only the record has the value, or the error.
-            let record = try run.reader.read(id)
-            let value = try access.decode(QueryRow(id: id, record: record), of: run)
-            groups.append((value[keyPath: keyPath], count))
-          }
-          return groups
+      func read(isAll: Bool) throws -> [(value: Value, count: Int)] {
+        try tx.run(
+          query.details, of: R.self, for: need, selecting: [reference], isAll: isAll
+        ) { run, access in
+          try groups(by: keyPath, reference, of: run, access)
         }
-        var groups = ValueGroups<Value>(reference.form)
-        let isGrouped = try run.forEachGroup(of: 0) { values, count, id in
-          try groups.add(values, count) {
-            if let value = coding.read(values) { return value }
-            // Only the record has the value, or the error.
-            let id = try id()
-            let record = try run.reader.read(id)
-            return try access.decode(QueryRow(id: id, record: record), of: run)[keyPath: keyPath]
-          }
-        }
-        if isGrouped { return groups.sorted }
-        while let row = try run.next() {
-          if let values = try run.values(of: 0) {
-            let values = values.map(\.ofKey)
-            try groups.add(values, 1) {
-              try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
-            }
-          } else {
-            let value = try access.decode(row, of: run)[keyPath: keyPath]
-            let values = coding.values(of: value).map(\.ofKey)
-            try groups.add(values, 1) { coding.read(values) ?? value }
-          }
-        }
-        return groups.sorted
+      }
+      return tx.mayKeepAggregates
+        ? try tx.kept(query.details, reference, GroupsAggregate<R, Value>.init, read: read)
+        : try read(isAll: true)
+    }
+  }
+
+  private func groups<R: Record, Value: IndexKey>(
+    by keyPath: any KeyPath<R, Value> & Sendable, _ reference: FieldReference, of run: PlanRun,
+    _ access: RecordAccess<R>
+  ) throws -> [(value: Value, count: Int)] {
+    let coding = Value.keyCoding
+    if run.plan.groups != nil {
+      var groups: [(value: Value, count: Int)] = []
+      try run.forEachCountedGroup(of: 0) { values, count, id in
+        if let value = coding.read(values) { return groups.append((value, count)) }
+        // Only the record has the value, or the error.
+        let record = try run.reader.read(id)
+        let value = try access.decode(QueryRow(id: id, record: record), of: run)
+        groups.append((value[keyPath: keyPath], count))
+      }
+      return groups
+    }
+    var groups = ValueGroups<Value>(reference.form)
+    let isGrouped = try run.forEachGroup(of: 0) { values, count, id in
+      try groups.add(values, count) {
+        if let value = coding.read(values) { return value }
+        // Only the record has the value, or the error.
+        let id = try id()
+        let record = try run.reader.read(id)
+        return try access.decode(QueryRow(id: id, record: record), of: run)[keyPath: keyPath]
       }
     }
+    if isGrouped { return groups.sorted }
+    while let row = try run.next() {
+      if let values = try run.values(of: 0) {
+        let values = values.map(\.ofKey)
+        try groups.add(values, 1) {
+          try coding.read(values) ?? access.decode(row, of: run)[keyPath: keyPath]
+        }
+      } else {
+        let value = try access.decode(row, of: run)[keyPath: keyPath]
+        let values = coding.values(of: value).map(\.ofKey)
+        try groups.add(values, 1) { coding.read(values) ?? value }
+      }
+    }
+    return groups.sorted
   }
 }
 

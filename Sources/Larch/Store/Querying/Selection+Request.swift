@@ -94,6 +94,21 @@ extension Selection: RunnableRequest {
     }
   }
 
+  /// All rows, with the place of each.
+  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [Row] {
+    try run(in: tx, details: query.details, for: need(counting: false, query.details)) {
+      run, access in
+      let rows = SelectedRows(self, query.details, run, access)
+      let result = RecordBuffer<Row>(limit: query.details.limit)
+      while try rows.make(at: result.next()) {
+        result.filled()
+        guard let row = rows.last else { continue }
+        places.add(id: row.id, places.needsRecord ? try row.record ?? run.record() : nil)
+      }
+      return result.takeArray()
+    }
+  }
+
   private func run<T>(
     in tx: ReadTransaction, details: QueryDescription, for need: QueryNeed,
     _ body: (PlanRun, RecordAccess<R>) throws -> T
@@ -124,6 +139,9 @@ private final class SelectedRows<R: Record, Row> {
     left = details.limit ?? .max
     toSkip = selection.isDistinct ? details.offset : 0
   }
+
+  /// The row that was made last.
+  var last: QueryRow? { values.row }
 
   /// Makes the next row in its place; false after the last one.
   func make(at target: UnsafeMutablePointer<Row>) throws -> Bool {
@@ -184,7 +202,7 @@ private final class SelectedRow<R: Record>: SelectedValues {
   private let run: PlanRun
   private let access: RecordAccess<R>
   private let isKeyed: Bool
-  @exclusivity(unchecked) private var row: QueryRow?
+  @exclusivity(unchecked) private(set) var row: QueryRow?
   @exclusivity(unchecked) private var isDistinct = false
   @exclusivity(unchecked) private var place = 0
   /// The record of the row, if it was needed.

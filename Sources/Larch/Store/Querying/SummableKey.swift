@@ -22,6 +22,18 @@ struct KeyTotal {
     count += times
   }
 
+  /// Takes a whole number away; false for another one, whose part of a sum is not known.
+  mutating func remove(_ value: KeyValue) -> Bool {
+    switch value {
+    case .signed(let value): whole -= Int128(value)
+    case .unsigned(let value): whole -= Int128(value)
+    case .float, .double: return false
+    case .null, .bool, .date, .string, .data, .uuid, .url: return true
+    }
+    count -= 1
+    return true
+  }
+
   mutating func add(_ value: KeyValue) {
     switch value {
     case .signed(let value): whole += Int128(value)

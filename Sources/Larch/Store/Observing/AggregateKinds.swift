@@ -1,0 +1,226 @@
+// The kinds of aggregates that an observer keeps. Each change adds what the record is now and takes away
+// what it was.
+
+/// The number of records.
+final class CountAggregate<R: Record>: Aggregate<R, Int> {
+  private var count = 0
+
+  override var value: Int { count }
+
+  override func keep(_ value: Int) { count = value }
+
+  override func areSame(_ a: Int, _ b: Int) -> Bool { a == b }
+
+  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+    let before = count
+    try forEach(changes, tx) { old, new, _, _ in
+      count += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+    }
+    return count == before ? .same : .changed
+  }
+}
+
+/// Whether there is a record. When one leaves, it is not known whether there are others.
+final class ExistsAggregate<R: Record>: Aggregate<R, Bool> {
+  private var exists = false
+
+  override var value: Bool { exists }
+
+  override func keep(_ value: Bool) { exists = value }
+
+  override func areSame(_ a: Bool, _ b: Bool) -> Bool { a == b }
+
+  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+    var (isThere, hasLeft) = (false, false)
+    try forEach(changes, tx) { _, new, _, _ in
+      if new == nil { hasLeft = true } else { isThere = true }
+    }
+    if !isThere { return hasLeft ? .unknown : .same }
+    defer { exists = true }
+    return exists ? .same : .changed
+  }
+}
+
+/// The sum and the number of the values of a field of whole numbers.
+final class TotalAggregate<R: Record>: Aggregate<R, KeyTotal> {
+  private var total = KeyTotal()
+
+  override var value: KeyTotal { total }
+
+  override func keep(_ value: KeyTotal) {
+    total = value
+    isKept = value.isWhole
+  }
+
+  override func areSame(_ a: KeyTotal, _ b: KeyTotal) -> Bool {
+    a.whole == b.whole && a.count == b.count && a.isWhole == b.isWhole
+  }
+
+  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+    guard let field else { return .unknown }
+    let before = total
+    let bytes = SelectedBytes(field, tx.context, try tx.context.collection(of: R.self).reading)
+    var isKnown = true
+    try forEach(changes, tx) { old, new, id, access in
+      for value in try old.map({ try bytes.values(of: field, in: $0, id, access) }) ?? [] {
+        isKnown = total.remove(value) && isKnown
+      }
+      for value in try new.map({ try bytes.values(of: field, in: $0, id, access) }) ?? [] {
+        total.add(value)
+      }
+    }
+    guard isKnown, total.isWhole else { return .unknown }
+    return areSame(total, before) ? .same : .changed
+  }
+}
+
+/// The least or the greatest value of a field: a window of one row in the order of the field. A
+/// better value takes its place; when it leaves, the next one is not known.
+final class ExtremeAggregate<R: Record, Value: IndexKey>: Aggregate<R, Value?> {
+  private let patcher: RowPatcher<ExtremeRow<R, Value>>
+  private let descends: Bool
+
+  init?(
+    _ query: QueryDescription, _ row: ExtremeRow<R, Value>, descends: Bool, _ tree: UInt32
+  ) {
+    guard let patcher = RowPatcher(row, fewChanges: 1_000) else { return nil }
+    self.patcher = patcher
+    self.descends = descends
+    super.init(query, row.field, tree)
+  }
+
+  override var value: Value? { patcher.rows.first }
+
+  override func read(_ tx: ReadTransaction, _ plain: () throws -> Value?) throws -> Value? {
+    let value = try patcher.read(tx).value.first
+    isKept = patcher.tree != nil
+    return value
+  }
+
+  override func areSame(_ a: Value?, _ b: Value?) -> Bool {
+    guard let a, let b else { return a == nil && b == nil }
+    let (one, other) = (Value.values(of: a), Value.values(of: b))
+    return one.count == other.count && zip(one, other).allSatisfy { $0.isIdentical(to: $1) }
+  }
+
+  override func isSame(as other: KeptAggregate) -> Bool {
+    (other as? Self)?.descends == descends && super.isSame(as: other)
+  }
+
+  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+    switch patcher.patch(changes, tx) {
+    case .same: .same
+    case .changed: .changed
+    case .unknown: .unknown
+    }
+  }
+}
+
+/// The first value in the order of a field.
+struct ExtremeRow<R: Record, Value: IndexKey>: PatchedRows {
+  /// With the order of the field, and a limit of one.
+  let details: QueryDescription
+  let field: FieldReference
+  let keyPath: any KeyPath<R, Value> & Sendable
+
+  var rowComparison: ValueComparison<[Value]> { .stored }
+
+  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [Value] {
+    try tx.run(details, of: R.self, for: .fields([field]), selecting: [field]) { run, access in
+      guard let row = try run.next() else { return [] }
+      places.add(id: row.id, try row.record ?? run.record())
+      let known = try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
+      return [try known ?? access.decode(row, of: run)[keyPath: keyPath]]
+    }
+  }
+
+  func maker(
+    _ access: RecordAccess<R>
+  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Value {
+    let bytes = SelectedBytes(field, access.context, access.collection.reading)
+    return { record, id in
+      let known = try bytes.value(in: record, id: id, access.context.shapes)
+      return try known.flatMap { Value.keyCoding.read([$0]) }
+        ?? access.context.coder.decode(R.self, from: record)[keyPath: keyPath]
+    }
+  }
+}
+
+/// The number of records with each value of a field, ascending by value.
+///
+/// Only for values that their keys determine: of others, a record has the value of the group, and
+/// which one depends on the plan.
+final class GroupsAggregate<R: Record, Value: IndexKey>: Aggregate<R, [(value: Value, count: Int)]>
+{
+  private var groups: [(value: Value, count: Int)] = []
+  /// The values of the keys of the groups.
+  private var keys: [[KeyValue]] = []
+  private let coding = Value.keyCoding
+
+  override var value: [(value: Value, count: Int)] { groups }
+
+  override func keep(_ value: [(value: Value, count: Int)]) {
+    groups = value
+    keys = value.map { key(of: $0.value) }
+    isKept = keys.allSatisfy { coding.read($0) != nil }
+  }
+
+  private func key(of value: Value) -> [KeyValue] { coding.values(of: value).map(\.ofKey) }
+
+  override func areSame(
+    _ a: [(value: Value, count: Int)], _ b: [(value: Value, count: Int)]
+  ) -> Bool {
+    a.count == b.count
+      && zip(a, b).allSatisfy { one, other in
+        one.count == other.count
+          && zip(key(of: one.value), key(of: other.value)).allSatisfy { $0.isIdentical(to: $1) }
+      }
+  }
+
+  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+    guard let field else { return .unknown }
+    let bytes = SelectedBytes(field, tx.context, try tx.context.collection(of: R.self).reading)
+    var (isKnown, isChanged) = (true, false)
+    try forEach(changes, tx) { old, new, id, access in
+      let old = try old.map { try bytes.values(of: field, in: $0, id, access).map(\.ofKey) }
+      let new = try new.map { try bytes.values(of: field, in: $0, id, access).map(\.ofKey) }
+      if let old, let new, KeyValue.compare(old, new) == 0 { return }
+      isChanged = true
+      if let old, !add(old, -1) { isKnown = false }
+      if let new, !add(new, 1) { isKnown = false }
+    }
+    return isKnown ? isChanged ? .changed : .same : .unknown
+  }
+
+  private func add(_ key: [KeyValue], _ change: Int) -> Bool {
+    var (low, high) = (0, keys.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if KeyValue.compare(keys[middle], key) < 0 { low = middle + 1 } else { high = middle }
+    }
+    if low < keys.count, KeyValue.compare(keys[low], key) == 0 {
+      groups[low].count += change
+      if groups[low].count == 0 {
+        groups.remove(at: low)
+        keys.remove(at: low)
+      }
+      return true
+    }
+    guard change > 0, let value = coding.read(key) else { return false }
+    groups.insert((value, change), at: low)
+    keys.insert(key, at: low)
+    return true
+  }
+}
+
+extension SelectedBytes {
+  /// The values of a field with one value, from the bytes of a record, or else from the decoded
+  /// record.
+  fileprivate func values<R: Record>(
+    of field: FieldReference, in record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer,
+    _ access: RecordAccess<R>
+  ) throws -> [KeyValue] {
+    if let value = try value(in: record, id: id, access.context.shapes) { return [value] }
+    return try access.values(of: field, in: record).first ?? []
+  }
+}

@@ -1,0 +1,247 @@
+/// The aggregates that the closure of an observer has read: counts, whole sums, extremes and groups.
+///
+/// They are kept with the query that they are of. Before the closure runs again, each is brought up
+/// to date from the records that have changed since. An aggregate that the closure asks for again is
+/// then known: nothing is read. It is the same one if the parts of its query are the same, with the
+/// same constants.
+///
+/// All aggregates of a run are of the snapshot in which the closure runs. So they are used only if
+/// all changes up to that snapshot are known, and else forgotten.
+///
+/// Used only while the mutex of an observer is held.
+final class KeptAggregates: @unchecked Sendable {
+  /// More changes are not applied, since a read may cost less.
+  private static let changeLimit = 1_000
+
+  /// Those of the last run, which are valid for the snapshot of the next one.
+  private var last: [KeptAggregate] = []
+  /// Those that the running closure has asked for.
+  private var next: [KeptAggregate] = []
+  /// Where the next aggregate probably is: closures mostly ask in the same order.
+  private var place = 0
+  /// The trees of the aggregate that is being read; nil outside of aggregates.
+  private var part: TreeSet?
+  /// How many aggregates of the run were known, and how many were read.
+  private var known = 0
+  private var missed = 0
+  /// Whether the run has read something else.
+  private var readsMore = false
+
+  /// Whether the run had nothing to read, since all its aggregates were known.
+  var isAllKnown: Bool { known > 0 && missed == 0 && !readsMore }
+
+  /// Whether the value that was read last depends on nothing but the aggregates in `last`.
+  private var isWhole = false
+
+  func forget() { (last, isWhole) = ([], false) }
+
+  /// Applies the changes since the last run.
+  ///
+  /// - Parameter events: all that have happened since then.
+  /// - Returns: whether another run would find the same aggregates, and nothing else; nil if the
+  ///   last one has read something else too.
+  func advance(_ events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction) -> Bool? {
+    var changed: (tree: UInt32, changes: [StoredChange]?)?
+    func changes(of tree: UInt32) -> [StoredChange]? {
+      if let changed, changed.tree == tree { return changed.changes }
+      var trees = TreeSet()
+      for aggregate in last where aggregate.tree == tree { trees.formUnion(aggregate.trees) }
+      changed = (tree, events.changes(ofRecords: tree, dataTrees.data(trees), dataTrees))
+      return changed?.changes
+    }
+    var isSame = true
+    let kept = last.filter { aggregate in
+      guard let changes = changes(of: aggregate.tree), changes.count <= Self.changeLimit,
+        // A read shows the errors of records and filters.
+        let outcome = try? aggregate.apply(changes, tx), outcome != .unknown
+      else {
+        isWhole = false
+        return false
+      }
+      if outcome == .changed { isSame = false }
+      return true
+    }
+    last = kept
+    return isWhole ? isSame : nil
+  }
+
+  /// Begins with a run of the closure.
+  func begin() {
+    (next, place, known, missed, readsMore) = ([], 0, 0, 0, false)
+  }
+
+  /// Ends a run.
+  func end() {
+    (last, next) = (next, [])
+    isWhole = !last.isEmpty && !readsMore
+  }
+
+  func didRead(_ tree: UInt32) {
+    if part?.insert(tree) == nil { readsMore = true }
+  }
+
+  /// The aggregate that was kept, if it is the same as a new one.
+  fileprivate func find<Aggregate: KeptAggregate>(_ wanted: Aggregate) -> Aggregate? {
+    if place < last.count, let found = last[place].same(as: wanted) { return keep(found) }
+    for list in [last, next] {
+      for candidate in list { if let found = candidate.same(as: wanted) { return keep(found) } }
+    }
+    return nil
+  }
+
+  private func keep<Aggregate: KeptAggregate>(_ aggregate: Aggregate) -> Aggregate {
+    place += 1
+    known += 1
+    if !next.contains(where: { $0 === aggregate }) { next.append(aggregate) }
+    return aggregate
+  }
+
+  /// Notes what an aggregate is read from, and keeps it.
+  fileprivate func add(_ aggregate: KeptAggregate, reading read: () throws -> Void) rethrows {
+    place += 1
+    missed += 1
+    part = TreeSet()
+    defer { part = nil }
+    var isRead = false
+    // After an error, what was read is noted as if it were something else.
+    defer { if !isRead { readsMore = true } }
+    try read()
+    guard aggregate.isKept else { return }
+    isRead = true
+    aggregate.trees = part ?? TreeSet()
+    // A record that comes in was not read, and the plan of another state may read it.
+    aggregate.trees.insert(aggregate.tree)
+    next.append(aggregate)
+  }
+
+  /// Runs what reads nothing of the data that is not noted elsewhere.
+  fileprivate func withoutNoting<T>(_ body: () throws -> T) rethrows -> T {
+    part = TreeSet()
+    defer { part = nil }
+    return try body()
+  }
+}
+
+/// An aggregate and what is needed to bring it up to date. Each kind has its own class.
+class KeptAggregate {
+  enum Outcome { case same, changed, unknown }
+
+  let query: QueryDescription
+  let field: FieldReference?
+  /// The tree of the records.
+  let tree: UInt32
+  /// What it was read from, and the records.
+  fileprivate(set) var trees = TreeSet()
+  /// Whether it can be brought up to date, after it was read.
+  var isKept = true
+
+  init(_ query: QueryDescription, _ field: FieldReference?, _ tree: UInt32) {
+    self.query = query
+    self.field = field
+    self.tree = tree
+  }
+
+  /// Applies changes of the records, each id once.
+  func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome { .unknown }
+
+  /// Whether another aggregate of the same class is this one.
+  func isSame(as other: KeptAggregate) -> Bool {
+    guard tree == other.tree, query.hasSameParts(as: other.query) else { return false }
+    guard let field, let otherField = other.field else { return field == nil && other.field == nil }
+    return field.hasSameParts(as: otherField)
+  }
+
+  fileprivate final func same<Aggregate: KeptAggregate>(as wanted: Aggregate) -> Aggregate? {
+    guard type(of: self) == type(of: wanted), isSame(as: wanted) else { return nil }
+    return self as? Aggregate
+  }
+}
+
+/// An aggregate with its type.
+class Aggregate<R: Record, Value>: KeptAggregate {
+  /// The aggregate; after `read`.
+  var value: Value { preconditionFailure("each aggregate has its own") }
+
+  /// Reads it, and keeps it.
+  ///
+  /// - Parameter plain: reads it without noting more.
+  func read(_ tx: ReadTransaction, _ plain: () throws -> Value) throws -> Value {
+    let value = try plain()
+    keep(value)
+    return value
+  }
+
+  /// Keeps a value that was read.
+  func keep(_ value: Value) {}
+
+  func areSame(_ a: Value, _ b: Value) -> Bool { false }
+
+  /// Calls with each changed record, before and after, where it passes the filter of the query.
+  final func forEach(
+    _ changes: [StoredChange], _ tx: ReadTransaction,
+    _ body: (
+      _ old: UnsafeRawBufferPointer?, _ new: UnsafeRawBufferPointer?,
+      _ id: UnsafeRawBufferPointer, _ access: RecordAccess<R>
+    ) throws -> Void
+  ) throws {
+    if changes.isEmpty { return }
+    let access = RecordAccess<R>(tx.context, try tx.context.collection(of: R.self))
+    let filter = try FilterProgram.of([query.filter], context: tx.context, typed: access)
+    for change in changes {
+      try change.withRecords { old, new, id in
+        let old = try old.flatMap { try filter?.matches($0, id: id) ?? true ? $0 : nil }
+        let new = try new.flatMap { try filter?.matches($0, id: id) ?? true ? $0 : nil }
+        if old != nil || new != nil { try body(old, new, id, access) }
+      }
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// Whether an observer may know aggregates of queries.
+  @inline(__always)
+  var mayKeepAggregates: Bool { context.current?.isWatched ?? false }
+
+  /// An aggregate of all records of a query: the one that the observer keeps, or else a new one.
+  ///
+  /// - Parameter read: reads it; its argument is the `isAll` of `run`.
+  @inline(never)
+  func kept<R: Record, Value>(
+    _ query: QueryDescription, _ field: FieldReference? = nil,
+    _ make: (QueryDescription, FieldReference?, UInt32) -> Aggregate<R, Value>?,
+    read: (_ isAll: Bool) throws -> Value
+  ) throws -> Value {
+    try storage { transaction in
+      guard let tracker = QueryTracker.of(transaction), let aggregates = tracker.aggregates,
+        tracker.hasRoom, query.hasKnownParts
+      else { return try read(true) }
+      let collection = try context.collection(of: R.self)
+      guard let wanted = make(query, field, collection.records.handle) else {
+        return try read(true)
+      }
+      // The aggregate depends only on records that pass the filter, whether it is read or known.
+      let outer = tracker.begin(
+        ObservedFilter(query, of: R.self, in: collection), in: collection)
+      defer { tracker.end(outer) }
+      guard let known = aggregates.find(wanted) else {
+        var value: Value?
+        try aggregates.add(wanted) {
+          value = try wanted.read(self) { try read(false) }
+          tracker.didRead(wanted.tree)
+        }
+        if let value { return value }
+        return try read(false)
+      }
+      return try aggregates.withoutNoting {
+        for tree in known.trees.trees { tracker.didRead(tree) }
+        if context.checksQueries, !known.areSame(known.value, try read(false)) {
+          throw LarchError(
+            .wrongAnswer,
+            "An aggregate of an observer differs from a new read of it; please report this bug in Larch."
+          ) { $0.collection = collection.stored.name }
+        }
+        return known.value
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+extension QueryDescription {
+  /// Why the rows are read again after each change of one of them; nil if they are brought up to date
+  /// from the changed records.
+  var reasonNotPatched: String? {
+    if asksRelated { return "it reads related records" }
+    if offset != 0 { return "it has an offset" }
+    if after != nil { return "it follows a page token" }
+    if limit == 0 { return "its limit is 0" }
+    return nil
+  }
+}
+
+enum PatchLimits {
+  /// More changes at once are not applied to rows, if they are also more than a sixteenth of these: to
+  /// move the rows after a place costs more than to read them again.
+  static let fewChanges = 16
+}
+
+/// A request whose rows can be kept and brought up to date.
+protocol PatchedRequest<Row>: Request {
+  /// Nil if the rows must be read again after each change.
+  func rowPatcher() -> ValuePatcher<[Row]>?
+
+  /// Why there is no patcher; nil if there is one.
+  var reasonNotPatched: String? { get }
+  /// Which records are rows.
+  var patchedQuery: QueryDescription { get }
+  var collectionName: String { get }
+}
+
+extension Query: PatchedRequest {
+  func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
+
+  var reasonNotPatched: String? { details.reasonNotPatched }
+  var patchedQuery: QueryDescription { details }
+  var collectionName: String { R.collectionName }
+}
+
+extension Query: PatchedRows {
+  var rowComparison: ValueComparison<[R]> { .stored }
+
+  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [R] {
+    try observedRows(in: tx, noting: places)
+  }
+
+  func maker(
+    _ access: RecordAccess<R>
+  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> R {
+    { record, _ in try access.context.coder.decode(R.self, from: record) }
+  }
+}
+
+extension Selection: PatchedRequest {
+  func rowPatcher() -> ValuePatcher<[Row]>? {
+    reasonNotPatched == nil ? RowPatcher(SelectionRows(self)) : nil
+  }
+
+  var reasonNotPatched: String? {
+    isDistinct ? "its values are distinct" : query.details.reasonNotPatched
+  }
+
+  var patchedQuery: QueryDescription { query.details }
+  var collectionName: String { R.collectionName }
+}
+
+/// The rows of a selection.
+private struct SelectionRows<R: Record, Row>: PatchedRows {
+  let selection: Selection<R, Row>
+
+  init(_ selection: Selection<R, Row>) { self.selection = selection }
+
+  var details: QueryDescription { selection.query.details }
+  var rowComparison: ValueComparison<[Row]> { selection.rowComparison }
+
+  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [Row] {
+    try selection.rows(in: tx, noting: places)
+  }
+
+  func maker(
+    _ access: RecordAccess<R>
+  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row {
+    let fields = (selection.references ?? []).map {
+      SelectedBytes($0, access.context, access.collection.reading)
+    }
+    return { record, id in
+      let values = ChangedRow(record, id, access, fields)
+      return try withUnsafeTemporaryAllocation(of: Row.self, capacity: 1) { room throws in
+        // There is always room for one.
+        let target = room.baseAddress!
+        try selection.make(values, target)
+        return target.move()
+      }
+    }
+  }
+}
+
+/// The selected values of one changed record, in the order of the fields.
+private final class ChangedRow<R: Record>: SelectedValues {
+  private let record: UnsafeRawBufferPointer
+  private let id: UnsafeRawBufferPointer
+  private let access: RecordAccess<R>
+  /// Empty if a value can only be read from the decoded record.
+  private let fields: [SelectedBytes]
+  private var decoded: R?
+  private var place = 0
+
+  init(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer, _ access: RecordAccess<R>,
+    _ fields: [SelectedBytes]
+  ) {
+    self.record = record
+    self.id = id
+    self.access = access
+    self.fields = fields
+  }
+
+  func make<Value>(
+    _ field: SelectedField<R, Value>, at target: UnsafeMutablePointer<Value>
+  ) throws {
+    defer { place += 1 }
+    if let key = field.key, place < fields.count,
+      let known = try fields[place].value(in: record, id: id, access.context.shapes),
+      key.coding.make(known, at: target)
+    {
+      return
+    }
+    let whole = try decoded ?? access.context.coder.decode(R.self, from: record)
+    decoded = whole
+    target.initialize(to: field.read(whole))
+  }
+}

@@ -1,0 +1,130 @@
+// Whether two queries have the same results in every state, by their parts. What the parts do not show
+// counts as different.
+
+extension QueryDescription {
+  /// Whether an aggregate of all records of the query depends on their stored bytes alone, one by one,
+  /// and another query can be found equal to this one.
+  var hasKnownParts: Bool {
+    limit == nil && offset == 0 && after == nil && filter.hasKnownParts
+      && order.allSatisfy { $0.field.hasKnownParts }
+  }
+
+  /// Whether both have equal parts. Both must be queries of one record type, with known parts.
+  func hasSameParts(as other: QueryDescription) -> Bool {
+    guard order.count == other.order.count, idsDescend == other.idsDescend else { return false }
+    for (a, b) in zip(order, other.order) {
+      guard a.descends == b.descends, a.ignoresCase == b.ignoresCase,
+        a.field.hasSameParts(as: b.field)
+      else { return false }
+    }
+    return filter.hasSameParts(as: other.filter)
+  }
+}
+
+extension FilterNode {
+  fileprivate var hasKnownParts: Bool {
+    switch self {
+    case .all(let nodes), .any(let nodes): nodes.allSatisfy(\.hasKnownParts)
+    case .not(let node): node.hasKnownParts
+    case .field(let filter): filter.field.hasKnownParts
+    case .pair(let pair): pair.left.hasKnownParts && pair.right.hasKnownParts
+    // A closure may answer otherwise the next time.
+    case .record, .related: false
+    }
+  }
+
+  fileprivate func hasSameParts(as other: FilterNode) -> Bool {
+    switch (self, other) {
+    case (.all(let a), .all(let b)), (.any(let a), .any(let b)):
+      a.count == b.count && zip(a, b).allSatisfy { $0.hasSameParts(as: $1) }
+    case (.not(let a), .not(let b)): a.hasSameParts(as: b)
+    case (.field(let a), .field(let b)):
+      a === b || (a.field.hasSameParts(as: b.field) && a.test.hasSameParts(as: b.test))
+    case (.pair(let a), .pair(let b)):
+      a === b
+        || (a.comparison == b.comparison && a.left.hasSameParts(as: b.left)
+          && a.right.hasSameParts(as: b.right))
+    default: false
+    }
+  }
+}
+
+extension FieldReference {
+  fileprivate var hasKnownParts: Bool { error == nil && related == nil }
+
+  /// Whether both read the same values of each record.
+  func hasSameParts(as other: FieldReference) -> Bool {
+    if self === other { return true }
+    guard let calculation, let same = other.calculation else {
+      return calculation == nil && other.calculation == nil && isStandard == other.isStandard
+        && isSame(as: other)
+    }
+    return form == other.form && calculation.hasSameParts(as: same)
+  }
+}
+
+extension Calculation {
+  /// Each closure that makes a query makes its own calculations.
+  fileprivate func hasSameParts(as other: Calculation) -> Bool {
+    self === other
+      || (operation == other.operation && primitive == other.primitive
+        && left.hasSameParts(as: other.left) && right.hasSameParts(as: other.right))
+  }
+}
+
+extension Calculation.Operand {
+  fileprivate func hasSameParts(as other: Calculation.Operand) -> Bool {
+    switch (self, other) {
+    case (.field(let a), .field(let b)): a.hasSameParts(as: b)
+    case (.constant(let a), .constant(let b)): a.keyValue.isIdentical(to: b.keyValue)
+    default: false
+    }
+  }
+}
+
+extension FieldTest {
+  fileprivate func hasSameParts(as other: FieldTest) -> Bool {
+    switch (self, other) {
+    case (.equal(let a), .equal(let b)): a.isIdentical(to: b)
+    case (.within(let lower, let upper), .within(let otherLower, let otherUpper)):
+      ValueBound.areSame(lower, otherLower) && ValueBound.areSame(upper, otherUpper)
+    case (.oneOf(let a), .oneOf(let b)):
+      a.count == b.count && zip(a, b).allSatisfy { $0.isIdentical(to: $1) }
+    case (.text(let a), .text(let b)):
+      a.kind == b.kind && a.ignoresCase == b.ignoresCase && a.text.utf8.elementsEqual(b.text.utf8)
+    default: false
+    }
+  }
+}
+
+extension ValueBound {
+  fileprivate static func areSame(_ a: ValueBound?, _ b: ValueBound?) -> Bool {
+    guard let a, let b else { return a == nil && b == nil }
+    return a.isIncluded == b.isIncluded && a.values.isIdentical(to: b.values)
+  }
+}
+
+extension [KeyValue] {
+  fileprivate func isIdentical(to other: [KeyValue]) -> Bool {
+    count == other.count && zip(self, other).allSatisfy { $0.isIdentical(to: $1) }
+  }
+}
+
+extension KeyValue {
+  /// Whether both have the same bits: equality in filters says less.
+  func isIdentical(to other: KeyValue) -> Bool {
+    switch (self, other) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.signed(let a), .signed(let b)): a == b
+    case (.unsigned(let a), .unsigned(let b)): a == b
+    case (.float(let a), .float(let b)): a.bitPattern == b.bitPattern
+    case (.double(let a), .double(let b)), (.date(let a), .date(let b)):
+      a.bitPattern == b.bitPattern
+    case (.string(let a), .string(let b)), (.url(let a), .url(let b)):
+      a.utf8.elementsEqual(b.utf8)
+    case (.data(let a), .data(let b)), (.uuid(let a), .uuid(let b)): a == b
+    default: false
+    }
+  }
+}

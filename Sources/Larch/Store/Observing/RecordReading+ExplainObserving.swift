@@ -1,0 +1,65 @@
+extension RecordReading {
+  /// How an observer of the request hears of changes and keeps its rows, as text.
+  ///
+  /// ```swift
+  /// let page = Person.where { $0.city == "London" }.sorted(by: \.age).limit(20)
+  /// print(try store.explain(observing: page))
+  /// ```
+  ///
+  /// ```text
+  /// changes of Person
+  ///   filter city == "London"
+  /// rows brought up to date from the changed records
+  ///   read again if one of 20 rows leaves, or moves to the end
+  ///   read again if more than 16 records and a sixteenth of the rows change at once
+  /// reading
+  ///   index city_age ["London"]
+  ///     order served by the index
+  ///     limit 20
+  /// ```
+  ///
+  /// The first lines say which changes wake it. Then comes whether its rows are brought up to date
+  /// from the changed records, and when, or why, they are read again. At the end is the plan of the
+  /// read, as ``explain(_:counting:running:)`` shows it. With a store that does not observe other
+  /// processes (``Store/Options/observesOtherProcesses``), rows are always read again.
+  ///
+  /// - Parameter request: the request that is observed; what a closure reads has no text.
+  /// - Throws: the errors of ``fetch(_:)``.
+  /// - Complexity: that of ``explain(_:counting:running:)``: a few searches in the indexes.
+  public func explain<Q: Request>(observing request: Q) throws -> String {
+    try _reading { tx in
+      let plan = try Q._runner.runs.explain(request, in: tx, counting: false, running: false)
+      let lines = (request as? any PatchedRequest)?.observedLines ?? ObservedText.unknown
+      let read = plan.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }
+      return (lines + ["reading"] + read).joined(separator: "\n")
+    }
+  }
+}
+
+/// The lines about changes in the text of an observed request.
+private enum ObservedText {
+  static let unknown = [
+    "changes of what is read", "rows read again: they are not the records of one query",
+  ]
+}
+
+extension PatchedRequest {
+  fileprivate var observedLines: [String] {
+    let details = patchedQuery
+    var lines: [String] = []
+    if !details.asksRelated, !details.filter.isAlways {
+      lines.append("  filter " + details.filter.text)
+    }
+    if let reasonNotPatched {
+      return ["changes of what is read"] + lines + ["rows read again: " + reasonNotPatched]
+    }
+    lines.append("rows brought up to date from the changed records")
+    if let limit = details.limit {
+      lines.append("  read again if one of \(limit) rows leaves, or moves to the end")
+    }
+    let few = PatchLimits.fewChanges
+    lines.append(
+      "  read again if more than \(few) records and a sixteenth of the rows change at once")
+    return ["changes of \(collectionName)"] + lines
+  }
+}

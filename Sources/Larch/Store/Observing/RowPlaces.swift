@@ -1,0 +1,67 @@
+/// The place of a row in an order: the bytes of its sort key.
+struct RowPlace: Comparable {
+  /// The first eight bytes, which decide most comparisons and are all of many keys.
+  private let head: UInt64
+  private let count: Int
+  private let tail: [UInt8]
+
+  init(_ key: UnsafeRawBufferPointer) {
+    var head: UInt64 = 0
+    for place in 0..<8 { head = head << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+    self.head = head
+    count = key.count
+    tail = [UInt8](key.dropFirst(8))
+  }
+
+  static func < (a: RowPlace, b: RowPlace) -> Bool {
+    if a.head != b.head { return a.head < b.head }
+    // A key of fewer than eight bytes is filled up with zeros.
+    if a.tail.isEmpty || b.tail.isEmpty { return a.count < b.count }
+    return a.tail.withUnsafeBytes { a in b.tail.withUnsafeBytes { compareBytes(a, $0) < 0 } }
+  }
+}
+
+extension [RowPlace] {
+  /// The number of places before one.
+  func firstPlace(notBefore place: RowPlace) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle] < place { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// Notes the place of each row of a query while it is read, and a hash of its record if wanted.
+final class RowPlaces: RowDigest {
+  private let order: SortKey
+  /// Whether the id does not give the place.
+  let needsRecord: Bool
+  private let isHashed: Bool
+  private(set) var places: [RowPlace] = []
+  private(set) var hashes: [Int] = []
+
+  init(_ order: SortKey, needsRecord: Bool, isHashed: Bool) {
+    self.order = order
+    self.needsRecord = needsRecord
+    self.isHashed = isHashed
+  }
+
+  override func add(id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer?) {
+    let nothing = needsRecord ? nil : UnsafeRawBufferPointer(start: nil, count: 0)
+    guard let record = record ?? nothing, (try? order.write(record: record, id: id)) != nil else {
+      return
+    }
+    places.append(RowPlace(order.bytes))
+    if isHashed { hashes.append(Self.hash(id, record)) }
+  }
+
+  static func hash(_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Int {
+    var hasher = Hasher()
+    hasher.combine(id.count)
+    hasher.combine(bytes: id)
+    hasher.combine(bytes: record)
+    return hasher.finalize()
+  }
+}

@@ -1,0 +1,87 @@
+import LarchTestSupport
+import Testing
+
+@testable import Larch
+
+@Suite("The text of how a request is observed")
+struct ExplainObservingTests {
+  private let store: Store
+
+  init() throws {
+    store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self, Item.self)
+  }
+
+  private static let many =
+    "  read again if more than 16 records and a sixteenth of the rows change at once"
+
+  /// The lines before the plan, which is that of the request.
+  private func lines<Q: Request>(_ request: Q) throws -> [String] {
+    let text = try store.explain(observing: request)
+    let plan = try store.explain(request).split(separator: "\n").map { "  " + $0 }
+    let suffix = ["reading"] + plan
+    let lines = text.split(separator: "\n").map(String.init)
+    #expect(lines.suffix(suffix.count) == suffix[...], "\(text)")
+    return Array(lines.dropLast(suffix.count))
+  }
+
+  @Test("names the collection, the filter, and what makes it read again")
+  func patched() throws {
+    let known = "rows brought up to date from the changed records"
+    #expect(try lines(Owner.all) == ["changes of Owner", known, Self.many])
+    #expect(
+      try lines(Owner.where { $0.city == "Oslo" }.sorted(by: \.age).limit(3)) == [
+        "changes of Owner", "  filter city == \"Oslo\"", known,
+        "  read again if one of 3 rows leaves, or moves to the end", Self.many,
+      ])
+    #expect(
+      try lines(Owner.where { $0.age > 3 }.select(\.name)) == [
+        "changes of Owner", "  filter age > 3", known, Self.many,
+      ])
+  }
+
+  @Test("says why rows are read again")
+  func unpatched() throws {
+    func read(_ reason: String) -> [String] {
+      ["changes of what is read", "rows read again: " + reason]
+    }
+    #expect(try lines(Owner.all.limit(2).offset(1)) == read("it has an offset"))
+    #expect(try lines(Owner.all.limit(0)) == read("its limit is 0"))
+    #expect(try lines(Owner.select(\.city).distinct()) == read("its values are distinct"))
+    #expect(try lines(Pet.where { $0.owner.city == "Oslo" }) == read("it reads related records"))
+    #expect(try lines(Pet.all.sorted(by: \.owner.name)) == read("it reads related records"))
+    let other = read("they are not the records of one query")
+    #expect(try lines(Owner.all.with(Owner.pets)) == other)
+    #expect(try lines(Pet.all.joined(with: Owner.all, on: \.ownerID)) == other)
+    for name in ["a", "b"] { try store.put(Owner(name: name, city: "Rome", age: 1)) }
+    let owner = try #require(try store.first(Owner.all))
+    #expect(try lines(owner.related(Owner.pets)) == other)
+    let page = try store.page(Owner.all.limit(1))
+    let token = try #require(page.next)
+    #expect(try lines(Owner.all.after(token)) == read("it follows a page token"))
+  }
+
+  @Test("ends with the plan of the read")
+  func plan() throws {
+    let page = Owner.where { $0.city == "London" }.sorted(by: \.age).limit(20)
+    #expect(
+      try store.explain(observing: page) == """
+        changes of Owner
+          filter city == "London"
+        rows brought up to date from the changed records
+          read again if one of 20 rows leaves, or moves to the end
+          read again if more than 16 records and a sixteenth of the rows change at once
+        reading
+          index city_age ["London"]
+            order served by the index
+            limit 20
+        """)
+  }
+
+  @Test("throws the error of the request")
+  func error() {
+    let error = #expect(throws: LarchError.self) {
+      try store.explain(observing: Owner.all.limit(-1))
+    }
+    #expect(error?.code == .invalidQuery)
+  }
+}
