@@ -198,6 +198,75 @@ struct RoutedObserverTests {
     #expect(try observer.poll()?.rows.map(\.id) == ["3", "1"])
   }
 
+  @Test("observers that begin beside a writer end with the last state", arguments: UInt64(1)...3)
+  func beside(seed: UInt64) async throws {
+    let store = try Store.temporary(for: Item.self)
+    let writer = Task.detached { try Self.write(to: store, times: 600, seed: seed) }
+    let last = Locked<[Int: [UInt8]]>([:])
+    var tokens: [(number: Int, token: ObservationToken)] = []
+    for number in 0..<240 {
+      let query = Self.query(number)
+      tokens.append(
+        (
+          number,
+          store.observe(query) { items in
+            last.withLock { $0[number] = Self.bytes(items.rows) }
+          }
+        ))
+      if number % 7 == 6 { tokens.remove(at: number * 5 % tokens.count).token.cancel() }
+      if number % 3 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    try await writer.value
+    for (number, token) in tokens {
+      await token.settled()
+      let rows = try store.fetch(Self.query(number))
+      #expect(last.withLock { $0[number] } == Self.bytes(rows), "seed \(seed), \(number)")
+    }
+  }
+
+  private static func query(_ number: Int) -> Query<Item> {
+    switch number % 4 {
+    case 0: Item.where { $0.group == number % 12 }.sorted(by: \.note)
+    case 1: Item.where { $0.id == "i\(number % 60)" }
+    case 2: Item.where { $0.tags.contains(number % 9) || $0.group == 3 }.limit(5)
+    default: Item.where { $0.name >= "a" && $0.name < "b" && $0.note > 1 }
+    }
+  }
+
+  private static func write(to store: Store, times: Int, seed: UInt64) throws {
+    var random = SeededGenerator(seed: 3_300 + seed)
+    for _ in 0..<times { try store.write { tx in try change(tx, &random) } }
+  }
+
+  @Test("a commit while a closure reads something else than before is not missed")
+  func readsSomethingElse() throws {
+    let store = try Store.temporary(for: Item.self)
+    var random = SeededGenerator(seed: 6)
+    func item(_ id: String, group: Int) -> Item {
+      var item = Item.random(&random)
+      (item.id, item.group) = (id, group)
+      return item
+    }
+    try store.put(item("chosen", group: 1))
+    let late = item("late", group: 2)
+    let runs = Locked(0)
+    let observer = store.observe { tx in
+      let group = try tx.find(Item.self, "chosen")?.group ?? 0
+      let count = try tx.count(Item.where { $0.group == group && $0.id != "chosen" })
+      let run = runs.withLock { runs in
+        runs += 1
+        return runs
+      }
+      if run == 2 { HeldWriter(store) { try $0.put(late) }.end() }
+      return count
+    }.makeAsyncIterator().polled
+    #expect(try observer.poll()?.value == 0)
+    try store.put(item("chosen", group: 2))
+    // Its snapshot does not have the late one.
+    #expect(try observer.poll() == nil)
+    #expect(try observer.poll()?.value == 1)
+  }
+
   // MARK: Keys that are not known
 
   private enum Old {
