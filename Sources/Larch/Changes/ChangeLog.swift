@@ -20,7 +20,7 @@ package final class ChangeLog: TransactionWatcher {
     var bytes = 0
   }
 
-  /// Tests make them smaller.
+  /// Also those of what others change. Tests make them smaller, while nobody else writes.
   var limits = Limits()
   /// The trees whose changes are kept one by one.
   private var recordTrees = TreeSet()

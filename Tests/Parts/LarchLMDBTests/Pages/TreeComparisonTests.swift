@@ -37,14 +37,15 @@ private final class ChangingTree {
 
   func key(_ number: Int) -> [UInt8] {
     if keySize == 0 { return SampleFile.key(number) }
-    var generator = SeededGenerator(seed: UInt64(number))
-    let size = 1 + Int.random(in: 0..<keySize, using: &generator)
-    return (0..<max(4, size)).map { _ in UInt8.random(in: 97...122, using: &generator) }
+    // Of any length, and with long beginnings that many have.
+    let size = number &* 7919 % keySize
+    return [UInt8](repeating: UInt8(97 + number % 5), count: size) + SampleFile.key(number)
   }
 
   private func value(_ size: Int) -> [UInt8] {
-    let word = random.next()
-    return (0..<size).map { UInt8(truncatingIfNeeded: Int(truncatingIfNeeded: word) &+ $0) }
+    var value = [UInt8](repeating: UInt8(below(256)), count: size)
+    if size > 0 { value[below(size)] = UInt8(below(256)) }
+    return value
   }
 
   /// Sizes of values that fit a leaf, or need pages of their own.
