@@ -36,10 +36,11 @@ Store/AsyncWriting: Opening Transactions
 Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions
 Store/Integrity: Associations Files Opening Transactions
+Store/Keeping: Querying Transactions
 Store/Migrations: Integrity Opening Querying Saving Transactions
-Store/Observing: Opening Querying Transactions
+Store/Observing: Keeping Opening Querying Transactions
 Store/Opening: AsyncWriting Files Integrity Migrations Querying Saving Transactions
-Store/Querying: Deleting Opening Saving Transactions
+Store/Querying: Deleting Keeping Opening Saving Transactions
 Store/Saving: Associations Deleting Querying Transactions
 Store/Statistics: Opening Transactions
 Store/Transactions: AsyncWriting Opening Querying Saving

@@ -153,7 +153,11 @@ final class Observer<Value: Sendable>: Sendable {
         isKnown = true
       }
       // Nil if the aggregates alone do not tell.
-      let isStill = isKnown ? state.aggregates?.advance(events, dataTrees, tx) : nil
+      let isStill =
+        isKnown
+        ? state.aggregates?.advance(tx) { tree, trees in
+          events.changes(ofRecords: tree, dataTrees.data(trees), dataTrees)
+        } : nil
       if isStill == true {
         state.version = newest
         return

@@ -37,21 +37,24 @@ final class KeptAggregates: @unchecked Sendable {
 
   /// Applies the changes since the last run.
   ///
-  /// - Parameter events: all that have happened since then.
+  /// - Parameter changes: all changes since then of the records of a tree, if these trees of the
+  ///   same collection count; nil if some are not known.
   /// - Returns: whether another run would find the same aggregates, and nothing else; nil if the
   ///   last one has read something else too.
-  func advance(_ events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction) -> Bool? {
-    var changed: (tree: UInt32, changes: [StoredChange]?)?
-    func changes(of tree: UInt32) -> [StoredChange]? {
-      if let changed, changed.tree == tree { return changed.changes }
+  func advance(
+    _ tx: ReadTransaction, changes: (_ tree: UInt32, _ trees: TreeSet) -> [StoredChange]?
+  ) -> Bool? {
+    var found: (tree: UInt32, changes: [StoredChange]?)?
+    func changed(_ tree: UInt32) -> [StoredChange]? {
+      if let found, found.tree == tree { return found.changes }
       var trees = TreeSet()
       for aggregate in last where aggregate.tree == tree { trees.formUnion(aggregate.trees) }
-      changed = (tree, events.changes(ofRecords: tree, dataTrees.data(trees), dataTrees))
-      return changed?.changes
+      found = (tree, changes(tree, trees))
+      return found?.changes
     }
     var isSame = true
     let kept = last.filter { aggregate in
-      guard let changes = changes(of: aggregate.tree), changes.count <= Self.changeLimit,
+      guard let changes = changed(aggregate.tree), changes.count <= Self.changeLimit,
         // A read shows the errors of records and filters.
         let outcome = try? aggregate.apply(changes, tx), outcome != .unknown
       else {

@@ -1,0 +1,31 @@
+extension [ChangeEvent] {
+  /// The changes of the records of a tree by all events, each id once; nil if some are not known.
+  ///
+  /// - Parameter trees: those that count, with what they belong to.
+  func changes(ofRecords tree: UInt32, _ trees: TreeSet, _ dataTrees: DataTrees) -> [StoredChange]?
+  {
+    var lists: [[StoredChange]] = []
+    for event in self {
+      guard case .commit(_, let changes) = event else { return nil }
+      let changed = trees.intersection(changes.trees).trees
+      if changed.isEmpty { continue }
+      guard changed.allSatisfy({ dataTrees.records(of: $0) == tree }),
+        let items = changes.records[tree]
+      else { return nil }
+      lists.append(items)
+    }
+    guard lists.count > 1 else { return lists.first ?? [] }
+    var places: [[UInt8]: Int] = [:]
+    var all: [StoredChange] = []
+    for change in lists.joined() {
+      guard let place = places[change.id] else {
+        places[change.id] = all.count
+        all.append(change)
+        continue
+      }
+      all[place] = StoredChange(
+        id: change.id, before: all[place].before, after: change.after)
+    }
+    return all.filter { $0.before != $0.after }
+  }
+}
