@@ -26,6 +26,8 @@ package final class ChangeHub: @unchecked Sendable {
     var byTree: [UInt32: Listeners] = [:]
     /// The number of listeners that ask for the changed records of a tree.
     var recordTrees: [UInt32: Int] = [:]
+    /// The number of listeners that ask for the changes of each write.
+    var dividing = 0
   }
 
   private let state = Locked(State())
@@ -52,7 +54,8 @@ package final class ChangeHub: @unchecked Sendable {
 
   @inline(never)
   private func beginLog() -> ChangeLog {
-    log.begin(recordTrees: state.withLock { TreeSet($0.recordTrees.keys) })
+    let asked = state.withLock { (trees: TreeSet($0.recordTrees.keys), parts: $0.dividing > 0) }
+    log.begin(recordTrees: asked.trees, isDivided: asked.parts)
     return log
   }
 
@@ -123,6 +126,7 @@ package final class ChangeHub: @unchecked Sendable {
     state.withLock { state in
       state.listeners[ObjectIdentifier(listener)] = listener
       state.file(listener, under: nil)
+      if listener.wantsParts { state.dividing += 1 }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
     }
     // Before the listener takes its snapshot: see `publish`.
@@ -137,6 +141,7 @@ package final class ChangeHub: @unchecked Sendable {
       }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees.trees { state.release(tree) }
+      if listener.wantsParts { state.dividing -= 1 }
       state.unfile(listener)
       return true
     }
