@@ -143,6 +143,14 @@ struct CardQuery: Sendable {
 }
 
 extension Store {
+  /// Runs a write on this thread, unless it throws.
+  func run(_ write: CardWrite) { try? self.write(author: write.author) { try write.run($0) } }
+
+  /// Saves a copy, and waits on this thread.
+  func put(_ card: Card, by author: String?) throws {
+    try write(author: author) { try $0.put(card) }
+  }
+
   /// Runs writes so that they wait for each other and share a commit, in this order.
   func writeTogether(
     _ writes: [CardWrite], _ body: @escaping @Sendable (Int, WriteTransaction) throws -> Void

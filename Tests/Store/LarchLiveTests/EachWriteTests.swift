@@ -94,7 +94,9 @@ struct EachWriteTests {
         #expect(zip(observed, observed.dropFirst()).allSatisfy { $0.version <= $1.version })
         if ignored == nil {
           #expect(observed.dropFirst().allSatisfy { $0.writeCount == 1 }, comment)
-          #expect(Set(observed.map(\.version)).count < observed.count, comment)
+          if query.name == "all" {
+            #expect(Set(observed.map(\.version)).count < observed.count / 2, comment)
+          }
         }
       }
       let newest = try #require(found.withLock { $0[query.name + "newest"] })
@@ -119,7 +121,7 @@ struct EachWriteTests {
       if Bool.random(using: &random) {
         await store.writeTogether(writes)
       } else {
-        for write in writes { try? store.write(author: write.author) { try write.run($0) } }
+        for write in writes { store.run(write) }
       }
       all += writes
       for (query, observer) in zip(CardQuery.patched, observers) {
@@ -218,13 +220,11 @@ struct EachWriteTests {
     let observer = store.observe(Card.all).makeAsyncIterator().polled
     let first = try #require(try observer.poll())
     #expect(first.writeCount == 0 && first.authors.isEmpty)
-    try store.write(author: "ui") { try $0.put(Card(id: "a", pile: 0, rank: 0)) }
+    try store.put(Card(id: "a", pile: 0, rank: 0), by: "ui")
     let second = try #require(try observer.poll())
     #expect(second.writeCount == 1 && second.authors == ["ui"])
     for rank in 1...100 {
-      try store.write(author: rank % 2 == 0 ? "ui" : "sync") {
-        try $0.put(Card(id: "a", pile: 0, rank: rank))
-      }
+      try store.put(Card(id: "a", pile: 0, rank: rank), by: rank % 2 == 0 ? "ui" : "sync")
     }
     let third = try #require(try observer.poll())
     #expect(third.writeCount == 100 && third.authors == ["ui", "sync"])
