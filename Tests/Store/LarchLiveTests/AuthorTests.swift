@@ -254,6 +254,39 @@ struct AuthorTests {
     #expect(restored.rows != ignored && restored.authors.contains(nil))
   }
 
+  /// It is then in what an observer reads, and nobody knows yet whose it is.
+  @Test("miss no write that is committed and not published yet")
+  func unpublished() throws {
+    let store = try Store.temporary(for: Card.self)
+    try write(store, nil, card("ui"), card("sync"), card("other"))
+    let publication = HeldPublication(store)
+    let read = store.observe(ignoring: "ui") { tx in
+      [try tx.find(Card.self, "ui")?.rank, try tx.find(Card.self, "sync")?.rank]
+    }.makeAsyncIterator().polled
+    let rows = store.observe(Card.all, ignoring: "ui").makeAsyncIterator().polled
+    _ = (try read.poll(), try rows.poll())
+    for rank in 1...20 {
+      try write(store, "ui", card("ui", rank))
+      publication.hold()
+      if rank % 3 == 0 { try write(store, "ui", card("other", -rank)) }
+      try write(store, "sync", card(rank % 4 == 0 ? "other" : "sync", rank))
+      if rank % 5 == 0 { try write(store, "ui", card("ui", -rank)) }
+      let comment = "rank \(rank)" as Comment
+      #expect(try read.poll() == nil, comment)
+      #expect(try rows.poll() == nil, comment)
+      publication.release()
+      if rank % 4 == 0 {
+        #expect(try read.poll() == nil, comment)
+      } else {
+        let value = try read.poll()
+        #expect(value?.value == [rank % 5 == 0 ? -rank : rank, rank], comment)
+        #expect(value?.authors == ["ui", "sync"], comment)
+      }
+      #expect(try rows.poll() != nil, comment)
+      #expect(try read.poll() == nil && rows.poll() == nil, comment)
+    }
+  }
+
   /// The author of a write that is committed while an observer reads is not known yet.
   @Test("miss no write that is committed while they read", arguments: 1...3)
   func concurrent(round: Int) async throws {
