@@ -34,6 +34,8 @@ package final class ChangeHub: @unchecked Sendable {
     var visits = 0
     /// The last commit of this process that every listener has, and with it all before.
     var published: UInt64 = 0
+    /// The number of listeners that ask for the changes of each write.
+    var dividing = 0
   }
 
   private let state = Locked(State())
@@ -60,7 +62,8 @@ package final class ChangeHub: @unchecked Sendable {
 
   @inline(never)
   private func beginLog() -> ChangeLog {
-    log.begin(recordTrees: state.withLock { TreeSet($0.recordTrees.keys) })
+    let asked = state.withLock { (trees: TreeSet($0.recordTrees.keys), parts: $0.dividing > 0) }
+    log.begin(recordTrees: asked.trees, isDivided: asked.parts)
     return log
   }
 
@@ -166,6 +169,7 @@ package final class ChangeHub: @unchecked Sendable {
     state.withLock { state in
       state.listeners[ObjectIdentifier(listener)] = listener
       state.undecided[ObjectIdentifier(listener)] = listener
+      if listener.wantsParts { state.dividing += 1 }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
     }
     // Before the listener takes its snapshot: see `publish`.
@@ -180,6 +184,7 @@ package final class ChangeHub: @unchecked Sendable {
       }
       count.store(state.listeners.count, ordering: .sequentiallyConsistent)
       for tree in listener.recordTrees.trees { state.release(tree) }
+      if listener.wantsParts { state.dividing -= 1 }
       state.unfile(listener)
       return true
     }

@@ -16,6 +16,9 @@ package final class ChangeListener: @unchecked Sendable {
   /// How many commits wait for an observer, and how much memory they may take. Beyond that, they
   /// become one event of any change, and the observer reads everything again.
   private static let (countLimit, sizeLimit) = (64, 8 << 20)
+  /// What a commit takes beside its records. With the changes of each write, memory is the only limit:
+  /// the observer itself merges writes.
+  private static let eventSize = 256
 
   fileprivate struct State {
     var events: [ChangeEvent] = []
@@ -32,6 +35,8 @@ package final class ChangeListener: @unchecked Sendable {
   let owner: ObjectIdentifier
   /// Whether the commits of other processes count.
   let hearsForeign: Bool
+  /// Whether it asks for the changes of each write of a commit.
+  let wantsParts: Bool
   private let state = Locked(State())
   // Guarded by the hub.
   /// The trees whose changes count; nil before that is known for the first time.
@@ -43,9 +48,10 @@ package final class ChangeListener: @unchecked Sendable {
   /// The trees of records whose changes it wants one by one.
   var recordTrees = TreeSet()
 
-  package init(owner: AnyObject, hearsForeign: Bool = true) {
+  package init(owner: AnyObject, hearsForeign: Bool = true, wantsParts: Bool = false) {
     self.owner = ObjectIdentifier(owner)
     self.hearsForeign = hearsForeign
+    self.wantsParts = wantsParts
   }
 
   // MARK: For the hub
@@ -57,7 +63,9 @@ package final class ChangeListener: @unchecked Sendable {
       if state.isEnded || state.hasLast(event) { return [] }
       state.add(event)
       state.received += 1
-      if state.events.count > Self.countLimit || state.size > Self.sizeLimit { state.merge() }
+      state.size += wantsParts ? Self.eventSize : 0
+      let isLong = !wantsParts && state.events.count > Self.countLimit
+      if isLong || state.size > Self.sizeLimit { state.merge() }
       return state.takeWaiters()
     }
   }
@@ -69,6 +77,7 @@ package final class ChangeListener: @unchecked Sendable {
       (state.events, state.size) = ([], 0)
       for event in events where event.concerns(trees) && event.isLater(than: transaction) {
         state.add(event)
+        state.size += wantsParts ? Self.eventSize : 0
       }
     }
   }
@@ -157,18 +166,24 @@ extension ChangeListener.State {
     return settlers
   }
 
-  /// Makes one event of all.
+  /// Makes one event of all. If all of them are commits, the trees and the writes stay known.
   fileprivate mutating func merge() {
     var last: UInt64 = 0
-    var merged: ChangeEvent?
+    var (trees, authorship) = (TreeSet(), Authorship())
+    var (isKnown, isReset) = (true, false)
     for event in events {
+      authorship.add(event.authorship)
       switch event {
-      case .commit(let number, _), .anything(let number): last = number
-      case .reset: merged = .reset
+      case .commit(let number, let changes):
+        last = number
+        for tree in changes.trees.trees { trees.insert(tree) }
+      case .anything(let number): (last, isKnown) = (number, false)
+      case .reset: isReset = true
       }
     }
+    let merged = CommittedChanges(trees: trees, records: [:], authorship: authorship)
     // After a reset the numbers of commits say nothing about the order.
-    (events, size) = ([merged ?? .anything(last)], 0)
+    (events, size) = ([isReset ? .reset : isKnown ? .commit(last, merged) : .anything(last)], 0)
   }
 }
 

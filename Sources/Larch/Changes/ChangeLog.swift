@@ -30,14 +30,31 @@ package final class ChangeLog: TransactionWatcher {
   private var flooded = TreeSet()
   /// What was touched at the beginning of each open child transaction.
   private var marks: [TreeSet] = []
+  /// The writes that share the transaction, as far as they have ended.
+  private var parts = CommitParts()
 
   /// Begins with a transaction, and forgets the one before.
-  func begin(recordTrees: TreeSet) {
+  ///
+  /// - Parameter isDivided: whether the changes of each write are kept apart.
+  func begin(recordTrees: TreeSet, isDivided: Bool = false) {
     self.recordTrees = recordTrees
     touched = TreeSet()
     records = [:]
     flooded = TreeSet()
     marks = []
+    parts = CommitParts(isDivided: isDivided)
+  }
+
+  // MARK: Writes that share the transaction
+
+  /// One of the writes has ended, and will be committed. What follows belongs to the next one.
+  ///
+  /// - Parameter value: reads the value that a key of a tree has now.
+  func endWrite(
+    of author: String?, value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
+  ) {
+    parts.authorship.add(author)
+    if parts.isDivided, !touched.isEmpty { parts.add(takeChanges(of: Authorship(author), value)) }
   }
 
   // MARK: Gathering
@@ -77,7 +94,9 @@ package final class ChangeLog: TransactionWatcher {
   private func note(_ id: [UInt8], _ before: [UInt8]?, in tree: UInt32) {
     records[tree, default: Touched()].before.updateValue(before, forKey: id)
     records[tree]?.bytes += id.count + (before?.count ?? 0)
-    guard let kept = records[tree], kept.before.count > limits.records || kept.bytes > limits.bytes
+    guard let kept = records[tree],
+      kept.before.count > limits.records || kept.bytes > limits.bytes
+        || !parts.isEmpty && parts.isFull(tree, with: kept.before.count, limits)
     else { return }
     flood(tree)
   }
@@ -108,8 +127,20 @@ package final class ChangeLog: TransactionWatcher {
   func finish(
     value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) -> CommittedChanges? {
-    defer { records = [:] }
-    if touched.isEmpty { return nil }
+    if parts.authorship.count == 0 { parts.authorship.add(nil) }
+    guard !parts.isEmpty else {
+      return touched.isEmpty ? nil : takeChanges(of: parts.authorship, value)
+    }
+    if !touched.isEmpty { parts.add(takeChanges(of: .unknown, value)) }
+    return parts.whole()
+  }
+
+  /// What has changed since the beginning, or since the last write that shares the transaction.
+  private func takeChanges(
+    of authorship: Authorship,
+    _ value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
+  ) -> CommittedChanges {
+    defer { (touched, records, flooded) = (TreeSet(), [:], TreeSet()) }
     var itemized: [UInt32: [StoredChange]] = [:]
     // Whatever was written to a tree without an entry was undone.
     for tree in recordTrees.trees where isKeeping(tree) && touched.contains(tree) {
@@ -118,7 +149,7 @@ package final class ChangeLog: TransactionWatcher {
     for (tree, kept) in records where touched.contains(tree) {
       do {
         var changes: [StoredChange] = []
-        var bytes = kept.bytes
+        var bytes = kept.bytes + (parts.isEmpty ? 0 : parts.size(of: tree).bytes)
         for (id, before) in kept.before {
           let after = try id.withUnsafeBytes { try value(tree, $0).map { [UInt8]($0) } }
           if after == before { continue }
@@ -135,7 +166,7 @@ package final class ChangeLog: TransactionWatcher {
         itemized[tree] = nil
       }
     }
-    return CommittedChanges(trees: touched, records: itemized)
+    return CommittedChanges(trees: touched, records: itemized, authorship: authorship)
   }
 }
 
@@ -165,17 +196,25 @@ package final class CommittedChanges: Sendable {
   /// The last commit before them, if they are those of several; nil for those of one. The records
   /// show nothing of a state in between.
   package let since: UInt64?
+  /// The writes that made the changes.
+  package let authorship: Authorship
+  /// The changes of each of several writes that share the commit, in order. Empty if nobody asked for
+  /// them one by one, and for a commit of one write.
+  package let parts: [CommittedChanges]
   /// About how much memory the records take.
   let size: Int
 
-  package init(trees: TreeSet, records: [UInt32: [StoredChange]], since: UInt64? = nil) {
+  package init(
+    trees: TreeSet, records: [UInt32: [StoredChange]], since: UInt64? = nil,
+    authorship: Authorship = .unknown, parts: [CommittedChanges] = []
+  ) {
     self.trees = trees
     self.records = records
     self.since = since
-    var size = 0
-    for change in records.values.joined() {
-      size += change.id.count + (change.before?.count ?? 0) + (change.after?.count ?? 0)
-    }
+    self.authorship = authorship
+    self.parts = parts
+    var size = parts.reduce(0) { $0 + $1.size }
+    for change in records.values.joined() { size += change.size }
     self.size = size
   }
 }

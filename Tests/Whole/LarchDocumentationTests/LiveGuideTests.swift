@@ -151,6 +151,47 @@ struct LiveGuideTests {
     #expect(list.names.last == ["Ada"])
   }
 
+  @Test("whose writes")
+  @MainActor
+  func authors() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let token: ObservationToken
+    var (first, second) = (ada, bo)
+    try await first.save(in: store)
+    try await second.save(in: store)
+    first.age = 50
+    second.age = 20
+    let (dragged, fetched) = (first, second)
+    // snippet: live-authors
+    token = store.observe(Person.all.sorted(by: \.age), ignoring: "ui") { people in
+      list.show(people.rows)
+    }
+    try await store.write(author: "ui") { try $0.update(dragged) }  // No call.
+    try await store.write(author: "sync") { try $0.update(fetched) }  // A call with both.
+    // end snippet
+    await token.settled()
+    #expect(list.names.last == ["Bo", "Ada"])
+  }
+
+  @Test("each write by itself")
+  @MainActor
+  func each() async throws {
+    let store = try Store.temporary(for: Person.self)
+    var history: [(Int, Set<String?>)] = []
+    let token: ObservationToken
+    // snippet: live-each
+    token = store.observe(Person.all, delivery: .each) { people in
+      history.append((people.rows.count, people.authors))
+    }
+    // end snippet
+    await token.settled()
+    try await save(ada, in: store)
+    try await save(bo, in: store)
+    await token.settled()
+    #expect(history.map(\.0) == [0, 1, 2])
+  }
+
   @Test("an object for a view")
   @MainActor
   func results() async throws {

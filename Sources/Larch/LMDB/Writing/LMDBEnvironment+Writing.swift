@@ -78,6 +78,21 @@ extension LMDBEnvironment {
     return true
   }
 
+  /// Notes the author of a write that has ended. Others may follow in the same transaction.
+  ///
+  /// - Parameter transaction: the transaction that others may share, and no child of it.
+  @inline(__always)
+  func endWrite(of author: String?, in transaction: LMDBTransaction) {
+    if transaction.isWatched { noteWrite(of: author, in: transaction) }
+  }
+
+  @inline(never)
+  private func noteWrite(of author: String?, in transaction: LMDBTransaction) {
+    changes.log.endWrite(of: author) { tree, key in
+      try LMDBDatabase(handle: tree).get(key, in: transaction)
+    }
+  }
+
   @inline(never)
   private func changedRecords(in transaction: LMDBTransaction) -> CommittedChanges? {
     changes.willCommit()

@@ -8,6 +8,7 @@ final class AsyncWrite<T: Sendable>: Sendable {
 
   let store: Store
   let durability: LMDBDurability
+  let author: String?
   let timer: OperationTimer?
   let body: Body
   private let state = Locked(State())
@@ -22,11 +23,12 @@ final class AsyncWrite<T: Sendable>: Sendable {
   }
 
   init(
-    _ store: Store, _ durability: LMDBDurability, _ timer: OperationTimer?,
+    _ store: Store, _ durability: LMDBDurability, _ author: String?, _ timer: OperationTimer?,
     _ body: @escaping Body
   ) {
     self.store = store
     self.durability = durability
+    self.author = author
     self.timer = timer
     self.body = body
   }

@@ -79,11 +79,14 @@ final class WriteGroup {
       self.attempt = attempt
       self.open = open
       durability = write.durability
+      environment.endWrite(of: write.author, in: attempt.transaction)
       return done
     }
     do {
       let done = try attempt.runChild { try run($0, open) }
-      if done != nil { durability = max(durability, write.durability) }
+      guard let done else { return nil }
+      durability = max(durability, write.durability)
+      environment.endWrite(of: write.author, in: attempt.transaction)
       return done
     } catch let error as WriteAttempt.HalfMerged {
       isBroken = true

@@ -15,6 +15,9 @@ class ValuePatcher<Value>: @unchecked Sendable {
   /// The tree whose records the value consists of; nil before the first read.
   var tree: UInt32? { nil }
 
+  /// The value that is kept; nil if it must be read to have it.
+  var current: Value? { nil }
+
   /// Reads the value, and keeps it.
   ///
   /// - Returns: the value, and whether it differs from the one that was kept.
@@ -86,6 +89,8 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   }
 
   override var tree: UInt32? { recordTree }
+
+  override var current: [Row]? { recordTree == nil ? nil : rows }
 
   override func read(_ tx: ReadTransaction) throws -> (value: [Row], isSame: Bool) {
     let collection = try tx.context.collection(of: Rows.R.self)

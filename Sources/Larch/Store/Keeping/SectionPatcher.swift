@@ -13,6 +13,10 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
 
   override var tree: UInt32? { records.tree }
 
+  override var current: [RecordSection<R, Value>]? {
+    records.current.map { request.sections(of: $0) }
+  }
+
   override func read(
     _ tx: ReadTransaction
   ) throws -> (value: [RecordSection<R, Value>], isSame: Bool) {

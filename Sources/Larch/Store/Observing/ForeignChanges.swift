@@ -18,7 +18,9 @@ extension ChangeEvent {
     }
     if records.count == changes.records.count { return self }
     return .commit(
-      number, CommittedChanges(trees: changes.trees, records: records, since: since))
+      number,
+      CommittedChanges(
+        trees: changes.trees, records: records, since: since, authorship: changes.authorship))
   }
 }
 

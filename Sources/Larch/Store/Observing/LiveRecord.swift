@@ -1,7 +1,7 @@
 public import Observation
 
 /// One record by its id, kept current on the main actor. See ``LiveResults``, which has the same
-/// properties, and ``Store/observe(_:_:every:)``.
+/// properties, and ``Store/observe(_:_:every:ignoring:delivery:)``.
 ///
 /// ```swift
 /// @State private var ada = LiveRecord(Person.self, id)
@@ -21,15 +21,17 @@ public final class LiveRecord<R: Record>: Observable {
   ///     `error` is `.noDefaultStore`.
   ///   - first: when the first value is read.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes change nothing here by themselves, as when the view has shown them.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   /// - Complexity: O(1). It begins when a property is first read.
   public init(
     _ type: R.Type, _ id: R.ID, in store: Store? = nil, first: FirstValue = .now,
-    every interval: Duration = .zero, file: StaticString = #fileID, line: UInt = #line
+    every interval: Duration = .zero, ignoring author: String? = nil,
+    file: StaticString = #fileID, line: UInt = #line
   ) {
     state = LiveState(
-      .record(type, id), in: store, first: first, every: interval,
+      .record(type, id), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 

@@ -13,8 +13,8 @@ public import Observation
 /// on other threads. The main actor gets them finished, by one hop, and only if they differ.
 ///
 /// It begins when a property is first read, so an object that no view uses costs nothing. It follows
-/// changes as ``Store/observe(_:every:)`` does, and makes the same promises. When the store
-/// is closed, it keeps its last rows.
+/// changes as ``Store/observe(_:every:ignoring:delivery:)`` does, and makes the same promises. When
+/// the store is closed, it keeps its last rows.
 @MainActor
 public final class LiveResults<Row: Sendable>: Observable {
   private let state: LiveState<[Row]>
@@ -27,15 +27,17 @@ public final class LiveResults<Row: Sendable>: Observable {
   ///     `error` is `.noDefaultStore`.
   ///   - first: when the first value is read.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes change nothing here by themselves, as when the view has shown them.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   /// - Complexity: O(1). It begins when a property is first read.
   public init<Q: Request>(
     _ request: Q, in store: Store? = nil, first: FirstValue = .now,
-    every interval: Duration = .zero, file: StaticString = #fileID, line: UInt = #line
+    every interval: Duration = .zero, ignoring author: String? = nil,
+    file: StaticString = #fileID, line: UInt = #line
   ) where Q.Row == Row {
     state = LiveState(
-      request.observedRead(), in: store, first: first, every: interval,
+      request.observedRead(), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 
@@ -78,15 +80,17 @@ public final class LiveResults<Row: Sendable>: Observable {
   ///     `error` is `.noDefaultStore`.
   ///   - first: when the first value is read.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes change nothing here by themselves, as when the view has shown them.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   /// - Complexity: that of ``Request/fetch(in:)`` with `first: .now`, otherwise O(1).
   public func follow<Q: Request>(
     _ request: Q, in store: Store? = nil, first: FirstValue = .now,
-    every interval: Duration = .zero, file: StaticString = #fileID, line: UInt = #line
+    every interval: Duration = .zero, ignoring author: String? = nil,
+    file: StaticString = #fileID, line: UInt = #line
   ) where Q.Row == Row {
     state.follow(
-      request.observedRead(), in: store, first: first, every: interval,
+      request.observedRead(), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 }

@@ -59,32 +59,33 @@ final class LiveState<Value: Sendable>: Observable {
 
   init(
     _ read: ObservedRead<Value>, in store: Store?, first: FirstValue, every interval: Duration,
-    at place: CodePlace
+    ignoring author: String?, at place: CodePlace
   ) {
-    prepare(read, store, first, interval, place)
+    prepare(read, store, first, ObservationPace(interval), ObservationRules(ignored: author), place)
   }
 
   /// Follows another read. The value stays until there is another one.
   func follow(
     _ read: ObservedRead<Value>, in store: Store?, first: FirstValue, every interval: Duration,
-    at place: CodePlace
+    ignoring author: String?, at place: CodePlace
   ) {
-    if pending != nil { return prepare(read, store, first, interval, place) }
+    let (pace, rules) = (ObservationPace(interval), ObservationRules(ignored: author))
+    if pending != nil { return prepare(read, store, first, pace, rules, place) }
     token = nil
     let store = Result { try AmbientStore.chosen(store) }
-    let value = begin(read, store, first, ObservationPace(interval), place)
+    let value = begin(read, store, first, pace, rules, place)
     take(value, isLoading: first == .later)
   }
 
   private func prepare(
-    _ read: ObservedRead<Value>, _ store: Store?, _ first: FirstValue, _ interval: Duration,
-    _ place: CodePlace
+    _ read: ObservedRead<Value>, _ store: Store?, _ first: FirstValue, _ pace: ObservationPace?,
+    _ rules: ObservationRules, _ place: CodePlace
   ) {
     // The store of the task of this call, and not of the first use.
     let store = Result { try AmbientStore.chosen(store) }
     pending = { [unowned self] in
       // Nobody has read it yet, so this is no change for anybody.
-      let value = begin(read, store, first, ObservationPace(interval), place)
+      let value = begin(read, store, first, pace, rules, place)
       contents = contents.with(value, isLoading: first == .later)
     }
   }
@@ -109,10 +110,10 @@ final class LiveState<Value: Sendable>: Observable {
   /// Begins an observation. Returns its first value if that is read at once, or its error.
   private func begin(
     _ read: ObservedRead<Value>, _ store: Result<Store, any Error>, _ first: FirstValue,
-    _ pace: ObservationPace?, _ place: CodePlace
+    _ pace: ObservationPace?, _ rules: ObservationRules, _ place: CodePlace
   ) -> Result<Observed<Value>?, any Error> {
     store.flatMap { store in
-      let observer = Observer(store, read, pace)
+      let observer = Observer(store, read, pace, rules)
       let value: Observed<Value>?
       do {
         value = first == .now ? try observer.poll() : nil

@@ -1,7 +1,8 @@
 public import Observation
 
 /// What a closure reads, kept current on the main actor: a count, a sum, or several things of one
-/// state. See ``LiveResults``, which has the same properties, and ``Store/observe(every:_:)``.
+/// state. See ``LiveResults``, which has the same properties, and
+/// ``Store/observe(every:ignoring:delivery:_:)``.
 ///
 /// ```swift
 /// @State private var open = LiveValue { try $0.count(Todo.where { !$0.isDone }) }
@@ -19,17 +20,19 @@ public final class LiveValue<Value: Sendable>: Observable {
   ///     `error` is `.noDefaultStore`.
   ///   - first: when the first value is read.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes change nothing here by themselves, as when the view has shown them.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - read: reads the value. Its errors end it.
   /// - Complexity: O(1). It begins when a property is first read.
   public init(
     in store: Store? = nil, first: FirstValue = .now,
-    every interval: Duration = .zero, file: StaticString = #fileID, line: UInt = #line,
+    every interval: Duration = .zero, ignoring author: String? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) {
     state = LiveState(
-      .closure(read), in: store, first: first, every: interval,
+      .closure(read), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 

@@ -1,5 +1,5 @@
 /// Keeps an observation with a closure alive: it ends when this object is cancelled or deallocated.
-/// See ``Store/observe(_:every:onError:file:line:onChange:)``.
+/// See ``Store/observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
 public final class ObservationToken: Sendable {
   private let task: Task<Void, Never>
   /// Waits until the observer waits; true if it has ended.

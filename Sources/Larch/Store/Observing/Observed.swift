@@ -2,8 +2,31 @@
 public struct Observed<Value: Sendable>: Sendable {
   /// What was read, all of it from one snapshot.
   public let value: Value
-  /// The version of the store that was read.
+  /// The version of the store that was read. Several values of one commit have the same
+  /// (``ObservationDelivery/each``).
   public let version: StoreVersion
+  /// The writes that it has beyond the value before it.
+  var authorship = Authorship()
+}
+
+extension Observed {
+  /// The authors of the writes that the value has beyond the one before it
+  /// (`store.write(author:)`). It has nil if one of the writes has no
+  /// author, or nobody can tell, as of other processes. So `authors == ["ui"]` is true only if nobody
+  /// else wrote. Empty for the first value.
+  ///
+  /// For writes that share a commit, it has the authors of the whole commit, but for observers that
+  /// ignore an author or want each write.
+  public var authors: Set<String?> {
+    var authors = Set<String?>(authorship.names)
+    if authorship.hasOthers { authors.insert(nil) }
+    return authors
+  }
+
+  /// The number of writes that the value has beyond the one before it: 1 unless writes were merged, and
+  /// 0 for the first value. What several commits of other processes have changed, or nobody can tell,
+  /// counts as one.
+  public var writeCount: Int { authorship.count }
 }
 
 extension Observed where Value: RandomAccessCollection {
@@ -52,11 +75,23 @@ extension Observed: RandomAccessCollection where Value: RandomAccessCollection {
   }
 }
 
-extension Observed: Equatable where Value: Equatable {}
-extension Observed: Hashable where Value: Hashable {}
+// Who wrote, and in how many writes, depends on the observer and not on the state.
+
+extension Observed: Equatable where Value: Equatable {
+  /// Whether both have the same value and version.
+  public static func == (a: Self, b: Self) -> Bool { a.version == b.version && a.value == b.value }
+}
+
+extension Observed: Hashable where Value: Hashable {
+  /// Hashes the value and the version.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(version)
+    hasher.combine(value)
+  }
+}
 
 /// A sequence of the newest values of a request or a read, which never ends by itself. See
-/// ``Store/observe(_:every:)``.
+/// ``Store/observe(_:every:ignoring:delivery:)``.
 ///
 /// Each iterator observes by itself. It keeps the store open until it ends.
 public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
@@ -67,6 +102,7 @@ public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
   let store: Result<Store, any Error>
   let read: ObservedRead<Value>
   let interval: Duration
+  let rules: ObservationRules
 
   /// Waits for new values.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
@@ -85,6 +121,6 @@ public struct StoreObservation<Value: Sendable>: AsyncSequence, Sendable {
 
   /// - Complexity: O(1).
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(observer: store.map { Observer($0, read, ObservationPace(interval)) })
+    AsyncIterator(observer: store.map { Observer($0, read, ObservationPace(interval), rules) })
   }
 }

@@ -36,20 +36,33 @@ final class Observer<Value: Sendable>: Sendable {
     var patches = 0
     /// What waits until the value may be read again.
     var pause: ObservationPace.Pause?
+    /// The changes that are not applied yet.
+    var waiting = WaitingWrites()
+    /// The writes that the next value has beyond the last one.
+    var authorship = Authorship()
+    /// The commit up to which ignored writes were read, if others may be among those after `version`.
+    var ahead: UInt64 = 0
   }
 
   let store: Store
   private let read: ObservedRead<Value>
   private let pace: ObservationPace?
+  private let rules: ObservationRules
   private let listener: ChangeListener
   /// Held while the value is read, so that uses of one iterator by several tasks take turns.
   private let state = Locked(State())
 
-  init(_ store: Store, _ read: ObservedRead<Value>, _ pace: ObservationPace?) {
+  init(
+    _ store: Store, _ read: ObservedRead<Value>, _ pace: ObservationPace?,
+    _ rules: ObservationRules = ObservationRules()
+  ) {
     self.store = store
     self.read = read
     self.pace = pace
-    listener = ChangeListener(owner: store, hearsForeign: store.options.observesOtherProcesses)
+    self.rules = rules
+    listener = ChangeListener(
+      owner: store, hearsForeign: store.options.observesOtherProcesses,
+      wantsParts: rules.needsParts)
   }
 
   deinit { end() }
@@ -60,7 +73,7 @@ final class Observer<Value: Sendable>: Sendable {
   func next() async throws -> Observed<Value>? {
     while true {
       await withTaskCancellationHandler {
-        if state.withLock({ $0.isStarted }) {
+        if state.withLock({ $0.isStarted && $0.waiting.isEmpty }) {
           await listener.wait()
           if !listener.isEnded { await state.withLock({ $0.pause })?() }
         }
@@ -108,7 +121,11 @@ final class Observer<Value: Sendable>: Sendable {
       }
       state.isStarted = true
       do {
-        return try refresh(&state, isFirst: !wasStarted)
+        if let value = try refresh(&state, isFirst: !wasStarted) { return value }
+        while !state.waiting.isEmpty {
+          if let value = try refresh(&state, isFirst: false) { return value }
+        }
+        return nil
       } catch let error as LarchError where error.code == .closed && wasStarted {
         end()
         return nil
@@ -121,7 +138,14 @@ final class Observer<Value: Sendable>: Sendable {
 
   private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
     let version = state.version
-    let taken = store.environment.changes.take(listener).filter { $0.isLater(than: version) }
+    if !state.waiting.isFull {
+      state.waiting.add(
+        store.environment.changes.take(listener).filter { $0.isLater(than: version) }, rules,
+        state.trees,
+        isByStep: rules.delivery == .each && pace == nil && state.patcher?.tree != nil)
+    }
+    let hasReset = state.waiting.hasReset
+    var step = state.waiting.next()
     let tracker = QueryTracker()
     var observed: Observed<Value>?
     try store.readTracked(by: tracker) { tx in
@@ -132,38 +156,55 @@ final class Observer<Value: Sendable>: Sendable {
       }
       guard let dataTrees = state.dataTrees?.trees else { return }
       let recordTrees = dataTrees.recordTrees(of: state.trees)
-      var events = taken.map { $0.usable(after: version, recordTrees, catalog) }
+      let usable = { (write: WaitingWrites.Write) in
+        WaitingWrites.Write(
+          event: write.event.usable(after: version, recordTrees, catalog),
+          isIgnored: write.isIgnored)
+      }
+      step.writes = ArraySlice(step.writes.map(usable))
       // A commit that failed is an event, and perhaps its number will be that of another one.
       let newest = try tx.version.transaction
       // The last read may itself have found that the file was exchanged, before the event came.
       let generation = store.environment.generation
-      let isReset = generation != state.generation && events.contains(where: \.isReset)
-      if !isFirst, newest == version, !isReset { return }
-      if !isFirst, generation == state.generation,
-        let patched = try patch(&state, events, dataTrees, tx)
+      let isReset = generation != state.generation && hasReset
+      // The next write of the same commit may wait.
+      if !isFirst, newest == version, !isReset, step.writes.first?.event.transaction != version {
+        return
+      }
+      let isAhead = state.ahead > version
+      if isAhead { state.reviewLate(&step, dataTrees, tx) }
+      guard isFirst || !step.writes.isEmpty else { return }
+      if !isFirst, generation == state.generation, !step.isDue,
+        let patched = try patch(&state, &step, dataTrees, tx)
       {
         observed = patched.value
         return
       }
+      step.writes += state.waiting.takeAll().map(usable)
+      // The aggregates of a value that is ahead have a part of the writes already.
       var isKnown = false
-      if state.aggregates != nil, generation == state.generation,
-        let rest = rest(after: events, upTo: newest)
+      if state.aggregates != nil, generation == state.generation, !isAhead,
+        let rest = rest(after: step.writes.last, upTo: newest)
       {
-        events += rest.map { $0.usable(after: version, recordTrees, catalog) }
+        step.writes += WaitingWrites.writes(in: rest, rules, state.trees).map(usable)
         isKnown = true
       }
       // Nil if the aggregates alone do not tell.
       let isStill =
         isKnown
         ? state.aggregates?.advance(tx) { tree, trees in
-          events.changes(ofRecords: tree, dataTrees.data(trees), dataTrees)
+          step.writes.map(\.event).changes(ofRecords: tree, dataTrees.data(trees), dataTrees)
         } : nil
       if isStill == true {
         state.version = newest
         return
       }
-      guard isFirst || isStill == false || state.isChanged(by: events, dataTrees, tx) else {
-        state.version = min(newest, events.reduce(version) { max($0, $1.transaction) })
+      let isDue = step.isDue || state.isChanged(by: step.events(ignored: false), dataTrees, tx)
+      let ignored = step.events(ignored: true)
+      let isIgnoring = !ignored.isEmpty && state.isChanged(by: ignored, dataTrees, tx)
+      let last = step.writes.reduce(version) { max($0, $1.event.transaction) }
+      guard isFirst || isDue || isIgnoring else {
+        state.version = min(newest, last)
         return
       }
       if !isKnown { state.aggregates?.forget() }
@@ -173,28 +214,37 @@ final class Observer<Value: Sendable>: Sendable {
       state.aggregates?.end()
       if state.aggregates?.isAllKnown == true { state.patches += 1 } else { state.reads += 1 }
       state.pause = pace?.begin()
-      (state.version, state.generation) = (newest, generation)
+      (state.version, state.generation, state.ahead) = (newest, generation, 0)
       state.trees = dataTrees.data(tracker.trees)
       (state.unfiltered, state.filters) = (tracker.unfiltered, tracker.filters)
       state.routes.isCurrent = false
       // The record that becomes the first row was not read.
       if let tree = state.patcher?.tree { state.trees.insert(tree) }
-      if isSame, !isFirst { return }
-      observed = Observed(value: value, version: StoreVersion(newest))
+      if !isFirst {
+        // A write whose author is not known yet may be in what was read.
+        if !isDue, !isKnown { (state.version, state.ahead) = (min(newest, last), newest) }
+        if isSame, !step.isDue, !(isDue && isIgnoring) { return }
+        for write in step.writes { state.authorship.add(write.event.authorship) }
+        if !isDue { return }
+      }
+      observed = state.observed(value, newest)
     }
     store.environment.changes.listen(
       listener, to: state.trees,
       recordTrees: state.dataTrees?.trees.recordTrees(of: state.trees) ?? TreeSet(),
-      routes: state.routes(in: store.environment), after: state.version)
+      // A commit may change nothing as a whole, although each of its writes does.
+      routes: rules.needsParts ? nil : state.routes(in: store.environment), after: state.version)
     return observed
   }
 }
 
 extension Observer {
-  /// The events between those that were taken and the state of a snapshot; nil if it is not certain
-  /// that these are then all since the last value.
-  private func rest(after events: [ChangeEvent], upTo newest: UInt64) -> [ChangeEvent]? {
-    if events.last?.transaction == newest { return [] }
+  /// The events between the last write that was taken and the state of a snapshot; nil if it is not
+  /// certain that these are then all since the last value.
+  private func rest(
+    after last: WaitingWrites.Write?, upTo newest: UInt64
+  ) -> [ChangeEvent]? {
+    if last?.event.transaction == newest { return [] }
     return store.environment.changes.takeRest(listener, upTo: newest)
   }
 
@@ -215,27 +265,41 @@ extension Observer {
   /// The commits that are known come in order and without a gap, so the value is then that of the
   /// last one, even if the transaction has a later state.
   private func patch(
-    _ state: inout State, _ events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction
+    _ state: inout State, _ step: inout WaitingWrites.Step, _ dataTrees: DataTrees,
+    _ tx: ReadTransaction
   ) throws -> (value: Observed<Value>?, Void)? {
-    guard let patcher = state.patcher, let tree = patcher.tree, let last = events.last,
-      let changes = events.changes(ofRecords: tree, state.trees, dataTrees)
+    guard let patcher = state.patcher, let tree = patcher.tree,
+      let last = step.writes.last?.event.transaction
     else { return nil }
-    let outcome = patcher.patch(changes, tx)
-    if tx.context.checksQueries, !outcome.isUnknown, try tx.version.transaction == last.transaction
-    {
+    var newest: Value?
+    while !step.writes.isEmpty {
+      let run = step.run(oneByOne: rules.delivery == .each)
+      guard let changes = run.map(\.event).changes(ofRecords: tree, state.trees, dataTrees) else {
+        return nil
+      }
+      // Held, it would be copied.
+      newest = nil
+      switch patcher.patch(changes, tx) {
+      case .unknown: return nil
+      case .same: break
+      case .changed(let value):
+        state.patches += 1
+        state.pause = pace?.begin()
+        for write in run { state.authorship.add(write.event.authorship) }
+        if !run.allSatisfy(\.isIgnored) { step.isDue = true }
+        if step.isDue { newest = value }
+      }
+      step.writes = step.writes.dropFirst(run.count)
+      state.version = run.reduce(state.version) { max($0, $1.event.transaction) }
+    }
+    if tx.context.checksQueries, state.waiting.isEmpty, try tx.version.transaction == last {
       try patcher.check(tx)
     }
-    switch outcome {
-    case .unknown: return nil
-    case .same:
-      state.version = last.transaction
-      return (nil, ())
-    case .changed(let value):
-      state.patches += 1
-      state.pause = pace?.begin()
-      state.version = last.transaction
-      return (Observed(value: value, version: StoreVersion(last.transaction)), ())
+    if step.isDue, newest == nil {
+      guard let current = patcher.current else { return nil }
+      newest = current
     }
+    return (newest.map { state.observed($0, last) }, ())
   }
 }
 
@@ -244,6 +308,23 @@ extension Observer.State {
     guard let (dataTrees, catalog) = dataTrees else { return nil }
     return routes.updated(
       trees: trees, unfiltered: unfiltered, filters, dataTrees, catalog, environment)
+  }
+
+  /// A value that comes, with the writes in it.
+  fileprivate mutating func observed(_ value: Value, _ version: UInt64) -> Observed<Value> {
+    defer { authorship = Authorship() }
+    return Observed(value: value, version: StoreVersion(version), authorship: authorship)
+  }
+
+  /// Looks at writes that were published after the state was read that has them. That state gave no
+  /// value, since all writes that were known then are ignored.
+  fileprivate func reviewLate(
+    _ step: inout WaitingWrites.Step, _ dataTrees: DataTrees, _ tx: ReadTransaction
+  ) {
+    let late = step.writes.prefix { $0.event.transaction <= ahead }
+    let others = late.filter { !$0.isIgnored }.map(\.event)
+    step.isDue = isChanged(by: others, dataTrees, tx)
+    if !step.isDue { step.writes = step.writes.dropFirst(late.count) }
   }
 
   /// Whether the value may be another one after these events.
@@ -271,17 +352,6 @@ extension Observer.State {
       }
     }
     return false
-  }
-}
-
-extension ChangeEvent {
-  fileprivate var isReset: Bool { if case .reset = self { true } else { false } }
-
-  fileprivate var transaction: UInt64 {
-    switch self {
-    case .commit(let number, _), .anything(let number): number
-    case .reset: 0
-    }
   }
 }
 

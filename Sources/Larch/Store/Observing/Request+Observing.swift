@@ -1,7 +1,7 @@
 // The same verb for a request and for a type of records, as the other verbs have it.
 
 extension Request where Row: Sendable {
-  /// The rows, now and after each change of them. See ``Store/observe(_:every:)``.
+  /// The rows, now and after each change of them. See ``Store/observe(_:every:ignoring:delivery:)``.
   ///
   /// ```swift
   /// for try await people in Person.where({ $0.city == "London" }).observe() { show(people) }
@@ -10,18 +10,22 @@ extension Request where Row: Sendable {
   /// - Parameters:
   ///   - store: the store; without one, that of the task, or else ``Store/default``.
   ///   - interval: the least time between two reads.
-  /// - Throws: the loop throws the errors of ``Store/observe(_:every:)``; `.noDefaultStore` without a
-  ///   store.
-  /// - Complexity: that of ``Store/observe(_:every:)``.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
+  /// - Throws: the loop throws the errors of ``Store/observe(_:every:ignoring:delivery:)``;
+  ///   `.noDefaultStore` without a store.
+  /// - Complexity: that of ``Store/observe(_:every:ignoring:delivery:)``.
   public func observe(
-    in store: Store? = nil, every interval: Duration = .zero
+    in store: Store? = nil, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest
   ) -> StoreObservation<[Row]> {
     StoreObservation(
-      store: Result { try AmbientStore.chosen(store) }, read: observedRead(), interval: interval)
+      store: Result { try AmbientStore.chosen(store) }, read: observedRead(), interval: interval,
+      rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
   /// Calls a closure with the rows, now and after each change of them. See
-  /// ``Store/observe(_:every:onError:file:line:onChange:)``.
+  /// ``Store/observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
   ///
   /// ```swift
   /// token = try Person.all.sorted(by: \.name).observe { people in list.show(people.rows) }
@@ -30,6 +34,8 @@ extension Request where Row: Sendable {
   /// - Parameters:
   ///   - store: the store; without one, that of the task, or else ``Store/default``.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
   ///   - file: the file of the call, for the log.
@@ -37,16 +43,18 @@ extension Request where Row: Sendable {
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Throws: `.noDefaultStore` without a store.
-  /// - Complexity: that of ``Store/observe(_:every:)``.
+  /// - Complexity: that of ``Store/observe(_:every:ignoring:delivery:)``.
   public func observe(
     in store: Store? = nil, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Row]>) -> Void
   ) throws -> ObservationToken {
     try AmbientStore.chosen(store).observe(
-      self, every: interval, onError: onError, file: file, line: line, onChange: onChange)
+      self, every: interval, ignoring: author, delivery: delivery, onError: onError,
+      file: file, line: line, onChange: onChange)
   }
 }
 
@@ -60,72 +68,89 @@ extension Store {
   /// A deletion gives nil and does not end the loop: a record that is saved with this id again comes
   /// again. Changes of other records read nothing.
   ///
-  /// For the rest, it is like ``observe(_:every:)``.
+  /// For the rest, it is like ``observe(_:every:ignoring:delivery:)``.
   ///
   /// - Parameters:
   ///   - type: the type of the record.
   ///   - id: its id.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   /// - Throws: the loop throws the errors of `find` once, and ends.
   /// - Complexity: O(1); each value costs a `find`.
   public func observe<R: Record>(
-    _ type: R.Type, _ id: R.ID, every interval: Duration = .zero
+    _ type: R.Type, _ id: R.ID, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest
   ) -> StoreObservation<R?> {
-    StoreObservation(store: .success(self), read: .record(type, id), interval: interval)
+    StoreObservation(
+      store: .success(self), read: .record(type, id), interval: interval,
+      rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
   /// Calls a closure with the record with this id, now and after each change of it. See
-  /// ``observe(_:_:every:)`` and ``observe(_:every:onError:file:line:onChange:)``.
+  /// ``observe(_:_:every:ignoring:delivery:)`` and
+  /// ``observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
   ///
   /// - Parameters:
   ///   - type: the type of the record.
   ///   - id: its id.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `find`, which ends the observation; without it, the
   ///     error is logged as ``LogMessage/Event/observationFailed``.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(_:_:every:)``.
+  /// - Complexity: that of ``observe(_:_:every:ignoring:delivery:)``.
   public func observe<R: Record>(
     _ type: R.Type, _ id: R.ID, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange: @escaping @isolated(any) @Sendable (Observed<R?>) -> Void
   ) -> ObservationToken {
     ObservationToken(
-      Observer(self, .record(type, id), ObservationPace(interval)),
+      Observer(
+        self, .record(type, id), ObservationPace(interval),
+        ObservationRules(ignored: author, delivery: delivery)),
       at: CodePlace(file: file, line: line), onError, onChange)
   }
 }
 
 extension Record {
   /// The record with this id, now and after each change of it; nil while there is none. See
-  /// ``Store/observe(_:_:every:)``.
+  /// ``Store/observe(_:_:every:ignoring:delivery:)``.
   ///
   /// - Parameters:
   ///   - id: the id.
   ///   - store: the store; without one, that of the task, or else ``Store/default``.
   ///   - interval: the least time between two reads.
-  /// - Throws: the loop throws the errors of ``Store/observe(_:_:every:)``; `.noDefaultStore` without a
-  ///   store.
-  /// - Complexity: that of ``Store/observe(_:_:every:)``.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
+  /// - Throws: the loop throws the errors of ``Store/observe(_:_:every:ignoring:delivery:)``;
+  ///   `.noDefaultStore` without a store.
+  /// - Complexity: that of ``Store/observe(_:_:every:ignoring:delivery:)``.
   public static func observe(
-    _ id: ID, in store: Store? = nil, every interval: Duration = .zero
+    _ id: ID, in store: Store? = nil, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest
   ) -> StoreObservation<Self?> {
     StoreObservation(
       store: Result { try AmbientStore.chosen(store) }, read: .record(Self.self, id),
-      interval: interval)
+      interval: interval,
+      rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
   /// Calls a closure with the record with this id, now and after each change of it. See
-  /// ``Store/observe(_:_:every:onError:file:line:onChange:)``.
+  /// ``Store/observe(_:_:every:ignoring:delivery:onError:file:line:onChange:)``.
   ///
   /// - Parameters:
   ///   - id: the id.
   ///   - store: the store; without one, that of the task, or else ``Store/default``.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `find`, which ends the observation; without it, the
   ///     error is logged as ``LogMessage/Event/observationFailed``.
   ///   - file: the file of the call, for the log.
@@ -133,15 +158,17 @@ extension Record {
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Throws: `.noDefaultStore` without a store.
-  /// - Complexity: that of ``Store/observe(_:_:every:)``.
+  /// - Complexity: that of ``Store/observe(_:_:every:ignoring:delivery:)``.
   public static func observe(
     _ id: ID, in store: Store? = nil, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange: @escaping @isolated(any) @Sendable (Observed<Self?>) -> Void
   ) throws -> ObservationToken {
     try AmbientStore.chosen(store).observe(
-      Self.self, id, every: interval, onError: onError, file: file, line: line, onChange: onChange)
+      Self.self, id, every: interval, ignoring: author, delivery: delivery, onError: onError,
+      file: file, line: line, onChange: onChange)
   }
 }
 

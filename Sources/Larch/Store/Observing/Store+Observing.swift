@@ -16,6 +16,9 @@ extension Store {
   /// the same as before do not come again: records are compared by their stored bytes, selected
   /// fields by `==`.
   ///
+  /// With `ignoring:`, the writes of one author (`store.write(author:)`) give no value by themselves,
+  /// and the next value has them. With `.each`, each write that changed the rows gives a value.
+  ///
   /// The loop ends when its task is cancelled and when the store is closed. A commit of another
   /// process makes it read again if it changed the collection or index at all
   /// (``Options/observesOtherProcesses``).
@@ -24,14 +27,19 @@ extension Store {
   ///   - request: a query, a selection, related records, a join, or records with their related ones.
   ///   - interval: the least time between two reads, for data that changes often: changes during it
   ///     are one. The last state always comes. A closed store ends the loop after this time.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   /// - Throws: the loop throws the errors of `fetch` once, and ends.
   /// - Complexity: O(1); each value costs a `fetch`. An observed collection costs each write of one
   ///   of its records a search and two copies of the record.
   public func observe<Q: Request>(
-    _ request: Q, every interval: Duration = .zero
+    _ request: Q, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest
   ) -> StoreObservation<[Q.Row]>
   where Q.Row: Sendable {
-    StoreObservation(store: .success(self), read: request.observedRead(), interval: interval)
+    StoreObservation(
+      store: .success(self), read: request.observedRead(), interval: interval,
+      rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
   /// What a closure reads, now and after each change of the data that it has read.
@@ -51,18 +59,23 @@ extension Store {
   ///
   /// If the value is `Equatable`, one that equals the value before it is left out.
   ///
-  /// For the rest, it is like ``observe(_:every:)``.
+  /// For the rest, it is like ``observe(_:every:ignoring:delivery:)``.
   ///
   /// - Parameters:
   ///   - interval: the least time between two runs of the closure.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   ///   - read: reads the value. Its errors end the loop.
   /// - Throws: the loop throws the errors of `read` once, and ends.
   /// - Complexity: O(1); each value costs a run of the closure.
   public func observe<Value: Sendable>(
     every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> StoreObservation<Value> {
-    StoreObservation(store: .success(self), read: .closure(read), interval: interval)
+    StoreObservation(
+      store: .success(self), read: .closure(read), interval: interval,
+      rules: ObservationRules(ignored: author, delivery: delivery))
   }
 
   /// Calls a closure with the rows of a request, now and after each change of them.
@@ -80,32 +93,39 @@ extension Store {
   /// - Parameters:
   ///   - request: the request.
   ///   - interval: the least time between two reads.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(_:every:)``.
+  /// - Complexity: that of ``observe(_:every:ignoring:delivery:)``.
   public func observe<Q: Request>(
     _ request: Q, every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Q.Row]>) -> Void
   ) -> ObservationToken where Q.Row: Sendable {
     ObservationToken(
-      Observer(self, request.observedRead(), ObservationPace(interval)),
+      Observer(
+        self, request.observedRead(), ObservationPace(interval),
+        ObservationRules(ignored: author, delivery: delivery)),
       at: CodePlace(file: file, line: line), onError,
       onChange)
   }
 
   /// Calls a closure with what another closure reads, now and after each change of the data that it
-  /// has read. See ``observe(every:_:)`` and
-  /// ``observe(_:every:onError:file:line:onChange:)``.
+  /// has read. See ``observe(every:ignoring:delivery:_:)`` and
+  /// ``observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
   ///
   /// - Parameters:
   ///   - interval: the least time between two runs of `read`.
+  ///   - author: whose writes give no value by themselves.
+  ///   - delivery: whether each write comes by itself.
   ///   - read: reads the value.
   ///   - onError: called once with an error of `read`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
@@ -113,9 +133,10 @@ extension Store {
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
-  /// - Complexity: that of ``observe(every:_:)``.
+  /// - Complexity: that of ``observe(every:ignoring:delivery:_:)``.
   public func observe<Value: Sendable>(
     every interval: Duration = .zero,
+    ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value,
     onError: (@Sendable (any Error) -> Void)? = nil,
     file: StaticString = #fileID, line: UInt = #line,
@@ -123,7 +144,9 @@ extension Store {
       @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
     ObservationToken(
-      Observer(self, .closure(read), ObservationPace(interval)),
+      Observer(
+        self, .closure(read), ObservationPace(interval),
+        ObservationRules(ignored: author, delivery: delivery)),
       at: CodePlace(file: file, line: line), onError,
       onChange)
   }

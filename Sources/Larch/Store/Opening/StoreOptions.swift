@@ -40,7 +40,7 @@ extension Store {
     /// The maximum age of a snapshot; nil for any age. The next use or commit ends an older one, so
     /// that a forgotten snapshot does not keep the space of deleted records permanently.
     public var maximumSnapshotAge: Duration? = .seconds(600)
-    /// Whether observers (``Store/observe(_:every:)``) also see what other processes commit; true by
+    /// Whether observers (``Store/observe(_:every:ignoring:delivery:)``) also see what other processes commit; true by
     /// default. It takes a thread and a watch of the file while somebody observes.
     public var observesOtherProcesses = true
     /// How long a read or a snapshot may keep space before the ``log`` reports it

@@ -21,7 +21,7 @@
 /// - ``exists(in:)``
 /// - ``forEach(in:_:)``
 /// - ``explain(in:counting:running:)``
-/// - ``observe(in:every:)``
+/// - ``observe(in:every:ignoring:delivery:)``
 public protocol Request<Row>: Sendable {
   /// The type of one result: a record, a value, or a tuple.
   associatedtype Row

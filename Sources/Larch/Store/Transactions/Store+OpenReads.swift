@@ -8,7 +8,7 @@ extension Store {
       /// A ``Snapshot``.
       case snapshot
       /// The state with which observers compare the commits of other processes
-      /// (``Store/observe(_:every:)``). It follows the newest state, and is ended where it would
+      /// (``Store/observe(_:every:ignoring:delivery:)``). It follows the newest state, and is ended where it would
       /// disturb.
       case observation
       /// A read or snapshot of another process; which of them is not known.

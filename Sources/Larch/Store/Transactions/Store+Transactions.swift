@@ -33,8 +33,8 @@ extension Store {
   /// }
   /// ```
   ///
-  /// Inside a running transaction it is a part of that one, which can be undone alone. The closure
-  /// may run more than once, like that of `write(_:)`.
+  /// Inside a running transaction it is a part of that one, which can be undone alone, and whose author
+  /// and durability count. The closure may run more than once, like that of `write(_:)`.
   ///
   /// If everything is undone, saved records keep their assigned ids: these are not used for other
   /// records while the store is open, and saving such a record inserts it.
@@ -51,7 +51,8 @@ extension Store {
   )
   @discardableResult
   public static func transaction<T>(
-    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
+    author: String? = nil, durability: WriteDurability = .storeDefault,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: () throws -> T
   ) throws -> T? {
     do {
@@ -60,7 +61,9 @@ extension Store {
         guard let running = running as? WriteTransaction else { throw AmbientStore._cannotWrite() }
         return try running.undoablePart(body)
       case .store(let store):
-        return try store.writeBlocking(durability, file: file, line: line) { _ in try body() }
+        return try store.writeBlocking(durability, author: author, file: file, line: line) { _ in
+          try body()
+        }
       }
     } catch is Rollback {
       return nil
@@ -88,12 +91,13 @@ extension Store {
   /// - Complexity: that of the synchronous form.
   @discardableResult
   public nonisolated(nonsending) static func transaction<T: Sendable>(
-    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
+    author: String? = nil, durability: WriteDurability = .storeDefault,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable () throws -> T
   ) async throws -> T? {
     do {
       return try await AmbientStore.chosen().writeSuspending(
-        durability: durability, file: file, line: line
+        author: author, durability: durability, file: file, line: line
       ) { _ in try body() }
     } catch is Rollback {
       return nil
@@ -117,11 +121,13 @@ extension Store {
   /// - Complexity: that of the synchronous form, and a change of threads.
   @discardableResult
   public nonisolated(nonsending) func write<T: Sendable>(
-    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
+    author: String? = nil, durability: WriteDurability = .storeDefault,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
     do {
-      return try await writeSuspending(durability: durability, file: file, line: line, body)
+      return try await writeSuspending(
+        author: author, durability: durability, file: file, line: line, body)
     } catch let error as Rollback {
       guard let result = Rollback.result(T.self) else { throw error }
       return result
@@ -130,13 +136,14 @@ extension Store {
 
   /// The same, except that it also passes on ``Rollback``.
   nonisolated(nonsending) func writeSuspending<T: Sendable>(
-    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
+    author: String? = nil, durability: WriteDurability = .storeDefault,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
     try Task.checkCancellation()
     try environment.checkNotForked()
     let write = AsyncWrite(
-      self, try lmdbDurability(durability), writeTimer(file, line), body)
+      self, try lmdbDurability(durability), author, writeTimer(file, line), body)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { write.start($0) }
     } onCancel: {

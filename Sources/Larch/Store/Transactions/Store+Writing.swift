@@ -9,6 +9,8 @@ extension Store {
   /// A task must not block its thread: use the asynchronous form there, with `await`.
   ///
   /// - Parameters:
+  ///   - author: who writes, for observers that ignore or name it (``Observed/authors``). It is not
+  ///     stored.
   ///   - durability: what this commit waits for; by default the option of the store.
   ///   - file: the calling file, for the log; do not pass it.
   ///   - line: the calling line; do not pass it.
@@ -25,11 +27,12 @@ extension Store {
   )
   @discardableResult
   public func write<T>(
-    durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
+    author: String? = nil, durability: WriteDurability = .storeDefault,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     do {
-      return try writeBlocking(durability, file: file, line: line, body)
+      return try writeBlocking(durability, author: author, file: file, line: line, body)
     } catch let error as Rollback {
       guard let result = Rollback.result(T.self) else { throw error }
       return result
@@ -38,22 +41,23 @@ extension Store {
 
   /// The same, callable from synchronous code inside a task, and it also passes on ``Rollback``.
   func writeBlocking<T>(
-    _ durability: WriteDurability = .storeDefault, file: StaticString = #fileID, line: UInt = #line,
+    _ durability: WriteDurability = .storeDefault, author: String? = nil,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
-    guard let post else { return try writeBlocking(durability, nil, body) }
+    guard let post else { return try writeBlocking(durability, author, nil, body) }
     let timer = writeTimer(file, line)
     defer {
       if let timer { self.post(write: timer) }
       // These include messages of reads inside the write.
       if !post.isEmpty { post.deliver() }
     }
-    return try writeBlocking(durability, timer, body)
+    return try writeBlocking(durability, author, timer, body)
   }
 
   @inline(__always)  // So that the code for a timer disappears if there is none.
   private func writeBlocking<T>(
-    _ durability: WriteDurability, _ timer: OperationTimer?,
+    _ durability: WriteDurability, _ author: String?, _ timer: OperationTimer?,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
     let durability = try lmdbDurability(durability)
@@ -69,6 +73,7 @@ extension Store {
         finished = nil
         let run = try self.run(body, on: open.writer.context, transaction, &hasRun, timer)
         finished = run
+        environment.endWrite(of: author, in: transaction)
         return run
       }
     }

@@ -1,0 +1,114 @@
+/// The writes that an observer has heard of and has not applied, in order.
+///
+/// They wait in steps, each of which gives one value at most. An observer of the newest state has one
+/// step with all of them. One that wants each write has a step for each, until there are too many.
+struct WaitingWrites: Sendable {
+  /// A write. It may stand for several of which no more is known, as of another process.
+  struct Write: Sendable {
+    let event: ChangeEvent
+    /// Whether it gives no value by itself.
+    let isIgnored: Bool
+  }
+
+  struct Step: Sendable {
+    var writes: ArraySlice<Write> = []
+    /// Whether the value must come, even if it equals the one before.
+    var isDue = false
+
+    func events(ignored: Bool) -> [ChangeEvent] {
+      writes.filter { $0.isIgnored == ignored }.map(\.event)
+    }
+
+    /// The first writes that can be applied together: one by one, or all that are ignored, or all that
+    /// are not.
+    func run(oneByOne: Bool) -> ArraySlice<Write> {
+      guard let first = writes.first, !oneByOne else { return writes.prefix(1) }
+      return writes.prefix { $0.isIgnored == first.isIgnored }
+    }
+  }
+
+  /// How many writes wait before neighbours are merged.
+  static let limit = 64
+  /// How much memory they may take before no more are asked for.
+  private static let sizeLimit = 8 << 20
+
+  private var steps: ArraySlice<Step> = []
+  private var size = 0
+
+  var isEmpty: Bool { steps.isEmpty }
+
+  /// Whether more must wait with the listener, which knows what to do without memory.
+  var isFull: Bool { size > Self.sizeLimit }
+
+  /// Whether everything may have changed.
+  var hasReset: Bool { steps.contains { $0.writes.contains { $0.event.isReset } } }
+
+  /// - Parameters:
+  ///   - trees: those that count for the observer.
+  ///   - isByStep: whether each write is a step.
+  mutating func add(
+    _ events: [ChangeEvent], _ rules: ObservationRules, _ trees: TreeSet, isByStep: Bool
+  ) {
+    let writes = Self.writes(in: events, rules, trees)
+    if writes.isEmpty { return }
+    for write in writes { size += write.event.size }
+    if isByStep {
+      steps += writes.map { Step(writes: [$0]) }
+      if steps.count > Self.limit { merge() }
+    } else {
+      steps.append(Step(writes: writes[...]))
+    }
+  }
+
+  /// The writes of events that count for an observer.
+  static func writes(
+    in events: [ChangeEvent], _ rules: ObservationRules, _ trees: TreeSet
+  ) -> [Write] {
+    events.flatMap { rules.needsParts ? $0.parts(in: trees) : [$0] }
+      .map { Write(event: $0, isIgnored: rules.isIgnored($0)) }
+  }
+
+  /// Merges neighbours, as few as possible in each step.
+  private mutating func merge() {
+    let size = (steps.count + Self.limit - 1) / Self.limit
+    var merged: ArraySlice<Step> = []
+    while !steps.isEmpty {
+      merged.append(Step(writes: ArraySlice(steps.prefix(size).flatMap(\.writes))))
+      steps = steps.dropFirst(size)
+    }
+    steps = merged
+  }
+
+  /// Removes the first step. It is empty if nothing waits.
+  mutating func next() -> Step {
+    let step = steps.popFirst() ?? Step()
+    for write in step.writes { size -= write.event.size }
+    return step
+  }
+
+  /// Removes all that waits.
+  mutating func takeAll() -> [Write] {
+    defer { (steps, size) = ([], 0) }
+    return steps.flatMap(\.writes)
+  }
+}
+
+extension ChangeEvent {
+  var isReset: Bool { if case .reset = self { true } else { false } }
+
+  var transaction: UInt64 {
+    switch self {
+    case .commit(let number, _), .anything(let number): number
+    case .reset: 0
+    }
+  }
+
+  fileprivate var size: Int { if case .commit(_, let changes) = self { changes.size } else { 0 } }
+
+  /// The writes of a commit that change one of the trees, if they are known one by one.
+  fileprivate func parts(in trees: TreeSet) -> [ChangeEvent] {
+    guard case .commit(let number, let changes) = self else { return [self] }
+    let parts = changes.parts.isEmpty ? [changes] : changes.parts
+    return parts.filter { trees.intersects($0.trees) }.map { .commit(number, $0) }
+  }
+}
