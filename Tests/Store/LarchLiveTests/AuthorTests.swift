@@ -247,7 +247,7 @@ struct AuthorTests {
     defer { ScratchFile.remove(backup) }
     try await store.backup(to: backup)
     try await store.write(author: "ui") { try $0.put(WatchedItem(group: 1, number: 1)) }
-    let ignored = try await store.fetch(WatchedItem.all)
+    let ignored = try store.fetch(WatchedItem.all)
     try writers.kill(1)
     try await Store.restore(from: backup, to: writers.path, replacing: true)
     let restored = try #require(try await next(iterator))

@@ -8,7 +8,7 @@ struct ExplainObservingTests {
   private let store: Store
 
   init() throws {
-    store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self, Item.self)
+    store = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self, CountedItem.self)
   }
 
   private static let many =

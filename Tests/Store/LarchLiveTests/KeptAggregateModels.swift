@@ -3,7 +3,7 @@ import LarchTestSupport
 @testable import Larch
 
 /// With fields of the kinds that aggregates treat differently.
-struct Item: Record, Equatable {
+struct CountedItem: Record, Equatable {
   enum Rank: Int, Codable, IndexKey { case low, middle, high }
 
   var id: Int
@@ -17,7 +17,7 @@ struct Item: Record, Equatable {
 
   var length: Int { name.count }
 
-  static let schema = Schema<Item> { Index(\.city, \.age) }
+  static let schema = Schema<CountedItem> { Index(\.city, \.age) }
 }
 
 /// A record of another collection, whose changes concern no item.
@@ -40,8 +40,8 @@ struct ItemWrites {
 
   private mutating func pick<T>(_ values: [T]) -> T { values[number(values.count)] }
 
-  mutating func item() -> Item {
-    Item(
+  mutating func item() -> CountedItem {
+    CountedItem(
       id: number(120), name: pick(names) + pick(names), city: pick(cities), age: number(12),
       small: pick([nil, -128, -1, 0, 3, 127]),
       half: pick([nil, .nan, -0.0, 0, 0.5, -.infinity, 7]), rank: pick([.low, .middle, .high]),
@@ -63,17 +63,17 @@ struct ItemWrites {
         for _ in 0...number(3) { try change(tx, depth: depth + 1) }
         if number(2) == 0 { throw Undone() }
       }
-    case 1: if number(12) == 0 { try tx.erase(Item.self) }
+    case 1: if number(12) == 0 { try tx.erase(CountedItem.self) }
     case 2:
       let old = number(12)
-      try tx.update(Item.where { $0.age == old }) { $0.age = (old + 5) % 12 }
+      try tx.update(CountedItem.where { $0.age == old }) { $0.age = (old + 5) % 12 }
     case 3:
       let old = number(12)
-      try tx.delete(Item.where { $0.age == old && $0.city == "Rome" })
+      try tx.delete(CountedItem.where { $0.age == old && $0.city == "Rome" })
     case 4, 5: try tx.put(Setting(id: number(3), limit: number(8)))
-    case 6...9: try tx.delete(Item.self, number(120))
+    case 6...9: try tx.delete(CountedItem.self, number(120))
     case 10...13:
-      guard var item = try tx.find(Item.self, number(120)) else { return }
+      guard var item = try tx.find(CountedItem.self, number(120)) else { return }
       item.big = pick([0, 1, 1 << 40])
       item.name = pick(names) + pick(names)
       try tx.put(item)

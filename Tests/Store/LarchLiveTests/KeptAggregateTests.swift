@@ -12,40 +12,51 @@ struct KeptAggregateTests {
     let read: @Sendable (ReadTransaction) throws -> String
   }
 
-  private static let adults = Item.where { $0.age > 3 }
+  private static let adults = CountedItem.where { $0.age > 3 }
 
   private static let reads: [Read] = [
-    Read(name: "count by an index") { "\(try $0.count(Item.where { $0.city == "Oslo" }))" },
-    Read(name: "count by a scan") { "\(try $0.count(Item.where { $0.name.hasPrefix("a") }))" },
+    Read(name: "count by an index") { "\(try $0.count(CountedItem.where { $0.city == "Oslo" }))" },
+    Read(name: "count by a scan") {
+      "\(try $0.count(CountedItem.where { $0.name.hasPrefix("a") }))"
+    },
     Read(name: "count of a kept query") { "\(try $0.count(adults.sorted(by: \.name)))" },
-    Read(name: "count of a calculation") { "\(try $0.count(Item.where { $0.age * 2 + 1 > 9 }))" },
-    Read(name: "count of a computed property") { "\(try $0.count(Item.where { $0.length > 1 }))" },
-    Read(name: "exists") { "\(try $0.exists(Item.where { $0.age == 7 && $0.city == "Rome" }))" },
+    Read(name: "count of a calculation") {
+      "\(try $0.count(CountedItem.where { $0.age * 2 + 1 > 9 }))"
+    },
+    Read(name: "count of a computed property") {
+      "\(try $0.count(CountedItem.where { $0.length > 1 }))"
+    },
+    Read(name: "exists") {
+      "\(try $0.exists(CountedItem.where { $0.age == 7 && $0.city == "Rome" }))"
+    },
     Read(name: "sum") { "\(try $0.sum(\.age, of: adults))" },
-    Read(name: "sum of optional numbers") { "\(try $0.sum(\.small, of: Item.all))" },
-    Read(name: "sum of ids") { "\(try $0.sum(\.id, of: Item.where { $0.city == "Oslo" }))" },
-    Read(name: "sum without an index") { "\(try $0.sum(\.big, of: Item.where { $0.age < 6 }))" },
+    Read(name: "sum of optional numbers") { "\(try $0.sum(\.small, of: CountedItem.all))" },
+    Read(name: "sum of ids") { "\(try $0.sum(\.id, of: CountedItem.where { $0.city == "Oslo" }))" },
+    Read(name: "sum without an index") {
+      "\(try $0.sum(\.big, of: CountedItem.where { $0.age < 6 }))"
+    },
     Read(name: "average") { "\(String(describing: try $0.average(\.small, of: adults)))" },
     Read(name: "least", mayRead: true) { "\(String(describing: try $0.min(\.name, of: adults)))" },
     Read(name: "greatest", mayRead: true) {
-      "\(String(describing: try $0.max(\.half, of: Item.where { $0.age < 9 })))"
+      "\(String(describing: try $0.max(\.half, of: CountedItem.where { $0.age < 9 })))"
     },
     Read(name: "greatest of an index", mayRead: true) {
-      "\(String(describing: try $0.max(\.age, of: Item.where { $0.city == "Oslo" })))"
+      "\(String(describing: try $0.max(\.age, of: CountedItem.where { $0.city == "Oslo" })))"
     },
     Read(name: "both ends", mayRead: true) {
       "\(String(describing: try $0.min(\.age, of: adults))) \(String(describing: try $0.max(\.age, of: adults)))"
     },
     Read(name: "groups by texts") { "\(try $0.counts(by: \.name, of: adults))" },
-    Read(name: "groups by an index") { "\(try $0.counts(by: \.city, of: Item.all))" },
+    Read(name: "groups by an index") { "\(try $0.counts(by: \.city, of: CountedItem.all))" },
     Read(name: "groups by numbers") {
-      "\(try $0.counts(by: \.half, of: Item.where { $0.age < 9 }))"
+      "\(try $0.counts(by: \.half, of: CountedItem.where { $0.age < 9 }))"
     },
     Read(name: "groups by cases") { "\(try $0.counts(by: \.rank, of: adults))" },
     Read(name: "several", mayRead: true) { tx in
       [
         "\(try tx.count(adults))", "\(try tx.sum(\.age, of: adults))", "\(try tx.count(adults))",
-        "\(try tx.count(Item.where { $0.age > 4 }))", "\(try tx.counts(by: \.age, of: adults))",
+        "\(try tx.count(CountedItem.where { $0.age > 4 }))",
+        "\(try tx.counts(by: \.age, of: adults))",
         "\(String(describing: try tx.average(\.age, of: adults)))",
       ].joined(separator: " ")
     },
@@ -55,8 +66,8 @@ struct KeptAggregateTests {
   func differential(seed: UInt64) throws {
     let store =
       try seed % 2 == 0
-      ? Store.checked(for: Item.self, Setting.self)
-      : Store.temporary(for: Item.self, Setting.self)
+      ? Store.checked(for: CountedItem.self, Setting.self)
+      : Store.temporary(for: CountedItem.self, Setting.self)
     var writes = ItemWrites(seed: 71_000 + seed)
     try store.write { tx in for _ in 0..<80 { try tx.put(writes.item()) } }
     let observers = Self.reads.map { store.observe($0.read).makeAsyncIterator().polled }
@@ -97,15 +108,16 @@ struct KeptAggregateTests {
 
   @Test("a change of a constant is another query", arguments: 1...3)
   func constants(seed: UInt64) throws {
-    let store = try Store.checked(for: Item.self, Setting.self)
+    let store = try Store.checked(for: CountedItem.self, Setting.self)
     var writes = ItemWrites(seed: 72_000 + seed)
     let read: @Sendable (ReadTransaction) throws -> [Int] = { tx in
       let limit = try tx.find(Setting.self, 1)?.limit ?? 0
       let more = try tx.find(Setting.self, 2)?.limit ?? 0
       return [
-        try tx.count(Item.where { $0.age > limit }), try tx.count(Item.where { $0.age >= limit }),
-        try tx.sum(\.age, of: Item.where { $0.age + more < limit * 2 }),
-        try tx.count(Item.where { $0.name.hasPrefix(more > 3 ? "a" : "\u{E9}") }),
+        try tx.count(CountedItem.where { $0.age > limit }),
+        try tx.count(CountedItem.where { $0.age >= limit }),
+        try tx.sum(\.age, of: CountedItem.where { $0.age + more < limit * 2 }),
+        try tx.count(CountedItem.where { $0.name.hasPrefix(more > 3 ? "a" : "\u{E9}") }),
       ]
     }
     let observer = store.observe(read).makeAsyncIterator().polled
@@ -124,13 +136,13 @@ struct KeptAggregateTests {
 
   @Test("a closure whose queries differ from run to run takes none for another")
   func alternating() throws {
-    let store = try Store.checked(for: Item.self, Setting.self)
+    let store = try Store.checked(for: CountedItem.self, Setting.self)
     var writes = ItemWrites(seed: 73_000)
     let runs = Locked(0)
     @Sendable func read(_ tx: ReadTransaction, _ run: Int) throws -> [String] {
       let ages = run % 2 == 0 ? [1, 2, 3] : [3, 1, 2, 1]
       return try ages.map { age in
-        let query = Item.where { $0.age > age }
+        let query = CountedItem.where { $0.age > age }
         return age == 2 && run % 3 == 0
           ? "\(String(describing: try tx.max(\.age, of: query)))"
           : "\(try tx.count(query)) \(String(describing: try tx.min(\.age, of: query)))"
@@ -156,13 +168,13 @@ struct KeptAggregateTests {
 
   @Test("all values of a closure are of one snapshot while others write")
   func oneSnapshot() async throws {
-    let store = try Store.temporary(for: Item.self, Setting.self)
+    let store = try Store.temporary(for: CountedItem.self, Setting.self)
     try await store.write { tx in
       var first = ItemWrites(seed: 74_000)
       for _ in 0..<60 { try tx.put(first.item()) }
     }
     let differing = Locked(0)
-    let query = Item.where { $0.age > 2 }
+    let query = CountedItem.where { $0.age > 2 }
     let observer = store.observe { tx in
       let items = try tx.fetch(query)
       let values = [
@@ -195,7 +207,7 @@ struct KeptAggregateTests {
     #expect(values == 300)
     #expect(differing.withLock { $0 } == 0)
     // After the last commit both have what a read has.
-    try await store.write { tx in try tx.put(Item.known) }
+    try await store.write { tx in try tx.put(CountedItem.known) }
     let known = try store.read { [try $0.count(query), try $0.sum(\.age, of: query)] }
     let last = try alone.poll()?.value
     #expect(last == known)
@@ -204,15 +216,15 @@ struct KeptAggregateTests {
 
   @Test("a record that comes into an index without rows is observed with all its fields")
   func noRowsAtFirst() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: CountedItem.self)
     // Only the index is read while no record is of this city.
-    let query = Item.where { $0.city == "Paris" && $0.name.hasPrefix("n") }
+    let query = CountedItem.where { $0.city == "Paris" && $0.name.hasPrefix("n") }
     let count = store.observe { try $0.count(query) }.makeAsyncIterator().polled
     let sum = store.observe { try $0.sum(\.age, of: query) }.makeAsyncIterator().polled
     let ids = store.observe { try $0.ids(query) }.makeAsyncIterator().polled
     let state = { [try count.poll()?.value, try sum.poll()?.value, try ids.poll()?.value.count] }
     #expect(try state() == [0, 0, 0])
-    var item = Item.known
+    var item = CountedItem.known
     try store.put(item)
     #expect(try state() == [nil, nil, nil])
     item.name = "new"
@@ -221,7 +233,7 @@ struct KeptAggregateTests {
     item.name = "other"
     try store.put(item)
     #expect(try state() == [0, 0, 0])
-    try store.write { try $0.delete(Item.self, item.id) }
+    try store.write { try $0.delete(CountedItem.self, item.id) }
     item.name = "n"
     try store.put(item)
     #expect(try state() == [1, 5, 1])
@@ -232,12 +244,12 @@ struct KeptAggregateTests {
 
   @Test("commits of other collections do not make it read again")
   func otherCollections() throws {
-    let store = try Store.temporary(for: Item.self, Setting.self)
-    let observer = store.observe { try $0.count(Item.where { $0.age > 2 }) }
+    let store = try Store.temporary(for: CountedItem.self, Setting.self)
+    let observer = store.observe { try $0.count(CountedItem.where { $0.age > 2 }) }
       .makeAsyncIterator().polled
     #expect(try observer.poll()?.value == 0)
     for number in 1...20 {
-      var item = Item.known
+      var item = CountedItem.known
       item.id = number
       try store.put(item)
       try store.put(Setting(id: 1, limit: number))
@@ -248,33 +260,36 @@ struct KeptAggregateTests {
 
   @Test("a change that leaves all aggregates of a closure as they are does not run it")
   func unchanged() throws {
-    let store = try Store.temporary(for: Item.self)
-    try store.put(Item.known)
+    let store = try Store.temporary(for: CountedItem.self)
+    try store.put(CountedItem.known)
     let runs = Locked(0)
     let observer = store.observe { tx in
       runs.withLock { $0 += 1 }
       // A tuple is not `Equatable`, so each run would give a value.
-      return (try tx.count(Item.where { $0.age > 2 }), try tx.sum(\.age, of: Item.all))
+      return (
+        try tx.count(CountedItem.where { $0.age > 2 }), try tx.sum(\.age, of: CountedItem.all)
+      )
     }.makeAsyncIterator().polled
     #expect(try observer.poll()?.value.0 == 1)
-    var item = Item.known
+    var item = CountedItem.known
     item.name = "other"
     try store.put(item)
     #expect(try observer.poll() == nil)
     #expect(runs.withLock { $0 } == 1)
     item.age += 1
     try store.put(item)
-    #expect(try observer.poll()?.value.1 == Item.known.age + 1)
+    #expect(try observer.poll()?.value.1 == CountedItem.known.age + 1)
     #expect(observer.reads == 1 && observer.patches == 1)
   }
 
   @Test("a sum that overflows ends the observation with the error of a read")
   func overflow() throws {
-    let store = try Store.temporary(for: Item.self)
-    var item = Item.known
+    let store = try Store.temporary(for: CountedItem.self)
+    var item = CountedItem.known
     item.big = .max
     try store.put(item)
-    let observer = store.observe { try $0.sum(\.big, of: Item.all) }.makeAsyncIterator().polled
+    let observer = store.observe { try $0.sum(\.big, of: CountedItem.all) }.makeAsyncIterator()
+      .polled
     #expect(try observer.poll()?.value == .max)
     item.id += 1
     item.big = 1
@@ -285,20 +300,20 @@ struct KeptAggregateTests {
 
   @Test("what a closure filters by code of the program is read again")
   func closures() throws {
-    let store = try Store.temporary(for: Item.self)
-    let query = Item.all.filter { $0.age > 2 }
-    let observer = store.observe { [try $0.count(query), try $0.count(Item.all.limit(2))] }
+    let store = try Store.temporary(for: CountedItem.self)
+    let query = CountedItem.all.filter { $0.age > 2 }
+    let observer = store.observe { [try $0.count(query), try $0.count(CountedItem.all.limit(2))] }
       .makeAsyncIterator().polled
     #expect(try observer.poll()?.value == [0, 0])
-    try store.put(Item.known)
+    try store.put(CountedItem.known)
     #expect(try observer.poll()?.value == [1, 1])
     #expect(observer.reads == 2 && observer.patches == 0)
   }
 }
 
-extension Item {
-  fileprivate static var known: Item {
-    Item(
+extension CountedItem {
+  fileprivate static var known: CountedItem {
+    CountedItem(
       id: 1_000, name: "known", city: "Paris", age: 5, small: nil, half: nil, rank: .low, big: 3)
   }
 }

@@ -4,7 +4,7 @@ import LarchTestSupport
 
 /// With indexes of each kind: whole keys, several fields, texts, folded texts, elements, optional
 /// fields, a computed property, and one over a part of the records.
-struct Item: Record, Equatable {
+struct RoutedItem: Record, Equatable {
   var id: String
   var group: Int
   var half: Double?
@@ -18,7 +18,7 @@ struct Item: Record, Equatable {
 
   var length: Int { name.count }
 
-  static let schema = Schema<Item> {
+  static let schema = Schema<RoutedItem> {
     Index(\.group)
     Index(\.isOpen, \.half)
     Index(\.name)
@@ -34,8 +34,8 @@ struct Item: Record, Equatable {
   static let names = ["a", "ab", "abc", "b", "ä", "a\u{308}", "B", "", "é", "ba"] + long
   static let labels = ["One", "one", "ONE", "Two", "two", "Ünder", "ünder", "three"]
 
-  static func random(_ random: inout SeededGenerator) -> Item {
-    Item(
+  static func random(_ random: inout SeededGenerator) -> RoutedItem {
+    RoutedItem(
       id: "i\(Int.random(in: 0..<60, using: &random))",
       group: Int.random(in: 0..<12, using: &random),
       half: [nil, .nan, -0.0, 0, 0.5, -.infinity, 7, 8].randomElement(using: &random)!,
@@ -58,10 +58,10 @@ struct RoutedObserver {
   let wakes: () -> Int
   let reads: () -> Int
   /// Whether a record before or after a change may wake it.
-  let isConcerned: (Item) -> Bool
+  let isConcerned: (RoutedItem) -> Bool
 
   init<Q: Request>(
-    _ name: String, _ store: Store, _ request: Q, _ isConcerned: @escaping (Item) -> Bool
+    _ name: String, _ store: Store, _ request: Q, _ isConcerned: @escaping (RoutedItem) -> Bool
   ) where Q.Row: Sendable {
     self.init(name, store, store.observe(request), isConcerned) { try $0.fetch(request) }
   }
@@ -69,14 +69,15 @@ struct RoutedObserver {
   init<Value: Sendable>(
     _ name: String, _ store: Store,
     reading read: @escaping @Sendable (ReadTransaction) throws -> Value,
-    _ isConcerned: @escaping (Item) -> Bool
+    _ isConcerned: @escaping (RoutedItem) -> Bool
   ) {
     self.init(name, store, store.observe(read), isConcerned, read)
   }
 
   private init<Value: Sendable>(
     _ name: String, _ store: Store, _ observation: StoreObservation<Value>,
-    _ isConcerned: @escaping (Item) -> Bool, _ read: @escaping (ReadTransaction) throws -> Value
+    _ isConcerned: @escaping (RoutedItem) -> Bool,
+    _ read: @escaping (ReadTransaction) throws -> Value
   ) {
     let observer = observation.makeAsyncIterator().polled
     self.name = name
@@ -93,8 +94,8 @@ struct RoutedObserver {
   static func random(_ store: Store, _ random: inout SeededGenerator) -> RoutedObserver {
     let group = Int.random(in: 0..<12, using: &random)
     let id = "i\(Int.random(in: 0..<60, using: &random))"
-    let name = Item.names.randomElement(using: &random)!
-    let label = Item.labels.randomElement(using: &random)!
+    let name = RoutedItem.names.randomElement(using: &random)!
+    let label = RoutedItem.labels.randomElement(using: &random)!
     let half: Double = [-.infinity, 0, 0.5, 7].randomElement(using: &random)!
     let tag = Int.random(in: 0..<9, using: &random)
     let limit = Int.random(in: 1..<4, using: &random)
@@ -105,98 +106,110 @@ struct RoutedObserver {
     }
     switch Int.random(in: 0..<27, using: &random) {
     case 0:
-      return RoutedObserver("record \(id)", store, reading: { try $0.find(Item.self, id) }) {
+      return RoutedObserver("record \(id)", store, reading: { try $0.find(RoutedItem.self, id) }) {
         $0.id == id
       }
     case 1:
-      return RoutedObserver("id \(id)", store, Item.where { $0.id == id && $0.group > 3 }) {
+      return RoutedObserver("id \(id)", store, RoutedItem.where { $0.id == id && $0.group > 3 }) {
         $0.id == id
       }
     case 2:
-      return RoutedObserver("ids from \(id)", store, Item.where { $0.id >= id && $0.id < "i5" }) {
+      return RoutedObserver(
+        "ids from \(id)", store, RoutedItem.where { $0.id >= id && $0.id < "i5" }
+      ) {
         $0.id >= id && $0.id < "i5"
       }
     case 3:
       let ids = [id, "i7", "i\(group)"]
-      return RoutedObserver("ids \(ids)", store, Item.where { ids.contains($0.id) }) {
+      return RoutedObserver("ids \(ids)", store, RoutedItem.where { ids.contains($0.id) }) {
         ids.contains($0.id)
       }
     case 4, 5, 6:
-      return RoutedObserver("group \(group)", store, Item.where { $0.group == group }) {
+      return RoutedObserver("group \(group)", store, RoutedItem.where { $0.group == group }) {
         $0.group == group
       }
     case 7:
       return RoutedObserver(
-        "groups from \(group)", store, Item.where { $0.group >= group && $0.group < group + 2 }
+        "groups from \(group)", store,
+        RoutedItem.where { $0.group >= group && $0.group < group + 2 }
       ) { $0.group >= group && $0.group < group + 2 }
     case 8:
       return RoutedObserver(
-        "open \(isOpen) above \(half)", store, Item.where { $0.isOpen == isOpen && $0.half > half }
+        "open \(isOpen) above \(half)", store,
+        RoutedItem.where { $0.isOpen == isOpen && $0.half > half }
       ) { $0.isOpen == isOpen && ($0.half ?? .nan) > half }
     case 9:
       return RoutedObserver(
-        "open \(isOpen) nil", store, Item.where { $0.isOpen == isOpen && $0.half == nil }
+        "open \(isOpen) nil", store, RoutedItem.where { $0.isOpen == isOpen && $0.half == nil }
       ) {
         $0.isOpen == isOpen && $0.half == nil
       }
     case 10:
-      return RoutedObserver("name \(name)", store, Item.where { $0.name == name }) {
+      return RoutedObserver("name \(name)", store, RoutedItem.where { $0.name == name }) {
         isNamed($0.name)
       }
     case 11:
       let prefix = ["a", "ab", "b", "long "].randomElement(using: &random)!
-      return RoutedObserver("prefix \(prefix)", store, Item.where { $0.name.hasPrefix(prefix) }) {
+      return RoutedObserver(
+        "prefix \(prefix)", store, RoutedItem.where { $0.name.hasPrefix(prefix) }
+      ) {
         // Composed letters begin with other bytes.
         $0.name.utf8.starts(with: prefix.utf8)
       }
     case 12:
-      return RoutedObserver("nick \(name)", store, Item.where { $0.nick == name && $0.note < 3 }) {
+      return RoutedObserver(
+        "nick \(name)", store, RoutedItem.where { $0.nick == name && $0.note < 3 }
+      ) {
         isNamed($0.nick)
       }
     case 13:
       return RoutedObserver(
-        "nick nil, \(group)", store, Item.where { $0.nick == nil && $0.group == group }
+        "nick nil, \(group)", store, RoutedItem.where { $0.nick == nil && $0.group == group }
       ) {
         // Either index is right.
         $0.group == group
       }
     case 14:
       return RoutedObserver(
-        "label \(label)", store, Item.where { $0.label.equals(label, options: .caseInsensitive) }
+        "label \(label)", store,
+        RoutedItem.where { $0.label.equals(label, options: .caseInsensitive) }
       ) { $0.label.lowercased() == label.lowercased() }
     case 15:
-      return RoutedObserver("tag \(tag)", store, Item.where { $0.tags.contains(tag) }) {
+      return RoutedObserver("tag \(tag)", store, RoutedItem.where { $0.tags.contains(tag) }) {
         $0.tags.contains(tag)
       }
     case 16:
       return RoutedObserver(
-        "group \(group) or name \(name)", store, Item.where { $0.group == group || $0.name == name }
+        "group \(group) or name \(name)", store,
+        RoutedItem.where { $0.group == group || $0.name == name }
       ) { $0.group == group || isNamed($0.name) }
     case 17:
       return RoutedObserver(
         "either", store,
-        Item.where { ($0.group == group && $0.note > 1) || $0.id == id || $0.tags.contains(tag) }
+        RoutedItem.where {
+          ($0.group == group && $0.note > 1) || $0.id == id || $0.tags.contains(tag)
+        }
       ) { $0.group == group || $0.id == id || $0.tags.contains(tag) }
     case 18:
       let groups = [group, 3, 5]
       return RoutedObserver(
-        "groups \(groups)", store, Item.where { groups.contains($0.group) }.sorted(by: \.note)
+        "groups \(groups)", store, RoutedItem.where { groups.contains($0.group) }.sorted(by: \.note)
       ) {
         groups.contains($0.group)
       }
     case 19:
       return RoutedObserver(
         "window of \(group)", store,
-        Item.where { $0.group == group }.sorted(by: \.note, .descending).limit(limit)
+        RoutedItem.where { $0.group == group }.sorted(by: \.note, .descending).limit(limit)
       ) { $0.group == group }
     case 20:
       return RoutedObserver(
         "page of \(group)", store,
-        Item.where { $0.group >= group }.sorted(by: \.group).limit(limit).offset(1)
+        RoutedItem.where { $0.group >= group }.sorted(by: \.group).limit(limit).offset(1)
       ) { $0.group >= group }
     case 21:
       return RoutedObserver(
-        "notes of \(group)", store, Item.where { $0.group == group }.select(\.note)
+        "notes of \(group)", store, RoutedItem.where { $0.group == group }.select(\.note)
       ) {
         $0.group == group
       }
@@ -205,8 +218,9 @@ struct RoutedObserver {
         "figures", store,
         reading: { tx in
           [
-            try tx.count(Item.where { $0.group == group }), try tx.find(Item.self, id)?.note ?? -1,
-            try tx.sum(\.note, of: Item.where { $0.tags.contains(tag) }),
+            try tx.count(RoutedItem.where { $0.group == group }),
+            try tx.find(RoutedItem.self, id)?.note ?? -1,
+            try tx.sum(\.note, of: RoutedItem.where { $0.tags.contains(tag) }),
           ]
         }
       ) { $0.group == group || $0.id == id || $0.tags.contains(tag) }
@@ -215,16 +229,19 @@ struct RoutedObserver {
         "a part and all", store,
         reading: { tx in
           [
-            try tx.count(Item.where { $0.group == group }),
-            try tx.sum(\.note, of: Item.all) + (try tx.find(Item.self, id)?.note ?? 0),
+            try tx.count(RoutedItem.where { $0.group == group }),
+            try tx.sum(\.note, of: RoutedItem.all) + (try tx.find(RoutedItem.self, id)?.note ?? 0),
           ]
         }
       ) { _ in true }
-    case 23: return RoutedObserver("no range", store, Item.where { $0.note == tag }) { _ in true }
+    case 23:
+      return RoutedObserver("no range", store, RoutedItem.where { $0.note == tag }) { _ in true }
     case 24:
-      return RoutedObserver("computed", store, Item.where { $0.length == group }) { _ in true }
+      return RoutedObserver("computed", store, RoutedItem.where { $0.length == group }) { _ in true
+      }
     default:
-      return RoutedObserver("window of all", store, Item.all.sorted(by: \.name).limit(limit)) { _ in
+      return RoutedObserver("window of all", store, RoutedItem.all.sorted(by: \.name).limit(limit))
+      { _ in
         true
       }
     }

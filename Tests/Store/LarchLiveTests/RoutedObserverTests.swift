@@ -12,20 +12,20 @@ struct RoutedObserverTests {
     _ tx: WriteTransaction, _ random: inout SeededGenerator, depth: Int = 0
   ) throws {
     for _ in 0..<Int.random(in: 1...3, using: &random) {
-      let item = Item.random(&random)
+      let item = RoutedItem.random(&random)
       switch Int.random(in: 0..<24, using: &random) {
-      case 0: if Int.random(in: 0..<8, using: &random) == 0 { try tx.erase(Item.self) }
-      case 1: try tx.update(Item.where { $0.group == item.group }) { $0.group += 1 }
-      case 2: try tx.delete(Item.where { $0.tags.contains(4) && $0.group == item.group })
+      case 0: if Int.random(in: 0..<8, using: &random) == 0 { try tx.erase(RoutedItem.self) }
+      case 1: try tx.update(RoutedItem.where { $0.group == item.group }) { $0.group += 1 }
+      case 2: try tx.delete(RoutedItem.where { $0.tags.contains(4) && $0.group == item.group })
       case 3 where depth < 2:
         try? tx.savepoint {
           try change(tx, &random, depth: depth + 1)
           throw Undone()
         }
-      case 4, 5, 6: try tx.delete(Item.self, item.id)
+      case 4, 5, 6: try tx.delete(RoutedItem.self, item.id)
       case 7...11:
         // Everything but one field stays.
-        guard var old = try tx.find(Item.self, item.id) else { continue }
+        guard var old = try tx.find(RoutedItem.self, item.id) else { continue }
         old.note = item.note
         if item.isOpen { old.name = item.name } else { old.half = item.half }
         try tx.put(old)
@@ -37,8 +37,8 @@ struct RoutedObserverTests {
   /// Two forms of a letter are equal texts, but not equal records.
   private static func bytes(_ value: Any) -> [UInt8] { Array("\(value)".utf8) }
 
-  private static func state(_ store: Store) throws -> [String: Item] {
-    Dictionary(uniqueKeysWithValues: try store.fetch(Item.all).map { ($0.id, $0) })
+  private static func state(_ store: Store) throws -> [String: RoutedItem] {
+    Dictionary(uniqueKeysWithValues: try store.fetch(RoutedItem.all).map { ($0.id, $0) })
   }
 
   @Test(
@@ -47,8 +47,9 @@ struct RoutedObserverTests {
   func differential(seed: UInt64) throws {
     var random = SeededGenerator(seed: 61_000 + seed)
     let store =
-      try seed % 2 == 0 ? Store.checked(for: Item.self) : Store.temporary(for: Item.self)
-    try store.write { tx in for _ in 0..<40 { try tx.put(Item.random(&random)) } }
+      try seed % 2 == 0
+      ? Store.checked(for: RoutedItem.self) : Store.temporary(for: RoutedItem.self)
+    try store.write { tx in for _ in 0..<40 { try tx.put(RoutedItem.random(&random)) } }
     var observers: [(RoutedObserver, pace: Int)] = []
     var last: [String] = []
     var begun = 0
@@ -75,10 +76,12 @@ struct RoutedObserverTests {
         if Int.random(in: 0..<8, using: &random) == 0 { throw Undone() }
       }
       let after = try Self.state(store)
-      var changed: [Item] = []
+      var changed: [RoutedItem] = []
       for id in Set(before.keys).union(after.keys)
       where Self.bytes(before[id]) != Self.bytes(after[id]) {
-        changed += [before[id], after[id]].compactMap { $0 }
+        for item in [before[id], after[id]] {
+          if let item { changed.append(item) }
+        }
       }
       for (place, (observer, pace)) in observers.enumerated() {
         let comment = "seed \(seed), round \(round), \(observer.name)" as Comment
@@ -106,10 +109,10 @@ struct RoutedObserverTests {
 
   @Test("of 10,000 observers of one collection, a commit looks at those that it concerns")
   func many() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: RoutedItem.self)
     var random = SeededGenerator(seed: 5)
-    func item(_ id: String, group: Int) -> Item {
-      var item = Item.random(&random)
+    func item(_ id: String, group: Int) -> RoutedItem {
+      var item = RoutedItem.random(&random)
       (item.id, item.group, item.tags) = (id, group, [])
       return item
     }
@@ -117,10 +120,10 @@ struct RoutedObserverTests {
       for number in 0..<5_000 { try tx.put(item("\(number)", group: number)) }
     }
     let records = (0..<5_000).map { number in
-      store.observe(Item.self, "\(number)").makeAsyncIterator().polled
+      store.observe(RoutedItem.self, "\(number)").makeAsyncIterator().polled
     }
     let groups = (0..<5_000).map { number in
-      store.observe(Item.where { $0.group == number }).makeAsyncIterator().polled
+      store.observe(RoutedItem.where { $0.group == number }).makeAsyncIterator().polled
     }
     for observer in records { #expect(try observer.poll() != nil) }
     for observer in groups { #expect(try observer.poll()?.rows.count == 1) }
@@ -138,7 +141,7 @@ struct RoutedObserverTests {
     #expect(try visits { try $0.put(item("new", group: 7_000)) } == 0)
     #expect(try visits { try $0.put(item("new", group: 8_000)) } == 0)
     #expect(try visits { try $0.put(item("new", group: 2)) } == 1)
-    #expect(try visits { _ = try $0.delete(Item.self, "3") } == 2)
+    #expect(try visits { _ = try $0.delete(RoutedItem.self, "3") } == 2)
     // 40 observers that a bulk write concerns twice.
     #expect(
       try visits { tx in
@@ -154,15 +157,16 @@ struct RoutedObserverTests {
 
   @Test("one wide range among many narrow ones is found, and the others are not looked at")
   func wide() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: RoutedItem.self)
     let narrow = (0..<300).map { number in
-      store.observe(Item.where { $0.name.hasPrefix("n\(number) ") }).makeAsyncIterator().polled
+      store.observe(RoutedItem.where { $0.name.hasPrefix("n\(number) ") }).makeAsyncIterator()
+        .polled
     }
-    let wide = store.observe(Item.where { $0.name >= "a" }).makeAsyncIterator().polled
+    let wide = store.observe(RoutedItem.where { $0.name >= "a" }).makeAsyncIterator().polled
     for observer in narrow { #expect(try observer.poll()?.rows == []) }
     #expect(try wide.poll()?.rows == [])
     var random = SeededGenerator(seed: 3)
-    var item = Item.random(&random)
+    var item = RoutedItem.random(&random)
     for number in [0, 7, 77, 299] {
       let before = store.environment.changes.visits
       (item.id, item.name) = ("\(number)", "n\(number) x")
@@ -176,15 +180,15 @@ struct RoutedObserverTests {
 
   @Test("an observer of a window is woken by records that it does not show")
   func window() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: RoutedItem.self)
     var random = SeededGenerator(seed: 4)
-    var item = Item.random(&random)
+    var item = RoutedItem.random(&random)
     func put(_ id: String, _ group: Int, _ note: Int) throws {
       (item.id, item.group, item.note) = (id, group, note)
       try store.put(item)
     }
     for number in 0..<4 { try put("\(number)", 1, number) }
-    let observer = store.observe(Item.where { $0.group == 1 }.sorted(by: \.note).limit(2))
+    let observer = store.observe(RoutedItem.where { $0.group == 1 }.sorted(by: \.note).limit(2))
       .makeAsyncIterator().polled
     #expect(try observer.poll()?.rows.map(\.id) == ["0", "1"])
     try put("3", 1, -1)
@@ -200,7 +204,7 @@ struct RoutedObserverTests {
 
   @Test("observers that begin beside a writer end with the last state", arguments: UInt64(1)...3)
   func beside(seed: UInt64) async throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: RoutedItem.self)
     let writer = Task.detached { try Self.write(to: store, times: 600, seed: seed) }
     let last = Locked<[Int: [UInt8]]>([:])
     var tokens: [(number: Int, token: ObservationToken)] = []
@@ -224,12 +228,12 @@ struct RoutedObserverTests {
     }
   }
 
-  private static func query(_ number: Int) -> Query<Item> {
+  private static func query(_ number: Int) -> Query<RoutedItem> {
     switch number % 4 {
-    case 0: Item.where { $0.group == number % 12 }.sorted(by: \.note)
-    case 1: Item.where { $0.id == "i\(number % 60)" }
-    case 2: Item.where { $0.tags.contains(number % 9) || $0.group == 3 }.limit(5)
-    default: Item.where { $0.name >= "a" && $0.name < "b" && $0.note > 1 }
+    case 0: RoutedItem.where { $0.group == number % 12 }.sorted(by: \.note)
+    case 1: RoutedItem.where { $0.id == "i\(number % 60)" }
+    case 2: RoutedItem.where { $0.tags.contains(number % 9) || $0.group == 3 }.limit(5)
+    default: RoutedItem.where { $0.name >= "a" && $0.name < "b" && $0.note > 1 }
     }
   }
 
@@ -240,10 +244,10 @@ struct RoutedObserverTests {
 
   @Test("a commit while a closure reads something else than before is not missed")
   func readsSomethingElse() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: RoutedItem.self)
     var random = SeededGenerator(seed: 6)
-    func item(_ id: String, group: Int) -> Item {
-      var item = Item.random(&random)
+    func item(_ id: String, group: Int) -> RoutedItem {
+      var item = RoutedItem.random(&random)
       (item.id, item.group) = (id, group)
       return item
     }
@@ -251,8 +255,8 @@ struct RoutedObserverTests {
     let late = item("late", group: 2)
     let runs = Locked(0)
     let observer = store.observe { tx in
-      let group = try tx.find(Item.self, "chosen")?.group ?? 0
-      let count = try tx.count(Item.where { $0.group == group && $0.id != "chosen" })
+      let group = try tx.find(RoutedItem.self, "chosen")?.group ?? 0
+      let count = try tx.count(RoutedItem.where { $0.group == group && $0.id != "chosen" })
       let run = runs.withLock { runs in
         runs += 1
         return runs

@@ -4,36 +4,37 @@ import Testing
 @testable import Larch
 
 /// With every form of a field that may make sections.
-private struct Item: Record, Equatable {
-  var id = RecordID<Item>()
+private struct SectionedItem: Record, Equatable {
+  var id = RecordID<SectionedItem>()
   var group: String
   var number: Int
   var half: Double?
 
   var length: Int { group.count }
 
-  static let schema = Schema<Item> { Index(\.number, \.group) }
+  static let schema = Schema<SectionedItem> { Index(\.number, \.group) }
 }
 
 /// A request with sections, in a form that forgets the type of the value.
 private struct Case: Sendable {
   var name: String
   /// In the order of the sections.
-  var sorted: Query<Item>
+  var sorted: Query<SectionedItem>
   /// The sections of a store, and those of an array: each value as text with the records.
   var stored: @Sendable (any RecordReading) throws -> [String]
-  var expected: @Sendable ([Item]) -> [String]
+  var expected: @Sendable ([SectionedItem]) -> [String]
   var others: @Sendable (any RecordReading) throws -> [String]
   var observe: @Sendable (Store) -> () throws -> [String]?
 
   init<Value: IndexKey & Sendable & Hashable>(
-    _ name: String, _ query: Query<Item>, by field: any KeyPath<Item, Value> & Sendable,
+    _ name: String, _ query: Query<SectionedItem>,
+    by field: any KeyPath<SectionedItem, Value> & Sendable,
     _ direction: SortDirection = .ascending
   ) {
     self.name = name
     sorted = query.sorted(by: field, direction)
     let request = query.sectioned(by: field, direction)
-    let text: @Sendable (RecordSection<Item, Value>) -> String = { section in
+    let text: @Sendable (RecordSection<SectionedItem, Value>) -> String = { section in
       "\(section.value): \(section.map { "\($0)" })"
     }
     stored = { try $0.fetch(request).map(text) }
@@ -76,20 +77,20 @@ extension String {
 @Suite("Records in sections")
 struct SectionTests {
   private static let cases = [
-    Case("text", Item.all, by: \.group),
-    Case("text descends", Item.all.sorted(by: \.number), by: \.group, .descending),
-    Case("number of an index", Item.all, by: \.number),
-    Case("number and order of an index", Item.all.sorted(by: \.group), by: \.number),
-    Case("optional", Item.all.sorted(by: \.id, .descending), by: \.half),
-    Case("optional descends", Item.where { $0.number > 1 }, by: \.half, .descending),
-    Case("computed", Item.where { $0.half != nil }.sorted(by: \.number), by: \.length),
-    Case("limit", Item.all.sorted(by: \.half).limit(7), by: \.group),
-    Case("offset", Item.where { $0.number < 4 }.limit(9).offset(3), by: \.number),
-    Case("nothing", Item.where { $0.number > 1_000 }, by: \.number),
+    Case("text", SectionedItem.all, by: \.group),
+    Case("text descends", SectionedItem.all.sorted(by: \.number), by: \.group, .descending),
+    Case("number of an index", SectionedItem.all, by: \.number),
+    Case("number and order of an index", SectionedItem.all.sorted(by: \.group), by: \.number),
+    Case("optional", SectionedItem.all.sorted(by: \.id, .descending), by: \.half),
+    Case("optional descends", SectionedItem.where { $0.number > 1 }, by: \.half, .descending),
+    Case("computed", SectionedItem.where { $0.half != nil }.sorted(by: \.number), by: \.length),
+    Case("limit", SectionedItem.all.sorted(by: \.half).limit(7), by: \.group),
+    Case("offset", SectionedItem.where { $0.number < 4 }.limit(9).offset(3), by: \.number),
+    Case("nothing", SectionedItem.where { $0.number > 1_000 }, by: \.number),
   ]
 
-  private static func random(_ random: inout SeededGenerator) -> Item {
-    Item(
+  private static func random(_ random: inout SeededGenerator) -> SectionedItem {
+    SectionedItem(
       group: ["a", "\u{e4}", "a\u{308}", "", "b", "ab"].randomElement(using: &random)!,
       number: Int.random(in: 0..<6, using: &random),
       half: [nil, .nan, -.nan, -0.0, 0, 0.5, -.infinity].randomElement(using: &random)!)
@@ -99,7 +100,7 @@ struct SectionTests {
   func oracle(seed: UInt64) throws {
     var random = SeededGenerator(seed: 71_000 + seed)
     for size in [0, 1, 7, 60] {
-      let store = try Store.checked(for: Item.self)
+      let store = try Store.checked(for: SectionedItem.self)
       try store.write { tx in
         for _ in 0..<size { try tx.put(Self.random(&random)) }
       }
@@ -121,7 +122,7 @@ struct SectionTests {
   @Test("that are observed equal a fetch after each commit", arguments: UInt64(1)...3)
   func observed(seed: UInt64) throws {
     var random = SeededGenerator(seed: 72_000 + seed)
-    let store = try Store.checked(for: Item.self)
+    let store = try Store.checked(for: SectionedItem.self)
     try store.write { tx in
       for _ in 0..<80 { try tx.put(Self.random(&random)) }
     }
@@ -133,10 +134,12 @@ struct SectionTests {
           var item = Self.random(&random)
           switch Int.random(in: 0..<3, using: &random) {
           case 0: try tx.put(item)
-          case 1: _ = try tx.delete(Item.self, RecordID(Int64.random(in: 1...90, using: &random)))
+          case 1:
+            _ = try tx.delete(
+              SectionedItem.self, RecordID(Int64.random(in: 1...90, using: &random)))
           default:
-            let id = RecordID<Item>(Int64.random(in: 1...90, using: &random))
-            guard try tx.exists(Item.self, id) else { continue }
+            let id = RecordID<SectionedItem>(Int64.random(in: 1...90, using: &random))
+            guard try tx.exists(SectionedItem.self, id) else { continue }
             item.id = id
             try tx.put(item)
           }
@@ -158,8 +161,8 @@ struct SectionTests {
 
   @Test("show their plan with the field")
   func plan() throws {
-    let store = try Store.temporary(for: Item.self)
-    let request = Item.all.sectioned(by: \.number)
+    let store = try Store.temporary(for: SectionedItem.self)
+    let request = SectionedItem.all.sectioned(by: \.number)
     #expect(try store.explain(request).hasSuffix("\nsections by number"))
     #expect(try store.explain(request, counting: true).contains("number_group"))
   }
@@ -170,9 +173,9 @@ struct SectionChangesTests {
   /// What a table view does with the changes: everything is removed by old places, then sections are
   /// inserted, then records.
   private func applied(
-    _ changes: SectionChanges, to old: [RecordSection<Item, Int>],
-    of new: [RecordSection<Item, Int>]
-  ) -> [[Item]] {
+    _ changes: SectionChanges, to old: [RecordSection<SectionedItem, Int>],
+    of new: [RecordSection<SectionedItem, Int>]
+  ) -> [[SectionedItem]] {
     var lists = old.map(\.records)
     let record = { (place: SectionChanges.Place) in new[place.section][place.row] }
     let moved = changes.moves.map { ($0.new, lists[$0.old.section][$0.old.row]) }
@@ -200,8 +203,8 @@ struct SectionChangesTests {
     var random = SeededGenerator(seed: 73_000 + seed)
     for round in 0..<300 {
       let direction = round % 2 == 0 ? SortDirection.ascending : .descending
-      let request = Item.all.sectioned(by: \.number, direction)
-      func sections(_ items: [Item]) -> [RecordSection<Item, Int>] {
+      let request = SectionedItem.all.sectioned(by: \.number, direction)
+      func sections(_ items: [SectionedItem]) -> [RecordSection<SectionedItem, Int>] {
         let sorted = items.enumerated().sorted {
           let (first, second) = ($0.element.number, $1.element.number)
           if first == second { return $0.offset < $1.offset }
@@ -209,8 +212,8 @@ struct SectionChangesTests {
         }
         return request.sections(of: sorted.map(\.element))
       }
-      func item(_ id: Int64) -> Item {
-        Item(
+      func item(_ id: Int64) -> SectionedItem {
+        SectionedItem(
           id: RecordID(id), group: "", number: Int.random(in: 0..<4, using: &random), half: nil)
       }
       let old = (0..<Int64.random(in: 0..<9, using: &random)).map(item).shuffled(using: &random)
@@ -237,14 +240,17 @@ struct SectionChangesTests {
 
   @Test("a record that changes its section is one move")
   func move() throws {
-    let store = try Store.temporary(for: Item.self)
-    for number in [1, 1, 2, 2, 3] { try store.put(Item(group: "", number: number, half: nil)) }
-    let observer = store.observe(Item.all.sectioned(by: \.number)).makeAsyncIterator().polled
+    let store = try Store.temporary(for: SectionedItem.self)
+    for number in [1, 1, 2, 2, 3] {
+      try store.put(SectionedItem(group: "", number: number, half: nil))
+    }
+    let observer = store.observe(SectionedItem.all.sectioned(by: \.number)).makeAsyncIterator()
+      .polled
     let first = try #require(try observer.poll())
     try store.write { tx in
-      try tx.put(Item(id: RecordID(1), group: "", number: 2, half: nil))
-      _ = try tx.delete(Item.self, RecordID(5))
-      try tx.put(Item(group: "new", number: 0, half: nil))
+      try tx.put(SectionedItem(id: RecordID(1), group: "", number: 2, half: nil))
+      _ = try tx.delete(SectionedItem.self, RecordID(5))
+      try tx.put(SectionedItem(group: "new", number: 0, half: nil))
     }
     let second = try #require(try observer.poll())
     #expect(observer.reads == 1 && observer.patches == 1)

@@ -16,7 +16,7 @@ struct SelectionPatchTests {
     /// Whether a row may have a value that does not equal itself.
     var hasNaN = false
 
-    init<Row: Sendable>(_ name: String, _ store: Store, _ selection: Selection<Item, Row>) {
+    init<Row: Sendable>(_ name: String, _ store: Store, _ selection: Selection<CountedItem, Row>) {
       let observer = store.observe(selection).makeAsyncIterator().polled
       self.name = name
       poll = { try observer.poll().map { "\($0.value)" } }
@@ -33,24 +33,27 @@ struct SelectionPatchTests {
 
   private static func observers(_ store: Store) -> [Observed] {
     [
-      Observed("names", store, Item.select(\.name)),
-      Observed("names and ages", store, Item.select(\.name, \.age)),
-      Observed("ids", store, Item.where { $0.age > 3 }.select(\.id)),
-      Observed("from an index", store, Item.where { $0.city == "Oslo" }.select(\.age)),
+      Observed("names", store, CountedItem.select(\.name)),
+      Observed("names and ages", store, CountedItem.select(\.name, \.age)),
+      Observed("ids", store, CountedItem.where { $0.age > 3 }.select(\.id)),
+      Observed("from an index", store, CountedItem.where { $0.city == "Oslo" }.select(\.age)),
       Observed(
-        "by an index", store, Item.where { $0.city == "Oslo" }.sorted(by: \.age).select(\.age)),
-      Observed("sorted", store, Item.all.sorted(by: \.name, .descending).select(\.name, \.city)),
-      Observed("by another field", store, Item.all.sorted(by: \.age).select(\.rank)),
-      Observed("computed", store, Item.where { $0.age < 8 }.select(\.length, \.small)),
-      Observed("optional", store, Item.all.sorted(by: \.small).select(\.small)),
-      Observed("reversed", store, Item.all.reversed().select(\.city)),
-      Observed("numbers", store, Item.select(\.half, \.big)).with(hasNaN: true),
-      Observed("window", store, Item.all.sorted(by: \.age).select(\.name, \.age).limit(6))
+        "by an index", store,
+        CountedItem.where { $0.city == "Oslo" }.sorted(by: \.age).select(\.age)),
+      Observed(
+        "sorted", store, CountedItem.all.sorted(by: \.name, .descending).select(\.name, \.city)),
+      Observed("by another field", store, CountedItem.all.sorted(by: \.age).select(\.rank)),
+      Observed("computed", store, CountedItem.where { $0.age < 8 }.select(\.length, \.small)),
+      Observed("optional", store, CountedItem.all.sorted(by: \.small).select(\.small)),
+      Observed("reversed", store, CountedItem.all.reversed().select(\.city)),
+      Observed("numbers", store, CountedItem.select(\.half, \.big)).with(hasNaN: true),
+      Observed("window", store, CountedItem.all.sorted(by: \.age).select(\.name, \.age).limit(6))
         .with(isWhole: false),
-      Observed("window of ids", store, Item.select(\.city).limit(3)).with(isWhole: false),
+      Observed("window of ids", store, CountedItem.select(\.city).limit(3)).with(isWhole: false),
       Observed(
         "window of an index", store,
-        Item.where { $0.city == "Rome" }.sorted(by: \.age, .descending).select(\.age).limit(2)
+        CountedItem.where { $0.city == "Rome" }.sorted(by: \.age, .descending).select(\.age).limit(
+          2)
       ).with(isWhole: false),
     ]
   }
@@ -59,8 +62,8 @@ struct SelectionPatchTests {
   func differential(seed: UInt64) throws {
     let store =
       try seed % 2 == 0
-      ? Store.checked(for: Item.self, Setting.self)
-      : Store.temporary(for: Item.self, Setting.self)
+      ? Store.checked(for: CountedItem.self, Setting.self)
+      : Store.temporary(for: CountedItem.self, Setting.self)
     var writes = ItemWrites(seed: 75_000 + seed)
     try store.write { tx in for _ in 0..<100 { try tx.put(writes.item()) } }
     let observers = Self.observers(store)
@@ -94,8 +97,8 @@ struct SelectionPatchTests {
 
   @Test("a change of other fields reads nothing, and gives no value")
   func otherFields() throws {
-    let store = try Store.temporary(for: Item.self)
-    var items: [Item] = []
+    let store = try Store.temporary(for: CountedItem.self)
+    var items: [CountedItem] = []
     var writes = ItemWrites(seed: 76_000)
     for number in 0..<5 {
       var item = writes.item()
@@ -104,7 +107,7 @@ struct SelectionPatchTests {
       items.append(item)
       try store.put(item)
     }
-    let observer = store.observe(Item.where { $0.age >= 0 }.sorted(by: \.age).select(\.name))
+    let observer = store.observe(CountedItem.where { $0.age >= 0 }.sorted(by: \.age).select(\.name))
       .makeAsyncIterator().polled
     #expect(try observer.poll()?.rows == items.map(\.name))
     items[2].big += 1
@@ -118,7 +121,7 @@ struct SelectionPatchTests {
 
   @Test("rows that change places and look the same give no value")
   func sameLook() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: CountedItem.self)
     var writes = ItemWrites(seed: 77_000)
     var item = writes.item()
     item.name = "same"
@@ -126,14 +129,14 @@ struct SelectionPatchTests {
       (item.id, item.age) = (number, number)
       try store.put(item)
     }
-    let observer = store.observe(Item.all.sorted(by: \.age).select(\.name))
+    let observer = store.observe(CountedItem.all.sorted(by: \.age).select(\.name))
       .makeAsyncIterator().polled
     #expect(try observer.poll()?.rows.count == 6)
     (item.id, item.age) = (0, 9)
     try store.put(item)
     #expect(try observer.poll() == nil)
     try store.write { tx in
-      try tx.delete(Item.self, 3)
+      try tx.delete(CountedItem.self, 3)
       item.id = 7
       try tx.put(item)
     }
@@ -146,9 +149,9 @@ struct SelectionPatchTests {
 
   @Test("distinct values are read again")
   func distinct() throws {
-    let store = try Store.temporary(for: Item.self)
+    let store = try Store.temporary(for: CountedItem.self)
     var writes = ItemWrites(seed: 78_000)
-    let observer = store.observe(Item.select(\.city).distinct()).makeAsyncIterator().polled
+    let observer = store.observe(CountedItem.select(\.city).distinct()).makeAsyncIterator().polled
     #expect(try observer.poll()?.rows == [])
     let item = writes.item()
     try store.put(item)

@@ -138,7 +138,8 @@ final class Observer<Value: Sendable>: Sendable {
 
   private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
     let version = state.version
-    if !state.waiting.isFull {
+    let takesMore = !state.waiting.isFull
+    if takesMore {
       state.waiting.add(
         store.environment.changes.take(listener).filter { $0.isLater(than: version) }, rules,
         state.trees,
@@ -183,7 +184,7 @@ final class Observer<Value: Sendable>: Sendable {
       step.writes += state.waiting.takeAll().map(usable)
       // The aggregates of a value that is ahead have a part of the writes already.
       var isKnown = false
-      if state.aggregates != nil, generation == state.generation, !isAhead,
+      if state.aggregates != nil, generation == state.generation, !isAhead, takesMore,
         let rest = rest(after: step.writes.last, upTo: newest)
       {
         step.writes += WaitingWrites.writes(in: rest, rules, state.trees).map(usable)
