@@ -97,7 +97,7 @@ package final class ChangeHub: @unchecked Sendable {
         nil
       }
     if let foreign {
-      foreign.publish(event, transaction: transaction)
+      guard foreign.publish(event, transaction: transaction) else { return }
     } else if let event {
       publish(event)
     }

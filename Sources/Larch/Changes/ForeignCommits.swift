@@ -18,7 +18,8 @@ protocol ForeignCommits: AnyObject, Sendable {
   /// Publishes a commit of this process, and before it those of others that came between.
   ///
   /// - Parameter event: nil if the commit has changed nothing.
-  func publish(_ event: ChangeEvent?, transaction: UInt64)
+  /// - Returns: whether every listener has it now, with all before.
+  func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool
 
   /// The file was opened again, or is another one.
   func reset()

@@ -66,6 +66,7 @@ func watchedPlain(_ arguments: [String]) throws {
 func watchedObserver(_ arguments: [String]) throws {
   guard arguments.count == 3, let number = Int(arguments[2]) else { throw UsageError() }
   limitLifetime()
+  yieldToTests()
   let store = try Watched.open(at: arguments[0])
   let beacon = try Beacon(path: arguments[1])
   let ended = DispatchSemaphore(value: 0)
@@ -76,10 +77,14 @@ func watchedObserver(_ arguments: [String]) throws {
   throw Mismatch("\(items.latest.failures) \(notes.latest.failures)")
 }
 
+/// Takes the processor only where the tests leave it: many of these programs run beside a suite.
+private func yieldToTests() { _ = nice(10) }
+
 /// Works as often as the beacon requests, or without end, with small random pauses.
 private func serve(
   _ path: String, _ number: Int, isFree: Bool, _ work: () throws -> Void
 ) throws {
+  yieldToTests()
   let beacon = try Beacon(path: path)
   var done = beacon[.acknowledged(number)]
   beacon[.started(number)] = Int(getpid())
@@ -87,7 +92,7 @@ private func serve(
     if isFree {
       usleep(UInt32.random(in: 0...2000))
     } else if beacon[.attempted(number)] <= done {
-      usleep(100)
+      usleep(500)
       continue
     }
     try work()

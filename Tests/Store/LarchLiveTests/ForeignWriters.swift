@@ -1,8 +1,13 @@
 import Foundation
 import LarchCrashSupport
 import LarchTestSupport
+import Testing
 
 @testable import Larch
+
+/// One after the other, since each has processes that write without a pause.
+@Suite("Other processes", .serialized)
+enum ForeignTests {}
 
 /// A store, and processes that change it at the word of a test.
 final class ForeignWriters {

@@ -22,13 +22,14 @@ final class HeldPublication: ForeignCommits {
     for event in events { pass(event) }
   }
 
-  func publish(_ event: ChangeEvent?, transaction: UInt64) {
-    guard let event else { return }
+  func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool {
+    guard let event else { return true }
     let isHeld = held.withLock { held in
       if held.isHolding { held.events.append(event) }
       return held.isHolding
     }
     if !isHeld { pass(event) }
+    return !isHeld
   }
 
   private func pass(_ event: ChangeEvent) {

@@ -123,7 +123,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     thread?.wake()
   }
 
-  func publish(_ event: ChangeEvent?, transaction: UInt64) {
+  func publish(_ event: ChangeEvent?, transaction: UInt64) -> Bool {
     var reader: LMDBReader?
     var ended: LMDBHeldRead?
     let waiting: [UnsafeContinuation<Void, Never>] = state.withLock { state in
@@ -150,6 +150,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     if let reader { environment.endRead(reader) }
     if let ended { environment.endHeldRead(ended) }
     for waiter in waiting { waiter.resume() }
+    return true
   }
 
   func reset() {
