@@ -45,7 +45,7 @@ extension ForeignTests {
         // A pair is not Equatable, so each read gives a value.
         let notes = store.observe { tx in
           reads.add()
-          return (try tx.count(WatchedNote.where { $0.id >= 0 }), try tx.version)
+          return (try tx.fetch(WatchedNote.where { $0.id >= 0 }), try tx.version)
         }.makeAsyncIterator()
         let items = store.observe(WatchedItem.all).makeAsyncIterator()
         _ = try await next(notes)
