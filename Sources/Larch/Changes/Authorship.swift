@@ -21,6 +21,9 @@ package struct Authorship: Sendable, Hashable {
     if let author { names.insert(author) } else { hasOthers = true }
   }
 
+  /// Somebody else may have written too.
+  mutating func addUnknownAuthor() { hasOthers = true }
+
   mutating func add(_ other: Authorship) {
     count += other.count
     hasOthers = hasOthers || other.hasOthers

@@ -224,9 +224,11 @@ struct AuthorTests {
     try await store.write { try $0.put(Card(id: "a", pile: 0, rank: 2)) }
     // The number that is counted has changed before, by the ignored author.
     #expect(await state() == "fields query read record request type 2 2 1")
-    rows.follow(queried, in: store, ignoring: "sync")
+    rows.follow(queried)
     try await store.write(author: "sync") { try $0.put(Card(id: "c", pile: 0, rank: 2)) }
-    #expect(await state() == "count fields query read request 2 2 3")
+    #expect(await state() == "count fields query read request 3 2 3")
+    try await store.write(author: "ui") { try $0.put(Card(id: "d", pile: 0, rank: 2)) }
+    #expect(await state() == " 3 2 3")
   }
 
   @Test("hear of other processes, and of a restored file")

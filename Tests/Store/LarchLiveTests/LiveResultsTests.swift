@@ -76,7 +76,7 @@ struct LiveResultsTests {
   func unread() async throws {
     let store = try store()
     let tags = LiveResults(Tag.all.limit(-1), in: store)
-    tags.follow(Tag.all, in: store)
+    tags.follow(Tag.all)
     #expect(try !store.writesAreLogged())
     #expect(tags.rows.isEmpty)
     #expect(try store.writesAreLogged())
@@ -189,20 +189,35 @@ struct LiveResultsTests {
     let tags = LiveResults(Tag.where { $0.color < 1 }, in: store)
     let reader = Reader { _ = tags.rows }
     #expect(tags.rows.count == 1)
-    tags.follow(Tag.where { $0.color < 2 }, in: store)
+    tags.follow(Tag.where { $0.color < 2 })
     #expect(tags.rows.count == 2)
     #expect(reader.take() == 1)
-    tags.follow(Tag.where { $0.color < 3 }, in: store, first: .later)
+    tags.follow(Tag.where { $0.color < 3 }, first: .later)
     #expect(tags.rows.count == 2 && tags.isLoading)
     await tags.settled()
     #expect(tags.rows.count == 3 && !tags.isLoading)
     try store.put(Tag(id: "a", color: 2))
     await tags.settled()
     #expect(tags.rows.count == 4)
-    tags.follow(Tag.all.limit(-1), in: store)
+    tags.follow(Tag.all.limit(-1))
     #expect(tags.error != nil && tags.rows.count == 4)
-    tags.follow(Tag.all, in: store)
+    tags.follow(Tag.all)
     #expect(tags.error == nil && tags.rows.count == 5)
+  }
+
+  @Test("another request is followed in the same store, whatever the default store is")
+  func followedStore() async throws {
+    let store = try store()
+    try store.put(Tag(id: "mine", color: 1))
+    let other = try self.store()
+    try other.put(Tag(id: "other", color: 1))
+    let tags = LiveResults(Tag.all, in: store)
+    #expect(tags.rows.map(\.id) == ["mine"])
+    await Store.with(other) {
+      tags.follow(Tag.where { $0.color == 1 })
+      await tags.settled()
+    }
+    #expect(tags.rows.map(\.id) == ["mine"])
   }
 
   @Test("values of a request that is no longer followed are dropped")
@@ -213,7 +228,7 @@ struct LiveResultsTests {
       #expect(tags.rows.count == round)
       try store.put(Tag(id: "\(round)", color: 1))
       if round % 2 == 0 { await Task.yield() }
-      tags.follow(Tag.where { $0.color == 5 }, in: store)
+      tags.follow(Tag.where { $0.color == 5 })
       await Task.yield()
       await tags.settled()
       #expect(tags.rows.isEmpty)

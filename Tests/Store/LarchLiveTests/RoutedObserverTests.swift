@@ -78,7 +78,7 @@ struct RoutedObserverTests {
       let after = try Self.state(store)
       var changed: [RoutedItem] = []
       for id in Set(before.keys).union(after.keys)
-      where Self.bytes(before[id]) != Self.bytes(after[id]) {
+      where Self.bytes(before[id] as Any) != Self.bytes(after[id] as Any) {
         for item in [before[id], after[id]] {
           if let item { changed.append(item) }
         }

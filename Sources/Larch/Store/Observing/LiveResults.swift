@@ -72,25 +72,18 @@ public final class LiveResults<Row: Sendable>: Observable {
   public func cancel() { state.cancel() }
 
   /// Follows another request from now on, for example after a change of a search text. The rows of the
-  /// old one stay until the first ones of the new one are there.
+  /// old one stay until the first ones of the new one are there. The store, `every:` and `ignoring:`
+  /// stay as they are.
   ///
   /// - Parameters:
   ///   - request: the request.
-  ///   - store: the store; without one, that of the task, or else ``Store/default``. Without any,
-  ///     `error` is `.noDefaultStore`.
   ///   - first: when the first value is read.
-  ///   - interval: the least time between two reads.
-  ///   - author: whose writes change nothing here by themselves, as when the view has shown them.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   /// - Complexity: that of ``Request/fetch(in:)`` with `first: .now`, otherwise O(1).
   public func follow<Q: Request>(
-    _ request: Q, in store: Store? = nil, first: FirstValue = .now,
-    every interval: Duration = .zero, ignoring author: String? = nil,
-    file: StaticString = #fileID, line: UInt = #line
+    _ request: Q, first: FirstValue = .now, file: StaticString = #fileID, line: UInt = #line
   ) where Q.Row == Row {
-    state.follow(
-      request.observedRead(), in: store, first: first, every: interval, ignoring: author,
-      at: CodePlace(file: file, line: line))
+    state.follow(request.observedRead(), first: first, at: CodePlace(file: file, line: line))
   }
 }

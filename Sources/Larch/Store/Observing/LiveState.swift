@@ -25,6 +25,9 @@ final class LiveState<Value: Sendable>: Observable {
     var isLoading = true
   }
 
+  private let store: Result<Store, any Error>
+  private let interval: Duration
+  private let rules: ObservationRules
   private let registrar = ObservationRegistrar()
   private var contents = Contents()
   /// Begins to follow; nil once it has.
@@ -61,31 +64,25 @@ final class LiveState<Value: Sendable>: Observable {
     _ read: ObservedRead<Value>, in store: Store?, first: FirstValue, every interval: Duration,
     ignoring author: String?, at place: CodePlace
   ) {
-    prepare(read, store, first, ObservationPace(interval), ObservationRules(ignored: author), place)
+    // The store of the task of this call, and not of the first use.
+    self.store = Result { try AmbientStore.chosen(store) }
+    self.interval = interval
+    rules = ObservationRules(ignored: author)
+    prepare(read, first, place)
   }
 
-  /// Follows another read. The value stays until there is another one.
-  func follow(
-    _ read: ObservedRead<Value>, in store: Store?, first: FirstValue, every interval: Duration,
-    ignoring author: String?, at place: CodePlace
-  ) {
-    let (pace, rules) = (ObservationPace(interval), ObservationRules(ignored: author))
-    if pending != nil { return prepare(read, store, first, pace, rules, place) }
+  /// Follows another read in the same way. The value stays until there is another one.
+  func follow(_ read: ObservedRead<Value>, first: FirstValue, at place: CodePlace) {
+    if pending != nil { return prepare(read, first, place) }
     token = nil
-    let store = Result { try AmbientStore.chosen(store) }
-    let value = begin(read, store, first, pace, rules, place)
+    let value = begin(read, first, place)
     take(value, isLoading: first == .later)
   }
 
-  private func prepare(
-    _ read: ObservedRead<Value>, _ store: Store?, _ first: FirstValue, _ pace: ObservationPace?,
-    _ rules: ObservationRules, _ place: CodePlace
-  ) {
-    // The store of the task of this call, and not of the first use.
-    let store = Result { try AmbientStore.chosen(store) }
+  private func prepare(_ read: ObservedRead<Value>, _ first: FirstValue, _ place: CodePlace) {
     pending = { [unowned self] in
       // Nobody has read it yet, so this is no change for anybody.
-      let value = begin(read, store, first, pace, rules, place)
+      let value = begin(read, first, place)
       contents = contents.with(value, isLoading: first == .later)
     }
   }
@@ -109,11 +106,10 @@ final class LiveState<Value: Sendable>: Observable {
 
   /// Begins an observation. Returns its first value if that is read at once, or its error.
   private func begin(
-    _ read: ObservedRead<Value>, _ store: Result<Store, any Error>, _ first: FirstValue,
-    _ pace: ObservationPace?, _ rules: ObservationRules, _ place: CodePlace
+    _ read: ObservedRead<Value>, _ first: FirstValue, _ place: CodePlace
   ) -> Result<Observed<Value>?, any Error> {
     store.flatMap { store in
-      let observer = Observer(store, read, pace, rules)
+      let observer = Observer(store, read, ObservationPace(interval), rules)
       let value: Observed<Value>?
       do {
         value = first == .now ? try observer.poll() : nil

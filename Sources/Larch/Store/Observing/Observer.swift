@@ -182,14 +182,16 @@ final class Observer<Value: Sendable>: Sendable {
         return
       }
       step.writes += state.waiting.takeAll().map(usable)
-      // The aggregates of a value that is ahead have a part of the writes already.
-      var isKnown = false
-      if state.aggregates != nil, generation == state.generation, !isAhead, takesMore,
+      // Whether all writes since the value are in the step now.
+      var isWhole = false
+      if generation == state.generation, takesMore,
         let rest = rest(after: step.writes.last, upTo: newest)
       {
         step.writes += WaitingWrites.writes(in: rest, rules, state.trees).map(usable)
-        isKnown = true
+        isWhole = true
       }
+      // The aggregates of a value that is ahead have a part of them already.
+      let isKnown = isWhole && !isAhead
       // Nil if the aggregates alone do not tell.
       let isStill =
         isKnown
@@ -227,6 +229,7 @@ final class Observer<Value: Sendable>: Sendable {
         if isSame, !step.isDue, !(isDue && isIgnoring) { return }
         for write in step.writes { state.authorship.add(write.event.authorship) }
         if !isDue { return }
+        if !isWhole { state.authorship.addUnknownAuthor() }
       }
       observed = state.observed(value, newest)
     }
