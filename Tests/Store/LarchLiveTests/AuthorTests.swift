@@ -109,7 +109,7 @@ struct AuthorTests {
     #expect(counts["nothing false", default: 0] > 300)
   }
 
-  @Test("are told when somebody else undoes what they ignored")
+  @Test("hear of somebody else who undoes what they ignored")
   func undone() async throws {
     let store = try Store.temporary(for: Card.self)
     try write(store, nil, card("a"))

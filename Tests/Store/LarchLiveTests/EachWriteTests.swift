@@ -214,7 +214,7 @@ struct EachWriteTests {
     #expect(try observer.poll() == nil)
   }
 
-  @Test("an observer of the newest state is told how many writes are in it, and whose")
+  @Test("an observer of the newest state knows how many writes are in it, and whose")
   func newest() async throws {
     let store = try Store.temporary(for: Card.self)
     let observer = store.observe(Card.all).makeAsyncIterator().polled

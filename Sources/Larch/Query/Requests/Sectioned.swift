@@ -68,5 +68,5 @@ extension Query {
   @_disfavoredOverload
   public func sectioned<Value>(
     by field: KeyPath<RelatedFields<R>, Value>, _ direction: SortDirection = .ascending
-  ) -> Sectioned<R, Int> { fatalError("not available") }
+  ) -> Sectioned<R, R.ID> { Sectioned(query: self, field: \.id) }
 }

@@ -73,8 +73,8 @@ extension Sectioned {
   func add(_ record: R, to section: inout RecordSection<R, Value>?) -> RecordSection<R, Value>? {
     let value = record[keyPath: field]
     let key = Value.values(of: value).map(\.ofKey)
-    if section != nil, KeyValue.compare(section!.key, key) == 0 {
-      section!.records.append(record)
+    if let last = section?.key, KeyValue.compare(last, key) == 0 {
+      section?.records.append(record)
       return nil
     }
     defer { section = RecordSection(value: value, records: [record], key: key) }
