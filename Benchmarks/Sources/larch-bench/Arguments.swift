@@ -118,7 +118,13 @@ struct Arguments {
   /// Whether what is to be run is there, once it is known which benchmark is meant.
   private mutating func checkNames() throws {
     let benchmark = benchmark
-    if let only {
+    if live, let only {
+      let unknown = only.subtracting(LiveBenchmark.names).sorted().joined(separator: ", ")
+      if !unknown.isEmpty {
+        throw BenchmarkError(
+          "no row \(unknown); there are \(LiveBenchmark.names.joined(separator: ", "))")
+      }
+    } else if let only {
       let shapes = benchmark.parts.map(\.name).filter { !$0.isEmpty }
       let names = benchmark.operations.flatMap {
         [$0.name] + ($0.memberwise.map { [$0.name] } ?? [])

@@ -22,7 +22,7 @@ do {
   } else if arguments.ambient {
     try AmbientBenchmark.run()
   } else if arguments.live {
-    try LiveBenchmark.run()
+    try LiveBenchmark.run(arguments.only)
   } else if let operation = arguments.profile {
     try runProfile(operation, arguments)
   } else {

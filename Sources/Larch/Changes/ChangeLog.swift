@@ -14,18 +14,13 @@ package final class ChangeLog: TransactionWatcher {
     var bytes = 4 << 20
   }
 
-  private struct Touched {
-    /// By id; nil for an id without a record.
-    var before: [[UInt8]: [UInt8]?] = [:]
-    var bytes = 0
-  }
-
   /// Also those of what others change. Tests make them smaller, while nobody else writes.
   var limits = Limits()
   /// The trees whose changes are kept one by one.
   private var recordTrees = TreeSet()
   private var touched = TreeSet()
-  private var records: [UInt32: Touched] = [:]
+  /// There are few trees.
+  private var records: [(tree: UInt32, kept: TouchedRecords)] = []
   /// The record trees with more changes than the limit.
   private var flooded = TreeSet()
   /// What was touched at the beginning of each open child transaction.
@@ -39,7 +34,7 @@ package final class ChangeLog: TransactionWatcher {
   func begin(recordTrees: TreeSet, isDivided: Bool = false) {
     self.recordTrees = recordTrees
     touched = TreeSet()
-    records = [:]
+    records = []
     flooded = TreeSet()
     marks = []
     parts = CommitParts(isDivided: isDivided)
@@ -64,10 +59,7 @@ package final class ChangeLog: TransactionWatcher {
     current: () throws(E) -> UnsafeRawBufferPointer?
   ) throws(E) {
     touched.insert(tree)
-    guard isKeeping(tree) else { return }
-    let id = [UInt8](key)
-    if isKnown(id, in: tree) { return }
-    note(id, try current().map { [UInt8]($0) }, in: tree)
+    if isKeeping(tree) { try note(key, in: tree, current) }
   }
 
   override func willEmpty<E: Error>(
@@ -77,8 +69,7 @@ package final class ChangeLog: TransactionWatcher {
     touched.insert(tree)
     guard isKeeping(tree) else { return }
     try forEach { key, value in
-      let id = [UInt8](key)
-      if !isKnown(id, in: tree) { note(id, [UInt8](value), in: tree) }
+      note(key, in: tree) { value }
       return isKeeping(tree)
     }
   }
@@ -87,22 +78,23 @@ package final class ChangeLog: TransactionWatcher {
     recordTrees.contains(tree) && !flooded.contains(tree)
   }
 
-  private func isKnown(_ id: [UInt8], in tree: UInt32) -> Bool {
-    records[tree]?.before.index(forKey: id) != nil
-  }
-
-  private func note(_ id: [UInt8], _ before: [UInt8]?, in tree: UInt32) {
-    records[tree, default: Touched()].before.updateValue(before, forKey: id)
-    records[tree]?.bytes += id.count + (before?.count ?? 0)
-    guard let kept = records[tree],
-      kept.before.count > limits.records || kept.bytes > limits.bytes
-        || !parts.isEmpty && parts.isFull(tree, with: kept.before.count, limits)
-    else { return }
-    flood(tree)
+  private func note<E: Error>(
+    _ id: UnsafeRawBufferPointer, in tree: UInt32,
+    _ before: () throws(E) -> UnsafeRawBufferPointer?
+  ) throws(E) {
+    let place = records.firstIndex { $0.tree == tree } ?? records.count
+    if place == records.count { records.append((tree, TouchedRecords())) }
+    try records[place].kept.add(id, value: before)
+    let (count, bytes) = (records[place].kept.count, records[place].kept.bytes)
+    if count > limits.records || bytes > limits.bytes
+      || !parts.isEmpty && parts.isFull(tree, with: count, limits)
+    {
+      flood(tree)
+    }
   }
 
   private func flood(_ tree: UInt32) {
-    records[tree] = nil
+    records.removeAll { $0.tree == tree }
     flooded.insert(tree)
   }
 
@@ -140,7 +132,7 @@ package final class ChangeLog: TransactionWatcher {
     of authorship: Authorship,
     _ value: (UInt32, UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer?
   ) -> CommittedChanges {
-    defer { (touched, records, flooded) = (TreeSet(), [:], TreeSet()) }
+    defer { (touched, records, flooded) = (TreeSet(), [], TreeSet()) }
     var itemized: [UInt32: [StoredChange]] = [:]
     // Whatever was written to a tree without an entry was undone.
     for tree in recordTrees.trees where isKeeping(tree) && touched.contains(tree) {
@@ -150,23 +142,33 @@ package final class ChangeLog: TransactionWatcher {
       do {
         var changes: [StoredChange] = []
         var bytes = kept.bytes + (parts.isEmpty ? 0 : parts.size(of: tree).bytes)
-        for (id, before) in kept.before {
-          let after = try id.withUnsafeBytes { try value(tree, $0).map { [UInt8]($0) } }
-          if after == before { continue }
+        try kept.forEach { id, before in
+          let after = try value(tree, id)
+          if Self.areSame(before, after) { return }
           bytes += after?.count ?? 0
-          changes.append(StoredChange(id: id, before: before, after: after))
+          changes.append(
+            StoredChange(
+              id: [UInt8](id), before: before.map { [UInt8]($0) }, after: after.map { [UInt8]($0) })
+          )
         }
         if bytes > 2 * limits.bytes {
           itemized[tree] = nil
           continue
         }
-        itemized[tree] = changes.sorted { $0.id.lexicographicallyPrecedes($1.id) }
+        itemized[tree] = changes
       } catch {
         // The commit itself reports a file that cannot be read.
         itemized[tree] = nil
       }
     }
     return CommittedChanges(trees: touched, records: itemized, authorship: authorship)
+  }
+
+  private static func areSame(
+    _ a: UnsafeRawBufferPointer?, _ b: UnsafeRawBufferPointer?
+  ) -> Bool {
+    guard let a, let b else { return a == nil && b == nil }
+    return a.equals(b)
   }
 }
 

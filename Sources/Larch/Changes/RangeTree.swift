@@ -16,7 +16,19 @@ struct RangeTree {
     var last: Int
   }
 
+  /// The beginning of the bounds of a node, which decides most comparisons, and its children.
+  private struct Sign {
+    var lower: UInt64
+    var upper: UInt64
+    /// Of the range of the subtree that ends last.
+    var last: UInt64
+    var left: Int32 = -1
+    var right: Int32 = -1
+  }
+
   private var nodes: [Node] = []
+  /// One for each node: a search reads these, and a node only where the first bytes are the same.
+  private var signs: [Sign] = []
   /// The nodes that are not in use.
   private var free: [Int] = []
   private var root = -1
@@ -77,7 +89,14 @@ struct RangeTree {
     let place = free.popLast() ?? nodes.count
     let node = Node(
       range: range, listeners: ListenerBag(listener), priority: priority, last: place)
-    if place == nodes.count { nodes.append(node) } else { nodes[place] = node }
+    let (lower, upper) = (Self.head(range.lower), range.upper.map(Self.head) ?? .max)
+    let sign = Sign(lower: lower, upper: upper, last: upper)
+    if place == nodes.count {
+      nodes.append(node)
+      signs.append(sign)
+    } else {
+      (nodes[place], signs[place]) = (node, sign)
+    }
     return place
   }
 
@@ -118,8 +137,11 @@ struct RangeTree {
   }
 
   private mutating func update(_ place: Int) {
-    let last = later(place, nodes[place].left)
-    nodes[place].last = later(last, nodes[place].right)
+    let (left, right) = (nodes[place].left, nodes[place].right)
+    let last = later(later(place, left), right)
+    nodes[place].last = last
+    signs[place].last = signs[last].upper
+    (signs[place].left, signs[place].right) = (Int32(left), Int32(right))
   }
 
   /// The one whose range ends last: a node, or one under a child.
@@ -134,20 +156,31 @@ struct RangeTree {
   /// Calls with each listener one of whose ranges has a value. A listener of several such ranges
   /// comes several times.
   func forEach(at value: UnsafeRawBufferPointer, _ body: (ChangeListener) -> Void) {
-    visit(root, value, body)
+    if root < 0 { return }
+    signs.withUnsafeBufferPointer { visit($0, root, value, Self.head(value), body) }
   }
 
   private func visit(
-    _ start: Int, _ value: UnsafeRawBufferPointer, _ body: (ChangeListener) -> Void
+    _ signs: UnsafeBufferPointer<Sign>, _ start: Int, _ value: UnsafeRawBufferPointer,
+    _ head: UInt64, _ body: (ChangeListener) -> Void
   ) {
     var place = start
-    while place >= 0, Self.isBelow(value, nodes[nodes[place].last].range.upper) {
-      visit(nodes[place].left, value, body)
-      let isInside = nodes[place].range.lower.withUnsafeBytes { !value.precedes($0) }
+    while place >= 0 {
+      let sign = signs[place]
+      if head > sign.last { return }
+      if head == sign.last, !Self.isBelow(value, nodes[nodes[place].last].range.upper) { return }
+      if sign.left >= 0 { visit(signs, Int(sign.left), value, head, body) }
       // All ranges to the right begin later.
-      guard isInside else { return }
-      if Self.isBelow(value, nodes[place].range.upper) { nodes[place].listeners.forEach(body) }
-      place = nodes[place].right
+      if head < sign.lower { return }
+      if head == sign.lower,
+        nodes[place].range.lower.withUnsafeBytes({ value.precedes($0) })
+      {
+        return
+      }
+      let isBelow =
+        head == sign.upper ? Self.isBelow(value, nodes[place].range.upper) : head < sign.upper
+      if isBelow { nodes[place].listeners.forEach(body) }
+      place = Int(sign.right)
     }
   }
 
@@ -157,6 +190,17 @@ struct RangeTree {
   }
 
   // MARK: Comparing
+
+  /// The first eight bytes as a number, filled up with zeros. If it is less for one of two keys, that
+  /// one comes first.
+  private static func head(_ key: UnsafeRawBufferPointer) -> UInt64 {
+    if key.count >= 8 { return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)) }
+    var head: UInt64 = 0
+    for byte in key { head = head << 8 | UInt64(byte) }
+    return head << UInt64(8 * (8 - key.count))
+  }
+
+  private static func head(_ key: [UInt8]) -> UInt64 { key.withUnsafeBytes { head($0) } }
 
   private static func compare(_ a: ByteRange, _ b: ByteRange) -> Int {
     if precedes(a.lower, b.lower) { return -1 }

@@ -76,8 +76,9 @@ final class RouteIndex {
   func isConcerned(by changes: CommittedChanges) -> Bool { trees.intersects(changes.trees) }
 
   /// Whether to search for so many records. To wake a few listeners costs less, and they look at the
-  /// records on their own threads.
-  func isWorthSearching(_ records: Int) -> Bool { records <= 16 + 4 * listeners.count }
+  /// records on their own threads. A record that is searched costs as much as several listeners that
+  /// look at it.
+  func isWorthSearching(_ records: Int) -> Bool { records <= 16 || listeners.count >= 8 }
 
   /// Calls with the listeners whose routes a commit hits, some of them several times.
   ///

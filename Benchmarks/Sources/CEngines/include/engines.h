@@ -177,4 +177,7 @@ typedef struct {
 const bench_lsm_functions *bench_rocksdb(void);
 const bench_lsm_functions *bench_leveldb(void);
 
+// What the program has allocated and not freed; zero where the system does not tell.
+size_t bench_allocated_bytes(void);
+
 #endif
