@@ -22,7 +22,7 @@ struct Arguments {
       --growth         run at several sizes and show how each operation grows
       --sizes A,B,C    those sizes (10000,100000,1000000)
       --coding         measure coding alone, per field, against a hand-written coder
-      --live           measure observers: what they cost a write, and a change them
+      --live           measure observers: what they cost a write, and a change them; --only O3,memory
       --ambient        measure calls that name no store, rules, times and hooks
       --profile OP     run one operation (or encode, decode) in a loop, for a profiler
       --peer NAME      the peer or coder to profile (larch)

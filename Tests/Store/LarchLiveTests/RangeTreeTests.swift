@@ -7,10 +7,13 @@ import Testing
 struct RangeTreeTests {
   private final class Owner {}
 
+  /// Short ones, and some that begin with the same bytes, as many as are compared at once.
   private static func bytes(_ random: inout SeededGenerator) -> [UInt8] {
-    (0..<Int.random(in: 0...3, using: &random)).map { _ in
-      [0, 1, 2, 0x7F, 0xFF].randomElement(using: &random)!
-    }
+    let start = [0, 0, 0, 6, 7, 8, 9].randomElement(using: &random)!
+    return [UInt8](repeating: 0x40, count: start)
+      + (0..<Int.random(in: 0...3, using: &random)).map { _ in
+        [0, 1, 2, 0x7F, 0xFF].randomElement(using: &random)!
+      }
   }
 
   private static func range(_ random: inout SeededGenerator) -> ByteRange {

@@ -155,6 +155,27 @@ struct RoutedObserverTests {
     withExtendedLifetime((records, groups)) {}
   }
 
+  @Test("a bulk write looks at few of a hundred observers")
+  func bulk() throws {
+    let store = try Store.temporary(for: RoutedItem.self)
+    var random = SeededGenerator(seed: 6)
+    let observers = (0..<100).map { number in
+      store.observe(RoutedItem.where { $0.group == number }).makeAsyncIterator().polled
+    }
+    for observer in observers { #expect(try observer.poll()?.rows == []) }
+    let before = store.environment.changes.visits
+    try store.write { tx in
+      for number in 0..<2_000 {
+        var item = RoutedItem.random(&random)
+        (item.id, item.group, item.tags) = ("\(number)", 98 + number, [])
+        try tx.put(item)
+      }
+    }
+    #expect(store.environment.changes.visits - before == 2)
+    #expect(try observers[99].poll()?.rows.map(\.id) == ["1"])
+    #expect(observers.map(\.wakes).reduce(0, +) == 2)
+  }
+
   @Test("one wide range among many narrow ones is found, and the others are not looked at")
   func wide() throws {
     let store = try Store.temporary(for: RoutedItem.self)
