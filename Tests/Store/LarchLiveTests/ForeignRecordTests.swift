@@ -89,6 +89,54 @@ extension ForeignTests {
       }
     }
 
+    @Test("rows that depend on records that another process changes are brought up to date")
+    func related() async throws {
+      try await withWriters({ $0.checksQueries = true }) { writers, store async throws in
+        let items = try store.fetch(WatchedItem.all)
+        try await store.write { tx in
+          for item in items {
+            var task = WatchedTask(itemID: item.id)
+            try tx.save(&task)
+          }
+        }
+        try writers.start(1, .items)
+        var random = SeededGenerator(seed: runSeed)
+        let all = store.observe(WatchedItem.all).makeAsyncIterator()
+        let query = WatchedTask.where { $0.item.group < 5 }
+        let part = store.observe(query).makeAsyncIterator()
+        let pairs = WatchedTask.all.with(WatchedTask.item)
+        let both = store.observe(pairs).makeAsyncIterator()
+        _ = try await next(all)
+        var rows = try #require(try await next(part)).rows
+        var texts = "\(try #require(try await next(both)).rows)"
+        for round in 0..<60 {
+          if round % 3 == 0 {
+            let (task, item) = (random.below(200), random.below(200))
+            try await store.write { tx in
+              guard var task = try tx.fetch(WatchedTask.all.limit(1).offset(task)).first else {
+                return
+              }
+              task.itemID = try tx.fetch(WatchedItem.all.limit(1).offset(item % 100)).first?.id
+              try tx.save(&task)
+            }
+          }
+          try await writers.step(1)
+          #expect(try await next(all)?.version == (try store.version))
+          if let now = try part.polled.poll() {
+            #expect(now.rows != rows)
+            rows = now.rows
+          }
+          if let now = try both.polled.poll() { texts = "\(now.rows)" }
+          #expect(try store.fetch(query) == rows)
+          #expect("\(try store.fetch(pairs))" == texts)
+        }
+        let misses = try misses(store)
+        #expect(part.polled.reads <= 1 + misses)
+        #expect(both.polled.reads <= 1 + misses)
+        #expect(both.polled.patches > 10 || misses > 20)
+      }
+    }
+
     @Test("a commit of this process does not wait while pages are compared")
     func notWaiting() async throws {
       try await withWriters { writers, store async throws in
