@@ -31,7 +31,7 @@ Import:       Support Runtime Changes LMDB Pages Key Coding Model Query Planning
 
 # Rooms of a layer: the rooms of the same layer that it may use, beside what the layer may.
 rooms='
-Store/Associations: Opening Querying Saving Transactions
+Store/Associations: Keeping Opening Querying Saving Transactions
 Store/AsyncWriting: Opening Transactions
 Store/Deleting: Querying Saving Transactions
 Store/Files: Opening Transactions

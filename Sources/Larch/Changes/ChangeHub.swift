@@ -27,6 +27,11 @@ package final class ChangeHub: @unchecked Sendable {
     var byTree: [UInt32: Listeners] = [:]
     /// Those that say which changes concern them, by the tree of the records.
     var routed: [UInt32: RouteIndex] = [:]
+    /// Those that may have read a state after the last commit that was published. The changes of several
+    /// foreign commits do not show what was changed after that state and changed back.
+    var ahead: Listeners = [:]
+    /// The number of the last commit that was published.
+    var filed: UInt64 = 0
     /// The number of listeners that ask for the changed records of a tree.
     var recordTrees: [UInt32: Int] = [:]
     /// The number of events, and how many listeners were looked at for them.
@@ -113,7 +118,7 @@ package final class ChangeHub: @unchecked Sendable {
   /// its place, or it was opened again.
   func publishReset() {
     foreign?.reset()
-    state.withLock { $0.published = 0 }
+    state.withLock { ($0.published, $0.filed) = (0, 0) }
     if count.load(ordering: .sequentiallyConsistent) != 0 { publish(.reset) }
   }
 
@@ -230,10 +235,13 @@ package final class ChangeHub: @unchecked Sendable {
   /// record trees are kept for it. With the same trees and routes as before, this costs next to
   /// nothing.
   ///
-  /// - Parameter routes: which changes of the trees wake it; nil for each.
+  /// - Parameters:
+  ///   - routes: which changes of the trees wake it; nil for each.
+  ///   - transaction: the commit whose changes, and those before, it has.
+  ///   - read: the commit of the state that it has read, if that is a later one.
   package func listen(
     _ listener: ChangeListener, to trees: TreeSet, recordTrees: TreeSet,
-    routes: ListenerRoutes? = nil, after transaction: UInt64
+    routes: ListenerRoutes? = nil, after transaction: UInt64, read: UInt64 = 0
   ) {
     state.withLock { state in
       guard state.listeners[ObjectIdentifier(listener)] != nil else { return }
@@ -244,6 +252,8 @@ package final class ChangeHub: @unchecked Sendable {
       }
       state.file(listener, under: trees, routes)
       listener.narrow(to: trees, after: transaction)
+      listener.read = max(transaction, read)
+      if listener.read > state.filed { state.ahead[ObjectIdentifier(listener)] = listener }
     }
   }
 }
@@ -266,8 +276,17 @@ extension ChangeHub.State {
       body(listener)
     }
     defer { visits += count }
-    guard case .commit(_, let changes) = event else { return listeners.values.forEach(visit) }
+    guard case .commit(let number, let changes) = event else {
+      return listeners.values.forEach(visit)
+    }
+    filed = number
     undecided.values.forEach(visit)
+    if !ahead.isEmpty {
+      for listener in ahead.values where changes.since.map({ $0 < listener.read }) == true {
+        if listener.trees?.intersects(changes.trees) == true { visit(listener) }
+      }
+      ahead = ahead.filter { $0.value.read > number }
+    }
     for tree in changes.trees.trees { byTree[tree]?.values.forEach(visit) }
     for (tree, index) in routed where index.isConcerned(by: changes) {
       index.forEach(concernedBy: changed.first { $0.tree == tree }) {
@@ -296,6 +315,7 @@ extension ChangeHub.State {
   fileprivate mutating func unfile(_ listener: ChangeListener) {
     let key = ObjectIdentifier(listener)
     undecided[key] = nil
+    ahead[key] = nil
     for tree in (listener.routes?.unrouted ?? listener.trees)?.trees ?? [] {
       byTree[tree]?[key] = nil
       if byTree[tree]?.isEmpty == true { byTree[tree] = nil }

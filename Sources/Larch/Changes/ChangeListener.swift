@@ -43,6 +43,8 @@ package final class ChangeListener: @unchecked Sendable {
   var trees: TreeSet?
   /// Which changes of these trees count; nil for all.
   var routes: ListenerRoutes?
+  /// The commit of the last state that its observer has read.
+  var read: UInt64 = 0
   /// The last event that it was looked at for.
   var round: UInt64 = 0
   /// The trees of records whose changes it wants one by one.

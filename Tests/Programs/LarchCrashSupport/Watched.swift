@@ -27,6 +27,17 @@ package struct WatchedNote: Record, Equatable {
   }
 }
 
+/// Belongs to a record that another process changes.
+package struct WatchedTask: Record, Equatable {
+  package var id = RecordID<WatchedTask>()
+  package var itemID: WatchedItem.ID?
+
+  package init(itemID: WatchedItem.ID?) { self.itemID = itemID }
+
+  package static let item = BelongsTo<WatchedTask, WatchedItem>(\.itemID, onDelete: .nullify)
+  package static let schema = Schema<WatchedTask> { item }
+}
+
 package enum Watched {
   package static func open(
     at path: String, _ change: (inout Store.Options) -> Void = { _ in }
@@ -34,7 +45,8 @@ package enum Watched {
     var options = Store.Options()
     options.durability = .none
     change(&options)
-    return try Store(at: path, for: WatchedItem.self, WatchedNote.self, options: options)
+    return try Store(
+      at: path, for: WatchedItem.self, WatchedNote.self, WatchedTask.self, options: options)
   }
 
   /// A store with some records.

@@ -89,6 +89,121 @@ extension ForeignTests {
       }
     }
 
+    @Test("rows that depend on records that another process changes are brought up to date")
+    func related() async throws {
+      try await withWriters({ $0.checksQueries = true }) { writers, store async throws in
+        let items = try store.fetch(WatchedItem.all)
+        try await store.write { tx in
+          for item in items {
+            var task = WatchedTask(itemID: item.id)
+            try tx.save(&task)
+          }
+        }
+        try writers.start(1, .items)
+        var random = SeededGenerator(seed: runSeed)
+        let all = store.observe(WatchedItem.all).makeAsyncIterator()
+        let query = WatchedTask.where { $0.item.group < 5 }
+        let part = store.observe(query).makeAsyncIterator()
+        let pairs = WatchedTask.all.with(WatchedTask.item)
+        let both = store.observe(pairs).makeAsyncIterator()
+        _ = try await next(all)
+        var rows = try #require(try await next(part)).rows
+        var texts = "\(try #require(try await next(both)).rows)"
+        for round in 0..<60 {
+          if round % 3 == 0 {
+            let (task, item) = (random.below(200), random.below(200))
+            try await store.write { tx in
+              guard var task = try tx.fetch(WatchedTask.all.limit(1).offset(task)).first else {
+                return
+              }
+              task.itemID = try tx.fetch(WatchedItem.all.limit(1).offset(item % 100)).first?.id
+              try tx.save(&task)
+            }
+          }
+          try await writers.step(1)
+          #expect(try await next(all)?.version == (try store.version))
+          if let now = try part.polled.poll() {
+            #expect(now.rows != rows)
+            rows = now.rows
+          }
+          if let now = try both.polled.poll() { texts = "\(now.rows)" }
+          #expect(try store.fetch(query) == rows)
+          #expect("\(try store.fetch(pairs))" == texts)
+        }
+        let misses = try misses(store)
+        #expect(part.polled.reads <= 1 + misses)
+        #expect(both.polled.reads <= 1 + misses)
+        #expect(both.polled.patches > 10 || misses > 20)
+      }
+    }
+
+    @Test("a commit of this process does not wait while pages are compared")
+    func notWaiting() async throws {
+      try await withWriters { writers, store async throws in
+        let watch = try #require(store.commitWatch)
+        let (entered, mayGo) = (Locked(0), Locked(false))
+        watch.willCompare = {
+          entered.withLock { $0 += 1 }
+          while !mayGo.withLock({ $0 }) { usleep(200) }
+        }
+        try writers.start(1, .items)
+        let items = store.observe(WatchedItem.all).makeAsyncIterator()
+        let notes = store.observe(WatchedNote.all).makeAsyncIterator()
+        _ = try await next(items)
+        _ = try await next(notes)
+        try await writers.step(1)
+        try await eventually("it compares") { entered.withLock { $0 > 0 } }
+        for number in 0..<40 {
+          try await store.write { tx in
+            var note = WatchedNote(id: 1000 + number, text: "own")
+            try tx.save(&note)
+          }
+          // What the other process did comes no later than what came after it.
+          let version = try store.version
+          #expect(try notes.polled.poll()?.version == version)
+          if number == 0 { #expect(try items.polled.poll()?.version == version) }
+          #expect(try items.polled.poll() == nil)
+        }
+        #expect(items.polled.reads == 2)
+        mayGo.withLock { $0 = true }
+        try await eventually("the answer comes too late") { watch.counts.late == 1 }
+        #expect(try items.polled.poll() == nil && notes.polled.poll() == nil)
+        // The next one is in time.
+        try await writers.step(1)
+        #expect(try await next(items)?.rows == (try store.fetch(WatchedItem.all)))
+      }
+    }
+
+    @Test("an observer that read a state between two looks hears of what was changed back")
+    func between() async throws {
+      try await withWriters { writers, store async throws in
+        let watch = try #require(store.commitWatch)
+        let (entered, mayGo) = (Locked(false), Locked(false))
+        watch.willCompare = {
+          entered.withLock { $0 = true }
+          while !mayGo.withLock({ $0 }) { usleep(200) }
+        }
+        try writers.start(1, .items)
+        try writers.startPlain(2, database: try ForeignWriters.notesDatabase(store))
+        let items = store.observe(WatchedItem.all).makeAsyncIterator()
+        let notes = store.observe(WatchedNote.all).makeAsyncIterator()
+        _ = try await next(items)
+        _ = try await next(notes)
+        // The watch is stopped while it looks at this commit, and looks at the next two at once.
+        try await writers.step(1)
+        try await eventually("it compares") { entered.withLock { $0 } }
+        let part = store.observe(WatchedNote.where { $0.id < 50 }).makeAsyncIterator()
+        let one = store.observe { try $0.exists(WatchedNote.self, 0) }.makeAsyncIterator()
+        try await writers.step(2)
+        #expect(try part.polled.poll()?.rows.count == 49)
+        #expect(try one.polled.poll()?.value == false)
+        try await writers.step(2)
+        mayGo.withLock { $0 = true }
+        #expect(try await next(part)?.rows.count == 50)
+        #expect(try await next(one)?.value == true)
+      }
+    }
+
     @Test(
       "own and foreign commits of the same records lie together: no change is lost or comes twice")
     func together() async throws {

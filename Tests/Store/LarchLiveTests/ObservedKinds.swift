@@ -9,6 +9,8 @@ struct AnyObserver {
   let poll: () throws -> Observed<String>?
   /// How many times it has read its value, or brought it up to date.
   let reads: () throws -> Int
+  /// How many times it has brought its value up to date without a read.
+  let patches: () -> Int
   /// Whether it reads only if its value is another one.
   var isExact = false
   /// The values as they come.
@@ -38,6 +40,7 @@ struct AnyObserver {
     let iterator = observation.makeAsyncIterator()
     self.name = name
     reads = { iterator.polled.reads + iterator.polled.patches }
+    patches = { iterator.polled.patches }
     poll = { try iterator.polled.poll().map(Self.text) }
     next = { try await iterator.next().map(Self.text) }
     self.expected = { "\(try expected($0))" }

@@ -120,27 +120,108 @@ struct RowPatcherTests {
     #expect(observer.reads == 2 && observer.patches == 1)
   }
 
-  @Test("a row that leaves a full window makes it read the next one")
-  func window() throws {
+  private func store(of count: Int) throws -> Store {
     let store = try Store.temporary(for: Entry.self)
-    for number in 0..<6 {
-      try store.put(Entry(id: "\(number)", text: "", number: number, half: nil, words: []))
+    try store.write { tx in
+      for number in 0..<count { try tx.put(Self.entry("\(number)", number)) }
     }
+    return store
+  }
+
+  private static func entry(_ id: String, _ number: Int) -> Entry {
+    Entry(id: id, text: "", number: number, half: nil, words: [])
+  }
+
+  @Test("the first row that leaves a full window makes it read a reserve")
+  func window() throws {
+    let store = try store(of: 6)
     let observer = store.observe(Entry.all.sorted(by: \.number).limit(3)).makeAsyncIterator().polled
     #expect(try observer.poll()?.rows.map(\.id) == ["0", "1", "2"])
     try store.write { _ = try $0.delete(Entry.self, "1") }
     #expect(try observer.poll()?.rows.map(\.id) == ["0", "2", "3"])
     #expect(observer.reads == 2 && observer.patches == 0)
-    // To the end of the window: the next one may come before it.
-    try store.put(Entry(id: "0", text: "", number: 9, half: nil, words: []))
+    // To the end of all.
+    try store.put(Self.entry("0", 9))
     #expect(try observer.poll()?.rows.map(\.id) == ["2", "3", "4"])
-    #expect(observer.reads == 3 && observer.patches == 0)
-    try store.put(Entry(id: "6", text: "", number: 0, half: nil, words: []))
+    try store.put(Self.entry("6", 0))
     #expect(try observer.poll()?.rows.map(\.id) == ["6", "2", "3"])
     try store.write { tx in
       _ = try tx.delete(Entry.self, "6")
-      try tx.put(Entry(id: "7", text: "", number: 1, half: nil, words: []))
+      try tx.put(Self.entry("7", 1))
     }
     #expect(try observer.poll()?.rows.map(\.id) == ["7", "2", "3"])
+    for (id, rows) in [("7", ["2", "3", "4"]), ("3", ["2", "4", "5"]), ("4", ["2", "5", "0"])] {
+      try store.write { _ = try $0.delete(Entry.self, id) }
+      #expect(try observer.poll()?.rows.map(\.id) == rows)
+    }
+    // No more than these are there, and it knows that.
+    try store.write { _ = try $0.delete(Entry.self, "5") }
+    #expect(try observer.poll()?.rows.map(\.id) == ["2", "0"])
+    #expect(observer.reads == 2 && observer.patches == 7)
+  }
+
+  @Test("changes behind a window give no value, and are there when rows move up")
+  func reserve() throws {
+    let store = try store(of: 200)
+    let query = Entry.all.sorted(by: \.number).limit(10)
+    let observer = store.observe(query).makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.count == 10)
+    try store.write { _ = try $0.delete(Entry.self, "0") }
+    #expect(try observer.poll()?.rows.first?.id == "1")
+    #expect(observer.reads == 2)
+    // In the reserve: changed, gone, come, moved behind its end.
+    try store.put(Entry(id: "12", text: "changed", number: 12, half: nil, words: []))
+    try store.write { _ = try $0.delete(Entry.self, "13") }
+    try store.put(Self.entry("come", 14))
+    try store.put(Self.entry("15", 190))
+    // Behind the reserve, and from there into it.
+    try store.put(Self.entry("150", 151))
+    try store.put(Self.entry("160", 16))
+    #expect(try observer.poll() == nil)
+    for number in 1...8 {
+      try store.write { _ = try $0.delete(Entry.self, "\(number)") }
+      #expect(try observer.poll()?.rows == (try store.fetch(query)))
+    }
+    #expect(
+      try store.fetch(query).map(\.id) == [
+        "9", "10", "11", "12", "14", "come", "16", "160", "17", "18",
+      ])
+    #expect(observer.reads == 2)
+  }
+
+  @Test("a reserve that runs out is read again, and grows")
+  func refill() throws {
+    let store = try store(of: 600)
+    let query = Entry.all.sorted(by: \.number).limit(20)
+    let observer = store.observe(query).makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.count == 20)
+    for number in 0..<500 {
+      try store.write { _ = try $0.delete(Entry.self, "\(number)") }
+      #expect(try observer.poll()?.rows == (try store.fetch(query)), "\(number)")
+    }
+    // The first one, and then after 33, 65, 129 and 257 more.
+    #expect(observer.reads == 6)
+    #expect(observer.patches == 495)
+  }
+
+  @Test("rows that others push out of a window are its reserve")
+  func pushed() throws {
+    let store = try store(of: 100)
+    let query = Entry.all.sorted(by: \.number).limit(10)
+    let observer = store.observe(query).makeAsyncIterator().polled
+    #expect(try observer.poll()?.rows.count == 10)
+    for number in 1...60 {
+      try store.put(Self.entry("new \(number)", -number))
+      #expect(try observer.poll()?.rows == (try store.fetch(query)))
+    }
+    for number in (29...60).reversed() {
+      try store.write { _ = try $0.delete(Entry.self, "new \(number)") }
+      #expect(try observer.poll()?.rows == (try store.fetch(query)))
+    }
+    #expect(observer.reads == 1)
+    // It keeps no more than 32.
+    try store.write { _ = try $0.delete(Entry.self, "new 28") }
+    #expect(try observer.poll()?.rows == (try store.fetch(query)))
+    #expect(observer.reads == 2)
   }
 }

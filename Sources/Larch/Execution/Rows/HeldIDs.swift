@@ -1,6 +1,6 @@
 /// Reads the ids that stored records hold in a reference.
 final class HeldIDs {
-  private let route: RelatedRoute
+  private let holder: CollectionHandle
   private let reference: ReferenceDeclaration
   private let context: TransactionContext
   /// Nil if the decoded record is needed.
@@ -9,15 +9,22 @@ final class HeldIDs {
   @exclusivity(unchecked) private var writer = KeyWriter()
 
   /// Nil for routes on which owners hold no ids.
-  init?(_ route: RelatedRoute, _ context: TransactionContext) {
+  convenience init?(_ route: RelatedRoute, _ context: TransactionContext) {
     guard case .held(let reference) = route.kind else { return nil }
-    self.route = route
+    self.init(reference, in: route.owner, context)
+  }
+
+  /// The ids in a reference of the records of a collection.
+  init(
+    _ reference: ReferenceDeclaration, in holder: CollectionHandle, _ context: TransactionContext
+  ) {
+    self.holder = holder
     self.reference = reference
     self.context = context
     let simple = reference.form.simple
     primitive = simple?.primitive ?? .bool
     if reference.isStandard, simple != nil, case .stored(let names, _) = reference.resolve() {
-      path = context.path(names, route.owner.reading)
+      path = context.path(names, holder.reading)
     } else {
       path = nil
     }
@@ -67,7 +74,7 @@ final class HeldIDs {
     _ record: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     var isEnough = false
-    try route.owner.schema.referencedIDs(record, context.coder, reference, &writer) { id in
+    try holder.schema.referencedIDs(record, context.coder, reference, &writer) { id in
       if !isEnough { isEnough = try !body(id) }
     }
   }

@@ -22,6 +22,10 @@
 /// published, with the write lock held, and the answer is published for all commits together. So no
 /// observer takes a state for known that lacks a commit.
 ///
+/// **Nobody waits for pages.** The thread compares pages without the mutex. A commit of this process
+/// that comes meanwhile does not wait for the answer: it publishes the changed trees for the thread, and
+/// then itself. The answer comes too late then, and is dropped; observers of these trees read again.
+///
 /// Unchecked, since `state` has a mutex. It comes before those of the registry and of `ReaderPool`,
 /// and no thread waits for a read or for the write lock with it.
 final class CommitWatch: ForeignCommits, @unchecked Sendable {
@@ -40,6 +44,10 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     var isCommitting = false
     /// The thread has found `isCommitting`.
     var mustLookAgain = false
+    /// The commits that the thread looks at, and has not published yet.
+    var compared: PageComparison?
+    /// Whether the thread uses the pin.
+    var isComparing = false
     var counts = Counts()
   }
 
@@ -54,6 +62,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     /// How many trees changed whose records somebody wants, and for how many these were found.
     var wanted = 0
     var found = 0
+    /// How many answers came too late.
+    var late = 0
     /// How many pages were read for that.
     var pages = 0
   }
@@ -74,6 +84,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   private unowned let environment: LMDBEnvironment
   private let state = Locked(State())
+  /// Called by the thread before it compares pages: for tests, which set it while nobody listens.
+  nonisolated(unsafe) var willCompare: (() -> Void)?
 
   init(_ environment: LMDBEnvironment) { self.environment = environment }
 
@@ -87,7 +99,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     state.withLock { state in
       state.listeners += 1
       guard state.listeners == 1 else { return }
-      (state.known, state.roots, state.pin) = (nil, nil, nil)
+      (state.known, state.roots, state.pin, state.compared) = (nil, nil, nil, nil)
       // Without a reader, the first look of the thread counts as a change of everything.
       if let reader = environment.beginReadWithoutWaiting() {
         state.roots = try? roots(reader)
@@ -105,7 +117,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let ended: (CommitWatchThread?, LMDBHeldRead?) = state.withLock { state in
       state.listeners -= 1
       if state.listeners > 0 { return (nil, nil) }
-      defer { (state.thread, state.pin) = (nil, nil) }
+      defer { (state.thread, state.pin, state.compared) = (nil, nil, nil) }
       return (state.thread, state.pin)
     }
     ended.0?.wake()
@@ -128,24 +140,25 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     var ended: LMDBHeldRead?
     let waiting: [UnsafeContinuation<Void, Never>] = state.withLock { state in
       if state.listeners == 0 { return event.map(environment.changes.file) ?? [] }
+      let before = publishUncompared(&state)
       if let known = state.known {
         // A look has found it already: its write began when nobody listened.
-        if transaction <= known { return [] }
+        if transaction <= known { return before }
         if transaction == known &+ 1 {
           state.known = transaction
           state.published.add(event)
           if let pin = state.pin, transaction >= pin.snapshot &+ Self.lag {
             ended = movePin(&state, to: transaction)
           }
-          return event.map(environment.changes.file) ?? []
+          return before + (event.map(environment.changes.file) ?? [])
         }
       }
       reader = environment.beginReadWithoutWaiting()
       guard let reader, reader.transaction.id >= transaction else {
         (state.known, state.roots) = (transaction, nil)
-        return environment.changes.file(.anything(transaction))
+        return before + environment.changes.file(.anything(transaction))
       }
-      return workOff(reader, &state).map(environment.changes.file) ?? []
+      return before + workOffAll(reader, &state)
     }
     if let reader { environment.endRead(reader) }
     if let ended { environment.endHeldRead(ended) }
@@ -157,7 +170,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     if environment.isForked { return }
     let thread = state.withLock { state in
       // The pin was ended, as all reads were.
-      (state.known, state.roots, state.pin) = (nil, nil, nil)
+      (state.known, state.roots, state.pin, state.compared) = (nil, nil, nil, nil)
       return state.thread
     }
     thread?.watchAgain()
@@ -172,6 +185,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     let reader = try environment.beginRead()
     var waiting: [UnsafeContinuation<Void, Never>] = []
     var isNew = false
+    var comparison: PageComparison?
     let finding: Finding = state.withLock { state in
       state.counts.looks += 1
       guard state.thread === thread else { return .ended }
@@ -182,9 +196,16 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       isNew = state.roots?.transaction != reader.transaction.id
       guard isNew else { return .nothing }
       let before = state.known
-      if let event = workOff(reader, &state) { waiting = environment.changes.file(event) }
+      switch workOff(reader, &state) {
+      case nil: break
+      case .event(let event): waiting = environment.changes.file(event)
+      case .pages(let pages):
+        comparison = pages
+        (state.compared, state.isComparing) = (pages, true)
+      }
       return state.known == before ? .nothing : .commit
     }
+    if let comparison { waiting += publish(comparison, reader) }
     // A replaced file says so in its last commit.
     let isReplaced =
       isNew
@@ -211,8 +232,14 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   // MARK: Comparing
 
-  /// Compares the state of a reader with the last one, and returns what to publish.
-  private func workOff(_ reader: LMDBReader, _ state: inout State) -> ChangeEvent? {
+  private enum Work {
+    case event(ChangeEvent)
+    /// Pages must be compared to know the event.
+    case pages(PageComparison)
+  }
+
+  /// Compares the state of a reader with the last one. Returns what to publish.
+  private func workOff(_ reader: LMDBReader, _ state: inout State) -> Work? {
     let newest = reader.transaction.id
     // Another thread was faster.
     if let known = state.known, newest < known { return nil }
@@ -222,39 +249,83 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
     state.counts.comparisons += 1
     guard let known, let old, let new = state.roots, isCertain(since: old, newest, state) else {
       state.counts.unknown += 1
-      return .anything(newest)
+      return .event(.anything(newest))
     }
     let changed = new.changed(since: old)
     if changed.isEmpty { return nil }
-    let records = records(of: changed, since: old, published, reader, &state)
-    return .commit(newest, CommittedChanges(trees: changed, records: records, since: known))
+    let comparison = PageComparison(
+      newest: newest, known: known, old: old, published: published, trees: changed)
+    let wanted = environment.changes.recordTrees.intersection(changed).trees
+    state.counts.wanted += wanted.count
+    // The pin has one user at a time, and nobody waits for it here.
+    if wanted.isEmpty || state.isComparing { return .event(comparison.event([:])) }
+    // While the pin is in use, nobody can end it.
+    comparison.pin = usablePin(since: old, state)
+    // The read of the next commit keeps what this commit has freed.
+    guard comparison.pin != nil || newest <= old.transaction &+ 1 else {
+      return .event(comparison.event([:]))
+    }
+    comparison.wanted = wanted
+    return .pages(comparison)
   }
 
-  /// The changed records of those trees for which somebody wants them, without what was published.
+  /// The same with the pages, while the mutex is held. Returns the tasks that wait for the answer.
+  private func workOffAll(
+    _ reader: LMDBReader, _ state: inout State
+  ) -> [UnsafeContinuation<Void, Never>] {
+    switch workOff(reader, &state) {
+    case nil: return []
+    case .event(let event): return environment.changes.file(event)
+    case .pages(let comparison):
+      let found = records(comparison, reader)
+      state.counts.found += found.records.count
+      state.counts.pages += found.pages
+      return environment.changes.file(comparison.event(found.records))
+    }
+  }
+
+  /// Compares pages on the thread, without the mutex, and publishes the answer if it is not too late.
+  private func publish(
+    _ comparison: PageComparison, _ reader: LMDBReader
+  ) -> [UnsafeContinuation<Void, Never>] {
+    willCompare?()
+    let found = records(comparison, reader)
+    return state.withLock { state in
+      state.isComparing = false
+      state.counts.pages += found.pages
+      guard state.compared === comparison else {
+        state.counts.late += 1
+        return []
+      }
+      state.compared = nil
+      state.counts.found += found.records.count
+      return environment.changes.file(comparison.event(found.records))
+    }
+  }
+
+  /// Publishes the commits that the thread still looks at, without their records.
+  private func publishUncompared(_ state: inout State) -> [UnsafeContinuation<Void, Never>] {
+    guard let comparison = state.compared else { return [] }
+    state.compared = nil
+    return environment.changes.file(comparison.event([:]))
+  }
+
+  /// The changed records of the wanted trees, without what was published. Ends the use of the pin.
   private func records(
-    of trees: TreeSet, since old: TreeRoots, _ published: PublishedChanges, _ reader: LMDBReader,
-    _ state: inout State
-  ) -> [UInt32: [StoredChange]] {
-    let wanted = environment.changes.recordTrees.intersection(trees).trees
-    if wanted.isEmpty { return [:] }
-    state.counts.wanted += wanted.count
-    // While the pin is in use, nobody can end it.
-    let pin = usablePin(since: old, state)
-    defer { if let pin { environment.endUse(of: pin) } }
-    // The read of the next commit keeps what this commit has freed.
-    guard pin != nil || reader.transaction.id <= old.transaction &+ 1 else { return [:] }
+    _ comparison: PageComparison, _ reader: LMDBReader
+  ) -> (records: [UInt32: [StoredChange]], pages: Int) {
+    defer { if let pin = comparison.pin { environment.endUse(of: pin) } }
     let names = environment.treeNames.withLock { $0 }
-    var changes = TreeChanges(since: old, in: reader.transaction, environment.changes.log.limits)
+    var changes = TreeChanges(
+      since: comparison.old, in: reader.transaction, environment.changes.log.limits)
     var found: [UInt32: [StoredChange]] = [:]
-    for tree in wanted {
+    for tree in comparison.wanted {
       guard let name = names[tree], let all = changes.records(of: tree, named: name) else {
         continue
       }
-      found[tree] = published.later(all, of: tree)
+      found[tree] = comparison.published.later(all, of: tree)
     }
-    state.counts.found += found.count
-    state.counts.pages += changes.pages
-    return found
+    return (found, changes.pages)
   }
 
   /// The pin, in use, if it keeps the pages of the old state.
@@ -303,5 +374,34 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       return state.pin
     }
     if let ended { environment.endHeldRead(ended) }
+  }
+}
+
+/// What is needed to find the changed records between two states.
+private final class PageComparison {
+  let newest: UInt64
+  /// The last commit that was published.
+  let known: UInt64
+  let old: TreeRoots
+  /// What this process has published since the old state.
+  let published: PublishedChanges
+  /// The trees that have changed, and those of them whose records somebody wants.
+  let trees: TreeSet
+  var wanted: [UInt32] = []
+  /// What keeps the pages of the old state, in use.
+  var pin: LMDBHeldRead?
+
+  init(
+    newest: UInt64, known: UInt64, old: TreeRoots, published: PublishedChanges, trees: TreeSet
+  ) {
+    self.newest = newest
+    self.known = known
+    self.old = old
+    self.published = published
+    self.trees = trees
+  }
+
+  func event(_ records: [UInt32: [StoredChange]]) -> ChangeEvent {
+    .commit(newest, CommittedChanges(trees: trees, records: records, since: known))
   }
 }

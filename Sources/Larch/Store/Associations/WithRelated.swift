@@ -10,7 +10,7 @@
 /// records come in the order of their ids, or in the order of the list if the record itself has a
 /// list of ids. Missing records are skipped. Through join records, each comes once.
 public struct WithRelated<Owner: Record, Target: Record, Row>: Sendable {
-  let query: Query<Owner>
+  var query: Query<Owner>
   let route: AssociationRoute.Kind
   let targets: Query<Target>
   /// Makes the rows. It is one call for all of them: in code that is compiled once for all types,

@@ -75,7 +75,7 @@ final class TotalAggregate<R: Record>: Aggregate<R, KeyTotal> {
 }
 
 /// The least or the greatest value of a field: a window of one row in the order of the field. A
-/// better value takes its place; when it leaves, the next one is not known.
+/// better value takes its place. When it leaves, the next one is known only if it was the best before.
 final class ExtremeAggregate<R: Record, Value: IndexKey>: Aggregate<R, Value?> {
   private let patcher: RowPatcher<ExtremeRow<R, Value>>
   private let descends: Bool
@@ -89,7 +89,7 @@ final class ExtremeAggregate<R: Record, Value: IndexKey>: Aggregate<R, Value?> {
     super.init(query, row.field, tree)
   }
 
-  override var value: Value? { patcher.rows.first }
+  override var value: Value? { patcher.first }
 
   override func read(_ tx: ReadTransaction, _ plain: () throws -> Value?) throws -> Value? {
     let value = try patcher.read(tx).value.first
@@ -125,12 +125,17 @@ struct ExtremeRow<R: Record, Value: IndexKey>: PatchedRows {
 
   var rowComparison: ValueComparison<[Value]> { .stored }
 
-  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [Value] {
-    try tx.run(details, of: R.self, for: .fields([field]), selecting: [field]) { run, access in
-      guard let row = try run.next() else { return [] }
-      places.add(id: row.id, try row.record ?? run.record())
-      let known = try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
-      return [try known ?? access.decode(row, of: run)[keyPath: keyPath]]
+  func rows(
+    of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
+  ) throws -> [Value] {
+    try tx.run(query, of: R.self, for: .fields([field]), selecting: [field]) { run, access in
+      var values: [Value] = []
+      while let row = try run.next() {
+        places.add(id: row.id, try row.record ?? run.record())
+        let known = try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
+        values.append(try known ?? access.decode(row, of: run)[keyPath: keyPath])
+      }
+      return values
     }
   }
 

@@ -2,7 +2,7 @@ extension QueryDescription {
   /// Why the rows are read again after each change of one of them; nil if they are brought up to date
   /// from the changed records.
   var reasonNotPatched: String? {
-    if asksRelated { return "it reads related records" }
+    if hasRelatedOrder, limit != nil { return "its order is that of related records, with a limit" }
     if offset != 0 { return "it has an offset" }
     if after != nil { return "it follows a page token" }
     if limit == 0 { return "its limit is 0" }
@@ -10,10 +10,34 @@ extension QueryDescription {
   }
 }
 
+extension QueryDescription {
+  var hasRelatedOrder: Bool { order.contains { $0.field.related != nil } }
+
+  /// By which associations its filter and its order depend on other records.
+  var dependencies: [RelatedDependency] {
+    var all: [RelatedDependency] = []
+    if filter.asksRelated { all.append(RelatedDependency(filter: filter, isContent: false)) }
+    for case let related? in order.map(\.field.related) {
+      // It contains those after it.
+      guard let first = related.route.first else { continue }
+      all.append(RelatedDependency(filter: .related(first), isContent: true))
+    }
+    return all
+  }
+}
+
+extension PatchedRows {
+  var dependencies: [RelatedDependency] { details.dependencies }
+}
+
 enum PatchLimits {
+  /// How many rows beyond a limit are kept at least, once a row has left.
+  static let reserve = 32
   /// More changes at once are not applied to rows, if they are also more than a sixteenth of these: to
   /// move the rows after a place costs more than to read them again.
   static let fewChanges = 16
+  /// The same for rows that depend on related records, which cost more to read again.
+  static let fewRelated = 64
 }
 
 /// A request whose rows can be kept and brought up to date.
@@ -25,7 +49,13 @@ protocol PatchedRequest<Row>: Request {
   var reasonNotPatched: String? { get }
   /// Which records are rows.
   var patchedQuery: QueryDescription { get }
+  /// By which associations they depend on other records.
+  var dependencies: [RelatedDependency] { get }
   var collectionName: String { get }
+}
+
+extension PatchedRequest {
+  var dependencies: [RelatedDependency] { patchedQuery.dependencies }
 }
 
 extension Query: PatchedRequest {
@@ -37,10 +67,13 @@ extension Query: PatchedRequest {
 }
 
 extension Query: PatchedRows {
+  var dependencies: [RelatedDependency] { details.dependencies }
   var rowComparison: ValueComparison<[R]> { .stored }
 
-  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [R] {
-    try observedRows(in: tx, noting: places)
+  func rows(
+    of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
+  ) throws -> [R] {
+    try with { $0 = query }.observedRows(in: tx, noting: places)
   }
 
   func maker(
@@ -72,8 +105,12 @@ private struct SelectionRows<R: Record, Row>: PatchedRows {
   var details: QueryDescription { selection.query.details }
   var rowComparison: ValueComparison<[Row]> { selection.rowComparison }
 
-  func rows(in tx: ReadTransaction, noting places: RowPlaces) throws -> [Row] {
-    try selection.rows(in: tx, noting: places)
+  func rows(
+    of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
+  ) throws -> [Row] {
+    var selection = selection
+    selection.query.details = query
+    return try selection.rows(in: tx, noting: places)
   }
 
   func maker(

@@ -33,28 +33,53 @@ extension [RowPlace] {
   }
 }
 
-/// Notes the place of each row of a query while it is read, and a hash of its record if wanted.
+/// Notes the place of each row of a query while it is read, and if wanted a hash of its records and
+/// its id.
 final class RowPlaces: RowDigest {
   private let order: SortKey
   /// Whether the id does not give the place.
   let needsRecord: Bool
   private let isHashed: Bool
+  private let hasIDs: Bool
   private(set) var places: [RowPlace] = []
   private(set) var hashes: [Int] = []
+  private(set) var ids: [[UInt8]] = []
+  /// How many related records of the last row follow.
+  private var partsLeft = 0
 
-  init(_ order: SortKey, needsRecord: Bool, isHashed: Bool) {
+  init(_ order: SortKey, needsRecord: Bool, isHashed: Bool, hasIDs: Bool = false) {
     self.order = order
     self.needsRecord = needsRecord
     self.isHashed = isHashed
+    self.hasIDs = hasIDs
+  }
+
+  override func add(count: Int) {
+    partsLeft = count
+    combine(count)
+  }
+
+  private func combine(_ part: Int) {
+    guard let last = hashes.last else { return }
+    var hasher = Hasher()
+    hasher.combine(last)
+    hasher.combine(part)
+    hashes[hashes.count - 1] = hasher.finalize()
   }
 
   override func add(id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer?) {
+    if partsLeft > 0 {
+      partsLeft -= 1
+      if isHashed, let record { combine(Self.hash(id, record)) }
+      return
+    }
     let nothing = needsRecord ? nil : UnsafeRawBufferPointer(start: nil, count: 0)
     guard let record = record ?? nothing, (try? order.write(record: record, id: id)) != nil else {
       return
     }
     places.append(RowPlace(order.bytes))
     if isHashed { hashes.append(Self.hash(id, record)) }
+    if hasIDs { ids.append([UInt8](id)) }
   }
 
   static func hash(_ id: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Int {

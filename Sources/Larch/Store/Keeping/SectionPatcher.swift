@@ -13,6 +13,8 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
 
   override var tree: UInt32? { records.tree }
 
+  override var related: RelatedTrees? { records.related }
+
   override var current: [RecordSection<R, Value>]? {
     records.current.map { request.sections(of: $0) }
   }
@@ -25,7 +27,15 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   }
 
   override func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
-    switch records.patch(changes, tx) {
+    sections(records.patch(changes, tx))
+  }
+
+  override func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome {
+    sections(records.patch(changes, at: tx))
+  }
+
+  private func sections(_ outcome: ValuePatcher<[R]>.Outcome) -> Outcome {
+    switch outcome {
     case .same: .same
     case .changed(let rows): .changed(request.sections(of: rows))
     case .unknown: .unknown

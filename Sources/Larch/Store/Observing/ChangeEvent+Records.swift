@@ -1,4 +1,30 @@
 extension [ChangeEvent] {
+  /// The changes of the records of several trees by all events, each id once; nil if some are not
+  /// known.
+  ///
+  /// - Parameters:
+  ///   - records: the trees of the records.
+  ///   - trees: those that count, also of indexes and lists.
+  func changes(
+    ofRecords records: TreeSet, _ trees: TreeSet, _ dataTrees: DataTrees
+  ) -> [UInt32: [StoredChange]]? {
+    var known: [UInt32: [StoredChange]] = [:]
+    var others = trees.trees
+    for tree in records.trees {
+      let own = TreeSet(trees.trees.filter { dataTrees.records(of: $0) == tree })
+      guard let changes = changes(ofRecords: tree, own, dataTrees) else { return nil }
+      known[tree] = changes
+      others.removeAll { own.contains($0) }
+    }
+    let rest = TreeSet(others)
+    for event in self {
+      guard case .commit(_, let changes) = event, !changes.trees.intersects(rest) else {
+        return nil
+      }
+    }
+    return known
+  }
+
   /// The changes of the records of a tree by all events, each id once; nil if some are not known.
   ///
   /// - Parameter trees: those that count, with what they belong to.

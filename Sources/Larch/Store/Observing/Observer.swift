@@ -157,9 +157,10 @@ final class Observer<Value: Sendable>: Sendable {
       }
       guard let dataTrees = state.dataTrees?.trees else { return }
       let recordTrees = dataTrees.recordTrees(of: state.trees)
+      let seen = max(version, state.ahead)
       let usable = { (write: WaitingWrites.Write) in
         WaitingWrites.Write(
-          event: write.event.usable(after: version, recordTrees, catalog),
+          event: write.event.usable(after: seen, recordTrees, catalog),
           isIgnored: write.isIgnored)
       }
       step.writes = ArraySlice(step.writes.map(usable))
@@ -210,19 +211,18 @@ final class Observer<Value: Sendable>: Sendable {
         state.version = min(newest, last)
         return
       }
-      if !isKnown { state.aggregates?.forget() }
-      state.aggregates?.begin()
-      tracker.aggregates = state.aggregates
-      let (value, isSame) = try readAll(&state, tx)
-      state.aggregates?.end()
-      if state.aggregates?.isAllKnown == true { state.patches += 1 } else { state.reads += 1 }
+      let patched =
+        !isFirst && isKnown
+        ? try patchRelated(&state, step.writes.map(\.event), dataTrees, tx) : nil
+      if patched == nil {
+        if !isKnown { state.aggregates?.forget() }
+        state.aggregates?.begin()
+        tracker.aggregates = state.aggregates
+      }
+      let (value, isSame) = try patched ?? readAll(&state, tx)
+      if patched == nil { state.didRead(tracker, dataTrees) }
       state.pause = pace?.begin()
       (state.version, state.generation, state.ahead) = (newest, generation, 0)
-      state.trees = dataTrees.data(tracker.trees)
-      (state.unfiltered, state.filters) = (tracker.unfiltered, tracker.filters)
-      state.routes.isCurrent = false
-      // The record that becomes the first row was not read.
-      if let tree = state.patcher?.tree { state.trees.insert(tree) }
       if !isFirst {
         // A write whose author is not known yet may be in what was read.
         if !isDue, !isKnown { (state.version, state.ahead) = (min(newest, last), newest) }
@@ -237,7 +237,8 @@ final class Observer<Value: Sendable>: Sendable {
       listener, to: state.trees,
       recordTrees: state.dataTrees?.trees.recordTrees(of: state.trees) ?? TreeSet(),
       // A commit may change nothing as a whole, although each of its writes does.
-      routes: rules.needsParts ? nil : state.routes(in: store.environment), after: state.version)
+      routes: rules.needsParts ? nil : state.routes(in: store.environment), after: state.version,
+      read: state.ahead)
     return observed
   }
 }
@@ -262,6 +263,27 @@ extension Observer {
     let kept = read.comparison.kept(value, digest)
     defer { state.last = kept }
     return (value, read.comparison.isSame(state.last, kept))
+  }
+
+  /// Brings the kept value up to date with a snapshot, if it depends on several kinds of records. Nil
+  /// if it must be read again.
+  ///
+  /// - Parameter events: all between the value and the snapshot.
+  private func patchRelated(
+    _ state: inout State, _ events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction
+  ) throws -> (value: Value, isSame: Bool)? {
+    guard let patcher = state.patcher, let related = patcher.related,
+      let changes = events.changes(ofRecords: related.records, state.trees, dataTrees)
+    else { return nil }
+    let outcome = patcher.patch(changes, at: tx)
+    if !outcome.isUnknown, tx.context.checksQueries { try patcher.check(tx) }
+    switch outcome {
+    case .unknown: return nil
+    case .same: return patcher.current.map { ($0, true) }
+    case .changed(let value):
+      state.patches += 1
+      return (value, false)
+    }
   }
 
   /// Brings the kept value up to date; nil if it must be read again.
@@ -312,6 +334,21 @@ extension Observer.State {
     guard let (dataTrees, catalog) = dataTrees else { return nil }
     return routes.updated(
       trees: trees, unfiltered: unfiltered, filters, dataTrees, catalog, environment)
+  }
+
+  /// Notes what the value was read from.
+  fileprivate mutating func didRead(_ tracker: QueryTracker, _ dataTrees: DataTrees) {
+    aggregates?.end()
+    if aggregates?.isAllKnown == true { patches += 1 } else { reads += 1 }
+    trees = dataTrees.data(tracker.trees)
+    (unfiltered, filters) = (tracker.unfiltered, tracker.filters)
+    routes.isCurrent = false
+    // The record that becomes the first row was not read.
+    if let tree = patcher?.tree { trees.insert(tree) }
+    if let related = patcher?.related {
+      trees.formUnion(related.all)
+      unfiltered.formUnion(related.all)
+    }
   }
 
   /// A value that comes, with the writes in it.

@@ -10,7 +10,7 @@ extension RecordReading {
   /// changes of Person
   ///   filter city == "London"
   /// rows brought up to date from the changed records
-  ///   read again if one of 20 rows leaves, or moves to the end
+  ///   read again if a row leaves the first 20, and none behind them is known
   ///   read again if more than 16 records and a sixteenth of the rows change at once
   /// reading
   ///   index city_age ["London"]
@@ -53,13 +53,34 @@ extension PatchedRequest {
     if let reasonNotPatched {
       return ["changes of what is read"] + lines + ["rows read again: " + reasonNotPatched]
     }
-    lines.append("rows brought up to date from the changed records")
-    if let limit = details.limit {
-      lines.append("  read again if one of \(limit) rows leaves, or moves to the end")
+    if dependencies.isEmpty {
+      lines = ["changes of \(collectionName)"] + lines
+      lines.append("rows brought up to date from the changed records")
+    } else {
+      lines = ["changes of \(collectionName) and of related records"] + lines
+      lines.append("rows brought up to date from the changed records, and from the related ones")
+      if dependencies.contains(where: \.filter.hasLinks) {
+        lines.append("  read again if a list of the store changes")
+      }
     }
-    let few = PatchLimits.fewChanges
+    if let limit = details.limit {
+      lines.append("  read again if a row leaves the first \(limit), and none behind them is known")
+    }
+    let few = dependencies.isEmpty ? PatchLimits.fewChanges : PatchLimits.fewRelated
     lines.append(
       "  read again if more than \(few) records and a sixteenth of the rows change at once")
-    return ["changes of \(collectionName)"] + lines
+    return lines
+  }
+}
+
+extension FilterNode {
+  /// Whether a test of related records is by lists of the store.
+  fileprivate var hasLinks: Bool {
+    var isFound = false
+    forEachRelated { related in
+      if case .links = related.route { isFound = true }
+      if related.filter.hasLinks { isFound = true }
+    }
+    return isFound
   }
 }

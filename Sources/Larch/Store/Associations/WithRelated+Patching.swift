@@ -1,0 +1,37 @@
+extension WithRelated: PatchedRequest {
+  func rowPatcher() -> ValuePatcher<[Row]>? { reasonNotPatched == nil ? RowPatcher(self) : nil }
+
+  var reasonNotPatched: String? {
+    targets.details.hasRelatedOrder
+      ? "the order of its related records is that of further ones" : query.details.reasonNotPatched
+  }
+
+  var patchedQuery: QueryDescription { query.details }
+  var collectionName: String { Owner.collectionName }
+}
+
+extension WithRelated: PatchedRows {
+  typealias R = Owner
+
+  var details: QueryDescription { query.details }
+  var rowComparison: ValueComparison<[Row]> { .stored }
+
+  var dependencies: [RelatedDependency] {
+    let related = RelatedFilter(route, AssociatedType(Target.self), targets.details.filter)
+    return details.dependencies + [RelatedDependency(filter: .related(related), isContent: true)]
+  }
+
+  func rows(
+    of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
+  ) throws -> [Row] {
+    var request = self
+    request.query.details = query
+    return try request.observedRows(in: tx, noting: places)
+  }
+
+  func maker(
+    _ access: RecordAccess<Owner>
+  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row {
+    { _, _ in throw RelatedCandidates.Unknown.otherRows }
+  }
+}
