@@ -53,6 +53,58 @@ static const int has_hardware = 0;
 #endif
 
 #ifdef HARDWARE
+// The instruction takes three cycles but can begin in each, so a long value is read in three lanes
+// at once. A lane is added to the one before it as if that had been followed by as many zeros; the
+// checksum of that is a sum over its bits, which a table has for each of its four bytes.
+#define LANE 256
+static uint32_t zeros[4][256];
+
+__attribute__((constructor)) static void make_zeros(void) {
+  // The checksum of each bit after one zero, then after twice as many, until it is after a lane.
+  uint32_t bits[32], twice[32];
+  for (int bit = 0; bit < 32; bit++) {
+    bits[bit] = 1u << bit;
+    for (int n = 0; n < 8; n++)
+      bits[bit] = (bits[bit] & 1) ? (bits[bit] >> 1) ^ 0x82F63B78u : bits[bit] >> 1;
+  }
+  for (size_t count = 1; count < LANE; count *= 2) {
+    for (int bit = 0; bit < 32; bit++) {
+      twice[bit] = 0;
+      for (int n = 0; n < 32; n++)
+        if (bits[bit] >> n & 1) twice[bit] ^= bits[n];
+    }
+    memcpy(bits, twice, sizeof bits);
+  }
+  for (int bit = 0; bit < 32; bit++) zeros[bit / 8][1u << bit % 8] = bits[bit];
+  for (int k = 0; k < 4; k++)
+    for (uint32_t n = 1; n < 256; n++)
+      zeros[k][n] = zeros[k][n & (n - 1)] ^ zeros[k][n & -n];
+}
+
+static inline uint32_t after_zeros(uint32_t crc) {
+  return zeros[0][crc & 0xFF] ^ zeros[1][(crc >> 8) & 0xFF] ^ zeros[2][(crc >> 16) & 0xFF] ^
+         zeros[3][crc >> 24];
+}
+
+// Of whole groups of lanes.
+HARDWARE static __attribute__((noinline)) uint32_t crc_lanes(
+    uint32_t crc, const uint8_t *p, size_t groups) {
+  for (; groups > 0; groups--, p += 3 * LANE) {
+    uint32_t second = 0, third = 0;
+    for (size_t n = 0; n < LANE; n += 8) {
+      uint64_t a, b, c;
+      memcpy(&a, p + n, 8);
+      memcpy(&b, p + LANE + n, 8);
+      memcpy(&c, p + 2 * LANE + n, 8);
+      crc = CRC_WORD(crc, a);
+      second = CRC_WORD(second, b);
+      third = CRC_WORD(third, c);
+    }
+    crc = after_zeros(after_zeros(crc) ^ second) ^ third;
+  }
+  return crc;
+}
+
 // Records differ in length from one to the next, so a loop over the bytes that are left at the end
 // would be predicted wrong for most: that took longer than the checksum itself. Bytes that make no
 // word go first, at the end of a word of zeros, which change nothing while the checksum is zero;
@@ -68,6 +120,12 @@ HARDWARE static inline uint32_t crc_hardware(uint32_t crc, const uint8_t *p, siz
   uint64_t first = (w ^ crc) << (56 - bits) << 8;
   crc = CRC_WORD(0, first) ^ (uint32_t)((uint64_t)crc >> bits);
   p += n & 7;
+  if (n >= 3 * LANE) {
+    size_t groups = n / (3 * LANE);
+    crc = crc_lanes(crc, p, groups);
+    p += groups * 3 * LANE;
+    n -= groups * 3 * LANE;
+  }
   for (n >>= 3; n > 0; n--, p += 8) {
     memcpy(&w, p, 8);
     crc = CRC_WORD(crc, w);

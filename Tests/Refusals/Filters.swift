@@ -61,7 +61,6 @@ func noCondition() {
 }
 
 func noOrder() {
-  _ = Person.all.sorted(by: \.price)  // error: Decimal cannot be an index key
   _ = Person.all.sorted(by: \.address)  // error: requires that 'Address' conform to 'IndexKey'
   _ = Person.all.sorted(by: \.age, options: .caseInsensitive)  // error: 'Int' conform to 'TextValue
   _ = Person.all.sorted(by: \.company)  // error: the order is by a field of the record itself

@@ -209,15 +209,6 @@ func keyless() {
     Index(\.level, name: "level", where: { $0.age > 3 })  // error: a field has a type that no index
   }
   _ = Schema<Person> {
-    Index(\.price)  // error: Decimal cannot be an index key
-  }
-  _ = Schema<Person> {
-    Index(\.maybePrice)  // error: Decimal cannot be an index key
-  }
-  _ = Schema<Person> {
-    Index(\.prices)  // error: Decimal cannot be an index key
-  }
-  _ = Schema<Person> {
     Index(\.age, options: .caseInsensitive)  // error: only one text by itself
   }
   _ = Schema<Person> {
@@ -231,9 +222,6 @@ func keyless() {
   }
   _ = Schema<Person> {
     Unique(\.address)  // error: a field has a type that no index can order
-  }
-  _ = Schema<Person> {
-    Unique(\.price)  // error: Decimal cannot be an index key
   }
   _ = Schema<Person> {
     Unique(\.age, options: .caseInsensitive)  // error: only one text by itself
@@ -258,9 +246,6 @@ func keyless() {
   }
   _ = Schema<Person> {
     Validate(\.name, .uniqueness(options: .caseInsensitive, scope: \.level))  // error: only texts c
-  }
-  _ = Schema<Person> {
-    Validate(\.price, .uniqueness)  // error: Decimal cannot be an index key
   }
 }
 

@@ -39,6 +39,9 @@ extension KeyWriter {
     case (.uint32, .uint32): append(uint32: little(bytes))
     case (.uint16, .uint16): append(uint16: little(bytes))
     case (.uint8, .uint8): append(uint8: bytes[0])
+    case (.decimal, .decimal):
+      guard let digits = DecimalDigits(stored: bytes) else { return false }
+      append(decimal: digits)
     case (.float, .float): append(float: Float(bitPattern: little(bytes)))
     default: return false
     }

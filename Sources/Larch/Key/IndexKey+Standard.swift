@@ -19,7 +19,7 @@ private enum StandardKeys {
     of(Int8Key()), of(Int16Key()), of(Int32Key()), of(Int64Key()), of(IntKey()),
     of(UInt8Key()), of(UInt16Key()), of(UInt32Key()), of(UInt64Key()), of(UIntKey()),
     of(BoolKey()), of(FloatKey()), of(DoubleKey()), of(StringKey()), of(DataKey()),
-    of(DateKey()), of(UUIDKey()), of(URLKey()),
+    of(DateKey()), of(UUIDKey()), of(URLKey()), of(DecimalKeyCoding()),
   ].reduce(into: [:]) { $0[$1.type] = $1.witness }
 
   private static func of<Value>(
@@ -78,7 +78,7 @@ private class StandardKey<Value: StandardValue>: KeyCoding<Value>, @unchecked Se
     case .uint8, .uint16, .uint32, .uint64: .unsigned
     case .uuid: .uuid
     case .string: .string
-    case .bool, .float, .double, .data, .date, .url: nil
+    case .bool, .float, .double, .data, .date, .url, .decimal: nil
     }
   }
 }
@@ -404,6 +404,23 @@ private final class URLKey: StandardKey<URL>, @unchecked Sendable {
   }
 }
 
+extension Decimal: StandardValue {
+  static var primitive: KeyForm.Primitive { .decimal }
+
+  var keyValue: KeyValue { .decimal(DecimalKey(DecimalDigits(self))) }
+
+  init?(keyValue: KeyValue) {
+    guard case .decimal(let key) = keyValue, let value = key.decimal else { return nil }
+    self = value
+  }
+}
+
+private final class DecimalKeyCoding: StandardKey<Decimal>, @unchecked Sendable {
+  override func write(_ value: Decimal, to writer: inout KeyWriter, isLast: Bool) {
+    writer.append(decimal: DecimalDigits(value))
+  }
+}
+
 extension Character: IndexKey {
   /// The string of this character alone.
   public var indexValue: String { String(self) }
@@ -415,13 +432,4 @@ extension Character: IndexKey {
 extension Optional: IndexKey, _StandardKey where Wrapped: IndexKey {
   /// `00` for nil; `01`, then the value.
   public static var _key: _Witness { OptionalKey(Wrapped.keyCoding) }
-}
-
-@available(
-  *, unavailable,
-  message: "Decimal cannot be an index key; index an integer instead, such as the cents as Int64."
-)
-extension Decimal: IndexKey {
-  /// Not available.
-  public var indexValue: String { description }
 }

@@ -1,8 +1,8 @@
 /// A type whose values can be keys of an index.
 ///
-/// The standard types are `Bool`, all integers, `Float`, `Double`, `String`, `Character`, `Data`,
-/// `Date`, `UUID`, `URL`, optionals of them (nil comes first), and enums with a raw value. For your
-/// own type, return a value that represents it: two values must be equal, and ordered, exactly as
+/// The standard types are `Bool`, all integers of at most 64 bits, `Float`, `Double`, `Decimal`,
+/// `String`, `Character`, `Data`, `Date`, `UUID`, `URL`, optionals of them (nil comes first), and
+/// enums with a raw value. For your own type, return a value that represents it: two values must be equal, and ordered, exactly as
 /// the values that represent them.
 ///
 /// ```swift

@@ -6,7 +6,7 @@ public struct KeyForm: Hashable, Sendable {
   /// A standard type. The raw values are part of the file format.
   package enum Primitive: String, CaseIterable, Sendable {
     case bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float, double
-    case date, string, data, uuid, url
+    case date, string, data, uuid, url, decimal
   }
 
   package enum Node: Hashable, Sendable {

@@ -87,6 +87,7 @@ package struct KeyReader {
       guard bytes.count - offset >= 16 else { return try endCut() }
       result.values.append(.uuid([UInt8](bytes[offset..<(offset + 16)])))
       offset += 16
+    case .decimal: try readDecimal()
     case .string:
       if let payload = try readPayload(isLast) {
         result.values.append(.string(try text(payload)))
@@ -104,6 +105,18 @@ package struct KeyReader {
 
   private mutating func readUnsigned<T: FixedWidthInteger & UnsignedInteger>(_: T.Type) throws {
     if let bits = try take(T.self) { result.values.append(.unsigned(UInt64(bits))) }
+  }
+
+  private mutating func readDecimal() throws {
+    switch DecimalDigits.end(ofKey: bytes, from: offset) {
+    case .missing: try endCut()
+    case .none: throw Self.damaged
+    case .at(let end):
+      guard let digits = DecimalDigits(key: UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+      else { throw Self.damaged }
+      result.values.append(.decimal(DecimalKey(digits)))
+      offset = end
+    }
   }
 
   private mutating func readDouble() throws -> Double? {

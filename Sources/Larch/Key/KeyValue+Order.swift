@@ -3,7 +3,7 @@
 
 extension KeyValue {
   /// Negative, zero or positive. The order is total: nil is the least, NaN is the greatest number,
-  /// and all NaN are equal.
+  /// and all NaN are equal. The NaN of `Decimal` is its least number, as in Swift.
   static func compare(_ a: KeyValue, _ b: KeyValue) -> Int {
     switch (a, b) {
     case (.null, .null): 0
@@ -16,6 +16,8 @@ extension KeyValue {
     case (.url(let a), .url(let b)): compareUTF8(a, b)
     case (.data(let a), .data(let b)), (.uuid(let a), .uuid(let b)):
       a.withUnsafeBytes { a in b.withUnsafeBytes { b in compareBytes(a, b) } }
+    case (.decimal(let a), .decimal(let b)):
+      a.bytes.withUnsafeBytes { a in b.bytes.withUnsafeBytes { b in compareBytes(a, b) } }
     // Values of one field have one kind, or are nil.
     default: a.rank - b.rank
     }
@@ -81,6 +83,7 @@ extension KeyValue {
     case .data: 8
     case .uuid: 9
     case .url: 10
+    case .decimal: 11
     }
   }
 }

@@ -12,6 +12,7 @@ package enum KeyValue: Sendable {
   case data([UInt8])
   case uuid([UInt8])
   case url(String)
+  case decimal(DecimalKey)
 }
 
 extension KeyValue: CustomStringConvertible {
@@ -28,6 +29,7 @@ extension KeyValue: CustomStringConvertible {
     case .string(let value), .url(let value): Self.quoted(value)
     case .data(let value): "0x" + Self.hexadecimal(value)
     case .uuid(let value): Self.uuidText(value)
+    case .decimal(let value): value.description
     }
   }
 
@@ -132,6 +134,7 @@ extension KeyWriter {
     case (.data, .data(let value)):
       value.withUnsafeBytes { append(data: $0, isLast: isLast) }
     case (.uuid, .uuid(let value)): value.withUnsafeBytes { append(uuid: $0) }
+    case (.decimal, .decimal(let value)): value.bytes.withUnsafeBytes { append(decimal: $0) }
     default: return false
     }
     return true

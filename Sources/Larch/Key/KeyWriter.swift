@@ -12,6 +12,7 @@ internal import Foundation
 ///   Int with 8 bytes. Unsigned integers: big-endian. UUID: its 16 bytes.
 /// - Double, Float, big-endian: `-0.0` as `0.0`; the sign bit set if it was clear, else all bits
 ///   turned. Every NaN is `FF…FF`, after positive infinity. Date: the seconds since 2001 as Double.
+/// - Decimal: its power of 100, then pairs of digits, see ``DecimalDigits``.
 /// - String: `01`, then UTF-8 in normal form C. Data: `01`, then the bytes. In the last component
 ///   of a key they end with the key; in all others `00` is written `00 FF` and `00 00` ends them.
 ///
@@ -166,6 +167,18 @@ public struct KeyWriter: ~Copyable {
     if keepsWhole { keep(bytes, isVariable: true) }
     let size = min(bytes.count, 16)
     if let start = bytes.baseAddress { memcpy(base + count, start, size) }
+    advance(size)
+  }
+
+  mutating func append(decimal digits: DecimalDigits) {
+    digits.withKey { append(decimal: $0) }
+  }
+
+  /// The bytes of a ``DecimalKey``.
+  mutating func append(decimal key: UnsafeRawBufferPointer) {
+    if keepsWhole { keep(key, isVariable: true) }
+    let size = min(key.count, DecimalDigits.keyLimit)
+    if let start = key.baseAddress { memcpy(base + count, start, size) }
     advance(size)
   }
 

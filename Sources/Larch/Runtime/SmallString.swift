@@ -15,10 +15,10 @@ enum SmallString {
   /// A string of valid UTF-8 bytes, or nil if they are not valid.
   ///
   /// The repairing initializer and a comparison are several times faster than the validating one;
-  /// ASCII needs no comparison.
+  /// short ASCII needs no comparison, which for long text is faster than to look for other bytes.
   static func text(_ utf8: UnsafeRawBufferPointer) -> String? {
     let text = String(decoding: utf8, as: UTF8.self)
-    if isASCII(utf8) { return text }
+    if utf8.count < 128, isASCII(utf8) { return text }
     let isUnchanged = text.utf8.withContiguousStorageIfAvailable { ours in
       guard ours.count == utf8.count, let left = ours.baseAddress, let right = utf8.baseAddress
       else { return ours.count == utf8.count }

@@ -171,6 +171,11 @@ struct LiteralReader {
       }
       return .uuid(withUnsafeBytes(of: uuid.uuid) { [UInt8]($0) })
     case .data: return .data(try data(literal))
+    case .decimal:
+      guard let value = DynamicFilter.decimal(literal) else {
+        throw mismatch(literal, "a number that a Decimal can hold")
+      }
+      return .decimal(DecimalKey(DecimalDigits(value)))
     // Handled by `equal`, `lower` and `upper`.
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64:
       throw mismatch(literal, "a number")

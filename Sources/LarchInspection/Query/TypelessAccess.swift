@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Larch
 
 /// The rows of a run as stored records without a type: fields are read as they are stored.
@@ -103,6 +104,10 @@ extension KeyValue {
     case (.float(let value), .double): return .double(Double(value))
     case (.url(let text), .string): return .string(text)
     case (.uuid, .string): return .string(description)
+    case (.float(let value), .decimal):
+      return .decimal(DecimalKey(DecimalDigits(Decimal(Double(value)))))
+    case (.double(let value), .decimal):
+      return .decimal(DecimalKey(DecimalDigits(Decimal(value))))
     case (.signed(let value), _): number = Int128(value)
     case (.unsigned(let value), _): number = Int128(value)
     default: return nil
@@ -118,6 +123,10 @@ extension KeyValue {
     case .uint64: return UInt64(exactly: number).map { .unsigned($0) }
     case .float: return Float(exactly: number).map { .float($0) }
     case .double: return Double(exactly: number).map { .double($0) }
+    case .decimal:
+      return Decimal(string: number.description).map {
+        .decimal(DecimalKey(DecimalDigits($0)))
+      }
     default: return nil
     }
   }

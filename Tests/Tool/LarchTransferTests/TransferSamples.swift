@@ -61,6 +61,7 @@ struct Everything: Record {
     Index(\.flag, \.i8, \.i16, \.i32, \.i64)
     Index(\.float, \.double)
     Index(\.date)
+    Index(\.decimal, \.flag)
     Index(\.text, options: .caseInsensitive)
     Index(\.data)
     Index(\.maybe)

@@ -243,11 +243,13 @@ extension RandomFilter {
     }
   }
 
-  /// Numbers that no key has.
+  /// Numbers of more than 64 bits.
   static func other(_ random: inout SeededGenerator) -> Self {
     let price = random.pick(V.prices)
     let huge = random.pick(V.huges)
-    return switch random.below(6) {
+    return switch random.below(8) {
+    case 6: Self("price in (\(price), 12.5)") { [price, 12.5].contains($0.price) }
+    case 7: Self("price != \(price)") { $0.price != price }
     case 0: Self("price = \(price)") { $0.price == price }
     case 1: Self("price < \(price)") { $0.price < price }
     case 2: Self("price between 0 and 12.5") { $0.price >= 0 && $0.price <= Decimal(12.5) }

@@ -58,7 +58,9 @@ import Testing
     ("blob = 0x123", 8, "bytes such as"),
     ("real = 1e400", 8, "is greater than every double"),
     ("ratio = 1e39", 9, "is greater than every float"),
-    ("price = 'x'", 9, "is of kind decimal: expected a number"),
+    ("price = 'x'", 9, "\"price\" is a decimal: expected a number that a Decimal can hold"),
+    ("price < 1e400", 9, "expected a number that a Decimal can hold"),
+    ("huge = 'x'", 8, "is of kind int128: expected a number"),
     (
       "place = 'x'", 1,
       "has fields of its own: expected one of them (fields: place.city, place.zip)"
@@ -67,7 +69,7 @@ import Testing
     ("number = text", 10, "have different kinds"),
     ("text = London", 8, "there is no field \"London\""),
     ("order by tags", 10, "cannot be used for sorting"),
-    ("order by price", 10, "cannot be used for sorting"),
+    ("order by huge", 10, "cannot be used for sorting"),
     ("order by number ignoring case", 10, "is not text"),
     ("id = 'x'", 6, "\"id\" is an int64"),
   ])

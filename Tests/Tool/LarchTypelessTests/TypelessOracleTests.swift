@@ -140,7 +140,7 @@ struct RandomOrder<K: ThingIndexes> {
 
   private mutating func add(_ random: inout SeededGenerator, isFirst: Bool) {
     let descends = random.chance(1, in: 2)
-    switch random.below(11) {
+    switch random.below(12) {
     case 0: add(\.number, "number", descends, isFirst) { ordered($0.number, $1.number) }
     case 1: add(\.maybe, "maybe", descends, isFirst) { nilFirst($0.maybe, $1.maybe, ordered) }
     case 2: add(\.wide, "wide", descends, isFirst) { ordered($0.wide, $1.wide) }
@@ -156,7 +156,8 @@ struct RandomOrder<K: ThingIndexes> {
       add(\.place.city, "place.city", descends, isFirst) {
         compareText($0.place.city, $1.place.city)
       }
-    case 9: add(\.id, "id", descends, isFirst) { ordered($0.id, $1.id) }
+    case 9: add(\.price, "price", descends, isFirst) { ordered($0.price, $1.price) }
+    case 10: add(\.id, "id", descends, isFirst) { ordered($0.id, $1.id) }
     default:
       let before = apply
       let direction: SortDirection = descends ? .descending : .ascending

@@ -75,6 +75,7 @@ enum SingleIndexes: ThingIndexes {
       Index(\.blob)
       Index(\.key)
       Index(\.link)
+      Index(\.price)
       Index(\.text, options: .caseInsensitive, name: "text.folded")
       Index(\.number, name: "positive", where: { $0.number > 0 })
       Index(\.holes)
@@ -104,6 +105,7 @@ enum SecondIndexes: ThingIndexes {
       Index(\.note, \.blob)
       Index(\.flag, \.key)
       Index(\.flag, \.link)
+      Index(\.flag, \.price, \.number)
       Index(\.flag, \.number, \.text)
       Index(\.text, \.number, \.real)
     }
@@ -144,7 +146,7 @@ enum Values {
     URL(string: $0)
   }
   static let cities = ["Oslo", "Lyon", "Malm\u{F6}", "Malmo\u{308}", ""]
-  static let prices = ["0", "12.50", "12.5", "-3", "99999999999999999999.99"].compactMap {
+  static let prices = ["0", "12.50", "12.5", "-3", "99999999999999999999.99", "1e-128"].compactMap {
     Decimal(string: $0)
   }
   static let huges: [Int128] = [0, -1, 7, 1 << 100, Int128.max, Int128.min, Int128(Int64.max) + 1]

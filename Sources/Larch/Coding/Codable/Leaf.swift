@@ -72,40 +72,25 @@ package enum Leaf {
   }
 
   static func decimal<T>(_ value: T) -> DecimalBytes {
-    let value = bits(value, as: Decimal.self)
+    let digits = DecimalDigits(bits(value, as: Decimal.self))
     var result = DecimalBytes()
-    if value.isNaN {
+    if digits.isNaN {
       result.head = 2 << 8
       return result
     }
-    // Digits and exponent, so that nothing depends on the layout of Decimal.
-    var exponent = value.exponent
-    var mantissa: UInt128 = 0
-    for digit in value.significand.description.utf8 where digit >= 0x30 && digit <= 0x39 {
-      mantissa = mantissa &* 10 &+ UInt128(digit &- 0x30)
-    }
-    if mantissa == 0 { return result }
-    while exponent < 127, mantissa % 10 == 0 {
-      mantissa /= 10
-      exponent += 1
-    }
     result.head =
-      UInt16(UInt8(bitPattern: Int8(clamping: exponent))) | (value.isSignMinus ? 1 << 8 : 0)
+      UInt16(UInt8(bitPattern: Int8(clamping: digits.exponent))) | (digits.isNegative ? 1 << 8 : 0)
     withUnsafeMutableBytes(of: &result) {
-      $0.storeBytes(of: mantissa.littleEndian, toByteOffset: 2, as: UInt128.self)
+      $0.storeBytes(of: digits.mantissa.littleEndian, toByteOffset: 2, as: UInt128.self)
     }
     return result
   }
 
   static func decimal(_ bytes: UnsafeRawPointer) throws -> Decimal {
-    let exponent = bytes.load(as: Int8.self)
-    let flags = bytes.load(fromByteOffset: 1, as: UInt8.self)
-    let mantissa = bytes.loadUnaligned(fromByteOffset: 2, as: UInt128.self)
-    if flags == 2 { return Decimal.nan }
-    guard flags <= 1 else { throw ByteReader.damaged("decimal") }
-    if mantissa == 0 { return 0 }
-    let text = "\(flags == 1 ? "-" : "")\(mantissa)E\(exponent)"
-    guard let value = Decimal(string: text) else { throw ByteReader.damaged("decimal") }
+    let stored = UnsafeRawBufferPointer(start: bytes, count: DecimalDigits.storedSize)
+    guard let value = DecimalDigits(stored: stored)?.decimal else {
+      throw ByteReader.damaged("decimal")
+    }
     return value
   }
 }

@@ -79,7 +79,7 @@ enum ComparableNumber {
     case .float:
       let bits = big(UInt32.self)
       return of(Double(Float(bitPattern: bits >> 31 == 1 ? bits ^ 1 << 31 : ~bits)))
-    case .string, .data, .uuid, .url: return 0
+    case .string, .data, .uuid, .url, .decimal: return 0
     }
   }
 }
@@ -104,10 +104,11 @@ extension KeyForm.Primitive {
     case .data: .data
     case .uuid: .uuid
     case .url: .url
+    case .decimal: .decimal
     }
   }
 
-  /// The number of bytes of a value in a key; nil for text and data, which vary.
+  /// The number of bytes of a value in a key; nil for text, data and decimals, which vary.
   var keyWidth: Int? {
     switch self {
     case .bool, .int8, .uint8: 1
@@ -115,17 +116,20 @@ extension KeyForm.Primitive {
     case .int32, .uint32, .float: 4
     case .int64, .uint64, .double, .date: 8
     case .uuid: 16
-    case .string, .data, .url: nil
+    case .string, .data, .url, .decimal: nil
     }
   }
 
   /// Whether it has at most eight bytes, so that `ComparableNumber` can represent it.
   var isNumber: Bool {
     switch self {
-    case .string, .data, .uuid, .url: false
+    case .string, .data, .uuid, .url, .decimal: false
     default: true
     }
   }
+
+  /// Whether its bytes in a key delimit themselves, without escapes.
+  var isSelfDelimiting: Bool { keyWidth != nil || self == .decimal }
 
   var isFloatingPoint: Bool { self == .double || self == .float || self == .date }
   /// Whether it is compared in its normal form.

@@ -7,7 +7,7 @@ final class FilterProgram {
   typealias Outcome = ValueTest.Outcome
 
   private enum Operation: UInt8 {
-    case all, any, not, leaf, pair, calculation, stored, related, unknown
+    case all, any, not, leaf, pair, calculation, related, unknown
   }
 
   private struct Node {
@@ -41,7 +41,6 @@ final class FilterProgram {
   private var leafCount = 0
   @exclusivity(unchecked) private var pairs: [PairTest] = []
   @exclusivity(unchecked) private var calculations: [CalculationTest] = []
-  @exclusivity(unchecked) private var stored: [(path: FieldPath, test: StoredFieldTest)] = []
   @exclusivity(unchecked) private var related: [RelatedTest] = []
   /// Unverified bytes are no reason to read related records.
   @exclusivity(unchecked) private var isUnverified = false
@@ -154,21 +153,12 @@ final class FilterProgram {
     case .leaf: return try evaluate(leaves + node.first, record, id)
     case .pair: return try pairs[node.first].test(record, shapes)
     case .calculation: return try calculations[node.first].test(record, id, shapes)
-    case .stored: return try evaluate(stored: node.first, record)
     case .related: return try evaluate(related: node.first, record, id)
     case .unknown: return .unknown
     case .not: return try !evaluate(node.first, record, id)
     case .all: return try Outcome.all(node.children) { try evaluate($0, record, id) }
     case .any: return try Outcome.any(node.children) { try evaluate($0, record, id) }
     }
-  }
-
-  @inline(never)
-  private func evaluate(
-    stored place: Int, _ record: UnsafeRawBufferPointer
-  ) throws -> Outcome {
-    let (path, test) = stored[place]
-    return try test.matches(path.read(in: record, shapes: shapes)).map { Outcome($0) } ?? .unknown
   }
 
   @inline(never)
@@ -259,7 +249,7 @@ extension FilterProgram {
     case .field(let filter): isDecidable(filter.field)
     case .pair(let pair): PairTest.isDecidable(pair) || CalculationTest.isDecidable(pair)
     case .related: true
-    case .record(let filter): isDecidable(filter: filter)
+    case .record: false
     }
   }
 
@@ -270,10 +260,6 @@ extension FilterProgram {
     case .not(let part): mayBeDecided(part)
     case .field, .pair, .record, .related: isDecidable(node)
     }
-  }
-
-  private static func isDecidable(filter: RecordFilter) -> Bool {
-    filter.stored != nil && filter.error == nil
   }
 
   private static func isDecidable(_ field: FieldReference) -> Bool {
@@ -311,10 +297,8 @@ extension FilterProgram {
     case .related(let filter):
       nodes[place] = Node(operation: .related, first: related.count, count: 0)
       related.append(try typed.test(filter))
-    case .record(let filter):
-      guard FilterProgram.isDecidable(filter: filter), let test = filter.stored else { return }
-      nodes[place] = Node(operation: .stored, first: stored.count, count: 0)
-      stored.append((context.path(test.names, typed.reading), test))
+    // Only the decoded record tells.
+    case .record: break
     }
   }
 

@@ -43,8 +43,18 @@ final class PairTest {
     case (.value, .absent): return rightIsOptional ? .no : .unknown
     case (.value(let firstKind, let a), .value(let secondKind, let b)):
       guard firstKind == kind, secondKind == kind else { return .unknown }
+      if kind == .decimal { return compare(decimals: a, b) }
       return ValueTest.Outcome(compare(a, b))
     }
+  }
+
+  private func compare(
+    decimals a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer
+  ) -> ValueTest.Outcome {
+    guard let a = DecimalDigits(stored: a), let b = DecimalDigits(stored: b) else {
+      return .unknown
+    }
+    return ValueTest.Outcome(accepts(a.withKey { a in b.withKey { b in compareBytes(a, b) } }))
   }
 
   private func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {

@@ -81,10 +81,17 @@ final class ValueTest {
     if kind.rawValue <= FieldKind.date.rawValue {
       return test(number: ComparableNumber.of(kind, stored: bytes))
     }
+    if kind == .decimal { return test(decimal: bytes) }
     return test(bytes: bytes, isNormal: false)
   }
 
-  /// Text, data or a UUID; `isNormal`: text is known to be in normal form.
+  /// As the bytes of its key. Damaged bytes are left to the decoder.
+  @inline(never)
+  private func test(decimal bytes: UnsafeRawBufferPointer) -> Outcome {
+    DecimalDigits(stored: bytes)?.withKey { test(bytes: $0, isNormal: true) } ?? .unknown
+  }
+
+  /// Text, data, a UUID or the key of a decimal; `isNormal`: text is known to be in normal form.
   func test(bytes: UnsafeRawBufferPointer, isNormal: Bool) -> Outcome {
     switch operation {
     case .never: return .no
@@ -237,6 +244,7 @@ extension ValueTest {
       // URLs are equal only when their bytes are.
       case (.url, .url(let text)): Array(text.utf8)
       case (.data, .data(let bytes)), (.uuid, .uuid(let bytes)): bytes
+      case (.decimal, .decimal(let key)): key.bytes
       default: nil
       }
     }

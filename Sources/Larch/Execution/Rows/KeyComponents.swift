@@ -6,7 +6,7 @@ final class KeyComponents {
   enum Component {
     /// Nil.
     case null
-    /// The bytes of a number or UUID, or the text or data without end marks and escapes.
+    /// The bytes of a number, decimal or UUID, or the text or data without end marks and escapes.
     case value(UnsafeRawBufferPointer)
     /// The key is cut in it, or before it.
     case cut
@@ -74,7 +74,7 @@ final class KeyComponents {
       if key[start] == 0 { return .null }
       start += 1
     }
-    if part.primitive.keyWidth != nil {
+    if part.primitive.isSelfDelimiting {
       return .value(UnsafeRawBufferPointer(rebasing: key[start..<end]))
     }
     start += 1
@@ -138,6 +138,14 @@ final class KeyComponents {
     if let width = primitive.keyWidth {
       offset += width
       return try offset <= key.count || endsCut()
+    }
+    if primitive == .decimal {
+      switch DecimalDigits.end(ofKey: key, from: offset) {
+      case .at(let end): offset = end
+      case .missing: return try endsCut()
+      case .none: throw Self.damaged
+      }
+      return true
     }
     guard offset < key.count else { return try endsCut() }
     guard key[offset] == 1 else { throw Self.damaged }

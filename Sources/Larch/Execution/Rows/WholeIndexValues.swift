@@ -79,6 +79,7 @@ private struct WholeReader {
     case .url: return .url(String(decoding: try bytes(), as: UTF8.self))
     case .data: return .data([UInt8](try bytes()))
     case .uuid: return .uuid([UInt8](try bytes()))
+    case .decimal: return .decimal(DecimalKey(unverified: try bytes()))
     }
   }
 

@@ -92,7 +92,7 @@ extension KeyValue {
     case .double(let value): .double(value == 0 ? 0 : value.isNaN ? .nan : value)
     case .date(let value): .date(value == 0 ? 0 : value.isNaN ? .nan : value)
     case .string(let text): .string(String(decoding: NFC.normalized(text), as: UTF8.self))
-    case .null, .bool, .signed, .unsigned, .data, .uuid, .url: self
+    case .null, .bool, .signed, .unsigned, .data, .uuid, .url, .decimal: self
     }
   }
 
@@ -111,6 +111,7 @@ extension KeyValue {
     case .url: self = .url(String(decoding: bytes, as: UTF8.self))
     case .data: self = .data([UInt8](bytes))
     case .uuid: self = .uuid([UInt8](bytes))
+    case .decimal: self = .decimal(DecimalKey(unverified: bytes))
     case .bool: self = .bool(bytes[0] != 0)
     case .int8, .int16, .int32, .int64:
       self = .signed(Int64(bitPattern: ComparableNumber.of(primitive, key: bytes) ^ 1 << 63))

@@ -154,12 +154,15 @@ extension KeyValue {
     case .date: self = .date(Double(bitPattern: little(UInt64.self)))
     case .uuid: self = .uuid([UInt8](bytes))
     case .data: self = .data([UInt8](bytes))
+    case .decimal:
+      guard let digits = DecimalDigits(stored: bytes) else { throw ByteReader.damaged("decimal") }
+      self = .decimal(DecimalKey(digits))
     case .string, .url:
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw ByteReader.damaged("text")
       }
       self = kind == .string ? .string(text) : .url(text)
-    case .decimal, .int128, .uint128, .record, .list, .map, .tagged: return nil
+    case .int128, .uint128, .record, .list, .map, .tagged: return nil
     }
   }
 }

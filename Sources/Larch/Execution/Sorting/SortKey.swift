@@ -187,7 +187,7 @@ final class SortKey {
         case .absent where term.isOptional: buffer.append(0)
         case .value(let kind, let bytes) where kind == term.primitive.storedKind:
           if term.isOptional { buffer.append(1) }
-          append(stored: kind, bytes, term)
+          try append(stored: kind, bytes, term)
         default: try append(decoded: record, term)
         }
       } else if let related = term.related {
@@ -256,9 +256,14 @@ final class SortKey {
     return (number(value), id)
   }
 
-  private func append(stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ term: Term) {
+  private func append(
+    stored kind: FieldKind, _ bytes: UnsafeRawBufferPointer, _ term: Term
+  ) throws {
     if term.primitive.isNumber {
       buffer.append(bigEndian: ComparableNumber.of(kind, stored: bytes))
+    } else if kind == .decimal {
+      guard let digits = DecimalDigits(stored: bytes) else { throw ByteReader.damaged("decimal") }
+      digits.withKey { buffer.append($0) }
     } else {
       append(bytes: bytes, term, isNormal: false, isFolded: false)
     }
@@ -267,7 +272,7 @@ final class SortKey {
   private func append(
     bytes: UnsafeRawBufferPointer, _ term: Term, isNormal: Bool, isFolded: Bool
   ) {
-    if term.primitive == .uuid { return buffer.append(bytes) }
+    if term.primitive == .uuid || term.primitive == .decimal { return buffer.append(bytes) }
     if term.foldsCase, !isFolded {
       if bytes.allSatisfy({ $0 < 0x80 }) {
         return buffer.append(terminated: bytes, foldsASCII: true)
@@ -340,6 +345,7 @@ final class SortKey {
       Array(text.utf8).withUnsafeBytes { buffer.append(terminated: $0) }
     case (.data, .data(let bytes)): bytes.withUnsafeBytes { buffer.append(terminated: $0) }
     case (.uuid, .uuid(let bytes)): bytes.withUnsafeBytes { buffer.append($0) }
+    case (.decimal, .decimal(let key)): key.bytes.withUnsafeBytes { buffer.append($0) }
     default: return false
     }
     return true

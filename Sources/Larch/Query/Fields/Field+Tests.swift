@@ -16,7 +16,7 @@ extension Field {
       .record(
         RecordTest<Root>(
           text: node.name + " " + operation.description, error: error ?? node.error,
-          stored: StoredFieldTest(node.identity, matches), matches: { matches(read($0)) })))
+          matches: { matches(read($0)) })))
   }
 
   func isEqual<Other>(

@@ -148,12 +148,8 @@ extension FieldNode where Value: ElementSequence {
   }
 }
 
-/// The type as a key. `Decimal` has a conformance only in order to refuse it.
 private func keyType<Value>(_ type: Value.Type) -> (any IndexKey.Type)? {
-  guard let key = type as? any IndexKey.Type, Reflection.unwrapped(type) != Decimal.self else {
-    return nil
-  }
-  return key
+  type as? any IndexKey.Type
 }
 
 /// A field whose values, or whose elements, are key values.

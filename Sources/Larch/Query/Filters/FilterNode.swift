@@ -109,25 +109,19 @@ package class RecordFilter: @unchecked Sendable {
   let text: String
   /// The reason why it cannot be used, such as an invalid pattern; thrown when the query runs.
   let error: LarchError?
-  /// The same test on the stored bytes of one field; nil if it needs the decoded record.
-  let stored: StoredFieldTest?
 
-  init(text: String, error: LarchError? = nil, stored: StoredFieldTest? = nil) {
+  init(text: String, error: LarchError? = nil) {
     self.text = text
     self.error = error
-    self.stored = stored
   }
 }
 
 final class RecordTest<R>: RecordFilter, @unchecked Sendable {
   let matches: @Sendable (R) -> Bool
 
-  init(
-    text: String, error: LarchError? = nil, stored: StoredFieldTest? = nil,
-    matches: @escaping @Sendable (R) -> Bool
-  ) {
+  init(text: String, error: LarchError? = nil, matches: @escaping @Sendable (R) -> Bool) {
     self.matches = matches
-    super.init(text: text, error: error, stored: stored)
+    super.init(text: text, error: error)
   }
 }
 

@@ -118,11 +118,21 @@ extension StoredWriter {
     case .url(let value):
       append(UInt8(10))
       append(value)
+    case .decimal(let value):
+      append(UInt8(11))
+      append(data: value.bytes)
     }
   }
 }
 
 extension StoredReader {
+  /// A token may come from anywhere.
+  private mutating func decimal() throws -> DecimalKey {
+    let digits = try data().withUnsafeBytes { DecimalDigits(key: $0) }
+    guard let digits else { throw PageToken.damaged }
+    return DecimalKey(digits)
+  }
+
   fileprivate mutating func keyValue() throws -> KeyValue {
     switch try integer(UInt8.self) {
     case 0: .null
@@ -136,6 +146,7 @@ extension StoredReader {
     case 8: .data(try data())
     case 9: .uuid(try data())
     case 10: .url(try string())
+    case 11: .decimal(try decimal())
     default: throw PageToken.damaged
     }
   }

@@ -124,6 +124,7 @@ extension KeyValue {
     case (.string(let a), .string(let b)), (.url(let a), .url(let b)):
       a.utf8.elementsEqual(b.utf8)
     case (.data(let a), .data(let b)), (.uuid(let a), .uuid(let b)): a == b
+    case (.decimal(let a), .decimal(let b)): a == b
     default: false
     }
   }

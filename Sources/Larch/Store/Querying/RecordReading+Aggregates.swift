@@ -129,8 +129,8 @@ extension RecordReading {
 extension RecordReading {
   /// The sum of a field over the records of the query; zero if there are none.
   ///
-  /// Integers are summed exactly. Floating-point numbers are added in the order of the query, so
-  /// that the sum is the same with every plan.
+  /// Integers are summed exactly. Floating-point numbers and `Decimal` are added in the order of
+  /// the query, so that the sum is the same with every plan.
   ///
   /// Nil is skipped; with a NaN the sum is NaN.
   ///
@@ -158,17 +158,14 @@ extension RecordReading {
   public func average<R: Record, Value: SummableKey>(
     _ keyPath: any KeyPath<R, Value> & Sendable, of query: Query<R> = R.all
   ) throws -> Double? {
-    let total = try total(TypedField.of(keyPath), of: query)
-    guard total.count > 0 else { return nil }
-    let sum = total.isWhole ? Double(total.whole) : total.real
-    return sum / Double(total.count)
+    try total(TypedField.of(keyPath), of: query).mean
   }
 
   private func total<R: Record>(
     _ reference: FieldReference, of query: Query<R> = R.all
   ) throws -> KeyTotal {
     try _reading { tx in
-      // Floating-point numbers are added in the order of the query.
+      // Floating-point numbers and decimals are added in the order of the query.
       let isAnyOrder = reference.form.isInteger && !query.details.isPart
       func read(isAll: Bool) throws -> KeyTotal {
         try tx.run(
@@ -215,7 +212,7 @@ extension KeyForm {
     guard case .primitive(let primitive) = unwrapped.node else { return false }
     return switch primitive {
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true
-    case .bool, .float, .double, .date, .string, .data, .uuid, .url: false
+    case .bool, .float, .double, .date, .string, .data, .uuid, .url, .decimal: false
     }
   }
 }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A number, or an optional number, that can be summed.
 @_documentation(visibility: private)
 public protocol SummableKey: IndexKey {
@@ -9,6 +11,7 @@ public protocol SummableKey: IndexKey {
 struct KeyTotal {
   var whole: Int128 = 0
   var real = 0.0
+  var decimal = DecimalTotal()
   var isWhole = true
   var count = 0
 
@@ -22,12 +25,18 @@ struct KeyTotal {
     count += times
   }
 
+  /// The mean; nil without values.
+  var mean: Double? {
+    guard count > 0 else { return nil }
+    return (isWhole ? Double(whole) : real + decimal.nearest) / Double(count)
+  }
+
   /// Takes a whole number away; false for another one, whose part of a sum is not known.
   mutating func remove(_ value: KeyValue) -> Bool {
     switch value {
     case .signed(let value): whole -= Int128(value)
     case .unsigned(let value): whole -= Int128(value)
-    case .float, .double: return false
+    case .float, .double, .decimal: return false
     case .null, .bool, .date, .string, .data, .uuid, .url: return true
     }
     count -= 1
@@ -44,6 +53,9 @@ struct KeyTotal {
     case .double(let value):
       isWhole = false
       real += value
+    case .decimal(let key):
+      isWhole = false
+      decimal.add(key)
     case .null, .bool, .date, .string, .data, .uuid, .url: return
     }
     count += 1
@@ -51,12 +63,13 @@ struct KeyTotal {
 }
 
 extension SummableKey {
-  /// The sum in its type: of integers exact, nil if the type cannot hold it; of others summed as
-  /// Double in the order of the query, then rounded.
+  /// The sum in its type: of integers exact, nil if the type cannot hold it; of decimals as Swift
+  /// adds them in the order of the query; of others summed as Double in that order, then rounded.
   static func sum(_ total: KeyTotal) -> Sum? {
     switch Sum.self {
     case let type as any FixedWidthInteger.Type: type.init(exactly: total.whole) as? Sum
     case let type as any BinaryFloatingPoint.Type: type.init(total.real) as? Sum
+    case is Decimal.Type: total.decimal.value as? Sum
     default:
       // The program conformed a type that only Larch may conform.
       preconditionFailure("\(Sum.self) is no number of the standard library; use one of those.")
@@ -70,6 +83,7 @@ extension UInt: SummableKey {}
 extension UInt64: SummableKey {}
 extension Float: SummableKey {}
 extension Double: SummableKey {}
+extension Decimal: SummableKey {}
 
 extension Int8: SummableKey {
   /// The sum of a few values may overflow the type itself.
