@@ -120,6 +120,25 @@ struct RowPatcherTests {
     #expect(observer.reads == 2 && observer.patches == 1)
   }
 
+  @Test("many changed records of which few are rows are not read again", arguments: [16, 17])
+  func bulk(rows: Int) throws {
+    let store = try Store.temporary(for: Entry.self)
+    // The second one has no index.
+    let observers = [
+      store.observe(Entry.where { $0.number < rows }).makeAsyncIterator().polled,
+      store.observe(Entry.where { $0.half == nil && $0.number < rows }).makeAsyncIterator().polled,
+    ]
+    for observer in observers { #expect(try observer.poll()?.rows.isEmpty == true) }
+    try store.write { tx in
+      for number in 0..<500 { try tx.put(Self.entry("\(number)", number)) }
+    }
+    for observer in observers {
+      #expect(try observer.poll()?.rows.count == rows)
+      #expect(observer.patches == (rows == 16 ? 1 : 0))
+      #expect(observer.reads == (rows == 16 ? 1 : 2))
+    }
+  }
+
   private func store(of count: Int) throws -> Store {
     let store = try Store.temporary(for: Entry.self)
     try store.write { tx in

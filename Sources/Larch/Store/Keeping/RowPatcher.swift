@@ -64,7 +64,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
 
   private var limit: Int? { source.details.limit }
   private var isHashed: Bool { if case .stored = comparison { true } else { false } }
-  /// How many changes, and records that they concern, are applied.
+  /// How many rows are changed, and how many records are looked at for them.
   private var mostSteps: Int { fewChanges + kept.count / 16 }
 
   /// Nil for a query whose rows cannot be brought up to date.
@@ -146,7 +146,6 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   }
 
   override func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
-    guard changes.count <= mostSteps else { return .unknown }
     // A read shows the errors of records and filters; a record that was no row may have one too.
     guard let steps = try? steps(changes, tx) else { return .unknown }
     return finish(steps)
@@ -232,6 +231,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     return isChanged ? .changed(shown(kept)) : .same
   }
 
+  /// Nil if the records are not those of the rows, or too many of them are rows.
   private func steps(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> [Step]? {
     let collection = try tx.context.collection(of: Rows.R.self)
     guard collection.records.handle == recordTree else { return nil }
@@ -240,23 +240,24 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
       [source.details.filter], context: tx.context, typed: access)
     let order = try order(tx, collection)
     let make = source.maker(access)
-    /// The place of a record; nil if it does not pass the filter.
-    func place(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> RowPlace? {
-      if let filter, try !filter.matches(record, id: id) { return nil }
+    func place(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> RowPlace {
       try order.write(record: record, id: id)
       return RowPlace(order.bytes)
     }
     var steps: [Step] = []
     for change in changes {
+      let isRow = try change.passes(filter)
+      guard isRow.before || isRow.after else { continue }
+      if steps.count == mostSteps { return nil }
       var step = Step()
       try change.withRecords { old, new, id in
-        step.old = try old.flatMap { try place($0, id) }
-        guard let new, let found = try place(new, id) else { return }
-        step.new = found
+        if isRow.before, let old { step.old = try place(old, id) }
+        guard isRow.after, let new else { return }
+        step.new = try place(new, id)
         step.row = try make(new, id)
         if isHashed { step.hash = RowPlaces.hash(id, new) }
       }
-      if step.old != nil || step.new != nil { steps.append(step) }
+      steps.append(step)
     }
     return steps
   }

@@ -16,4 +16,15 @@ extension StoredChange {
       try open(before) { before in try open(after) { try body(before, $0, id) } }
     }
   }
+
+  /// Whether a filter lets the record pass, before and after the change.
+  func passes(_ filter: FilterProgram?) throws -> (before: Bool, after: Bool) {
+    guard let filter else { return (before != nil, after != nil) }
+    var isRow = (before: false, after: false)
+    try withRecords { old, new, id in
+      if let old { isRow.before = try filter.matches(old, id: id) }
+      if let new { isRow.after = try filter.matches(new, id: id) }
+    }
+    return isRow
+  }
 }
