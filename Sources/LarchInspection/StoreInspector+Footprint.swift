@@ -16,7 +16,7 @@ extension StoreInspector {
   }
 
   /// Sorted by the names of the collections.
-  fileprivate func footprints() throws -> [Footprint] {
+  package func footprints() throws -> [Footprint] {
     try collections.sorted { $0.name < $1.name }.map {
       Footprint($0, root: try $0.handle.topPage(in: transaction))
     }
@@ -24,13 +24,6 @@ extension StoreInspector {
 }
 
 extension Store {
-  /// The number of the last commit, and the footprint of each collection.
-  package func footprints() throws -> (transaction: Int, [StoreInspector.Footprint]) {
-    try inspect { inspector in
-      (Int(clamping: inspector.transaction.id), try inspector.footprints())
-    }
-  }
-
   /// The number of the last commit.
   package func transactionNumber() throws -> Int { Int(clamping: try version.transaction) }
 }

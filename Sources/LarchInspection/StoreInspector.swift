@@ -165,12 +165,16 @@ extension StoreInspector.Association {
 extension Store {
   /// Runs `body` with a view of everything in the store, whatever its types.
   ///
+  /// - Parameter snapshot: the state that is viewed; without one, the newest.
   /// - Throws: the errors of `body`; `.corrupted` if the catalog refers to missing databases.
   /// - Complexity: the number of collections and indexes, and that of `body`.
-  package func inspect<T>(_ body: (StoreInspector) throws -> T) throws -> T {
+  package func inspect<T>(
+    in snapshot: Snapshot? = nil, _ body: (StoreInspector) throws -> T
+  ) throws -> T {
     try environment.withSteadyHandles { check in
       let catalog = try CatalogLoader.typelessCatalog(of: environment)
-      return try read { transaction in
+      let reader: any RecordReading = snapshot ?? self
+      return try reader._reading { transaction in
         try check()
         return try transaction.storage {
           try catalog.run(in: $0, of: environment, isReading: true) {

@@ -305,10 +305,11 @@ extension ChangeHub.State {
     unfile(listener)
     (listener.trees, listener.routes) = (trees, routes)
     for tree in (routes?.unrouted ?? trees).trees { byTree[tree, default: [:]][key] = listener }
-    for (tree, routes) in routes?.byTree ?? [:] {
+    guard let routes else { return }
+    for (tree, list) in routes.byTree {
       let index = routed[tree] ?? RouteIndex()
       routed[tree] = index
-      index.add(listener, routes, trees)
+      index.add(listener, list, routes.trees[tree] ?? TreeSet())
     }
   }
 

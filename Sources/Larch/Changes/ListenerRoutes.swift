@@ -91,17 +91,23 @@ package struct ListenerRoute: Sendable {
 package final class ListenerRoutes: Sendable {
   /// By the tree of the records: a change concerns the listener only if one of them leads to it.
   let byTree: [UInt32: [ListenerRoute]]
+  /// The trees of the same collection whose changes count, by the same trees.
+  let trees: [UInt32: TreeSet]
   /// The trees of which each change counts.
   let unrouted: TreeSet
 
-  package init(byTree: [UInt32: [ListenerRoute]], unrouted: TreeSet) {
+  package init(
+    byTree: [UInt32: [ListenerRoute]], trees: [UInt32: TreeSet], unrouted: TreeSet
+  ) {
     self.byTree = byTree
+    self.trees = trees
     self.unrouted = unrouted
   }
 
   package func isSame(as other: ListenerRoutes) -> Bool {
     if self === other { return true }
-    guard unrouted == other.unrouted, byTree.count == other.byTree.count else { return false }
+    guard unrouted == other.unrouted, trees == other.trees, byTree.count == other.byTree.count
+    else { return false }
     return byTree.allSatisfy { tree, routes in
       guard let others = other.byTree[tree], others.count == routes.count else { return false }
       return zip(routes, others).allSatisfy { $0.isSame(as: $1) }

@@ -14,6 +14,12 @@ struct RangeTree {
     var right = -1
     /// The node of the subtree whose range ends last.
     var last: Int
+
+    /// One of the two subtrees.
+    subscript(isLeft isLeft: Bool) -> Int {
+      get { isLeft ? left : right }
+      set { if isLeft { left = newValue } else { right = newValue } }
+    }
   }
 
   /// The beginning of the bounds of a node, which decides most comparisons, and its children.
@@ -56,29 +62,19 @@ struct RangeTree {
       nodes[place].listeners.add(listener)
       return place
     }
-    if order < 0 {
-      let child = insert(listener, range, under: nodes[place].left)
-      nodes[place].left = child
-      if nodes[child].priority > nodes[place].priority {
-        nodes[place].left = nodes[child].right
-        nodes[child].right = place
-        update(place)
-        update(child)
-        return child
-      }
-    } else {
-      let child = insert(listener, range, under: nodes[place].right)
-      nodes[place].right = child
-      if nodes[child].priority > nodes[place].priority {
-        nodes[place].right = nodes[child].left
-        nodes[child].left = place
-        update(place)
-        update(child)
-        return child
-      }
+    let isLeft = order < 0
+    let child = insert(listener, range, under: nodes[place][isLeft: isLeft])
+    nodes[place][isLeft: isLeft] = child
+    guard nodes[child].priority > nodes[place].priority else {
+      update(place)
+      return place
     }
+    // The child takes the place of its parent, which gets the subtree between the two.
+    nodes[place][isLeft: isLeft] = nodes[child][isLeft: !isLeft]
+    nodes[child][isLeft: !isLeft] = place
     update(place)
-    return place
+    update(child)
+    return child
   }
 
   private mutating func make(_ listener: ChangeListener, _ range: ByteRange) -> Int {
@@ -113,11 +109,8 @@ struct RangeTree {
       free.append(place)
       return rest
     }
-    if order < 0 {
-      nodes[place].left = remove(listener, range, under: nodes[place].left)
-    } else {
-      nodes[place].right = remove(listener, range, under: nodes[place].right)
-    }
+    let child = remove(listener, range, under: nodes[place][isLeft: order < 0])
+    nodes[place][isLeft: order < 0] = child
     update(place)
     return place
   }

@@ -22,7 +22,7 @@ final class RouteIndex {
   }
 
   private var listeners: [ObjectIdentifier: ChangeListener] = [:]
-  /// All that count for one of the listeners, and perhaps some more.
+  /// All of the collection that count for one of the listeners, and perhaps some more.
   private var trees = TreeSet()
   private var ids = RangeIndex()
   private var keyed: [Keyed] = []

@@ -30,12 +30,13 @@ struct ExplainObservingTests {
     #expect(try lines(Owner.all) == ["changes of Owner", known, Self.many])
     #expect(
       try lines(Owner.where { $0.city == "Oslo" }.sorted(by: \.age).limit(3)) == [
-        "changes of Owner", "  filter city == \"Oslo\"", known,
+        "changes of Owner", "  filter city == \"Oslo\"", "    found by index city_age", known,
         "  read again if a row leaves the first 3, and none behind them is known", Self.many,
       ])
     #expect(
       try lines(Owner.where { $0.age > 3 }.select(\.name)) == [
-        "changes of Owner", "  filter age > 3", known, Self.many,
+        "changes of Owner", "  filter age > 3", "    each change of Owner is compared", known,
+        Self.many,
       ])
   }
 
@@ -52,7 +53,8 @@ struct ExplainObservingTests {
     #expect(try lines(Pet.all.with(Pet.tags)) == pets + [lists, many])
     #expect(
       try lines(Owner.where { $0.age > 3 }.with(Owner.pets)) == [
-        "changes of Owner and of related records", "  filter age > 3", known, many,
+        "changes of Owner and of related records", "  filter age > 3",
+        "    each change of Owner is compared", known, many,
       ])
   }
 
@@ -87,6 +89,7 @@ struct ExplainObservingTests {
       try store.explain(observing: page) == """
         changes of Owner
           filter city == "London"
+            found by index city_age
         rows brought up to date from the changed records
           read again if a row leaves the first 20, and none behind them is known
           read again if more than 16 records and a sixteenth of the rows change at once
@@ -101,6 +104,117 @@ struct ExplainObservingTests {
   func error() {
     let error = #expect(throws: LarchError.self) {
       try store.explain(observing: Owner.all.limit(-1))
+    }
+    #expect(error?.code == .invalidQuery)
+  }
+
+  private func text<Value>(_ read: (ReadTransaction) throws -> Value) throws -> [String] {
+    try store.explain(observing: read).split(separator: "\n").map(String.init)
+  }
+
+  private static let again = "run again after such a change"
+  private static let more = again + ": it reads more than aggregates that are kept"
+
+  @Test("a closure: what it has read, and how it is found")
+  func closure() throws {
+    try store.put(Owner(name: "a", city: "Oslo", age: 1))
+    let owner = try #require(try store.first(Owner.all))
+    #expect(
+      try text { tx in
+        (
+          try tx.fetch(Owner.where { $0.city == "Oslo" && $0.age > 3 }),
+          try tx.find(Owner.self, owner.id), try tx.exists(Owner.self, RecordID(9)),
+          try tx.fetch(Owner.where { $0.name == "a" }),
+          try tx.fetch(Owner.where { $0.name == "a" }),
+          try tx.fetch(Owner.where { $0.id == 3 || $0.city == "Rome" })
+        )
+      } == [
+        "changes of Owner", "  filter city == \"Oslo\" && age > 3", "    found by index city_age",
+        "  id 1", "    found by ids", "  id 9", "    found by ids", "  filter name == \"a\"",
+        "    each change of Owner is compared", "  filter id == 3 || city == \"Rome\"",
+        "    found by ids or index city_age", Self.more,
+      ])
+    #expect(
+      try text { (try $0.fetch(Owner.all), try $0.find(Pet.self, by: \.name, equals: "x")) }
+        .dropLast().contains("changes of Owner: any"))
+    #expect(
+      try text { try $0.fetch(owner.related(Owner.pets)) } == [
+        "changes of index ownerID of Pet: any", Self.more,
+      ])
+    try store.put(Tag(id: "a", color: 1))
+    let tag = Tag(id: "a", color: 1)
+    #expect(
+      try text { try $0.fetch(tag.related(Tag.pets)) } == [
+        "changes of lists Pet/Tag/pet_tags: any", Self.more,
+      ])
+    #expect(try text { _ in 1 } == ["never read again: it reads no records"])
+    #expect(
+      try text { tx in
+        try (1...65).map { try tx.find(Owner.self, RecordID(Int64($0))) }
+      } == ["changes of Owner: any", Self.more])
+  }
+
+  @Test("a closure of aggregates is not run again for each change")
+  func aggregates() throws {
+    let kept = [
+      "aggregates brought up to date from the changed records",
+      "  run again if one of them changes",
+    ]
+    let filter = [
+      "changes of Owner", "  filter city == \"Oslo\"", "    found by index city_age",
+    ]
+    let oslo = Owner.where { $0.city == "Oslo" }
+    #expect(try text { (try $0.count(oslo), try $0.sum(\.age, of: oslo)) } == filter + kept)
+    #expect(try text { (try $0.count(oslo), try $0.fetch(oslo)) } == filter + [Self.more])
+    #expect(try text { try $0.count(Owner.all) } == ["changes of Owner: any", Self.more])
+    var options = Store.Options()
+    options.observesOtherProcesses = false
+    let alone = try Store.temporary(
+      for: Owner.self, Pet.self, Note.self, Tag.self, options: options)
+    #expect(
+      try alone.explain { try $0.count(oslo) }.split(separator: "\n").map(String.init)
+        == filter + [Self.again + ": the store does not observe other processes"])
+  }
+
+  @Test("what a closure is said to depend on is what wakes an observer of it")
+  func wakes() throws {
+    let oslo = Owner.where { $0.city == "Oslo" }
+    let read: @Sendable (ReadTransaction) throws -> ([Owner], Pet?) = { tx in
+      (try tx.fetch(oslo), try tx.find(Pet.self, RecordID(7)))
+    }
+    // The first record of a type changes the schema, which wakes all.
+    try store.put(Owner(name: "a", city: "Kyiv", age: 1))
+    try store.put(Pet(name: "first", weight: 1))
+    #expect(
+      try text(read) == [
+        "changes of Owner", "  filter city == \"Oslo\"", "    found by index city_age",
+        "changes of Pet", "  id 7", "    found by ids", Self.more,
+      ])
+    let observer = store.observe(read).makeAsyncIterator().polled
+    #expect(try observer.poll() != nil)
+    let before = observer.wakes
+    try store.put(Owner(name: "a", city: "Rome", age: 1))
+    try store.put(Pet(name: "a", weight: 1))
+    #expect(observer.wakes == before)
+    try store.put(Owner(name: "a", city: "Oslo", age: 1))
+    #expect(observer.wakes == before + 1)
+  }
+
+  @Test("a single record")
+  func record() throws {
+    #expect(
+      try store.explain(observing: Tag.self, "x") == """
+        changes of Tag
+          id x
+            found by ids
+        read again after such a change
+        """)
+  }
+
+  @Test("throws the error of the closure")
+  func closureError() {
+    let error = #expect(throws: LarchError.self) {
+      try store.explain { try $0.fetch(Owner.all.limit(-1)) }
     }
     #expect(error?.code == .invalidQuery)
   }

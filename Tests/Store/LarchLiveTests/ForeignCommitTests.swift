@@ -8,19 +8,9 @@ import Testing
 extension ForeignTests {
   @Suite("Observers see the commits of other processes")
   struct ForeignCommitTests {
-    private func withWriters(
-      _ change: (inout Store.Options) -> Void = { _ in },
-      _ body: (ForeignWriters, Store) async throws -> Void
-    ) async throws {
-      let writers = try ForeignWriters()
-      let store = try writers.open(change)
-      defer { store.close() }
-      try await body(writers, store)
-    }
-
     @Test("each commit of another process gives a value, which is that of a fetch")
     func noticed() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.start(1, .items)
         let iterator = store.observe(WatchedItem.all.sorted(by: \.number)).makeAsyncIterator()
         var last = try #require(try await next(iterator))
@@ -38,7 +28,7 @@ extension ForeignTests {
 
     @Test("a commit that changes other trees wakes nobody, however many come at once")
     func unchangedTrees() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.start(1, .items, burst: 20)
         try writers.start(2, .notes)
         let reads = ReadCount()
@@ -77,7 +67,7 @@ extension ForeignTests {
 
     @Test("a program that knows only LMDB is noticed, and its own tables wake nobody")
     func plain() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.startPlain(1, database: try ForeignWriters.notesDatabase(store))
         try writers.startPlain(2, database: "of another program")
         let iterator = store.observe(WatchedNote.all).makeAsyncIterator()
@@ -95,7 +85,7 @@ extension ForeignTests {
 
     @Test("a store that was opened read-only observes others")
     func readOnly() async throws {
-      try await withWriters({ $0.isReadOnly = true }) { writers, store throws in
+      try await ForeignTests.withWriters({ $0.isReadOnly = true }) { writers, store throws in
         try writers.start(1, .notes, burst: 3)
         let iterator = store.observe(WatchedNote.all).makeAsyncIterator()
         _ = try await next(iterator)
@@ -112,7 +102,7 @@ extension ForeignTests {
     @Test(
       "own and foreign writes that alternate: versions ascend, and no change is lost or too much")
     func alternating() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.start(1, .items)
         let reads = ReadCount()
         // Own writes of notes do not pass this filter, so that only their records can tell.
@@ -152,7 +142,7 @@ extension ForeignTests {
 
     @Test("observers that start during the commits of others miss none")
     func starting() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.start(1, .items, burst: -1)
         for round in 0..<amount("LARCH_OBSERVED_STARTS", 60) {
           let iterator = store.observe(WatchedItem.all).makeAsyncIterator()
@@ -169,7 +159,7 @@ extension ForeignTests {
     @Test("where the system does not tell of changes, it looks in intervals, and says so")
     func polled() async throws {
       let messages = Locked<[LogMessage.Event]>([])
-      try await withWriters({
+      try await ForeignTests.withWriters({
         $0.watchesFile = false
         $0.log = { message in messages.withLock { $0.append(message.event) } }
       }) { writers, store throws in
@@ -184,9 +174,30 @@ extension ForeignTests {
       #expect(messages.withLock { $0.count { $0 == .observingPolls } } == 1)
     }
 
+    /// The log said that the system does not tell of changes of the file. It would have, but there was
+    /// no file at the path any more.
+    @Test("a file that was removed is observed further, and nothing is said of the system")
+    func removed() async throws {
+      let messages = Locked<[LogMessage.Event]>([])
+      try await ForeignTests.withWriters({
+        $0.log = { message in messages.withLock { $0.append(message.event) } }
+      }) { writers, store throws in
+        try writers.start(1, .notes)
+        try FileManager.default.removeItem(atPath: writers.path)
+        let iterator = store.observe(WatchedNote.all).makeAsyncIterator()
+        _ = try await next(iterator)
+        for _ in 0..<3 {
+          try await writers.step(1)
+          #expect(try await next(iterator)?.version == (try store.version))
+        }
+      }
+      #expect(messages.withLock { $0.count { $0 == .observingPolls } } == 0)
+    }
+
     @Test("a store that does not observe others has no thread, and its own writes are seen")
     func ignored() async throws {
-      try await withWriters({ $0.observesOtherProcesses = false }) { writers, store throws in
+      try await ForeignTests.withWriters({ $0.observesOtherProcesses = false }) {
+        writers, store throws in
         try writers.start(1, .notes)
         let iterator = store.observe(WatchedNote.all).makeAsyncIterator()
         _ = try await next(iterator)

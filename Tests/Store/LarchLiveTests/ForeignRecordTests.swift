@@ -8,16 +8,6 @@ import Testing
 extension ForeignTests {
   @Suite("The records that other processes change")
   struct ForeignRecordTests {
-    private func withWriters(
-      _ change: (inout Store.Options) -> Void = { _ in },
-      _ body: (ForeignWriters, Store) async throws -> Void
-    ) async throws {
-      let writers = try ForeignWriters()
-      let store = try writers.open(change)
-      defer { store.close() }
-      try await body(writers, store)
-    }
-
     /// How many comparisons, or trees of one, had no answer: if the test was stopped for some time, the
     /// pin ends, and then the observers read again.
     private func misses(_ store: Store) throws -> Int {
@@ -27,7 +17,7 @@ extension ForeignTests {
 
     @Test("an observer whose filter none of them passes reads nothing")
     func filtered() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.start(1, .items)
         try writers.startPlain(2, database: try ForeignWriters.notesDatabase(store))
         let reads = ReadCount()
@@ -67,7 +57,7 @@ extension ForeignTests {
 
     @Test("rows are brought up to date without a read, and are those of a fetch")
     func patched() async throws {
-      try await withWriters({ $0.checksQueries = true }) { writers, store throws in
+      try await ForeignTests.withWriters({ $0.checksQueries = true }) { writers, store throws in
         try writers.start(1, .items)
         let sorted = store.observe(WatchedItem.all.sorted(by: \.number)).makeAsyncIterator()
         let part = store.observe(WatchedItem.where { $0.group < 5 }).makeAsyncIterator()
@@ -208,7 +198,8 @@ extension ForeignTests {
       "own and foreign commits of the same records lie together: no change is lost or comes twice")
     func together() async throws {
       let seed = runSeed
-      try await withWriters({ $0.checksQueries = true }) { writers, store async throws in
+      try await ForeignTests.withWriters({ $0.checksQueries = true }) {
+        writers, store async throws in
         try writers.start(1, .items, burst: -1, seed: seed)
         try writers.start(2, .notes, burst: -1, seed: seed + 1)
         let items = WatchedCheck(store, WatchedItem.where { $0.group < 5 })
@@ -238,7 +229,7 @@ extension ForeignTests {
 
     @Test("many commits at once are one change, in which old pages are not mistaken for new ones")
     func bursts() async throws {
-      try await withWriters({ $0.checksQueries = true }) { writers, store throws in
+      try await ForeignTests.withWriters({ $0.checksQueries = true }) { writers, store throws in
         try writers.start(1, .items, burst: 12)
         let iterator = store.observe(WatchedItem.all).makeAsyncIterator()
         var now = try #require(try await next(iterator))
@@ -254,7 +245,7 @@ extension ForeignTests {
 
     @Test("a commit after a rest is compared too, though nothing was held")
     func rested() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         try writers.start(1, .items)
         let iterator = store.observe(WatchedItem.all).makeAsyncIterator()
         _ = try await next(iterator)
@@ -269,7 +260,7 @@ extension ForeignTests {
 
     @Test("more records than the limit, and a record that is none, are read again")
     func unusable() async throws {
-      try await withWriters { writers, store throws in
+      try await ForeignTests.withWriters { writers, store throws in
         store.environment.changes.log.limits = .init(records: 3, bytes: 1 << 20)
         try writers.start(1, .items, burst: 40)
         let iterator = store.observe(WatchedItem.all).makeAsyncIterator()

@@ -7,7 +7,18 @@ import Testing
 
 /// One after the other, since each has processes that write without a pause.
 @Suite("Other processes", .serialized)
-enum ForeignTests {}
+enum ForeignTests {
+  /// A test with a store and processes that may write to it.
+  static func withWriters(
+    _ change: (inout Store.Options) -> Void = { _ in },
+    _ body: (ForeignWriters, Store) async throws -> Void
+  ) async throws {
+    let writers = try ForeignWriters()
+    let store = try writers.open(change)
+    defer { store.close() }
+    try await body(writers, store)
+  }
+}
 
 /// A store, and processes that change it at the word of a test.
 final class ForeignWriters {

@@ -370,4 +370,31 @@ struct RoutedObserverTests {
     #expect(try observer.poll()?.rows.count == 0)
     #expect(observer.wakes == 3)
   }
+
+  /// A closure that read two collections was woken by each change of either of them: what is filed
+  /// for one collection counted as concerned by a commit that changed only the other one.
+  @Test("an observer of two collections sleeps while others of their records change")
+  func twoCollections() throws {
+    let store = try Store.temporary(for: Tag.self, Owner.self, Pet.self, Note.self)
+    try store.put(Owner(name: "a", city: "Oslo", age: 1))
+    try store.put(Pet(name: "a", weight: 1))
+    let observer = store.observe { tx in
+      (try tx.fetch(Owner.where { $0.city == "Oslo" }), try tx.find(Pet.self, RecordID(7)))
+    }.makeAsyncIterator().polled
+    #expect(try observer.poll()?.value.0.count == 1)
+    let before = observer.wakes
+    try store.put(Owner(name: "b", city: "Rome", age: 1))
+    try store.put(Pet(name: "b", weight: 1))
+    try store.write { tx in
+      try tx.put(Owner(name: "c", city: "Rome", age: 1))
+      try tx.put(Pet(name: "c", weight: 1))
+    }
+    #expect(observer.wakes == before)
+    try store.put(Pet(id: RecordID(7), name: "seven", weight: 1))
+    #expect(observer.wakes == before + 1)
+    #expect(try observer.poll()?.value.1?.name == "seven")
+    try store.put(Owner(name: "d", city: "Oslo", age: 1))
+    #expect(observer.wakes == before + 2)
+    #expect(try observer.poll()?.value.0.count == 2)
+  }
 }

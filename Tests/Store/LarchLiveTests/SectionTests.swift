@@ -170,38 +170,38 @@ struct SectionTests {
 
 @Suite("How sections differ from earlier ones")
 struct SectionChangesTests {
-  /// What a table view does with the changes: everything is removed by old places, then sections are
-  /// inserted, then records.
+  /// What a table view shows after the changes, by its own rules.
   private func applied(
     _ changes: SectionChanges, to old: [RecordSection<SectionedItem, Int>],
-    of new: [RecordSection<SectionedItem, Int>]
-  ) -> [[SectionedItem]] {
-    var lists = old.map(\.records)
-    let record = { (place: SectionChanges.Place) in new[place.section][place.row] }
-    let moved = changes.moves.map { ($0.new, lists[$0.old.section][$0.old.row]) }
-    for update in changes.updates where !changes.moves.contains(update) {
-      lists[update.old.section][update.old.row] = record(update.new)
+    of new: [RecordSection<SectionedItem, Int>], reloading: Bool
+  ) throws -> [[SectionedItem]] {
+    typealias Table = BatchTable<SectionedItem>
+    let place = { (place: SectionChanges.Place) in
+      Table.Place(section: place.section, row: place.row)
     }
-    for place in (changes.deletions + changes.moves.map(\.old)).sorted(by: >) {
-      lists[place.section].remove(at: place.row)
+    let moved = Set(changes.moves)
+    var table = Table(cells: old.map(\.records))
+    try table.perform(
+      Table.Batch(
+        deletedSections: changes.deletedSections, insertedSections: changes.insertedSections,
+        deletions: changes.deletions.map(place), insertions: changes.insertions.map(place),
+        moves: changes.moves.map { (place($0.old), place($0.new)) },
+        reloads: reloading
+          ? changes.updates.filter { !moved.contains($0) }.map { place($0.old) } : []),
+      counts: new.map(\.count)
+    ) { new[$0.section][$0.row] }
+    // Updated rows are configured again after the batch, if they are not loaded again with it.
+    for update in changes.updates where !reloading || moved.contains(update) {
+      table.cells[update.new.section][update.new.row] = new[update.new.section][update.new.row]
     }
-    for section in changes.deletedSections.reversed() { lists.remove(at: section) }
-    for section in changes.insertedSections { lists.insert(new[section].records, at: section) }
-    let added = changes.insertions.map { ($0, record($0)) } + moved
-    for (place, item) in added.sorted(by: { $0.0 < $1.0 }) {
-      lists[place.section].insert(item, at: place.row)
-    }
-    // A table view configures moved records again afterwards.
-    for update in changes.updates where changes.moves.contains(update) {
-      lists[update.new.section][update.new.row] = record(update.new)
-    }
-    return lists
+    return table.cells
   }
 
-  @Test("applied to the old sections they give the new ones", arguments: UInt64(1)...4)
+  @Test(
+    "a table view takes them as a batch, and shows the new sections", arguments: UInt64(1)...4)
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: 73_000 + seed)
-    for round in 0..<300 {
+    for round in 0..<2_500 {
       let direction = round % 2 == 0 ? SortDirection.ascending : .descending
       let request = SectionedItem.all.sectioned(by: \.number, direction)
       func sections(_ items: [SectionedItem]) -> [RecordSection<SectionedItem, Int>] {
@@ -229,12 +229,18 @@ struct SectionChangesTests {
       }
       let (before, after) = (sections(old), sections(new))
       let changes = SectionChanges(from: before, to: after)
-      #expect(applied(changes, to: before, of: after) == after.map(\.records), "seed \(seed)")
+      for reloading in [false, true] {
+        #expect(
+          try applied(changes, to: before, of: after, reloading: reloading)
+            == after.map(\.records), "seed \(seed)")
+      }
       #expect(changes.isEmpty == (before == after), "seed \(seed)")
       // Sections in the other order are not moved.
       let reversed = Array(after.reversed())
       let turned = SectionChanges(from: before, to: reversed)
-      #expect(applied(turned, to: before, of: reversed) == reversed.map(\.records))
+      #expect(
+        try applied(turned, to: before, of: reversed, reloading: true)
+          == reversed.map(\.records), "seed \(seed)")
     }
   }
 

@@ -140,92 +140,6 @@ struct LiveTests {
     }
   #endif
 
-  @Test("watch prints each commit, and ends after the given number")
-  func watch() throws {
-    let fixture = try Fixture()
-    let store = try Fixture.open(fixture.path)
-    defer { store.close() }
-    let output = fixture.directory.path + "/output"
-    let process = try Program.start(
-      ["watch", fixture.path, "--count", "3", "--every", "0.002", "--json"], output: output,
-      errors: fixture.directory.path + "/errors")
-    func lines() -> [Substring] {
-      ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(separator: "\n")
-    }
-    // After its start it reads; each commit waits until the previous one was reported.
-    try waitUntil("watch reads") { try store.statistics(exact: false).readerSlots > 1 }
-    var attempt = 0
-    let work: [(String, (WriteTransaction) throws -> Void)] = [
-      (
-        "Tower",
-        { tx in
-          var tower = Tower.sample(900 + attempt); try tx.save(&tower)
-        }
-      ),
-      ("Owner", { tx in _ = try tx.delete(Owner.self, "bo") }),
-      (
-        "Tower",
-        { tx in
-          var tower = try #require(try tx.first(Tower.all))
-          tower.floors += 1
-          try tx.update(tower)
-        }
-      ),
-    ]
-    for (number, step) in work.enumerated() {
-      // The first commit may come before the first check: then it is never reported, but another
-      // one is.
-      repeat {
-        attempt += 1
-        try store.write { try step.1($0) }
-        if number > 0 { break }
-        for _ in 0..<500 where lines().isEmpty && process.isRunning { usleep(20_000) }
-      } while lines().isEmpty && process.isRunning
-      try waitUntil("commit \(number) is told") { lines().count > number || !process.isRunning }
-    }
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    let told = try lines().map {
-      try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-    }
-    #expect(told.count == 3)
-    let changes = told.map { ($0["changes"] as? [[String: Any]])?.first ?? [:] }
-    #expect(changes.map { $0["collection"] as? String } == ["Tower", "Owner", "Tower"])
-    #expect((changes[0]["difference"] as? Int ?? 0) > 0)
-    #expect(changes[1]["difference"] as? Int == -1)
-    #expect(changes[2]["difference"] as? Int == 0)
-  }
-
-  @Test(
-    "watch prints everything before Ctrl-C ends it, and fails only if it expected more",
-    arguments: [[], ["--count", "100000"]])
-  func interrupted(options: [String]) throws {
-    let fixture = try Fixture()
-    let output = fixture.directory.path + "/output"
-    let process = try Program.start(
-      ["watch", fixture.path] + options, output: output,
-      errors: fixture.directory.path + "/errors")
-    let store = try Fixture.open(fixture.path)
-    defer { store.close() }
-    var number = 1000
-    // Until it has reported one, it may not have begun.
-    try waitUntil("a commit is told") {
-      try store.write { tx throws in
-        number += 1
-        var tower = Tower.sample(number)
-        try tx.save(&tower)
-      }
-      usleep(20_000)
-      return !((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").isEmpty
-    }
-    kill(process.processIdentifier, SIGINT)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit)
-    #expect(process.terminationStatus == (options.isEmpty ? 0 : 1))
-    let text = try String(contentsOfFile: output, encoding: .utf8)
-    #expect(text.hasSuffix("\n") && text.contains("  Tower +"))
-  }
-
   @Test("A pipe that is closed early ends the program quietly")
   func closedPipe() throws {
     let fixture = try Fixture(towers: 2000)
@@ -345,10 +259,10 @@ struct LiveTests {
     }
     return String(decoding: text, as: UTF8.self)
   }
+}
 
-  private func waitUntil(_ what: String, _ isMet: () throws -> Bool) throws {
-    while try !isMet() { usleep(5000) }
-  }
+func waitUntil(_ what: String, _ isMet: () throws -> Bool) throws {
+  while try !isMet() { usleep(5000) }
 }
 
 /// A terminal without a screen. Its functions are looked up by name, since the module of the system's

@@ -135,6 +135,23 @@ struct LiveGuideTests {
     #expect(list.names == [[], ["Bo"]])
   }
 
+  @Test("a closure that is called at once")
+  @MainActor
+  func closureNow() async throws {
+    let store = try Store.temporary(for: Person.self)
+    let list = View()
+    let token: ObservationToken
+    // snippet: live-now
+    token = store.observe(Person.all.sorted(by: \.name), first: .now) { people in
+      list.show(people.rows)
+    }
+    // end snippet
+    #expect(list.names == [[]])
+    try await save(bo, in: store)
+    await token.settled()
+    #expect(list.names == [[], ["Bo"]])
+  }
+
   @Test("not too often")
   @MainActor
   func every() async throws {
@@ -259,6 +276,23 @@ struct LiveGuideTests {
     #expect(printed.hasPrefix("changes of Person"))
     let guide = try SnippetTests.lines(of: "docs/live.md").joined(separator: "\n")
     #expect(guide.contains("```text\n" + printed + "\n```"), "\(printed)")
+  }
+
+  @Test("how a closure and a record are observed")
+  func explainRead() throws {
+    let store = try Store.temporary(for: Person.self)
+    var printed: [String] = []
+    func print(_ text: String) { printed.append(text) }
+    // snippet: live-explain-read
+    let counted = try store.explain { tx in
+      try tx.count(Person.where { $0.city == "London" })
+    }
+    print(counted)
+    print(try store.explain(observing: Person.self, 7))
+    // end snippet
+    let text = printed.joined(separator: "\n")
+    let guide = try SnippetTests.lines(of: "docs/live.md").joined(separator: "\n")
+    #expect(guide.contains("```text\n" + text + "\n```"), "\(text)")
   }
 
   @Test("any read")

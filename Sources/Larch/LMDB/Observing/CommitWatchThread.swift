@@ -80,7 +80,12 @@ final class CommitWatchThread: @unchecked Sendable {
   }
 
   private func watchFile() -> Bool {
-    if environment.options.watchesFile, signal.watch(environment.path) { return true }
+    switch environment.options.watchesFile ? signal.watch(environment.path) : .refused {
+    case .file: return true
+    // Whoever removed the file knows, and the system is not to blame.
+    case .nothing: return false
+    case .refused: break
+    }
     environment.log(once: LogSubject(.observingPolls, environment.path)) {
       LogMessage(
         .notice, .observingPolls,

@@ -13,6 +13,18 @@ final class FileSignal: Sendable {
     case timeout
   }
 
+  /// The result of watching a path.
+  enum Watching {
+    case file
+    /// There is no file, so nobody opens it any more. Those who have it open may still write.
+    case nothing
+    /// The system tells of no changes of this file.
+    case refused
+
+    /// After a call that failed.
+    fileprivate init(code: Int32) { self = code == ENOENT ? .nothing : .refused }
+  }
+
   #if canImport(Darwin)
     private let queue: Int32
     /// The file that is watched.
@@ -31,20 +43,21 @@ final class FileSignal: Sendable {
       file.withLock { if $0 >= 0 { Foundation.close($0) } }
     }
 
-    /// Watches a file from now on, and no other one; false if the system refuses.
-    func watch(_ path: String) -> Bool {
+    /// Watches a file from now on, and no other one.
+    func watch(_ path: String) -> Watching {
       let opened = open(path, O_EVTONLY | O_CLOEXEC)
+      let code = errno
       let before = file.withLock { file in
         defer { file = opened }
         return file
       }
       // Closing a file also ends its events.
       if before >= 0 { Foundation.close(before) }
-      if opened < 0 { return false }
+      if opened < 0 { return Watching(code: code) }
       var event = kevent(
         ident: UInt(opened), filter: Int16(EVFILT_VNODE), flags: UInt16(EV_ADD | EV_CLEAR),
         fflags: UInt32(NOTE_WRITE | NOTE_EXTEND), data: 0, udata: nil)
-      return kevent(queue, &event, 1, nil, 0, nil) == 0
+      return kevent(queue, &event, 1, nil, 0, nil) == 0 ? .file : .refused
     }
 
     func wake() {
@@ -78,11 +91,13 @@ final class FileSignal: Sendable {
       }
     }
 
-    /// Watches a file from now on, and perhaps the one before; false if the system refuses.
+    /// Watches a file from now on, and perhaps the one before.
     ///
     /// The watch of a file that was removed ends with the file.
-    func watch(_ path: String) -> Bool {
-      queue >= 0 && inotify_add_watch(queue, path, UInt32(IN_MODIFY)) >= 0
+    func watch(_ path: String) -> Watching {
+      if queue < 0 { return .refused }
+      if inotify_add_watch(queue, path, UInt32(IN_MODIFY)) >= 0 { return .file }
+      return Watching(code: errno)
     }
 
     func wake() {

@@ -1,5 +1,3 @@
-public import Observation
-
 /// One record by its id, kept current on the main actor. See ``LiveResults``, which has the same
 /// properties, and ``Store/observe(_:_:every:ignoring:delivery:)``.
 ///
@@ -9,9 +7,7 @@ public import Observation
 /// var body: some View { Text(ada.record?.name ?? "deleted") }
 /// ```
 @MainActor
-public final class LiveRecord<R: Record>: Observable {
-  private let state: LiveState<R?>
-
+public final class LiveRecord<R: Record>: LiveObject<R?> {
   /// Begins to follow a record.
   ///
   /// - Parameters:
@@ -30,38 +26,11 @@ public final class LiveRecord<R: Record>: Observable {
     every interval: Duration = .zero, ignoring author: String? = nil,
     file: StaticString = #fileID, line: UInt = #line
   ) {
-    state = LiveState(
+    super.init(
       .record(type, id), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 
   /// The newest state of the record; nil while there is none, and before the first value.
-  public var record: R? { state.value ?? nil }
-
-  /// The version of the store that it belongs to; nil before the first value.
-  public var version: StoreVersion? { state.version }
-
-  /// Whether the first value is still being read.
-  public var isLoading: Bool { state.isLoading }
-
-  /// The error that ended it. It is logged too, as ``LogMessage/Event/observationFailed``.
-  public var error: (any Error)? { state.error }
-
-  /// Makes each change, so that a view can animate it:
-  /// `live.apply = { change in withAnimation { change() } }`. It must call its argument once, before
-  /// it returns.
-  public var apply: @MainActor (_ change: () -> Void) -> Void {
-    get { state.apply }
-    set { state.apply = newValue }
-  }
-
-  /// Waits until it has all that this process committed before this call, or until it has ended.
-  ///
-  /// - Complexity: that of the values that are due.
-  public func settled() async { await state.settled() }
-
-  /// Ends it: it keeps its last value. It also ends when nobody keeps it.
-  ///
-  /// - Complexity: O(1).
-  public func cancel() { state.cancel() }
+  public var record: R? { newest ?? nil }
 }

@@ -1,5 +1,3 @@
-public import Observation
-
 /// The rows of a request, kept current: an object for SwiftUI, and for everything else that runs on the
 /// main actor.
 ///
@@ -16,9 +14,7 @@ public import Observation
 /// changes as ``Store/observe(_:every:ignoring:delivery:)`` does, and makes the same promises. When
 /// the store is closed, it keeps its last rows.
 @MainActor
-public final class LiveResults<Row: Sendable>: Observable {
-  private let state: LiveState<[Row]>
-
+public final class LiveResults<Row: Sendable>: LiveObject<[Row]> {
   /// Begins to follow a request.
   ///
   /// - Parameters:
@@ -36,40 +32,13 @@ public final class LiveResults<Row: Sendable>: Observable {
     every interval: Duration = .zero, ignoring author: String? = nil,
     file: StaticString = #fileID, line: UInt = #line
   ) where Q.Row == Row {
-    state = LiveState(
+    super.init(
       request.observedRead(), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 
   /// The newest rows; empty before the first ones.
-  public var rows: [Row] { state.value ?? [] }
-
-  /// The version of the store that it belongs to; nil before the first value.
-  public var version: StoreVersion? { state.version }
-
-  /// Whether the first value is still being read.
-  public var isLoading: Bool { state.isLoading }
-
-  /// The error that ended it. It is logged too, as ``LogMessage/Event/observationFailed``.
-  public var error: (any Error)? { state.error }
-
-  /// Makes each change, so that a view can animate it:
-  /// `live.apply = { change in withAnimation { change() } }`. It must call its argument once, before
-  /// it returns.
-  public var apply: @MainActor (_ change: () -> Void) -> Void {
-    get { state.apply }
-    set { state.apply = newValue }
-  }
-
-  /// Waits until it has all that this process committed before this call, or until it has ended.
-  ///
-  /// - Complexity: that of the values that are due.
-  public func settled() async { await state.settled() }
-
-  /// Ends it: it keeps its last value. It also ends when nobody keeps it.
-  ///
-  /// - Complexity: O(1).
-  public func cancel() { state.cancel() }
+  public var rows: [Row] { newest ?? [] }
 
   /// Follows another request from now on, for example after a change of a search text. The rows of the
   /// old one stay until the first ones of the new one are there. The store, `every:` and `ignoring:`
@@ -84,6 +53,40 @@ public final class LiveResults<Row: Sendable>: Observable {
   public func follow<Q: Request>(
     _ request: Q, first: FirstValue = .now, file: StaticString = #fileID, line: UInt = #line
   ) where Q.Row == Row {
-    state.follow(request.observedRead(), first: first, at: CodePlace(file: file, line: line))
+    follow(request.observedRead(), first: first, at: CodePlace(file: file, line: line))
+  }
+}
+
+extension LiveResults {
+  /// How the rows differ from those before the last change, by their ids: for a table view. Ask in
+  /// ``LiveObject/apply``, after the change, and each change of the rows comes there once:
+  ///
+  /// ```swift
+  /// people.apply = { change in
+  ///   change()
+  ///   for step in people.changes()?.steps ?? [] { table.show(step, of: people.rows) }
+  /// }
+  /// ```
+  ///
+  /// It is empty if the last change was only of another property, such as `error`. If another request
+  /// is followed, its first rows are compared with the last ones of the one before.
+  ///
+  /// - Returns: nil if the rows have not changed since they were first read. Also nil if nobody has
+  ///   asked while the last change was made, nor before: then show all rows.
+  /// - Complexity: O(1), since rows are compared on the thread that has read them. The first call in
+  ///   `apply`, and the one after another request is followed, compares them itself: O(n log n) for n
+  ///   rows.
+  public func changes() -> RowChanges? where Row: Record & Equatable {
+    changes { RowChanges(from: $0 ?? [], to: $1 ?? []) }
+  }
+
+  /// How the sections differ from those before the last change. See the other `changes()`.
+  ///
+  /// - Returns: nil if the sections have not changed since they were first read. Also nil if nobody
+  ///   has asked while the last change was made, nor before: then show all sections.
+  /// - Complexity: that of the other `changes()`.
+  public func changes<R: Record & Equatable, Section>() -> SectionChanges?
+  where Row == RecordSection<R, Section> {
+    changes { SectionChanges(from: $0 ?? [], to: $1 ?? []) }
   }
 }

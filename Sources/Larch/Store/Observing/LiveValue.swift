@@ -1,5 +1,3 @@
-public import Observation
-
 /// What a closure reads, kept current on the main actor: a count, a sum, or several things of one
 /// state. See ``LiveResults``, which has the same properties, and
 /// ``Store/observe(every:ignoring:delivery:_:)``.
@@ -10,9 +8,7 @@ public import Observation
 /// var body: some View { Text("\(open.value ?? 0) to do") }
 /// ```
 @MainActor
-public final class LiveValue<Value: Sendable>: Observable {
-  private let state: LiveState<Value>
-
+public final class LiveValue<Value: Sendable>: LiveObject<Value> {
   /// Begins to follow what a closure reads.
   ///
   /// - Parameters:
@@ -31,38 +27,11 @@ public final class LiveValue<Value: Sendable>: Observable {
     file: StaticString = #fileID, line: UInt = #line,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value
   ) {
-    state = LiveState(
+    super.init(
       .closure(read), in: store, first: first, every: interval, ignoring: author,
       at: CodePlace(file: file, line: line))
   }
 
   /// The newest value; nil before the first one.
-  public var value: Value? { state.value }
-
-  /// The version of the store that it belongs to; nil before the first value.
-  public var version: StoreVersion? { state.version }
-
-  /// Whether the first value is still being read.
-  public var isLoading: Bool { state.isLoading }
-
-  /// The error that ended it. It is logged too, as ``LogMessage/Event/observationFailed``.
-  public var error: (any Error)? { state.error }
-
-  /// Makes each change, so that a view can animate it:
-  /// `live.apply = { change in withAnimation { change() } }`. It must call its argument once, before
-  /// it returns.
-  public var apply: @MainActor (_ change: () -> Void) -> Void {
-    get { state.apply }
-    set { state.apply = newValue }
-  }
-
-  /// Waits until it has all that this process committed before this call, or until it has ended.
-  ///
-  /// - Complexity: that of the values that are due.
-  public func settled() async { await state.settled() }
-
-  /// Ends it: it keeps its last value. It also ends when nobody keeps it.
-  ///
-  /// - Complexity: O(1).
-  public func cancel() { state.cancel() }
+  public var value: Value? { newest }
 }

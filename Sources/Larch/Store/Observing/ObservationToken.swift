@@ -1,29 +1,78 @@
 /// Keeps an observation with a closure alive: it ends when this object is cancelled or deallocated.
-/// See ``Store/observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
+/// See ``Store/observe(_:first:every:ignoring:delivery:onError:isolation:file:line:onChange:)``.
 public final class ObservationToken: Sendable {
   private let task: Task<Void, Never>
   /// Waits until the observer waits; true if it has ended.
   private let settle: @Sendable () async -> Bool
 
-  init<Value: Sendable>(
-    _ observer: Observer<Value>, at place: CodePlace,
-    _ onError: (@Sendable (any Error) async -> Void)?,
-    _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
+  /// - Parameters:
+  ///   - first: a value that is already read, and comes before all others.
+  ///   - prepare: makes what the closure gets, on the thread that has read the value.
+  init<Value: Sendable, Delivered: Sendable>(
+    _ observer: Observer<Value>, first: Observed<Value>? = nil,
+    _ onError: @escaping @Sendable (any Error) async -> Void,
+    preparing prepare: @escaping @Sendable (Observed<Value>) -> Delivered,
+    _ onChange: @escaping @isolated(any) @Sendable (Delivered) -> Void
   ) {
     settle = { await observer.settle() }
+    // The task would keep it.
+    let waiting = Locked(first)
     task = Task {
       do {
-        while let value = try await observer.next() {
-          await Self.deliver(value, to: onChange, on: onChange.isolation)
+        while true {
+          var next = waiting.withLock { $0.take() }
+          if next == nil { next = try await observer.next() }
+          guard let value = next.take() else { return }
+          await Self.deliver(prepare(value), to: onChange, on: onChange.isolation)
         }
       } catch {
-        guard let onError else { return observer.store.tell(observationAt: place, failed: error) }
         await onError(error)
       }
     }
   }
 
   deinit { task.cancel() }
+
+  /// Begins an observation by a closure.
+  ///
+  /// - Parameter caller: the actor of the call, on which this runs.
+  static func begin<Value: Sendable>(
+    _ observer: Observer<Value>, _ first: FirstValue, on caller: (any Actor)?, at place: CodePlace,
+    _ onError: (@Sendable (any Error) -> Void)?,
+    _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
+  ) -> ObservationToken {
+    let store = observer.store
+    let report = onError ?? { store.tell(observationAt: place, failed: $0) }
+    var value: Observed<Value>?
+    if first == .now {
+      do {
+        value = try observer.poll()
+        // The closure of another actor gets it there.
+        if let now = value, onChange.isolation === caller {
+          callNow(onChange, now)
+          value = nil
+        }
+      } catch {
+        // It has ended the observer.
+        report(error)
+      }
+    }
+    return ObservationToken(
+      observer, first: value, { report($0) }, preparing: { $0 }, onChange)
+  }
+
+  /// Calls a closure of the actor that runs now.
+  ///
+  /// The language has no such call: it wants an `await`, during which other work of the actor may
+  /// run. A function that is `@isolated(any)` is called in the same way as any other one; its actor is
+  /// only stored beside what it captures. A test shows it for each kind of actor.
+  private static func callNow<Value: Sendable>(
+    _ onChange: @escaping @isolated(any) @Sendable (Observed<Value>) -> Void,
+    _ value: Observed<Value>
+  ) {
+    typealias Plain = @Sendable (Observed<Value>) -> Void
+    unsafeBitCast(onChange, to: Plain.self)(value)
+  }
 
   /// Ends the observation: after this, no call of its closure begins. A running call is not waited
   /// for, so a closure may cancel its own observation. Cancelling twice is not an error.
@@ -49,8 +98,8 @@ public final class ObservationToken: Sendable {
   }
 
   /// Calls a closure where it belongs. The task may be cancelled on the way there.
-  private static func deliver<Value: Sendable>(
-    _ value: Observed<Value>, to onChange: @isolated(any) @Sendable (Observed<Value>) -> Void,
+  private static func deliver<Delivered: Sendable>(
+    _ value: Delivered, to onChange: @isolated(any) @Sendable (Delivered) -> Void,
     on isolation: isolated (any Actor)?
   ) async {
     if Task.isCancelled { return }

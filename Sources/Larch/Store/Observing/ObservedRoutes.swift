@@ -19,6 +19,7 @@ struct ObservedRoutes {
     if isCurrent, self.catalog === catalog { return routes }
     let maker = RouteMaker(catalog, environment)
     var byTree: [UInt32: [ListenerRoute]?] = [:]
+    var routed: [UInt32: TreeSet] = [:]
     var unrouted = TreeSet()
     for tree in trees.trees {
       // Each change of a list, and of what was read without a filter, counts.
@@ -28,9 +29,14 @@ struct ObservedRoutes {
       }
       let routes = byTree[records] ?? maker.routes(filters, of: records)
       byTree[records] = .some(routes)
-      if routes == nil { unrouted.insert(tree) }
+      if routes == nil {
+        unrouted.insert(tree)
+      } else {
+        routed[records, default: TreeSet()].insert(tree)
+      }
     }
-    let found = ListenerRoutes(byTree: byTree.compactMapValues { $0 }, unrouted: unrouted)
+    let found = ListenerRoutes(
+      byTree: byTree.compactMapValues { $0 }, trees: routed, unrouted: unrouted)
     if routes?.isSame(as: found) != true { routes = found }
     (self.catalog, isCurrent) = (catalog, true)
     return routes

@@ -398,7 +398,7 @@ extension Observer.State {
 
 extension Store {
   /// Reads the committed state, and notes the trees that are read.
-  fileprivate func readTracked(
+  func readTracked(
     by tracker: QueryTracker, _ body: (ReadTransaction) throws -> Void
   ) throws {
     let (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))

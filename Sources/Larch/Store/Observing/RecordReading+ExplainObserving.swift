@@ -9,6 +9,7 @@ extension RecordReading {
   /// ```text
   /// changes of Person
   ///   filter city == "London"
+  ///     found by index city_age
   /// rows brought up to date from the changed records
   ///   read again if a row leaves the first 20, and none behind them is known
   ///   read again if more than 16 records and a sixteenth of the rows change at once
@@ -18,37 +19,44 @@ extension RecordReading {
   ///     limit 20
   /// ```
   ///
-  /// The first lines say which changes wake it. Then comes whether its rows are brought up to date
+  /// The first lines say which changes wake it, and how a commit finds it among the observers of the
+  /// collection: by the ranges of an index or by ids that its filter has. Without them, each change of
+  /// the collection is compared with its filter. Then comes whether its rows are brought up to date
   /// from the changed records, and when, or why, they are read again. At the end is the plan of the
   /// read, as ``explain(_:counting:running:)`` shows it. With a store that does not observe other
   /// processes (``Store/Options/observesOtherProcesses``), rows are always read again.
   ///
-  /// - Parameter request: the request that is observed; what a closure reads has no text.
+  /// - Parameter request: the request that is observed. For a closure there is
+  ///   ``Store/explain(observing:)``, for a single record ``Store/explain(observing:_:)``.
   /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: that of ``explain(_:counting:running:)``: a few searches in the indexes.
   public func explain<Q: Request>(observing request: Q) throws -> String {
     try _reading { tx in
       let plan = try Q._runner.runs.explain(request, in: tx, counting: false, running: false)
-      let lines = (request as? any PatchedRequest)?.observedLines ?? ObservedText.unknown
+      let lines = try (request as? any PatchedRequest)?.observedLines(tx) ?? ObservedText.unknown
       let read = plan.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }
       return (lines + ["reading"] + read).joined(separator: "\n")
     }
   }
 }
 
-/// The lines about changes in the text of an observed request.
-private enum ObservedText {
-  static let unknown = [
-    "changes of what is read", "rows read again: they are not the records of one query",
-  ]
-}
-
 extension PatchedRequest {
-  fileprivate var observedLines: [String] {
+  fileprivate func observedLines(_ tx: ReadTransaction) throws -> [String] {
     let details = patchedQuery
     var lines: [String] = []
     if !details.asksRelated, !details.filter.isAlways {
       lines.append("  filter " + details.filter.text)
+      // Only a collection of which no type is open is not there, and then the plan shows the error.
+      if let collection = tx.context.catalog.collections.first(where: {
+        $0.stored.name == collectionName
+      }) {
+        let planner = Planner(schema: collection.schema, usable: collection.storedKeys)
+        lines.append(
+          ObservedText.found(try planner.bounds(of: details.filter), in: collection))
+      }
+    }
+    if let fields = (self as? any FieldwiseRequest)?.names {
+      lines.append("  only \(fields.joined(separator: ", ")), and which records in which order")
     }
     if let reasonNotPatched {
       return ["changes of what is read"] + lines + ["rows read again: " + reasonNotPatched]

@@ -25,7 +25,7 @@ extension Request where Row: Sendable {
   }
 
   /// Calls a closure with the rows, now and after each change of them. See
-  /// ``Store/observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
+  /// ``Store/observe(_:first:every:ignoring:delivery:onError:isolation:file:line:onChange:)``.
   ///
   /// ```swift
   /// token = try Person.all.sorted(by: \.name).observe { people in list.show(people.rows) }
@@ -33,11 +33,13 @@ extension Request where Row: Sendable {
   ///
   /// - Parameters:
   ///   - store: the store; without one, that of the task, or else ``Store/default``.
+  ///   - first: whether the first call comes before this method returns.
   ///   - interval: the least time between two reads.
   ///   - author: whose writes give no value by themselves.
   ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - isolation: the actor of the call.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
@@ -45,16 +47,17 @@ extension Request where Row: Sendable {
   /// - Throws: `.noDefaultStore` without a store.
   /// - Complexity: that of ``Store/observe(_:every:ignoring:delivery:)``.
   public func observe(
-    in store: Store? = nil, every interval: Duration = .zero,
+    in store: Store? = nil, first: FirstValue = .later, every interval: Duration = .zero,
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Row]>) -> Void
   ) throws -> ObservationToken {
     try AmbientStore.chosen(store).observe(
-      self, every: interval, ignoring: author, delivery: delivery, onError: onError,
-      file: file, line: line, onChange: onChange)
+      self, first: first, every: interval, ignoring: author, delivery: delivery, onError: onError,
+      isolation: isolation, file: file, line: line, onChange: onChange)
   }
 }
 
@@ -89,33 +92,36 @@ extension Store {
 
   /// Calls a closure with the record with this id, now and after each change of it. See
   /// ``observe(_:_:every:ignoring:delivery:)`` and
-  /// ``observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
+  /// ``observe(_:first:every:ignoring:delivery:onError:isolation:file:line:onChange:)``.
   ///
   /// - Parameters:
   ///   - type: the type of the record.
   ///   - id: its id.
+  ///   - first: whether the first call comes before this method returns.
   ///   - interval: the least time between two reads.
   ///   - author: whose writes give no value by themselves.
   ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `find`, which ends the observation; without it, the
   ///     error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - isolation: the actor of the call.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Complexity: that of ``observe(_:_:every:ignoring:delivery:)``.
   public func observe<R: Record>(
-    _ type: R.Type, _ id: R.ID, every interval: Duration = .zero,
+    _ type: R.Type, _ id: R.ID, first: FirstValue = .later, every interval: Duration = .zero,
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange: @escaping @isolated(any) @Sendable (Observed<R?>) -> Void
   ) -> ObservationToken {
-    ObservationToken(
+    ObservationToken.begin(
       Observer(
         self, .record(type, id), ObservationPace(interval),
         ObservationRules(ignored: author, delivery: delivery)),
-      at: CodePlace(file: file, line: line), onError, onChange)
+      first, on: isolation, at: CodePlace(file: file, line: line), onError, onChange)
   }
 }
 
@@ -143,16 +149,18 @@ extension Record {
   }
 
   /// Calls a closure with the record with this id, now and after each change of it. See
-  /// ``Store/observe(_:_:every:ignoring:delivery:onError:file:line:onChange:)``.
+  /// ``Store/observe(_:_:first:every:ignoring:delivery:onError:isolation:file:line:onChange:)``.
   ///
   /// - Parameters:
   ///   - id: the id.
   ///   - store: the store; without one, that of the task, or else ``Store/default``.
+  ///   - first: whether the first call comes before this method returns.
   ///   - interval: the least time between two reads.
   ///   - author: whose writes give no value by themselves.
   ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `find`, which ends the observation; without it, the
   ///     error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - isolation: the actor of the call.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
@@ -160,15 +168,16 @@ extension Record {
   /// - Throws: `.noDefaultStore` without a store.
   /// - Complexity: that of ``Store/observe(_:_:every:ignoring:delivery:)``.
   public static func observe(
-    _ id: ID, in store: Store? = nil, every interval: Duration = .zero,
+    _ id: ID, in store: Store? = nil, first: FirstValue = .later, every interval: Duration = .zero,
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange: @escaping @isolated(any) @Sendable (Observed<Self?>) -> Void
   ) throws -> ObservationToken {
     try AmbientStore.chosen(store).observe(
-      Self.self, id, every: interval, ignoring: author, delivery: delivery, onError: onError,
-      file: file, line: line, onChange: onChange)
+      Self.self, id, first: first, every: interval, ignoring: author, delivery: delivery,
+      onError: onError, isolation: isolation, file: file, line: line, onChange: onChange)
   }
 }
 

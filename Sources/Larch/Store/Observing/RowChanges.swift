@@ -20,8 +20,8 @@ public struct RowChanges: Sendable, Hashable {
   /// The records that changed their place among those that both have: as few as possible, in the
   /// order of their new positions.
   public let moves: [Kept]
-  /// The records that are not equal to the old ones with the same id, in the order of their new
-  /// positions. A record that was also moved is in both lists.
+  /// The records that are not equal to the old ones with the same id, or differ in a field that was
+  /// asked for, in the order of their new positions. A record that was also moved is in both lists.
   public let updates: [Kept]
 
   /// Whether nothing differs.
@@ -29,7 +29,9 @@ public struct RowChanges: Sendable, Hashable {
     deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
   }
 
-  init<R: Record & Equatable>(from old: [R], to new: [R]) {
+  init<R: Record & Equatable>(from old: [R], to new: [R]) { self.init(from: old, to: new, by: ==) }
+
+  init<R: Record>(from old: [R], to new: [R], by areSame: (R, R) -> Bool) {
     var places: [R.ID: Int] = [:]
     for (place, record) in old.enumerated() { places[record.id] = place }
     var (kept, insertions): ([Kept], [Int]) = ([], [])
@@ -43,7 +45,7 @@ public struct RowChanges: Sendable, Hashable {
     deletions = places.values.sorted()
     self.insertions = insertions
     moves = RowChanges.moves(among: kept)
-    updates = kept.filter { old[$0.old] != new[$0.new] }
+    updates = kept.filter { !areSame(old[$0.old], new[$0.new]) }
   }
 
   /// Those that do not keep their order: as few as possible.
@@ -93,5 +95,28 @@ extension Observed {
   /// - Complexity: O(n log n) for n records.
   public func changes<R: Record & Equatable>(from old: [R]) -> RowChanges where Value == [R] {
     RowChanges(from: old, to: value)
+  }
+
+  /// How the records differ from those of an earlier value, if only these fields are shown: a record
+  /// is updated if one of them has changed.
+  ///
+  /// ```swift
+  /// table.apply(people.changes(from: shown, of: \.name, \.city))
+  /// ```
+  ///
+  /// The records need not be `Equatable`. With ``Query/changes(of:_:)``, a change of other fields
+  /// gives no value.
+  ///
+  /// - Parameters:
+  ///   - old: the records of the earlier value, each id once.
+  ///   - first: a field, which is compared by `==`.
+  ///   - rest: further fields.
+  /// - Complexity: O(n log n) for n records.
+  public func changes<R: Record, First: Equatable & Sendable, each Rest: Equatable & Sendable>(
+    from old: [R], of first: any KeyPath<R, First> & Sendable,
+    _ rest: repeat any KeyPath<R, each Rest> & Sendable
+  ) -> RowChanges where Value == [R] {
+    let fields = ComparedFields(first, repeat each rest)
+    return RowChanges(from: old, to: value, by: fields.areSame)
   }
 }

@@ -86,68 +86,76 @@ extension Store {
   /// }
   /// ```
   ///
-  /// The closure runs where it was written: on the main actor, in an actor, or on no actor. The
-  /// first call comes after this method has returned. Calls come one after the other, each with a
-  /// later version than the one before. Commits during a call are one further call.
+  /// The closure runs where it was written: on the main actor, in an actor, or on no actor. Calls come
+  /// one after the other, each with a later version than the one before. Commits during a call are one
+  /// further call.
+  ///
+  /// The first call comes soon, after this method has returned. With `first: .now`, the first rows are
+  /// read on this thread, and the closure is called with them before this method returns. A closure
+  /// of another actor than that of the caller gets them there, soon after.
   ///
   /// - Parameters:
   ///   - request: the request.
+  ///   - first: whether the first call comes before this method returns.
   ///   - interval: the least time between two reads.
   ///   - author: whose writes give no value by themselves.
   ///   - delivery: whether each write comes by itself.
   ///   - onError: called once with an error of `fetch`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - isolation: the actor of the call.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Complexity: that of ``observe(_:every:ignoring:delivery:)``.
   public func observe<Q: Request>(
-    _ request: Q, every interval: Duration = .zero,
+    _ request: Q, first: FirstValue = .later, every interval: Duration = .zero,
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<[Q.Row]>) -> Void
   ) -> ObservationToken where Q.Row: Sendable {
-    ObservationToken(
+    ObservationToken.begin(
       Observer(
         self, request.observedRead(), ObservationPace(interval),
         ObservationRules(ignored: author, delivery: delivery)),
-      at: CodePlace(file: file, line: line), onError,
-      onChange)
+      first, on: isolation, at: CodePlace(file: file, line: line), onError, onChange)
   }
 
   /// Calls a closure with what another closure reads, now and after each change of the data that it
   /// has read. See ``observe(every:ignoring:delivery:_:)`` and
-  /// ``observe(_:every:ignoring:delivery:onError:file:line:onChange:)``.
+  /// ``observe(_:first:every:ignoring:delivery:onError:isolation:file:line:onChange:)``.
   ///
   /// - Parameters:
+  ///   - first: whether the first call comes before this method returns.
   ///   - interval: the least time between two runs of `read`.
   ///   - author: whose writes give no value by themselves.
   ///   - delivery: whether each write comes by itself.
   ///   - read: reads the value.
   ///   - onError: called once with an error of `read`, which ends the observation; without it,
   ///     the error is logged as ``LogMessage/Event/observationFailed``.
+  ///   - isolation: the actor of the call.
   ///   - file: the file of the call, for the log.
   ///   - line: its line.
   ///   - onChange: called with each value.
   /// - Returns: an object that you must keep: the observation ends with it.
   /// - Complexity: that of ``observe(every:ignoring:delivery:_:)``.
   public func observe<Value: Sendable>(
-    every interval: Duration = .zero,
+    first: FirstValue = .later, every interval: Duration = .zero,
     ignoring author: String? = nil, delivery: ObservationDelivery = .newest,
     _ read: @escaping @Sendable (ReadTransaction) throws -> Value,
     onError: (@Sendable (any Error) -> Void)? = nil,
+    isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext onChange:
       @escaping @isolated(any) @Sendable (Observed<Value>) -> Void
   ) -> ObservationToken {
-    ObservationToken(
+    ObservationToken.begin(
       Observer(
         self, .closure(read), ObservationPace(interval),
         ObservationRules(ignored: author, delivery: delivery)),
-      at: CodePlace(file: file, line: line), onError,
-      onChange)
+      first, on: isolation, at: CodePlace(file: file, line: line), onError, onChange)
   }
 }

@@ -82,11 +82,18 @@ struct ObservedFilter: Sendable {
   let test: @Sendable (ReadTransaction) throws -> ObservedRecords?
   /// Where the records are that pass it; nil if any may.
   let bounds: @Sendable (CollectionHandle) throws -> [RowBounds]?
+  private let kind: Kind
+
+  private enum Kind {
+    case id([UInt8])
+    case filter(FilterNode)
+  }
 
   /// One record by its id.
   init(id key: UnsafeRawBufferPointer, in collection: CollectionHandle) {
     let id = [UInt8](key)
     tree = collection.records.handle
+    kind = .id(id)
     test = { _ in ObservedRecords { $1.elementsEqual(id) } }
     bounds = { _ in [.ids([KeyRange(lower: id, upper: id + [0], needsCheck: false)])] }
   }
@@ -97,6 +104,7 @@ struct ObservedFilter: Sendable {
     if query.filter.isAlways || query.asksRelated { return nil }
     tree = collection.records.handle
     let filter = query.filter
+    kind = .filter(filter)
     bounds = { try Planner(schema: $0.schema, usable: $0.storedKeys).bounds(of: filter) }
     test = { tx in
       let context = tx.context
@@ -104,6 +112,14 @@ struct ObservedFilter: Sendable {
       return try FilterProgram.of([filter], context: context, typed: access).map { program in
         ObservedRecords { try program.matches($0, id: $1) }
       }
+    }
+  }
+
+  /// Its text in `explain`.
+  func text(in schema: CollectionSchema) -> String {
+    switch kind {
+    case .id(let id): "id " + id.withUnsafeBytes { schema.idKind.text(of: $0) }
+    case .filter(let filter): "filter " + filter.text
     }
   }
 }

@@ -7,6 +7,7 @@
 /// let staff = adults.joined(with: Company.all, on: \.companyID)   // Join: pairs
 /// let companies = Company.all.with(Company.people)     // WithRelated: records with their own
 /// let cities = adults.sectioned(by: \.city)            // Sectioned: records in sections
+/// let named = adults.changes(of: \.name)               // ChangesOf: records, for an observer
 /// ```
 ///
 /// The same verbs run all of them. They are methods of every reader (``RecordReading``) and of the

@@ -22,7 +22,7 @@ public final class Snapshot: @unchecked Sendable {
   /// The state of the store that it sees.
   public let version: StoreVersion
 
-  private let store: Store
+  let store: Store
   private let held: LMDBHeldRead
   private let context: TransactionContext
   /// The transaction of the current use.

@@ -1,0 +1,129 @@
+/// A rule of a table view that a change breaks. The view would end the program.
+struct TableRefusal: Error, CustomStringConvertible {
+  var description: String
+
+  static func require(_ isKept: Bool, _ rule: String) throws {
+    if !isKept { throw TableRefusal(description: rule) }
+  }
+}
+
+/// The rules of `UITableView`, `UICollectionView` and `NSCollectionView` for a batch: what is removed
+/// has old positions, what comes has new ones, and the numbers of rows must fit.
+struct BatchTable<Cell> {
+  struct Place: Hashable {
+    var section: Int
+    var row: Int
+  }
+
+  struct Batch {
+    var deletedSections: [Int] = []
+    var insertedSections: [Int] = []
+    var deletions: [Place] = []
+    var insertions: [Place] = []
+    var moves: [(old: Place, new: Place)] = []
+    /// Old places of rows that are shown again.
+    var reloads: [Place] = []
+  }
+
+  var cells: [[Cell]]
+
+  /// - Parameters:
+  ///   - counts: how many rows each section has from now on.
+  ///   - cell: what the data source gives for a new place.
+  mutating func perform(_ batch: Batch, counts: [Int], cell: (Place) -> Cell) throws {
+    try check(batch, counts)
+    let stay = cells.indices.filter { !batch.deletedSections.contains($0) }
+    var left = cells.map { $0.map(Optional.some) }
+    let moved = batch.moves.map { (place: $0.new, cell: cells[$0.old.section][$0.old.row]) }
+    for place in batch.deletions + batch.moves.map(\.old) { left[place.section][place.row] = nil }
+    let reloaded = Set(batch.reloads)
+    var next: [[Cell]] = []
+    var staying = stay[...]
+    for (section, count) in counts.enumerated() {
+      let places = (0..<count).map { Place(section: section, row: $0) }
+      guard !batch.insertedSections.contains(section), let old = staying.popFirst() else {
+        next.append(places.map(cell))
+        continue
+      }
+      var kept = left[old].indices.filter { left[old][$0] != nil }[...]
+      next.append(
+        places.map { place in
+          if batch.insertions.contains(place) { return cell(place) }
+          if let arrived = moved.first(where: { $0.place == place }) { return arrived.cell }
+          let row = kept.removeFirst()
+          return reloaded.contains(Place(section: old, row: row))
+            ? cell(place) : cells[old][row]
+        })
+    }
+    cells = next
+  }
+
+  private func check(_ batch: Batch, _ counts: [Int]) throws {
+    func areOnce(_ places: some Collection<Place>) -> Bool { Set(places).count == places.count }
+    let (old, new) = (batch.moves.map(\.old), batch.moves.map(\.new))
+    let (gone, came) = (batch.deletions + old, batch.insertions + new)
+    try TableRefusal.require(areOnce(gone), "a row is deleted or moved away twice")
+    try TableRefusal.require(areOnce(came), "a row is inserted or moved to twice")
+    try TableRefusal.require(
+      Set(batch.deletedSections).count == batch.deletedSections.count
+        && Set(batch.insertedSections).count == batch.insertedSections.count,
+      "a section is changed twice")
+    try TableRefusal.require(
+      batch.deletedSections.allSatisfy(cells.indices.contains)
+        && batch.insertedSections.allSatisfy(counts.indices.contains),
+      "a section that does not exist is changed")
+    try TableRefusal.require(
+      (gone + batch.reloads).allSatisfy {
+        cells.indices.contains($0.section) && cells[$0.section].indices.contains($0.row)
+      }, "an old place does not exist")
+    try TableRefusal.require(
+      came.allSatisfy {
+        counts.indices.contains($0.section) && (0..<counts[$0.section]).contains($0.row)
+      }, "a new place does not exist")
+    try TableRefusal.require(
+      gone.allSatisfy { !batch.deletedSections.contains($0.section) },
+      "a row of a deleted section is deleted or moved")
+    try TableRefusal.require(
+      came.allSatisfy { !batch.insertedSections.contains($0.section) },
+      "a row is inserted into or moved to an inserted section")
+    try TableRefusal.require(
+      Set(batch.reloads).isDisjoint(with: gone) && areOnce(batch.reloads),
+      "a row is reloaded and also deleted or moved")
+    let stay = cells.indices.filter { !batch.deletedSections.contains($0) }
+    let kept = counts.indices.filter { !batch.insertedSections.contains($0) }
+    try TableRefusal.require(stay.count == kept.count, "the number of sections is wrong")
+    for (before, now) in zip(stay, kept) {
+      let left = cells[before].count - gone.count { $0.section == before }
+      try TableRefusal.require(
+        left + came.count { $0.section == now } == counts[now], "the number of rows is wrong")
+    }
+  }
+}
+
+/// The rules of `NSTableView` between `beginUpdates` and `endUpdates`: each position is that of the
+/// moment.
+struct StepTable<Cell> {
+  var cells: [Cell]
+
+  mutating func insert(_ cell: Cell, at row: Int) throws {
+    try TableRefusal.require((0...cells.count).contains(row), "a row is inserted behind the end")
+    cells.insert(cell, at: row)
+  }
+
+  mutating func remove(at row: Int) throws {
+    try TableRefusal.require(cells.indices.contains(row), "a row that does not exist is removed")
+    cells.remove(at: row)
+  }
+
+  mutating func move(from row: Int, to target: Int) throws {
+    try TableRefusal.require(
+      cells.indices.contains(row) && cells.indices.contains(target) && row != target,
+      "a row that does not exist is moved, or one stays where it is")
+    cells.insert(cells.remove(at: row), at: target)
+  }
+
+  mutating func reload(_ cell: Cell, at row: Int) throws {
+    try TableRefusal.require(cells.indices.contains(row), "a row that does not exist is reloaded")
+    cells[row] = cell
+  }
+}
