@@ -32,11 +32,17 @@ extension Plan {
   private func addSteps(to lines: inout PlanLines) {
     lines.add(source, direction: isDescending ? " descending" : "")
     lines.indent += 1
+    for scan in idBounds where isOfRecords { lines.add(idBound: scan) }
     for node in residue {
       let isOfID = node.isDecided(byID: lines.schema.idKind)
       lines.add((isOfID ? "id filter " : "filter ") + node.text)
     }
     addOrder(to: &lines)
+  }
+
+  private var isOfRecords: Bool {
+    if case .records = source { return true }
+    return false
   }
 
   private var isDescending: Bool {
@@ -123,6 +129,11 @@ private struct PlanLines {
   mutating func add(_ line: String) {
     if !text.isEmpty { text += "\n" }
     text += String(repeating: "  ", count: indent) + line
+  }
+
+  mutating func add(idBound scan: Plan.IndexScan) {
+    let index = schema.indexes[scan.index]
+    add("ids within those of index \(index.name) " + BoundsText(scan, index).text)
   }
 
   mutating func add(_ source: Plan.Source, direction: String) {

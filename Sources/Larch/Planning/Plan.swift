@@ -17,6 +17,9 @@ struct Plan: Sendable {
   var otherwise: Otherwise?
   /// Set if the index is read group by group: one row stands for all that have the same values.
   var groups: Groups?
+  /// Single keys of indexes in which all rows are: the first and the last id of each bound a scan of
+  /// the records. They are read when the run begins.
+  var idBounds: [IndexScan] = []
 }
 
 extension Plan {
@@ -122,7 +125,11 @@ extension Plan {
 
 extension Plan {
   /// The indexes that are read, by bit and by their place in the schema.
-  var indexes: UInt64 { source.indexes | (otherwise?.source.indexes ?? 0) }
+  var indexes: UInt64 {
+    idBounds.reduce(source.indexes | (otherwise?.source.indexes ?? 0)) {
+      $0 | Source.index($1).indexes
+    }
+  }
 }
 
 extension Plan.Source {

@@ -51,7 +51,8 @@ extension PlanTask {
     if let both, 2 * cost(both, min(results, both.shared)) < bestCost {
       return plan(both)
     }
-    return plan(best, of: both.map { candidates + [$0] } ?? candidates, results)
+    return bounded(
+      plan(best, of: both.map { candidates + [$0] } ?? candidates, results), by: candidates, total)
   }
 
   /// Of candidates that cost about as little as the best one, the one that costs least if all wanted

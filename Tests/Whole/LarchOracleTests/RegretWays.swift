@@ -150,6 +150,9 @@ private final class RegretRunner {
       }
     }
     let isLimited = asked.query.details.limit == counters.rowsReturned
+    // Each end of the ids of a key is a search.
+    let ends = asked.query.details.limit == nil ? 2.0 : 1
+    work += RegretWork.range * ends * Double(plan.idBounds.count)
     work += try self.work(
       of: plan.source, plan.order, entries: counters.entriesExamined,
       records: counters.recordsExamined, rows: counters.rowsReturned, isLimited: isLimited)

@@ -203,7 +203,7 @@ extension PlanRun {
   func unorderedRows(_ source: Plan.Source) throws -> RowSource {
     switch source {
     case .nothing: return RowSource()
-    case .records(let ranges): return try RecordRows(ranges, descends: false, reader)
+    case .records(let ranges): return try RecordRows(bounded(ranges), descends: false, reader)
     case .index(let scan):
       if let groups = plan.groups, groups.reading != .counting {
         return try GroupRows(scan, groups, idsDescend: plan.order.idsDescend, reader)
@@ -220,7 +220,7 @@ extension PlanRun {
     case .nothing: return RowSource()
     case .records(let ranges):
       let rest = after.map { PlanRun.ranges(ranges, after: $0, descends: descends) } ?? ranges
-      return try RecordRows(rest, descends: descends, reader)
+      return try RecordRows(bounded(rest), descends: descends, reader)
     case .index(let scan):
       let isOneKey = scan.isPoints && scan.ranges.count == 1
       if keepsKeys, !isOneKey { return try sortedRows([], idsDescend: descends, limit: nil) }

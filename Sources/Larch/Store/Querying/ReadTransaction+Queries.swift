@@ -100,6 +100,7 @@ extension ReadTransaction {
       if mayHavePendingEntries {
         try writePending(for: plan.source, in: collection)
         if let other = plan.otherwise { try writePending(for: other.source, in: collection) }
+        for scan in plan.idBounds { try writePending(for: .index(scan), in: collection) }
       }
       return PreparedQuery(
         collection: collection, query: query, need: need, plan: plan, answers: answers,
