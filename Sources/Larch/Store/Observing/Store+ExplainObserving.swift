@@ -48,7 +48,8 @@ extension Store {
     }
   }
 
-  /// How an observer of a single record hears of its changes, as text. See ``explain(observing:)``.
+  /// How an observer of a single record hears of its changes, as text. The lines are those of a
+  /// closure.
   ///
   /// ```text
   /// changes of Person
