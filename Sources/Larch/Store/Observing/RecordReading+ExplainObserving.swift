@@ -26,8 +26,10 @@ extension RecordReading {
   /// read, as ``explain(_:counting:running:)`` shows it. With a store that does not observe other
   /// processes (``Store/Options/observesOtherProcesses``), rows are always read again.
   ///
-  /// - Parameter request: the request that is observed. For a closure there is
-  ///   ``Store/explain(observing:)``, for a single record ``Store/explain(observing:_:)``.
+  /// A store also explains a closure, `store.explain { tx in … }`, and a single record,
+  /// `store.explain(observing: Person.self, id)`.
+  ///
+  /// - Parameter request: the request that is observed.
   /// - Throws: the errors of ``fetch(_:)``.
   /// - Complexity: that of ``explain(_:counting:running:)``: a few searches in the indexes.
   public func explain<Q: Request>(observing request: Q) throws -> String {

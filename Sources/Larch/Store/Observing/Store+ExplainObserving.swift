@@ -48,7 +48,8 @@ extension Store {
     }
   }
 
-  /// How an observer of a single record hears of its changes, as text. See ``explain(observing:)``.
+  /// How an observer of a single record hears of its changes, as text. The lines are those of a
+  /// closure.
   ///
   /// ```text
   /// changes of Person
@@ -63,8 +64,9 @@ extension Store {
   /// - Throws: the errors of `find`.
   /// - Complexity: that of `find`.
   public func explain<R: Record>(observing type: R.Type, _ id: R.ID) throws -> String {
-    try observedText(keeping: nil) {
-      _ = try $0.find(type, id)
+    let read = ObservedRead<R?>.record(type, id)
+    return try observedText(keeping: nil) {
+      _ = try read.read($0, RowDigest())
     } outcome: { _ in
       ["read again after such a change"]
     }
