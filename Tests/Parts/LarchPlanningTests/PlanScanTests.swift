@@ -149,6 +149,7 @@ struct PlanScanTests {
       PlanPerson.where { $0.height == nil && $0.score >= 0 },
       """
       all records
+        ids within those of index height [nil]
         filter height == nil
         filter score >= 0.0
       """)

@@ -241,6 +241,7 @@ struct PlanSourceTests {
       PlanPerson.where { $0.isActive },
       """
       all records
+        ids within those of index isActive [true]
         filter isActive
       """)
     try plans.expect(

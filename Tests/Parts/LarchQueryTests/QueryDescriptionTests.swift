@@ -165,9 +165,9 @@ struct QueryDescriptionTests {
     expect("tags = [\"a\"]") { $0.tags.contains("a") }
     expect("tags in [[\"a\"], [\"b\"]]") { $0.tags.containsAny(of: ["b", "a"]) }
     expect("(tags = [\"a\"] & tags = [\"b\"])") { $0.tags.containsAll(of: ["a", "b"]) }
-    expect("{price == …}") { $0.price == 1 }
+    expect("price = [1]") { $0.price == 1 }
     expect("{maybeAddress == nil}") { $0.maybeAddress == nil }
-    expect("{price < maybePrice}") { $0.price < $0.maybePrice }
+    expect("price less maybePrice") { $0.price < $0.maybePrice }
     expect("{a closure}") { $0.satisfies { $0.flag } }
   }
 
