@@ -34,6 +34,7 @@ struct RowPatcherTests {
     ("window of a filter", Entry.where { $0.number > 4 }.sorted(by: \.text).limit(4)),
     ("window of one", Entry.where { $0.half != nil }.sorted(by: \.half, .descending).limit(1)),
     ("wide window", Entry.where { $0.number < 3 }.limit(1_000)),
+    ("no end", Entry.where { $0.number < 5 }.sorted(by: \.text).limit(.max)),
   ]
 
   private static func random(_ random: inout SeededGenerator) -> Entry {

@@ -64,6 +64,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
 
   private var limit: Int? { source.details.limit }
   private var isHashed: Bool { if case .stored = comparison { true } else { false } }
+  private var leastReserve: Int { max(PatchLimits.reserve, (limit ?? 0) / 4) }
   /// How many rows are changed, and how many records are looked at for them.
   private var mostSteps: Int { fewChanges + kept.count / 16 }
 
@@ -216,8 +217,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     if let limit {
       if hasMore, kept.count < limit {
         // Each time that it runs out, twice as many are read.
-        let least = max(PatchLimits.reserve, limit / 4)
-        reserve = min(max(least, 2 * reserve), 8 * least)
+        reserve = min(max(leastReserve, 2 * reserve), max(8 * PatchLimits.reserve, leastReserve))
         return .unknown
       }
       if touched.first >= limit { isChanged = false }
@@ -375,7 +375,8 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     // Records that are not kept may come before it.
     if hasMore, target == places.count { return taken == nil ? .none : .moved }
     insert(row, new, step.hash, at: target)
-    if let limit, kept.count > limit + max(reserve, PatchLimits.reserve, limit / 4) {
+    // The limit may be the greatest number.
+    if let limit, kept.count - limit > max(reserve, leastReserve) {
       remove(kept.count - 1)
       hasMore = true
     }
