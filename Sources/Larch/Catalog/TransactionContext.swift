@@ -49,6 +49,9 @@ package final class TransactionContext {
   /// declaration is retained, so that its address is not reused.
   @exclusivity(unchecked) var lastAssociation: (declaration: AnyObject, end: AssociationEnd)?
 
+  /// What a layer above remembers of the queries that it planned with this context.
+  @exclusivity(unchecked) var plans: AnyObject?
+
   /// The timer of the running operation, if the log reports slow operations.
   @exclusivity(unchecked) var timer: OperationTimer?
 
@@ -93,6 +96,7 @@ package final class TransactionContext {
   /// Switches to other handles of the same types during the transaction.
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
+    plans = nil
     lastType = nil
     lastCollection = nil
     lastAssociation = nil

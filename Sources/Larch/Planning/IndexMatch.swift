@@ -1,7 +1,7 @@
 /// How well an index fits a query: the conjuncts that bound its scan, found without writing a key.
 ///
 /// The first components have constants, and one more may have bounds; other scans are not possible.
-struct IndexMatch {
+struct IndexMatch: Sendable {
   let index: Int
   /// The number of components with constants.
   private(set) var pointCount = 0
@@ -92,6 +92,9 @@ struct IndexMatch {
   }
 
   func uses(_ place: Int) -> Bool { used.hasBit(place) }
+
+  /// Whether both are the same scan.
+  func isSame(as other: IndexMatch) -> Bool { index == other.index && used == other.used }
 }
 
 /// The required order of rows.

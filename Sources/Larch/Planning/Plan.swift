@@ -20,6 +20,13 @@ struct Plan: Sendable {
 }
 
 extension Plan {
+  /// The plan of a query without rows.
+  static func nothing(_ query: QueryDescription) -> Plan {
+    Plan(
+      source: .nothing, residue: [], order: .any, isCovering: true, offset: query.offset,
+      limit: query.limit)
+  }
+
   /// The source of rows, before they are ordered.
   indirect enum Source: Sendable {
     /// The filter is never true.

@@ -40,99 +40,32 @@ extension PlanTask {
   ///   - ranges: the ranges; nil for all records.
   ///   - used: the conjuncts that the ranges were made from.
   func records(_ ranges: [KeyRange]?, used: UInt64) -> Candidate {
-    var residue: [FilterNode] = []
-    var checked: UInt64 = 0
-    for (place, conjunct) in conjuncts.enumerated() {
-      if used.hasBit(place), IDBounds.isExact(conjunct.node) {
-        checked.setBit(place)
-      } else {
-        residue.append(conjunct.node)
-      }
-    }
-    var ranges = ranges ?? [.everything]
-    let rangeCount = ranges.count
-    if case .byID(let descends) = order, let after { narrow(&ranges, after.id, descends) }
-    return Candidate(
-      source: ranges.isEmpty ? .nothing : .records(ranges), residue: residue,
-      order: order(isInOrder: isByID),
-      isCovering: areDecidedByID(residue) && isByID && needsOnlyIDs,
-      isInOrder: isByID, used: used, checked: checked, rangeCount: rangeCount)
-  }
-
-  private func narrow(_ ranges: inout [KeyRange], _ id: [UInt8], _ descends: Bool) {
-    let rest =
-      descends
-      ? KeyRange(lower: [], upper: id, needsCheck: false)
-      : KeyRange(lower: id + [0], upper: nil, needsCheck: false)
-    ranges = KeyRange.intersection(ranges, [rest])
+    let outline = outline(ofRecords: used)
+    return outline.candidate(
+      ofRecords: ranges ?? [.everything], residue: nodes(outline.residue), after: after)
   }
 
   /// A scan of an index; nil if a constant does not fit it.
-  func scan(_ match: IndexMatch) -> Candidate? {
+  func scan(_ match: IndexMatch) -> Candidate? { scanWithOutline(match)?.candidate }
+
+  /// The same, with its outline.
+  func scanWithOutline(_ match: IndexMatch) -> (outline: ScanOutline, candidate: Candidate)? {
+    guard var outline = outline(match) else { return nil }
     let index = schema.indexes[match.index]
-    var bounds: [FilterNode] = []
-    bounds.reserveCapacity(match.pointCount + 1)
-    var checked: UInt64 = 0
-    for place in 0..<match.pointCount {
-      let component = index.fields[place]
-      guard let found = usedConjunct(of: component, match) else { return nil }
-      bounds.append(conjuncts[found].node)
-      if conjuncts[found].isExact(for: component) { checked.setBit(found) }
-    }
-    if match.hasRange {
-      let component = index.fields[match.pointCount]
-      for place in conjuncts.indices where match.uses(place) {
-        guard case .range = conjuncts[place].bound(of: component) else { continue }
-        bounds.append(conjuncts[place].node)
-        if conjuncts[place].isExact(for: component) { checked.setBit(place) }
-      }
-    }
+    let bounds = nodes(outline.bounds)
     var maker = ScanBounds(index, bounds, pointCount: match.pointCount)
     maker.make()
     if maker.isUnwritable { return nil }
-    if maker.isCut { checked = 0 }
-    var keyFilter: [FilterNode] = []
-    var residue: [FilterNode] = []
-    for place in conjuncts.indices where !checked.hasBit(place) {
-      let node = conjuncts[place].node
-      if index.decides(node) {
-        keyFilter.append(node)
-        if place < 64 { checked.setBit(place) }
-      } else {
-        residue.append(node)
+    if maker.isCut {
+      guard let cut = self.outline(match, isCut: true, endsEarly: maker.endsEarly) else {
+        return nil
       }
+      outline = cut
     }
-    let isInOrder = match.servesOrder && !maker.endsEarly
-    var ranges = maker.ranges
-    let rangeCount = ranges.count
-    let rowOrder = order(of: match, isInOrder: isInOrder)
-    if isInOrder, let after, case .byIndex(_, let descends, _) = rowOrder,
-      let rest = KeyRange.after(
-        after.values, index, points: bounds.prefix(match.singleCount), descends: descends)
-    {
-      ranges = KeyRange.intersection(ranges, [rest])
-    }
-    let scan = Plan.IndexScan(
-      index: match.index, ranges: ranges, bounds: bounds, keyFilter: keyFilter,
-      mayRepeat: match.mayRepeat, isPoints: match.pointCount == index.fields.count)
-    return Candidate(
-      source: ranges.isEmpty ? .nothing : .index(scan), residue: residue, order: rowOrder,
-      isCovering: areDecidedByID(residue) && (isInOrder || isByID) && isAnswered(by: index),
-      isInOrder: isInOrder, used: match.used, checked: checked, rangeCount: rangeCount)
-  }
-
-  private func usedConjunct(of component: IndexFieldSchema, _ match: IndexMatch) -> Int? {
-    var best: (place: Int, count: Int)?
-    // The usual case: nothing else can bound it.
-    if conjuncts.count == 1 { return match.uses(0) ? 0 : nil }
-    for place in conjuncts.indices where match.uses(place) {
-      if case .points(let count) = conjuncts[place].bound(of: component),
-        best.map({ count < $0.count }) ?? true
-      {
-        best = (place, count)
-      }
-    }
-    return best?.place
+    let candidate = outline.candidate(
+      match, index, maker.ranges, bounds, keyFilter: nodes(outline.keyFilter),
+      residue: nodes(outline.residue), after: after)
+    return (outline, candidate)
   }
 
   func order(isInOrder: Bool) -> Plan.RowOrder {
@@ -227,35 +160,5 @@ extension RelatedFilter {
     while case .all(let nodes) = node, nodes.count == 1 { node = nodes[0] }
     guard case .field(let filter) = node, filter.field.identity == .id else { return nil }
     return filter.test.constants
-  }
-}
-
-extension KeyRange {
-  /// The keys that may come after those with these values, which follow the constants.
-  fileprivate static func after(
-    _ values: [[KeyValue]], _ index: IndexSchema, points: ArraySlice<FilterNode>, descends: Bool
-  ) -> KeyRange? {
-    var writer = KeyWriter()
-    var place = 0
-    func append(_ values: [KeyValue], _ writer: inout KeyWriter) -> Bool {
-      guard place < index.fields.count else { return false }
-      let component = index.fields[place]
-      writer.foldsCase = component.isFolded
-      place += 1
-      return writer.append(values, as: component.form, isLast: place == index.fields.count)
-    }
-    for node in points {
-      guard case .field(let filter) = node else { return nil }
-      switch filter.test {
-      case .equal(let values): if !append(values, &writer) { return nil }
-      case .text(let text): if !append([.string(text.wanted)], &writer) { return nil }
-      case .oneOf, .within: return nil
-      }
-    }
-    for list in values where !append(list, &writer) { return nil }
-    let range = KeyRange.equal(to: KeyPrefix(writer), isComplete: place == index.fields.count)
-    return descends
-      ? KeyRange(lower: [], upper: range.upper, needsCheck: false)
-      : KeyRange(lower: range.lower, upper: nil, needsCheck: false)
   }
 }

@@ -1,58 +1,60 @@
 extension PlanTask {
   /// The cheapest plan. Statistics are read only if the query alone does not settle the choice.
-  func choose(_ statistics: some PlanStatistics) throws -> Plan {
+  ///
+  /// - Parameter refused: an index of which it is known that it has too many entries.
+  func choose(
+    _ statistics: some PlanStatistics, without refused: IndexMatch? = nil
+  ) throws -> Plan {
     if let fields = need.groupedFields { return try choose(by: fields, statistics) }
     if case .values(let fields) = need { return try choose(valuesOf: fields, statistics) }
     let ids = boundsOfID()
-    if let ids {
-      if ids.ranges.isEmpty { return nothing }
-      if ids.isPoint { return plan(records(ids.ranges, used: ids.used)) }
+    var refused = refused
+    while true {
+      switch start(ids, without: refused) {
+      case .records: return plan(records(ids?.ranges, used: ids?.used ?? 0))
+      case .list(let list): return plan(list)
+      case .scan(let match):
+        if let (outline, scan) = scanWithOutline(match),
+          try outline.isSmall(match, scan.source, wanted: wanted, statistics)
+        {
+          return plan(scan)
+        }
+        refused = match
+      case .open(let matches, let lists): return try cheapest(matches, lists, ids, statistics)
+      }
     }
+  }
+
+  /// What the query alone settles.
+  enum Start {
+    /// Records, in the ranges of the filters of the id.
+    case records
+    case list(Candidate)
+    /// The scan of an index, if there are not too many entries for its constants.
+    case scan(IndexMatch)
+    /// Nothing: the costs decide between these.
+    case open([IndexMatch], [Candidate])
+  }
+
+  /// The choice that needs no statistics.
+  ///
+  /// - Parameter refused: a match that was `scan` before, and has too many entries.
+  func start(_ ids: IDRanges?, without refused: IndexMatch? = nil) -> Start {
+    if let ids, ids.isPoint || ids.ranges.isEmpty { return .records }
     // An index whose first field has no condition is never perfect, so those come later.
     var matches = matches(among: usable & promising)
-    if ids == nil, let best = perfect(matches), let scan = scan(best),
-      try isSmall(scan, best, statistics)
-    {
-      return plan(scan)
-    }
+    if ids == nil, refused == nil, let best = perfect(matches) { return .scan(best) }
     if order.isAny { matches = self.matches(among: usable) }
     if matches.count > 1 { removeNeedless(&matches) }
     let lists = lists
-    if ids == nil, conjuncts.count == 1, lists.count == 1, isByID { return plan(lists[0]) }
+    if ids == nil, conjuncts.count == 1, lists.count == 1, isByID { return .list(lists[0]) }
     if ids == nil, lists.isEmpty, matches.count == 1, isSurelyGood(matches[0]),
-      let scan = scan(matches[0]), try isSmall(scan, matches[0], statistics)
+      !(refused.map { $0.isSame(as: matches[0]) } ?? false)
     {
-      return plan(scan)
+      return .scan(matches[0])
     }
-    if matches.isEmpty, lists.isEmpty, !hasBranches {
-      return plan(records(ids?.ranges, used: ids?.used ?? 0))
-    }
-    return try cheapest(matches, lists, ids, statistics)
-  }
-
-  /// Whether a scan that looks good is good for all values: if many records have a value, a full
-  /// scan finds the wanted rows sooner. The statistic costs one search.
-  private func isSmall(
-    _ scan: Candidate, _ match: IndexMatch, _ statistics: some PlanStatistics
-  ) throws -> Bool {
-    if match.isUnique { return true }
-    if let wanted {
-      // A frequent value is found by the next record as well, which costs less than one by its id.
-      let isMany = isByID && !scan.isCovering && wanted > 16
-      if scan.isInOrder, scan.residue.isEmpty, !isMany { return true }
-    } else if scan.isCovering {
-      return true
-    }
-    guard case .index(let entries) = scan.source else { return true }
-    let count = try statistics.recordCount()
-    // For few records no statistics are worth their cost. Without a limit, the worst case is a
-    // look-up of each record.
-    if count < 32 { return true }
-    let found = try statistics.estimate(index: entries.index, ranges: entries.ranges)
-    guard found <= count / 8 else { return false }
-    guard let wanted, !scan.isInOrder else { return true }
-    // A scan in order finds the wanted rows after `wanted * count / found` records.
-    return Double(found) * Double(found) <= Double(wanted) * Double(count)
+    if matches.isEmpty, lists.isEmpty, !hasBranches { return .records }
+    return .open(matches, lists)
   }
 
   // MARK: Ids
@@ -250,9 +252,12 @@ extension PlanTask {
     guard match.servesOrder, !isByID || order.isAny else { return false }
     if isAnswered(by: index), match.used != 0 { return true }
     // The first rows are the wanted ones.
-    guard let wanted, wanted <= 1000 else { return false }
+    guard let wanted, wanted <= PlanTask.fewWanted else { return false }
     return conjuncts.indices.allSatisfy { match.uses($0) }
   }
+
+  /// The greatest number of rows for which an order is worth a scan that nothing bounds.
+  static let fewWanted = 1000
 
   /// Whether a part of the filter could be a union.
   private var hasBranches: Bool {

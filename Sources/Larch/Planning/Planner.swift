@@ -29,11 +29,7 @@ struct Planner {
   func plan(
     _ query: QueryDescription, for need: QueryNeed, statistics: some PlanStatistics
   ) throws -> Plan {
-    guard let task = try task(query, for: need) else {
-      return Plan(
-        source: .nothing, residue: [], order: .any, isCovering: true, offset: query.offset,
-        limit: query.limit)
-    }
+    guard let task = try task(query, for: need) else { return .nothing(query) }
     return try task.choose(statistics)
   }
 
@@ -41,7 +37,11 @@ struct Planner {
   func task(_ query: QueryDescription, for need: QueryNeed) throws -> PlanTask? {
     try Planner.check(query)
     let filter = try query.filter.normalized()
-    if filter.isNever || query.limit == 0 { return nil }
+    return filter.isNever || query.limit == 0 ? nil : task(filter, query, need)
+  }
+
+  /// - Parameter filter: the normalized filter of the query.
+  func task(_ filter: FilterNode, _ query: QueryDescription, _ need: QueryNeed) -> PlanTask {
     var conjuncts: [Conjunct] = []
     if case .all(let nodes) = filter {
       conjuncts.reserveCapacity(nodes.count)
@@ -66,7 +66,7 @@ struct Planner {
       after: query.after, offset: query.offset, limit: query.limit)
   }
 
-  private static func check(_ query: QueryDescription) throws {
+  static func check(_ query: QueryDescription) throws {
     guard query.offset >= 0, query.limit.map({ $0 >= 0 }) ?? true else {
       throw LarchError(
         .invalidQuery, "A limit or an offset is negative; use 0 or more.")
@@ -169,13 +169,13 @@ struct PlanTask {
     return nil
   }
 
-  /// How many rows are enough; nil for all.
-  var wanted: Int? {
-    let count: Int? = if case .exists = need { 1 } else { limit }
-    guard let count else { return nil }
-    let (sum, isTooGreat) = count.addingReportingOverflow(offset)
-    return isTooGreat ? nil : sum
+  /// The one value that every row has in the field.
+  func constant(of field: FieldReference) -> [KeyValue]? {
+    PlanTask.constant(of: field, conjuncts)
   }
+
+  /// How many rows are enough; nil for all.
+  var wanted: Int? { need.wanted(offset: offset, limit: limit) }
 
   /// Rows of ranges of ids come as they are wanted.
   var isByID: Bool {
@@ -186,7 +186,19 @@ struct PlanTask {
   }
 }
 
+extension QueryDescription {
+  /// How many rows are enough; nil for all.
+  func wanted(for need: QueryNeed) -> Int? { need.wanted(offset: offset, limit: limit) }
+}
+
 extension QueryNeed {
+  fileprivate func wanted(offset: Int, limit: Int?) -> Int? {
+    let count: Int? = if case .exists = self { 1 } else { limit }
+    guard let count else { return nil }
+    let (sum, isTooGreat) = count.addingReportingOverflow(offset)
+    return isTooGreat ? nil : sum
+  }
+
   var isAnyOrder: Bool {
     switch self {
     case .count, .exists, .values, .counts, .distinctCount: true

@@ -9,7 +9,6 @@ final class IndexScanner {
   /// The bounds of all ranges, as plain memory: arrays would be counted for every key.
   let ranges: UnsafeMutablePointer<Bounds>
   let rangeCount: Int
-  private let boundBytes: UnsafeMutableRawPointer
   /// Set if the only filter is the prefix of a text that the range consists of: its number of
   /// bytes, which are all ASCII. The next byte decides whether a character ends there.
   private let prefixCount: Int
@@ -84,7 +83,7 @@ final class IndexScanner {
     let wanted =
       scan.ranges.contains(where: \.isEmpty)
       ? scan.ranges.filter { !$0.isEmpty } : scan.ranges
-    (ranges, boundBytes) = Bounds.memory(of: wanted)
+    ranges = Bounds.memory(of: wanted)
     rangeCount = wanted.count
     prefixCount = scan.prefixCount
     isPoints = scan.isPoints
@@ -99,7 +98,6 @@ final class IndexScanner {
 
   deinit {
     ranges.deallocate()
-    boundBytes.deallocate()
   }
 
   func close() {
@@ -199,7 +197,7 @@ final class IndexScanner {
         while let found = entry, count < most, compareBytes(found.key, upper) < 0 {
           count += try cursor?.duplicateCount() ?? 0
           entriesExamined += 1
-          entry = try cursor?.nextKey()
+          entry = isPoints ? nil : try cursor?.nextKey()
         }
       } else {
         while entry != nil, count < most {
@@ -318,14 +316,15 @@ extension IndexScanner {
     var lower: UnsafeRawBufferPointer
     var upper: UnsafeRawBufferPointer?
 
-    fileprivate static func memory(
-      of ranges: [KeyRange]
-    ) -> (UnsafeMutablePointer<Bounds>, UnsafeMutableRawPointer) {
-      var size = 0
-      for range in ranges { size += range.lower.count + (range.upper?.count ?? 0) }
-      let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(1, size), alignment: 8)
-      let bounds = UnsafeMutablePointer<Bounds>.allocate(capacity: max(1, ranges.count))
-      var free = bytes
+    /// The bounds, and in the same memory behind them their bytes.
+    fileprivate static func memory(of ranges: [KeyRange]) -> UnsafeMutablePointer<Bounds> {
+      let size = max(1, ranges.count) * MemoryLayout<Bounds>.stride
+      var byteCount = 0
+      for range in ranges { byteCount += range.lower.count + (range.upper?.count ?? 0) }
+      let start = UnsafeMutableRawPointer.allocate(
+        byteCount: size + byteCount, alignment: MemoryLayout<Bounds>.alignment)
+      let bounds = start.bindMemory(to: Bounds.self, capacity: ranges.count)
+      var free = start + size
       func keep(_ list: [UInt8]) -> UnsafeRawBufferPointer {
         list.withUnsafeBytes { source in
           if let start = source.baseAddress { free.copyMemory(from: start, byteCount: list.count) }
@@ -337,7 +336,7 @@ extension IndexScanner {
         (bounds + place).initialize(
           to: Bounds(lower: keep(range.lower), upper: range.upper.map(keep)))
       }
-      return (bounds, bytes)
+      return bounds
     }
   }
 }

@@ -93,7 +93,8 @@ extension ReadTransaction {
         answers = made
         uses = binder.uses
       }
-      let plan = try planner.plan(bound, for: need, statistics: statistics)
+      let plan = try planner.plan(
+        bound, for: need, statistics: statistics, remembering: context.planMemory)
       tellUnnamedFields(of: plan, in: collection)
       let missed = try collection.missedIndexes(bound, for: need, statistics, context)
       if mayHavePendingEntries {
@@ -181,6 +182,18 @@ extension ReadTransaction {
       try writePending(for: related.filter)
     case .field, .pair, .record: break
     }
+  }
+}
+
+extension TransactionContext {
+  /// The outlines of queries that were planned with this context.
+  @inline(__always)
+  fileprivate var planMemory: PlanMemory {
+    // Nothing else is kept there.
+    if let plans { return unsafeDowncast(plans, to: PlanMemory.self) }
+    let made = PlanMemory()
+    plans = made
+    return made
   }
 }
 
