@@ -30,6 +30,14 @@ struct KeyRange: Equatable, Sendable {
     return lower.withUnsafeBytes { a in upper.withUnsafeBytes { b in compareBytes(a, b) >= 0 } }
   }
 
+  /// Whether no key can be in it but one.
+  var isOneKey: Bool {
+    guard let upper, upper.count == lower.count + 1, upper.last == 0 else { return false }
+    return lower.withUnsafeBytes { a in
+      upper.withUnsafeBytes { b in compareBytes(a, UnsafeRawBufferPointer(rebasing: b.dropLast())) }
+    } == 0
+  }
+
   func contains(_ key: UnsafeRawBufferPointer) -> Bool {
     lower.withUnsafeBytes { compareBytes($0, key) <= 0 }
       && (upper?.withUnsafeBytes { compareBytes(key, $0) < 0 } ?? true)

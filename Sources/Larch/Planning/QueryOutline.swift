@@ -73,7 +73,7 @@ struct QueryOutline {
 
   @inline(__always)
   private static func add(_ node: FilterNode, to hash: inout UInt) -> Bool {
-    node.withKind { field, kind in
+    node.withKind { (field, kind) -> Void in
       let address = field.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 0
       hash = (hash ^ address >> 4 ^ kind.bits << 32) &* 0x9E37_79B9_7F4A_7C15
     } != nil

@@ -111,8 +111,9 @@ private struct RangeCounter: ~Copyable {
   // What is known of a range that is not counted to its end.
   private var range = KeyRange.none
   private var counted = 0
-  /// The first key, and the first that was not counted.
-  private var first: [UInt8] = []
+  /// The first key, where it is stored: nothing changes while ranges are counted.
+  private var first = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// The first key that was not counted.
   private var next: [UInt8] = []
 
   init(_ cursor: consuming LMDBCursor, _ total: Int, hasDuplicates: Bool) {
@@ -129,9 +130,10 @@ private struct RangeCounter: ~Copyable {
       try range.lower.isEmpty
       ? cursor.first() : range.lower.withUnsafeBytes { try cursor.seek(atOrAfter: $0) }
     guard let start = entry else { return 0 }
-    first = [UInt8](start.key)
+    first = start.key
     counted = 0
     var keys = 0
+    let isOneKey = range.isOneKey
     while let here = entry, range.contains(here.key) {
       if keys == RangeCounter.countedKeys {
         self.range = range
@@ -140,6 +142,7 @@ private struct RangeCounter: ~Copyable {
       }
       counted += hasDuplicates ? try cursor.duplicateCount() : 1
       keys += 1
+      if isOneKey { break }
       entry = try cursor.nextKey()
     }
     return counted
@@ -162,6 +165,7 @@ private struct RangeCounter: ~Copyable {
   /// The same in a write, whose pages may be anywhere: from the keys as numbers, as if they were
   /// spread evenly between the first and the last one.
   private mutating func interpolate() throws -> Int {
+    let first = [UInt8](first)
     guard let least = try cursor.first().map({ [UInt8]($0.key) }),
       let greatest = try cursor.last().map({ [UInt8]($0.key) })
     else { return counted }
