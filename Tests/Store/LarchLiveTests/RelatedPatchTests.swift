@@ -258,6 +258,26 @@ struct RelatedPatchTests {
     #expect(observer.reads == 2 && observer.patches == 1)
   }
 
+  @Test("a commit that is not published yet is not taken for a part of the changes")
+  func late() throws {
+    var office = try office()
+    let store = office.store
+    let publication = HeldPublication(store)
+    let query = Worker.where { $0.firm.city == "Oslo" }
+    let observer = store.observe(query).makeAsyncIterator().polled
+    var rows = try #require(try observer.poll()).rows
+    office.firms[1].city = "Oslo"
+    try store.put(office.firms[1])
+    publication.hold()
+    office.firms[2].city = "Oslo"
+    try store.put(office.firms[2])
+    if let value = try observer.poll() { rows = value.rows }
+    publication.release()
+    if let value = try observer.poll() { rows = value.rows }
+    #expect(rows.count == 60)
+    #expect(rows == (try store.fetch(query)))
+  }
+
   @Test("what one author writes stays silent, also if it is a partner")
   func authors() throws {
     var office = try office()
