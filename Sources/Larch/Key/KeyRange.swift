@@ -45,26 +45,19 @@ struct KeyRange: Equatable, Sendable {
 
   /// The least bytes after everything that begins with `prefix`; nil if there are none.
   static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
-    guard let last = prefix.lastIndex(where: { $0 < 0xFF }) else { return nil }
-    return [UInt8](unsafeUninitializedCapacity: last + 1) { bytes, count in
-      for place in 0...last { bytes[place] = prefix[place] }
-      bytes[last] += 1
-      count = last + 1
+    var bytes = prefix
+    while let last = bytes.popLast() {
+      if last < 0xFF {
+        bytes.append(last + 1)
+        return bytes
+      }
     }
-  }
-
-  /// The least bytes after these: with a zero behind them.
-  static func next(after bytes: [UInt8]) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: bytes.count + 1) { next, count in
-      for place in bytes.indices { next[place] = bytes[place] }
-      next[bytes.count] = 0
-      count = bytes.count + 1
-    }
+    return nil
   }
 
   /// The key with exactly these bytes: it has all components, or it is cut.
   static func exactly(_ key: KeyPrefix) -> KeyRange {
-    KeyRange(lower: key.bytes, upper: next(after: key.bytes), needsCheck: key.isCut)
+    KeyRange(lower: key.bytes, upper: key.bytes + [0], needsCheck: key.isCut)
   }
 
   /// All keys that begin with these whole components, or with this beginning of a string.
@@ -138,7 +131,7 @@ struct KeyRange: Equatable, Sendable {
       if key.isCut {
         lower = key.bytes
       } else if isLast {
-        lower = next(after: key.bytes)
+        lower = key.bytes + [0]
       } else {
         // No key comes after a bound of only FF bytes (NaN, or the greatest integer).
         guard let next = successor(ofPrefix: key.bytes) else { return .none }
@@ -151,10 +144,10 @@ struct KeyRange: Equatable, Sendable {
     case .unbounded: break
     case .excluding(let key):
       needsCheck = needsCheck || key.isCut
-      upper = key.isCut ? next(after: key.bytes) : key.bytes
+      upper = key.isCut ? key.bytes + [0] : key.bytes
     case .including(let key):
       needsCheck = needsCheck || key.isCut
-      upper = isLast || key.isCut ? next(after: key.bytes) : successor(ofPrefix: key.bytes)
+      upper = isLast || key.isCut ? key.bytes + [0] : successor(ofPrefix: key.bytes)
     }
     return KeyRange(lower: lower, upper: upper, needsCheck: needsCheck)
   }

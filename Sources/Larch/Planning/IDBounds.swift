@@ -36,11 +36,11 @@ enum IDBounds {
       var range = KeyRange.everything
       if let lower {
         guard let id = ID(lower.values, kind) else { return nil }
-        range.lower = lower.isIncluded && !id.isLong ? id.bytes : KeyRange.next(after: id.bytes)
+        range.lower = lower.isIncluded && !id.isLong ? id.bytes : id.bytes + [0]
       }
       if let upper {
         guard let id = ID(upper.values, kind) else { return nil }
-        range.upper = upper.isIncluded || id.isLong ? KeyRange.next(after: id.bytes) : id.bytes
+        range.upper = upper.isIncluded || id.isLong ? id.bytes + [0] : id.bytes
       }
       return range.isEmpty ? [] : [range]
     case .text(let text):
@@ -61,8 +61,7 @@ enum IDBounds {
       guard let id = ID(values, kind) else { return nil }
       // No id is that long.
       if id.isLong { continue }
-      ranges.append(
-        KeyRange(lower: id.bytes, upper: KeyRange.next(after: id.bytes), needsCheck: false))
+      ranges.append(KeyRange(lower: id.bytes, upper: id.bytes + [0], needsCheck: false))
     }
     if ranges.count > 1 { KeyRange.join(&ranges) }
     return ranges

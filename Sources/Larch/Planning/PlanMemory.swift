@@ -21,12 +21,17 @@ final class PlanMemory {
     let outline: QueryOutline
     /// The scan; nil if constants or statistics decide more.
     let scan: ScanOutline?
+    /// The indexes whose costs decide, if nothing else does.
+    let matches: [IndexMatch]?
 
-    init(_ planner: Planner, _ outline: QueryOutline, _ scan: ScanOutline?) {
+    init(
+      _ planner: Planner, _ outline: QueryOutline, _ scan: ScanOutline?, _ matches: [IndexMatch]?
+    ) {
       schema = planner.schema
       usable = planner.usable
       self.outline = outline
       self.scan = scan
+      self.matches = matches
     }
   }
 
@@ -58,12 +63,16 @@ extension Planner {
     else {
       let task = task(filter, query, need)
       if let outline = QueryOutline(filter, query, need, traits) {
-        memory[hash] = PlanMemory.Known(self, outline, task.settledOutline(query))
+        let scan = task.settledOutline(query)
+        let matches = scan == nil ? task.settledMatches(query) : nil
+        memory[hash] = PlanMemory.Known(self, outline, scan, matches)
       }
       return try task.choose(statistics)
     }
     guard let scan = known.scan else {
-      return try task(filter, query, need).choose(statistics)
+      let task = task(filter, query, need)
+      guard let matches = known.matches else { return try task.choose(statistics) }
+      return try task.cheapest(matches, [], nil, statistics)
     }
     var refused: IndexMatch?
     if let candidate = scan.candidate(filter, query, in: schema) {
@@ -98,6 +107,16 @@ extension PlanTask {
       other.isSame(as: match), !ordered.isCovering
     else { return nil }
     return ordered
+  }
+
+  /// The indexes whose costs decide for every query of this outline; nil if other access paths, or
+  /// constants, do too.
+  fileprivate func settledMatches(_ query: QueryDescription) -> [IndexMatch]? {
+    // Which terms of the order are left may depend on the token; values are chosen in two steps.
+    if query.after != nil || conjuncts.contains(where: { $0.field?.identity == .id }) { return nil }
+    if case .values = need { return nil }
+    guard case .open(let matches, let lists) = start(nil), lists.isEmpty else { return nil }
+    return matches
   }
 
   private func settledOutline() -> ScanOutline? {

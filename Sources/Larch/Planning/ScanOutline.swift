@@ -193,7 +193,7 @@ extension KeyRange {
   fileprivate static func after(_ id: [UInt8], descends: Bool) -> KeyRange {
     descends
       ? KeyRange(lower: [], upper: id, needsCheck: false)
-      : KeyRange(lower: next(after: id), upper: nil, needsCheck: false)
+      : KeyRange(lower: id + [0], upper: nil, needsCheck: false)
   }
 
   /// The keys that may come after those with these values, which follow the constants.
