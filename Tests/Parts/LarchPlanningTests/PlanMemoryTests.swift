@@ -251,7 +251,7 @@ extension PlanSamples {
     case .double: return .double(double())
     case .date: return .date(double())
     case .string: return .string(chance(85) ? text() : PlanSamples.prefix + text())
-    case .null, .float, .data, .uuid, .url: return value
+    case .null, .float, .decimal, .data, .uuid, .url: return value
     }
   }
 }
