@@ -86,10 +86,11 @@ static inline uint32_t after_zeros(uint32_t crc) {
          zeros[3][crc >> 24];
 }
 
-// Of whole groups of lanes.
+// Of words, at least as many as a group of lanes has. It is the last that its callers call, so that
+// they need not save registers where values are short.
 HARDWARE static __attribute__((noinline)) uint32_t crc_lanes(
-    uint32_t crc, const uint8_t *p, size_t groups) {
-  for (; groups > 0; groups--, p += 3 * LANE) {
+    uint32_t crc, const uint8_t *p, size_t n) {
+  for (; n >= 3 * LANE; n -= 3 * LANE, p += 3 * LANE) {
     uint32_t second = 0, third = 0;
     for (size_t n = 0; n < LANE; n += 8) {
       uint64_t a, b, c;
@@ -101,6 +102,11 @@ HARDWARE static __attribute__((noinline)) uint32_t crc_lanes(
       third = CRC_WORD(third, c);
     }
     crc = after_zeros(after_zeros(crc) ^ second) ^ third;
+  }
+  for (; n >= 8; n -= 8, p += 8) {
+    uint64_t word;
+    memcpy(&word, p, 8);
+    crc = CRC_WORD(crc, word);
   }
   return crc;
 }
@@ -120,30 +126,25 @@ HARDWARE static inline uint32_t crc_hardware(uint32_t crc, const uint8_t *p, siz
   uint64_t first = (w ^ crc) << (56 - bits) << 8;
   crc = CRC_WORD(0, first) ^ (uint32_t)((uint64_t)crc >> bits);
   p += n & 7;
-  if (n >= 3 * LANE) {
-    size_t groups = n / (3 * LANE);
-    crc = crc_lanes(crc, p, groups);
-    p += groups * 3 * LANE;
-    n -= groups * 3 * LANE;
-  }
+  if (n >= 3 * LANE) return crc_lanes(crc, p, n);
   for (n >>= 3; n > 0; n--, p += 8) {
     memcpy(&w, p, 8);
     crc = CRC_WORD(crc, w);
   }
   return crc;
 }
+HARDWARE static __attribute__((noinline)) uint32_t crc_of_other_ids(
+    uint32_t number, const uint8_t *p1, size_t n1, const uint8_t *p2, size_t n2) {
+  uint8_t head[4] = {number & 0xFF, (number >> 8) & 0xFF, (number >> 16) & 0xFF, number >> 24};
+  return ~crc_hardware(crc_hardware(crc_hardware(~0u, head, 4), p1, n1), p2, n2);
+}
 HARDWARE static uint32_t crc_hardware_parts(
     uint32_t number, const uint8_t *p1, size_t n1, const uint8_t *p2, size_t n2) {
+  if (n1 != 8) return crc_of_other_ids(number, p1, n1, p2, n2);
+  // Most ids: with the number twelve bytes, of which four go first.
   uint64_t word;
-  uint32_t crc = ~0u;
-  if (n1 == 8) {
-    // Most ids: with the number twelve bytes, of which four go first.
-    memcpy(&word, p1, 8);
-    crc = CRC_WORD(CRC_WORD(0, (uint64_t)(crc ^ number) << 32), word);
-  } else {
-    uint8_t head[4] = {number & 0xFF, (number >> 8) & 0xFF, (number >> 16) & 0xFF, number >> 24};
-    crc = crc_hardware(crc_hardware(crc, head, 4), p1, n1);
-  }
+  memcpy(&word, p1, 8);
+  uint32_t crc = CRC_WORD(CRC_WORD(0, (uint64_t)(~0u ^ number) << 32), word);
   return ~crc_hardware(crc, p2, n2);
 }
 #else
