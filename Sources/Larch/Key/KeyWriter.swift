@@ -12,7 +12,7 @@ internal import Foundation
 ///   Int with 8 bytes. Unsigned integers: big-endian. UUID: its 16 bytes.
 /// - Double, Float, big-endian: `-0.0` as `0.0`; the sign bit set if it was clear, else all bits
 ///   turned. Every NaN is `FF…FF`, after positive infinity. Date: the seconds since 2001 as Double.
-/// - Decimal: its power of 100, then pairs of digits, see ``DecimalDigits``.
+/// - Decimal: its power of 100, then pairs of digits, see `DecimalDigits`.
 /// - String: `01`, then UTF-8 in normal form C. Data: `01`, then the bytes. In the last component
 ///   of a key they end with the key; in all others `00` is written `00 FF` and `00 00` ends them.
 ///
