@@ -5,7 +5,10 @@ import LarchTestSupport
 
 // MARK: Types that go through Codable
 
-final class MemberClass: MemberwiseCoded { let name = "" }
+final class MemberClass: MemberwiseCoded {
+  let name: String
+  init(name: String) { self.name = name }
+}
 struct MemberDictionary: MemberwiseCoded { var counts: [Int: Int] }
 struct MemberSet: MemberwiseCoded { var items: Set<Int> }
 struct MemberPayload: MemberwiseCoded {
@@ -15,6 +18,8 @@ struct MemberPayload: MemberwiseCoded {
 struct MemberConstant: MemberwiseCoded {
   let version = 3
   var name: String
+  // As the compiler makes them; without them it warns of what is tested here.
+  enum CodingKeys: CodingKey { case version, name }
 }
 struct MemberOmitting: MemberwiseCoded {
   var name: String

@@ -48,7 +48,9 @@ struct FilterArithmeticTests {
         ? edges.randomElement(using: &random) ?? 0 : T.random(in: .min ... .max, using: &random)
     }
     func real() -> Double {
-      let edges = [0, -0.0, 1, -1, 0.1, .infinity, -.infinity, .nan, 1e308, 5e-324, 3, 2.5]
+      let edges = [
+        0, -0.0, 1, -1, 0.1, .infinity, -.infinity, .nan, 1e308, 3, 2.5, .leastNonzeroMagnitude,
+      ]
       return edges.randomElement(using: &random) ?? 0
     }
     return (1...count).map { id in

@@ -178,6 +178,15 @@ extension ForeignTests {
     /// no file at the path any more.
     @Test("a file that was removed is observed further, and nothing is said of the system")
     func removed() async throws {
+      // Other tests may have all watches of the system for a while; then the log says so rightly.
+      for _ in 0..<20 {
+        if try await saysNothingOfARemovedFile() { return }
+        try await Task.sleep(for: .milliseconds(200))
+      }
+      Issue.record("the log says that the system does not tell of changes")
+    }
+
+    private func saysNothingOfARemovedFile() async throws -> Bool {
       let messages = Locked<[LogMessage.Event]>([])
       try await ForeignTests.withWriters({
         $0.log = { message in messages.withLock { $0.append(message.event) } }
@@ -191,7 +200,7 @@ extension ForeignTests {
           #expect(try await next(iterator)?.version == (try store.version))
         }
       }
-      #expect(messages.withLock { $0.count { $0 == .observingPolls } } == 0)
+      return messages.withLock { !$0.contains(.observingPolls) }
     }
 
     @Test("a store that does not observe others has no thread, and its own writes are seen")

@@ -8,6 +8,8 @@ struct RandomWrites {
   struct Undone: Error {}
 
   var generator: SeededGenerator
+  /// How many changes it has made, or tried to.
+  private(set) var changes = 0
   private let cities = ["London", "Oslo", "Rome", "Paris"]
 
   init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
@@ -31,6 +33,7 @@ struct RandomWrites {
   /// A few changes, of which a part may be undone.
   mutating func change(_ tx: WriteTransaction, depth: Int = 0) throws {
     for _ in 0...number(5) {
+      changes += 1
       switch number(24) {
       case 0 where depth < 3:
         try? tx.savepoint {

@@ -27,9 +27,9 @@ struct OldReadTests {
     try overwrite(store, rounds: 0..<50)
     let sizeBefore = store.fileSize
 
+    let began = ContinuousClock.now
     let snapshot = try store.snapshot()
     let line = UInt(#line - 1)
-    let began = ContinuousClock.now
     try overwrite(store, rounds: 0..<1000)
     let lasted = ContinuousClock.now - began
     let sizeHeld = store.fileSize

@@ -237,6 +237,9 @@ struct AssociationGuideTests {
     let busy = try store.fetch(Author.where { $0.books.count > 1 })
     let orphaned = try store.fetch(Book.where { $0.author == nil })
     // end snippet
+    #expect(books.map(\.title) == ["The Mysterious Island"])
+    #expect(early.map(\.name) == ["Mary"])
+    #expect(idle.map(\.name) == ["Silent"])
     let allBooks = try store.fetch(Book.all)
     let authors = try store.fetch(Author.all)
     let wanted = authors.filter { author in allBooks.count { $0.authorID == author.id } > 1 }

@@ -14,7 +14,7 @@ struct KnownOutlineTests {
   func again(seed: Int) throws {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "larch-outlines-\(UUID().uuidString).larch").path
-    defer { try? Store.destroy(at: path) }
+    defer { _ = try? Store.destroy(at: path) }
     var random = SeededGenerator(seed: UInt64(seed) &* 7_001 &+ 11)
     var items: [RegretItem] = []
     for _ in 0..<4 {

@@ -53,6 +53,8 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
 
   /// What it did, for tests.
   struct Counts {
+    /// Whether the system tells of changes; nil before the thread has asked it.
+    var isTold: Bool?
     /// How often the thread woke up, and how often it looked for a new commit.
     var wakes = 0
     var looks = 0
@@ -100,6 +102,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
       state.listeners += 1
       guard state.listeners == 1 else { return }
       (state.known, state.roots, state.pin, state.compared) = (nil, nil, nil, nil)
+      state.counts.isTold = nil
       // Without a reader, the first look of the thread counts as a change of everything.
       if let reader = environment.beginReadWithoutWaiting() {
         state.roots = try? roots(reader)
@@ -179,6 +182,7 @@ final class CommitWatch: ForeignCommits, @unchecked Sendable {
   // MARK: For the thread
 
   func noteWake() { state.withLock { $0.counts.wakes += 1 } }
+  func note(isTold: Bool) { state.withLock { $0.counts.isTold = isTold } }
 
   /// Looks for new commits and publishes them. Throws if the file cannot be read now.
   func look(for thread: CommitWatchThread) throws -> Finding {

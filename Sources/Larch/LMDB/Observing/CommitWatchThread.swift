@@ -44,6 +44,7 @@ final class CommitWatchThread: @unchecked Sendable {
 
   private func work() {
     var isWatching = watchFile()
+    watch.note(isTold: isWatching)
     var cause = FileSignal.Cause.change
     // Which pause comes next.
     var pause = 0
