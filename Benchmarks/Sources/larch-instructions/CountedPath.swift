@@ -78,7 +78,7 @@ struct CountedPath: Sendable {
     guard condition else { throw FigureError("\(name) did not find what it should") }
   }
 
-  static let all: [CountedPath] = reads + writes
+  static let all: [CountedPath] = reads + writes + observedWrites
 }
 
 // MARK: The paths
@@ -254,4 +254,43 @@ extension CountedPath {
       }
     },
   ]
+  /// Beside observers of rows that the writes do not change. Counted is what the writer does.
+  private static let observedWrites: [CountedPath] = [
+    CountedPath(name: "save one, 100 observers", operations: 100) { store, pass in
+      let people = (1...100).map { person(3 * size + pass * 100 + $0) }
+      let tokens = observers(100, store)
+      return {
+        try withExtendedLifetime(tokens) {
+          for person in people {
+            var person = person
+            try store.write { tx in try tx.save(&person) }
+          }
+        }
+      }
+    },
+    CountedPath(name: "save many, 10,000 observers", operations: 2_000) { store, pass in
+      let people = (1...2_000).map { person(4 * size + pass * 2_000 + $0) }
+      let tokens = observers(10_000, store)
+      return {
+        try withExtendedLifetime(tokens) {
+          try store.write { tx in
+            for person in people {
+              var person = person
+              try tx.save(&person)
+            }
+          }
+        }
+      }
+    },
+  ]
+
+  /// Observers that have had their first value.
+  private static func observers(_ count: Int, _ store: Store) -> [ObservationToken] {
+    let begun = DispatchSemaphore(value: 0)
+    let tokens = (1...count).map { number in
+      store.observe(Person.where { $0.companyID == -Int64(number) }) { _ in begun.signal() }
+    }
+    for _ in tokens { begun.wait() }
+    return tokens
+  }
 }

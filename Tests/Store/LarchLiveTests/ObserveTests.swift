@@ -1,4 +1,5 @@
 import Foundation
+import LarchCrashSupport
 import LarchTestSupport
 import Testing
 
@@ -257,30 +258,49 @@ struct ObserveTests {
   @Test("observers that start at random moments miss nothing")
   func startAnywhere() async throws {
     try await withStore { store throws in
-      let (total, count) = (400, Locked(0))
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask {
-          for number in 0..<total {
-            try store.put(Tag(id: "\(number)", color: number))
-          }
+      let starts = amount("LARCH_OBSERVED_BEGINNINGS", 4_000)
+      let begun = Locked(0)
+      // Each write gives the newest of eight tags a greater color.
+      let writer = Task.detached {
+        var number = 0
+        while begun.withLock({ $0 < starts }) {
+          number += 1
+          try store.put(Tag(id: "\(number % 8)", color: number))
         }
-        for _ in 0..<4 {
+        return number
+      }
+      let kept = store.observe(Tag.all).makeAsyncIterator()
+      _ = try await next(kept)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for task in 0..<4 {
           group.addTask {
-            for _ in 0..<50 {
-              var before = -1
+            var random = SeededGenerator(seed: UInt64(task))
+            for _ in 0..<(starts / 4) {
+              var newest = -1
+              var values = Int.random(in: 1...4, using: &random)
               for try await tags in store.observe(Tag.all) {
-                #expect(tags.rows.count > before)
-                before = tags.rows.count
-                if before == total || Bool.random() && before > 3 { break }
+                let color = tags.rows.map(\.color).max() ?? 0
+                #expect(color > newest)
+                newest = color
+                values -= 1
+                if values == 0 { break }
               }
-              count.withLock { $0 += 1 }
+              begun.withLock { $0 += 1 }
             }
           }
         }
         try await group.waitForAll()
       }
-      #expect(count.withLock { $0 } == 200)
-      #expect(try !store.writesAreLogged())
+      let last = try await writer.value
+      // One that began at first ends with the last write.
+      var newest = -1
+      while newest < last {
+        let tags = try #require(try await next(kept))
+        let color = tags.rows.map(\.color).max() ?? 0
+        #expect(color > newest)
+        newest = color
+      }
+      #expect(newest == last)
     }
   }
 
