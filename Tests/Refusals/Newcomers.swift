@@ -90,3 +90,9 @@ enum WrongEnds {
   static let missing = BelongsTo<Book, Author>(\.autorID)  // error: has no member 'autorID'
   static let inAuthor = Schema<Author> { BelongsTo(\Book.authorID) }  // error: of the other type
 }
+
+func changesOfRows(_ books: Observed<[Book]>, _ titles: Observed<[String]>, _ old: [Book]) {
+  _ = books.changes(from: old, of: \.title)
+  _ = books.changes(from: old)  // error: declare the record Equatable, or name the fields
+  _ = titles.changes(from: ["a"])  // error: only records have changes
+}

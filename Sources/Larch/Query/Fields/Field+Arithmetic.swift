@@ -160,59 +160,59 @@ extension FieldNode where Value: FieldNumber {
 /// The actor of the operators that refuse values of different types, optionals, and values that are
 /// not numbers, for which Swift has no arithmetic either. No code runs on it.
 @globalActor
-public actor `calculate with two numbers of one type, none optional` {
+public actor `calculate with two integers or floats of one type, none optional` {
   /// Required by Swift.
-  public static let shared = `calculate with two numbers of one type, none optional`()
+  public static let shared = `calculate with two integers or floats of one type, none optional`()
 }
 
 extension Field {
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func + <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func + <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func - <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func - <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func * <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func * <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func / <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func / <Other>(left: Other, right: Self) -> Self { right.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func % <Other>(left: Self, right: Other) -> Self { left.refused }
 
   /// Refused: as in Swift, arithmetic needs two numbers of the same type, which are not optional.
-  @`calculate with two numbers of one type, none optional`
+  @`calculate with two integers or floats of one type, none optional`
   @_disfavoredOverload
   public static func % <Other>(left: Other, right: Self) -> Self { right.refused }
 

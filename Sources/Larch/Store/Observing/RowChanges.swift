@@ -119,4 +119,15 @@ extension Observed {
     let fields = ComparedFields(first, repeat each rest)
     return RowChanges(from: old, to: value, by: fields.areSame)
   }
+
+  /// Not available: changes of rows that have no ids, or of records that cannot be compared.
+  @available(
+    *, unavailable,
+    message:
+      "only records have changes, and `==` compares them: declare the record Equatable, or name the fields that you show, as in `changes(from: shown, of: \\.name)`"
+  )
+  @_disfavoredOverload
+  public func changes<Row>(from old: [Row]) -> RowChanges where Value == [Row] {
+    fatalError("it is not available")
+  }
 }

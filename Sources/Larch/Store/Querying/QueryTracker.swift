@@ -53,6 +53,12 @@ final class QueryTracker: ReadTracker {
 }
 
 extension ReadTransaction {
+  /// Whether it is the read of an observer.
+  final var isObserved: Bool {
+    guard let transaction = try? live() else { return false }
+    return QueryTracker.of(transaction) != nil
+  }
+
   /// The stored record of a key.
   @inline(__always)
   final func record(

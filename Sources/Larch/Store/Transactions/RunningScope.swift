@@ -53,20 +53,32 @@ struct RunningScope {
   @inline(__always)
   static var isInside: Bool { larch_scope()!.pointee != nil }  // As above.
 
-  /// The running write of a store on the calling thread, even if it is not the innermost scope.
+  /// The running transaction that reads of a store on the calling thread are part of, even if it is
+  /// not the innermost scope: a write, or the read of an observer, which would not notice them else.
   @inline(never)
-  static func write(of store: Store) -> WriteTransaction? {
+  static func joined(by store: Store) -> ReadTransaction? {
     let task = CurrentTask.identity
     var scope = larch_scope()!.pointee?.assumingMemoryBound(to: RunningScope.self)  // As above.
     while let here = scope, here.pointee.task == task {
       if here.pointee.store.toOpaque() == Unmanaged.passUnretained(store).toOpaque(),
-        let transaction = here.pointee.transaction?.takeUnretainedValue() as? WriteTransaction
+        let transaction = here.pointee.transaction?.takeUnretainedValue(),
+        transaction is WriteTransaction || transaction.isObserved
       {
         return transaction
       }
       scope = here.pointee.outer
     }
     return nil
+  }
+
+  /// Throws inside the read of an observer: if it changed what it reads, it would read without end.
+  @inline(never)
+  static func expectWritable(_ store: Store) throws {
+    guard let transaction = joined(by: store), !(transaction is WriteTransaction) else { return }
+    throw LarchError(
+      .readOnly,
+      "An observed closure cannot write to the store that it reads; write where its values are handled."
+    )
   }
 
   private static func target(_ innermost: UnsafeMutablePointer<RunningScope>) -> Target? {

@@ -5,14 +5,15 @@ extension Store {
   /// the call is noted, so that ``openReads()`` and the log can name it.
   ///
   /// Inside a `write` of this store, on its thread, `body` gets the running transaction and sees
-  /// its changes. The same applies to every read through the store there.
+  /// its changes. The same applies to every read through the store there, and in an observed
+  /// closure. Inside another `read`, it may see a later state than that one.
   ///
   /// - Throws: the errors of `body`; `.closed`, `.schemaChanged`, `.readersFull`.
   /// - Complexity: O(1), about a tenth of a microsecond and no system call, without `body`.
   public func read<T>(
     file: StaticString = #fileID, line: UInt = #line, _ body: (ReadTransaction) throws -> T
   ) throws -> T {
-    if RunningScope.isInside, let running = RunningScope.write(of: self) {
+    if RunningScope.isInside, let running = RunningScope.joined(by: self) {
       return try RunningScope.enter(self, running) { try body(running) }
     }
     return try readCommitted(file: file, line: line, body)

@@ -17,7 +17,8 @@ extension Store {
   ///   - body: makes the changes.
   /// - Throws: the errors of `body`, after everything is undone, except ``Rollback`` if `body`
   ///   returns nothing or an optional; `.nestedWrite` inside a write of the same store;
-  ///   `.readOnly`, `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`, `.schemaChanged`.
+  ///   `.readOnly`, also in an observed closure; `.closed`, `.diskFull`, `.ioFailure`, `.mapFull`,
+  ///   `.schemaChanged`.
   /// - Complexity: two flushes of the disk with `.durable`, none if nothing was changed, without
   ///   `body`.
   @available(
@@ -45,6 +46,7 @@ extension Store {
     file: StaticString = #fileID, line: UInt = #line,
     _ body: (WriteTransaction) throws -> T
   ) throws -> T {
+    if RunningScope.isInside { try RunningScope.expectWritable(self) }
     guard let post else { return try writeBlocking(durability, author, nil, body) }
     let timer = writeTimer(file, line)
     defer {
