@@ -190,7 +190,8 @@ extension FieldReference {
 }
 
 extension FieldFilter {
-  fileprivate var isPlainlyNormal: Bool {
+  /// Whether it is a usual test that normalizing does not change.
+  var isPlainlyNormal: Bool {
     switch test {
     case .equal(let values):
       guard values.count == 1 else { return false }

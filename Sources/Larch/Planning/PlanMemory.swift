@@ -35,6 +35,9 @@ final class PlanMemory {
     }
   }
 
+  /// The bytes of a key that is asked for without a plan.
+  @exclusivity(unchecked) var keyWriter = KeyWriter()
+
   /// What is known of an outline; nil if it is new.
   subscript(hash: UInt) -> Known? {
     get { known[Int(hash % UInt(PlanMemory.slots))] }
@@ -83,6 +86,30 @@ extension Planner {
       refused = match
     }
     return try task(filter, query, need).choose(statistics, without: refused)
+  }
+}
+
+extension PlanMemory {
+  /// The scan that plans of a query have, if one normal test is its filter; nil if it is not known.
+  func scan(
+    _ filter: FilterNode, _ query: QueryDescription, for need: QueryNeed, _ planner: Planner
+  ) -> ScanOutline? {
+    guard let traits = QueryOutline.traits(query, need, wanted: query.wanted(for: need)),
+      let hash = QueryOutline.hash(filter, traits), let known = self[hash],
+      known.schema === planner.schema, known.usable == planner.usable,
+      known.outline.fits(filter, query, need, traits)
+    else { return nil }
+    return known.scan
+  }
+}
+
+extension ScanOutline {
+  /// Whether the rows are the entries of one whole key of an index, and nothing else is tested.
+  var isOneKey: Bool {
+    guard isCovering, isPoints, residue.isEmpty, keyFilter.isEmpty, bounds.count == 1,
+      let match
+    else { return false }
+    return match.pointCount == 1 && match.rangeCount == 1 && !match.hasRange && !match.mayRepeat
   }
 }
 

@@ -16,6 +16,12 @@ enum ComparableNumber {
     return bits >> 63 == 0 ? bits | 1 << 63 : ~bits
   }
 
+  /// The number that a value of floating point was.
+  @inline(__always)
+  static func floatingPoint(_ number: UInt64) -> Double {
+    number == nan ? .nan : Double(bitPattern: number >> 63 == 1 ? number ^ 1 << 63 : ~number)
+  }
+
   /// For a constant; nil if its width is not fixed, or its type is another.
   static func of(_ value: KeyValue, as primitive: KeyForm.Primitive) -> UInt64? {
     switch (primitive, value) {
@@ -125,6 +131,13 @@ extension KeyForm.Primitive {
     switch self {
     case .string, .data, .uuid, .url, .decimal: false
     default: true
+    }
+  }
+
+  var isWholeNumber: Bool {
+    switch self {
+    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true
+    case .bool, .float, .double, .date, .string, .data, .uuid, .url, .decimal: false
     }
   }
 

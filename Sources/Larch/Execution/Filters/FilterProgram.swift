@@ -336,7 +336,8 @@ extension FilterProgram {
   /// A stored field with a range of numbers.
   private static func numberRange(_ node: FilterNode) -> (names: [String], test: ValueTest)? {
     guard case .field(let filter) = node, isDecidable(filter.field), !filter.field.isMultiple,
-      let names = filter.field.storedPath, let (primitive, isOptional) = filter.field.form.simple
+      let names = filter.field.storedPath,
+      let (primitive, isOptional) = filter.field.form.simple, primitive.isNumber
     else { return nil }
     let test = ValueTest(filter.test, primitive, isOptional: isOptional)
     return test.bounds == nil ? nil : (names, test)

@@ -47,11 +47,15 @@ final class RowReader {
   private let records: LMDBDatabase
   private let transaction: LMDBTransaction
   private let number: UInt32
-  let residue: FilterProgram?
-  /// The part of the residue that ids decide; nil if there is none.
-  private let idFilter: FilterProgram?
+  /// The residue; nil if there is none, or if `prefix` is all of it and has decided each row so far.
+  @exclusivity(unchecked) private(set) var residue: FilterProgram?
+  /// The part of the residue that ids decide; nil as above.
+  @exclusivity(unchecked) private var idFilter: FilterProgram?
   /// Whether ids decide the whole residue, so that no record is read for it.
   private let isDecidedByIDs: Bool
+  /// The whole residue, if it is the prefix of ids.
+  let prefix: PrefixOfIDs?
+  private let conditions: [FilterNode]
   /// Whether each row must be tested.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
@@ -69,12 +73,28 @@ final class RowReader {
     records = collection.records
     transaction = try context.transaction()
     number = collection.number
-    self.residue = try FilterProgram.of(residue, context: context, typed: typed)
-    isFiltering = self.residue != nil
+    conditions = residue
+    isFiltering = !residue.isEmpty
+    prefix = residue.isEmpty ? nil : PrefixOfIDs(residue, collection.stored.idKind)
+    guard isFiltering, prefix == nil else {
+      isDecidedByIDs = true
+      return
+    }
     var ofID: [FilterNode] = []
     for node in residue where node.isDecided(byID: collection.stored.idKind) { ofID.append(node) }
-    idFilter = try FilterProgram.of(ofID, context: context, typed: typed)
     isDecidedByIDs = ofID.count == residue.count
+    let program = try FilterProgram(residue, context: context, typed: typed)
+    self.residue = program
+    idFilter =
+      isDecidedByIDs ? program : try FilterProgram.of(ofID, context: context, typed: typed)
+  }
+
+  /// Compiles the prefix of ids, whose bytes did not decide a row.
+  @inline(never)
+  private func compilePrefix() throws {
+    let program = try FilterProgram(conditions, context: context, typed: typed)
+    residue = program
+    idFilter = program
   }
 
   /// Counts records that were read elsewhere.
@@ -103,11 +123,15 @@ final class RowReader {
   }
 
   /// Whether some rows are refused by their ids, without their records.
-  var hasIDFilter: Bool { idFilter != nil }
+  var hasIDFilter: Bool { idFilter != nil || prefix != nil }
 
   /// What the residue says of a row by its id alone. If it is `unknown`, the record decides.
   @inline(__always)
   func test(_ id: UnsafeRawBufferPointer) throws -> ValueTest.Outcome {
+    if let prefix {
+      if prefix.isSurely(in: id) { return .yes }
+      if idFilter == nil { try compilePrefix() }
+    }
     guard let idFilter else { return .unknown }
     let outcome = try idFilter.test(id: id)
     return outcome == .yes && !isDecidedByIDs ? .unknown : outcome
@@ -118,6 +142,7 @@ final class RowReader {
   func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
     // Not bound to a name: that would count references for every record.
     do {
+      if prefix != nil, residue == nil { try compilePrefix() }
       return try residue?.matches(record, id: id) ?? true
     } catch {
       throw naming(error, id)

@@ -31,10 +31,14 @@ extension PlanRun {
   /// Counts without offset and limit; may stop at `most`.
   private func countAll(upTo most: Int) throws -> Int {
     if most == 0 { return 0 }
-    if plan.after == nil, plan.residue.isEmpty, plan.otherwise == nil,
-      let count = try countWithoutRows(upTo: most)
-    {
-      return count
+    if plan.after == nil, plan.otherwise == nil {
+      if plan.residue.isEmpty {
+        if let count = try countWithoutRows(upTo: most) { return count }
+      } else if let prefix = reader.prefix, most > PlanRun.fewRows,
+        let count = try countIDs(prefix)
+      {
+        return count
+      }
     }
     // The order of rows matters only for the start of a page.
     var unordered = plan
@@ -47,10 +51,11 @@ extension PlanRun {
     if plan.after == nil, let otherwise = plan.otherwise {
       return try countByTurns(unordered, otherwise, upTo: most)
     }
-    let run = try PlanRun(unordered, in: collection, context: context, typed: typed)
-    run.settings = settings
+    let run = PlanRun(unordered, partOf: self)
     defer {
-      add(run.counters)
+      var counters = run.counters
+      counters.recordsExamined -= reader.recordsExamined
+      add(counters)
       run.close()
     }
     let rows = try run.makeRows(limit: nil)
@@ -129,6 +134,18 @@ extension PlanRun {
       add(entriesExamined: collector.entriesExamined)
       return list.count
     }
+  }
+
+  /// The number of ids with a prefix; nil if some of them must be tested.
+  private func countIDs(_ prefix: PrefixOfIDs) throws -> Int? {
+    guard case .records(let ranges) = plan.source, ranges.count == 1, plan.idBounds.isEmpty,
+      let (sure, rest) = prefix.parts(of: ranges[0])
+    else { return nil }
+    let name = CatalogStorage.recordsName(collection.number)
+    let size = try collection.records.statistics(in: try context.transaction())
+    guard let others = try countPages(of: name, in: [rest], size.pageSize), others.entries == 0
+    else { return nil }
+    return try countPages(of: name, in: [sure], size.pageSize)?.entries
   }
 
   /// The entries in ranges of a tree, from the headers of its pages; nil if these are not in the map,

@@ -100,10 +100,7 @@ extension KeyValue {
   init(_ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer) {
     switch primitive {
     case .double, .date, .float:
-      let number = ComparableNumber.of(primitive, key: bytes)
-      let value =
-        number == ComparableNumber.nan
-        ? Double.nan : Double(bitPattern: number >> 63 == 1 ? number ^ 1 << 63 : ~number)
+      let value = ComparableNumber.floatingPoint(ComparableNumber.of(primitive, key: bytes))
       self =
         primitive == .double
         ? .double(value) : primitive == .date ? .date(value) : .float(Float(value))

@@ -52,6 +52,21 @@ package final class PlanRun {
     reader = try RowReader(collection, residue: plan.residue, context: context, typed: typed)
   }
 
+  /// The run of a plan with the same residue, for a part of the work of another run. It reads by the
+  /// reader of that run, which counts the records.
+  init(_ plan: Plan, partOf run: PlanRun) {
+    self.plan = plan
+    collection = run.collection
+    context = run.context
+    typed = run.typed
+    selection = []
+    settings = run.settings
+    isCovering = plan.isCovering
+    left = plan.limit ?? .max
+    toSkip = plan.offset
+    reader = run.reader
+  }
+
   /// The next row; nil after the last one.
   package func next() throws -> QueryRow? {
     do {

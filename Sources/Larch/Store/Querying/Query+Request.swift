@@ -53,6 +53,7 @@ extension Query: RunnableRequest {
         try tx.context.collection(of: R.self).records.statistics(in: transaction).entries
       }
     }
+    if let count = try tx.countOfKey(details, of: R.self) { return count }
     func read(isAll: Bool) throws -> Int {
       try tx.run(details, of: R.self, for: .count, isAll: isAll) { run, _ in try run.count() }
     }

@@ -189,7 +189,7 @@ extension ReadTransaction {
 extension TransactionContext {
   /// The outlines of queries that were planned with this context.
   @inline(__always)
-  fileprivate var planMemory: PlanMemory {
+  var planMemory: PlanMemory {
     // Nothing else is kept there.
     if let plans { return unsafeDowncast(plans, to: PlanMemory.self) }
     let made = PlanMemory()

@@ -112,6 +112,11 @@ extension RecordReading {
           description, of: R.self, for: .fields([reference]), selecting: [reference], isAll: isAll
         ) {
           run, access in
+          switch try run.firstValue(of: 0) {
+          case .none: return nil
+          case .value(let known): if let value = Value.keyCoding.read([known]) { return value }
+          case .unknown: break
+          }
           guard let row = try run.next() else { return nil }
           // From its key values, or else from the decoded record.
           return try run.values(of: 0).flatMap { Value.keyCoding.read($0) }
@@ -173,7 +178,7 @@ extension RecordReading {
           for: isAnyOrder ? .values([reference]) : .fields([reference]),
           selecting: [reference], isAll: isAll
         ) { run, access in
-          try total(reference, of: run, access, isAnyOrder: isAnyOrder)
+          try total(reference, of: run, access)
         }
       }
       return isAnyOrder && tx.mayKeepAggregates
@@ -183,15 +188,10 @@ extension RecordReading {
   }
 
   private func total<R: Record>(
-    _ reference: FieldReference, of run: PlanRun, _ access: RecordAccess<R>, isAnyOrder: Bool
+    _ reference: FieldReference, of run: PlanRun, _ access: RecordAccess<R>
   ) throws -> KeyTotal {
+    if let total = try run.total(of: 0) { return total }
     var total = KeyTotal()
-    if isAnyOrder {
-      let isGrouped = try run.forEachGroup(of: 0) { values, count, _ in
-        for value in values { total.add(value, count) }
-      }
-      if isGrouped { return total }
-    }
     while let row = try run.next() {
       if let value = try run.value(of: 0) {
         total.add(value)
@@ -210,9 +210,6 @@ extension KeyForm {
   /// Whether values are whole numbers, or nil.
   fileprivate var isInteger: Bool {
     guard case .primitive(let primitive) = unwrapped.node else { return false }
-    return switch primitive {
-    case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .uint64: true
-    case .bool, .float, .double, .date, .string, .data, .uuid, .url, .decimal: false
-    }
+    return primitive.isWholeNumber
   }
 }

@@ -25,6 +25,26 @@ struct KeyTotal {
     count += times
   }
 
+  /// Adds a number from the key of an index. Whole numbers may come several times.
+  @inline(__always)
+  mutating func add(
+    _ primitive: KeyForm.Primitive, key bytes: UnsafeRawBufferPointer, _ times: Int
+  ) {
+    switch primitive {
+    case .int8, .int16, .int32, .int64:
+      let number = ComparableNumber.of(primitive, key: bytes)
+      whole += Int128(Int64(bitPattern: number ^ 1 << 63)) * Int128(times)
+    case .uint8, .uint16, .uint32, .uint64:
+      whole += Int128(ComparableNumber.of(primitive, key: bytes)) * Int128(times)
+    case .float, .double:
+      isWhole = false
+      real += ComparableNumber.floatingPoint(ComparableNumber.of(primitive, key: bytes))
+    case .decimal: return add(KeyValue(primitive, key: bytes))
+    case .bool, .date, .string, .data, .uuid, .url: return
+    }
+    count += times
+  }
+
   /// The mean; nil without values.
   var mean: Double? {
     guard count > 0 else { return nil }

@@ -1,0 +1,46 @@
+/// The condition that an id begins with a text, which the bytes of most ids decide.
+///
+/// In normal form, each character of an ASCII text is a byte, except CR LF. So an id that begins with
+/// these bytes begins with these characters, unless a mark follows them.
+struct PrefixOfIDs {
+  /// The bytes with which the ids begin.
+  let bytes: [UInt8]
+
+  /// Nil if the filters are not just such a condition on ids that are texts.
+  init?(_ filters: [FilterNode], _ kind: RecordIDKind) {
+    guard kind == .string, filters.count == 1, case .field(let filter) = filters[0],
+      filter.field.identity == .id, case .text(let text) = filter.test, text.kind == .hasPrefix,
+      !text.ignoresCase, filters[0].isDecided(byID: kind)
+    else { return nil }
+    let wanted = text.text.utf8
+    guard !wanted.isEmpty, wanted.allSatisfy({ $0 < 0x80 && $0 != 0x0D }) else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(wanted.count + 1)
+    bytes.append(1)
+    bytes.append(contentsOf: wanted)
+    self.bytes = bytes
+  }
+
+  /// Whether the bytes show that the id begins with the text. If not, it may nevertheless.
+  @inline(__always)
+  func isSurely(in id: UnsafeRawBufferPointer) -> Bool {
+    guard id.count >= bytes.count else { return false }
+    return bytes.withUnsafeBytes { wanted in
+      for place in 0..<wanted.count where id[place] != wanted[place] { return false }
+      return id.count == wanted.count || id[wanted.count] < 0x80
+    }
+  }
+
+  /// The ids of a range that surely begin with the text, and those that must be tested; nil if others
+  /// may be in it.
+  func parts(of range: KeyRange) -> (sure: KeyRange, rest: KeyRange)? {
+    guard range.lower == bytes, range.upper == KeyRange.successor(ofPrefix: bytes) else {
+      return nil
+    }
+    let middle = bytes + [0x80]
+    return (
+      KeyRange(lower: bytes, upper: middle, needsCheck: false),
+      KeyRange(lower: middle, upper: range.upper, needsCheck: true)
+    )
+  }
+}
