@@ -190,7 +190,7 @@ extension ChangeListener.State {
 }
 
 extension ChangeEvent {
-  fileprivate var isCommit: Bool { if case .commit = self { true } else { false } }
+  var isCommit: Bool { if case .commit = self { true } else { false } }
 
   fileprivate func concerns(_ trees: TreeSet) -> Bool {
     guard case .commit(_, let changes) = self else { return true }

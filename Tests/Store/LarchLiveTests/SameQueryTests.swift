@@ -53,8 +53,26 @@ struct SameQueryTests {
         #expect(
           query.details.hasSameParts(as: second.details) == (place == other),
           "\(query) and \(second)")
+        #expect(Self.hash(query) == Self.hash(second) || place != other, "\(query)")
+        for limit in [nil, 1, 2] {
+          #expect(
+            query.limit(1).details.hasSameRows(as: Self.limited(second, limit).details)
+              == (place == other && limit == 1), "\(query) and \(second), \(limit ?? 0)")
+        }
       }
     }
+    // A coarse hash would make each search slow.
+    #expect(Set(some.map(Self.hash)).count > some.count * 3 / 4)
+  }
+
+  private static func limited(_ query: Query<CountedItem>, _ limit: Int?) -> Query<CountedItem> {
+    limit.map { query.limit($0) } ?? query
+  }
+
+  private static func hash(_ query: Query<CountedItem>) -> Int {
+    var hasher = Hasher()
+    query.details.hashRows(into: &hasher)
+    return hasher.finalize()
   }
 
   @Test("a query with code of the program, a part of the rows or related records is not compared")
@@ -64,6 +82,8 @@ struct SameQueryTests {
       CountedItem.where { $0.age > 3 }.limit(1), CountedItem.all.offset(1),
     ]
     for query in queries { #expect(!query.details.hasKnownParts, "\(query)") }
+    // The first rows are known too, where they are compared with those of the same limit.
+    #expect(queries.map(\.details.hasKnownRows) == [false, false, true, false])
     let related = [
       Pet.where { $0.owner.city == "Oslo" }, Pet.all.sorted(by: \.owner.name),
     ]

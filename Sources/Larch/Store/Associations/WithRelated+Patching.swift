@@ -1,5 +1,7 @@
 extension WithRelated: PatchedRequest {
-  func rowPatcher() -> ValuePatcher<[Row]>? { reasonNotPatched == nil ? RowPatcher(self) : nil }
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>? {
+    reasonNotPatched == nil ? RowPatcher(self, in: shared) : nil
+  }
 
   var reasonNotPatched: String? {
     targets.details.hasRelatedOrder

@@ -1,3 +1,33 @@
+/// How the rows of a query are made of its records, one row of each.
+protocol PatchedRows<R, Row>: Sendable {
+  associatedtype R: Record
+  associatedtype Row
+
+  /// Which records are rows, and in which order.
+  var details: QueryDescription { get }
+  var rowComparison: ValueComparison<[Row]> { get }
+  /// By which associations rows depend on other records; none if each depends on its own alone.
+  var dependencies: [RelatedDependency] { get }
+
+  /// Whether another request can be found equal to this one, by all that decides on the rows.
+  var hasKnownParts: Bool { get }
+  /// Whether both have equal parts. Both must have known ones.
+  func hasSameParts(as other: Self) -> Bool
+  /// Hashes at least some of the parts.
+  func hashParts(into hasher: inout Hasher)
+
+  /// Reads all rows of a query in place of `details`, and notes the place of each.
+  func rows(
+    of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
+  ) throws -> [Row]
+
+  /// Returns what makes rows of changed records, whose bytes are not verified. Not called if there are
+  /// dependencies.
+  func maker(
+    _ access: RecordAccess<R>
+  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row
+}
+
 extension QueryDescription {
   /// Why the rows are read again after each change of one of them; nil if they are brought up to date
   /// from the changed records.
@@ -28,6 +58,11 @@ extension QueryDescription {
 
 extension PatchedRows {
   var dependencies: [RelatedDependency] { details.dependencies }
+
+  // What is not compared is never the same.
+  var hasKnownParts: Bool { false }
+  func hasSameParts(as other: Self) -> Bool { false }
+  func hashParts(into hasher: inout Hasher) {}
 }
 
 enum PatchLimits {
@@ -43,7 +78,9 @@ enum PatchLimits {
 /// A request whose rows can be kept and brought up to date.
 protocol PatchedRequest<Row>: Request {
   /// Nil if the rows must be read again after each change.
-  func rowPatcher() -> ValuePatcher<[Row]>?
+  ///
+  /// - Parameter shared: where equal requests of other observers are.
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>?
 
   /// Why there is no patcher; nil if there is one.
   var reasonNotPatched: String? { get }
@@ -59,7 +96,7 @@ extension PatchedRequest {
 }
 
 extension Query: PatchedRequest {
-  func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[R]>? { RowPatcher(self, in: shared) }
 
   var reasonNotPatched: String? { details.reasonNotPatched }
   var patchedQuery: QueryDescription { details }
@@ -69,6 +106,10 @@ extension Query: PatchedRequest {
 extension Query: PatchedRows {
   var dependencies: [RelatedDependency] { details.dependencies }
   var rowComparison: ValueComparison<[R]> { .stored }
+
+  var hasKnownParts: Bool { details.hasKnownRows }
+  func hasSameParts(as other: Query) -> Bool { details.hasSameRows(as: other.details) }
+  func hashParts(into hasher: inout Hasher) { details.hashRows(into: &hasher) }
 
   func rows(
     of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
@@ -84,8 +125,8 @@ extension Query: PatchedRows {
 }
 
 extension Selection: PatchedRequest {
-  func rowPatcher() -> ValuePatcher<[Row]>? {
-    reasonNotPatched == nil ? RowPatcher(SelectionRows(self)) : nil
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>? {
+    reasonNotPatched == nil ? RowPatcher(SelectionRows(self), in: shared) : nil
   }
 
   var reasonNotPatched: String? {
@@ -104,6 +145,24 @@ private struct SelectionRows<R: Record, Row>: PatchedRows {
 
   var details: QueryDescription { selection.query.details }
   var rowComparison: ValueComparison<[Row]> { selection.rowComparison }
+
+  var hasKnownParts: Bool {
+    details.hasKnownRows && selection.references?.allSatisfy(\.hasKnownParts) == true
+  }
+
+  func hasSameParts(as other: SelectionRows) -> Bool {
+    guard let fields = selection.references, let others = other.selection.references else {
+      return false
+    }
+    return fields.count == others.count
+      && zip(fields, others).allSatisfy { $0.hasSameParts(as: $1) }
+      && details.hasSameRows(as: other.details)
+  }
+
+  func hashParts(into hasher: inout Hasher) {
+    for field in selection.references ?? [] { field.hashParts(into: &hasher) }
+    details.hashRows(into: &hasher)
+  }
 
   func rows(
     of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces

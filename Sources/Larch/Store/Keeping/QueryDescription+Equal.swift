@@ -4,9 +4,30 @@
 extension QueryDescription {
   /// Whether an aggregate of all records of the query depends on their stored bytes alone, one by one,
   /// and another query can be found equal to this one.
-  var hasKnownParts: Bool {
-    limit == nil && offset == 0 && after == nil && filter.hasKnownParts
+  var hasKnownParts: Bool { limit == nil && hasKnownRows }
+
+  /// Whether another query can be found to have the same rows as this one, also with a limit.
+  var hasKnownRows: Bool {
+    offset == 0 && after == nil && filter.hasKnownParts
       && order.allSatisfy { $0.field.hasKnownParts }
+  }
+
+  /// Whether both have the same rows in each state. Both must be queries of one record type, with
+  /// known rows.
+  func hasSameRows(as other: QueryDescription) -> Bool {
+    limit == other.limit && hasSameParts(as: other)
+  }
+
+  /// Hashes what `hasSameRows` compares.
+  func hashRows(into hasher: inout Hasher) {
+    hasher.combine(limit)
+    hasher.combine(idsDescend)
+    filter.hashParts(into: &hasher)
+    for term in order {
+      hasher.combine(term.descends)
+      hasher.combine(term.ignoresCase)
+      term.field.hashParts(into: &hasher)
+    }
   }
 
   /// Whether both have equal parts. Both must be queries of one record type, with known parts.
@@ -49,8 +70,57 @@ extension FilterNode {
   }
 }
 
+extension FilterNode {
+  fileprivate func hashParts(into hasher: inout Hasher) {
+    switch self {
+    case .all(let nodes), .any(let nodes):
+      if case .all = self { hasher.combine(1) } else { hasher.combine(2) }
+      hasher.combine(nodes.count)
+      for node in nodes { node.hashParts(into: &hasher) }
+    case .not(let node):
+      hasher.combine(3)
+      node.hashParts(into: &hasher)
+    case .field(let filter):
+      filter.field.hashParts(into: &hasher)
+      filter.test.hashParts(into: &hasher)
+    case .pair(let pair):
+      hasher.combine(pair.comparison)
+      pair.left.hashParts(into: &hasher)
+      pair.right.hashParts(into: &hasher)
+    case .record, .related: break
+    }
+  }
+}
+
+extension FieldTest {
+  fileprivate func hashParts(into hasher: inout Hasher) {
+    switch self {
+    case .equal(let values):
+      hasher.combine(1)
+      for value in values { value.hashBits(into: &hasher) }
+    case .within(let lower, let upper):
+      for bound in [lower, upper] {
+        hasher.combine(bound?.isIncluded)
+        for value in bound?.values ?? [] { value.hashBits(into: &hasher) }
+      }
+    case .oneOf(let list):
+      hasher.combine(list.count)
+      for value in list.joined() { value.hashBits(into: &hasher) }
+    case .text(let test):
+      hasher.combine(test.kind)
+      hasher.combine(test.ignoresCase)
+      for byte in test.text.utf8 { hasher.combine(byte) }
+    }
+  }
+}
+
 extension FieldReference {
-  fileprivate var hasKnownParts: Bool { error == nil && related == nil }
+  var hasKnownParts: Bool { error == nil && related == nil }
+
+  /// Calculations are told apart by comparing them.
+  func hashParts(into hasher: inout Hasher) {
+    if calculation == nil { hasher.combine(identityHash) }
+  }
 
   /// Whether both read the same values of each record.
   func hasSameParts(as other: FieldReference) -> Bool {
@@ -111,6 +181,20 @@ extension [KeyValue] {
 }
 
 extension KeyValue {
+  /// Hashes what `isIdentical` compares, but for kinds of values that are rarely many.
+  fileprivate func hashBits(into hasher: inout Hasher) {
+    switch self {
+    case .null, .decimal: break
+    case .bool(let value): hasher.combine(value)
+    case .signed(let value): hasher.combine(value)
+    case .unsigned(let value): hasher.combine(value)
+    case .float(let value): hasher.combine(value.bitPattern)
+    case .double(let value), .date(let value): hasher.combine(value.bitPattern)
+    case .string(let text), .url(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .data(let bytes), .uuid(let bytes): hasher.combine(bytes)
+    }
+  }
+
   /// Whether both have the same bits: equality in filters says less.
   func isIdentical(to other: KeyValue) -> Bool {
     switch (self, other) {

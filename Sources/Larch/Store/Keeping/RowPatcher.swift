@@ -1,26 +1,3 @@
-/// How the rows of a query are made of its records, one row of each.
-protocol PatchedRows<R, Row>: Sendable {
-  associatedtype R: Record
-  associatedtype Row
-
-  /// Which records are rows, and in which order.
-  var details: QueryDescription { get }
-  var rowComparison: ValueComparison<[Row]> { get }
-  /// By which associations rows depend on other records; none if each depends on its own alone.
-  var dependencies: [RelatedDependency] { get }
-
-  /// Reads all rows of a query in place of `details`, and notes the place of each.
-  func rows(
-    of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
-  ) throws -> [Row]
-
-  /// Returns what makes rows of changed records, whose bytes are not verified. Not called if there are
-  /// dependencies.
-  func maker(
-    _ access: RecordAccess<R>
-  ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row
-}
-
 /// The rows of a query, in its order.
 ///
 /// Each row has its place in the order as bytes, which end with the id, so that the row of a changed
@@ -34,381 +11,258 @@ protocol PatchedRows<R, Row>: Sendable {
 /// A query with a limit keeps rows beyond it: those that others have pushed out, and a reserve that is
 /// read when a row leaves for the first time. What is kept are always the first rows of the order. If
 /// fewer than the limit are left, and there may be more behind them, they are read again.
+///
+/// Observers of equal requests share a core, and with it the rows of those states that several of them
+/// have (`RowCore`).
 final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked Sendable {
   typealias Row = Rows.Row
 
-  private let source: Rows
-  private let comparison: ValueComparison<[Row]>
-  /// Also those beyond the limit.
-  private var kept: [Row] = []
-  private var places: [RowPlace] = []
-  /// Of the records, if rows are compared by them; else none.
-  private var hashes: [Int] = []
-  /// By id, if the bytes of a record do not tell its place.
-  private var placesByID: [[UInt8]: RowPlace] = [:]
-  /// Whether there may be records after the last row.
-  private var hasMore = false
-  /// Set by the first read.
-  private var recordTree: UInt32?
-  private var relatedTrees: RelatedTrees?
-  /// Whether the places of all rows are known, so that changes can be applied.
-  private var isPatchable = false
-  /// The first and the last place that the last changes have touched.
-  private var touched = (first: Int.max, last: 0)
-  /// More changes are not applied.
-  private let fewChanges: Int
-  private let dependencies: [RelatedDependency]
-  private let hasRelatedOrder: Bool
-  /// How many rows beyond the limit the next read asks for.
-  private var reserve = 0
+  let core: RowCore<Rows>
+  /// Nil before the first read.
+  private var own: KeptState<Row>?
+  /// The state of the value that the observer had last. All changes after it come to `patch`.
+  private var cursor: StoreState?
+  /// Whether a change could not be applied.
+  private var mustRead = false
 
-  private var limit: Int? { source.details.limit }
-  private var isHashed: Bool { if case .stored = comparison { true } else { false } }
-  private var leastReserve: Int { max(PatchLimits.reserve, (limit ?? 0) / 4) }
-  /// How many rows are changed, and how many records are looked at for them.
-  private var mostSteps: Int { fewChanges + kept.count / 16 }
+  var source: Rows { core.source }
+  private var form: RowForm<Row> { core.form }
+  private var isPatchable: Bool { own?.isPatchable == true && !mustRead }
 
   /// Nil for a query whose rows cannot be brought up to date.
-  init?(_ source: Rows, fewChanges: Int? = nil) {
+  ///
+  /// - Parameter shared: the cores of a store; nil if no other observer may have the same rows.
+  init?(_ source: Rows, fewChanges: Int? = nil, in shared: SharedObjects? = nil) {
     if source.details.reasonNotPatched != nil { return nil }
-    self.source = source
-    comparison = source.rowComparison
-    dependencies = source.dependencies
-    self.fewChanges =
-      fewChanges ?? (dependencies.isEmpty ? PatchLimits.fewChanges : PatchLimits.fewRelated)
-    hasRelatedOrder = source.details.hasRelatedOrder
+    core = .of(source, fewChanges: fewChanges, in: shared)
   }
 
-  var first: Row? { kept.first }
+  deinit { core.endUse() }
 
-  override var tree: UInt32? { dependencies.isEmpty && isPatchable ? recordTree : nil }
+  override func exclusively<T>(_ body: () throws -> T) rethrows -> T { try core.exclusively(body) }
 
-  override var related: RelatedTrees? { relatedTrees }
+  var first: Row? { own?.kept.rows.first }
 
-  override var current: [Row]? { isPatchable ? shown(kept) : nil }
-
-  private func shown(_ rows: [Row]) -> [Row] {
-    guard let limit, rows.count > limit else { return rows }
-    return Array(rows[..<limit])
+  override var tree: UInt32? {
+    core.dependencies.isEmpty && isPatchable ? own?.recordTree : nil
   }
 
-  private func shownCount(_ count: Int) -> Int { min(count, limit ?? .max) }
+  override var related: RelatedTrees? { own?.relatedTrees }
 
-  override func read(_ tx: ReadTransaction) throws -> (value: [Row], isSame: Bool) {
+  override var current: [Row]? { isPatchable ? own.map { form.shown($0.kept.rows) } : nil }
+
+  // MARK: Reading
+
+  func read(_ tx: ReadTransaction) throws -> (value: [Row], isSame: Bool) {
+    try read(tx, at: nil)
+  }
+
+  override func read(
+    _ tx: ReadTransaction, at state: StoreState?
+  ) throws -> (value: [Row], isSame: Bool) {
     let collection = try tx.context.collection(of: Rows.R.self)
-    let noted = try notedPlaces(tx, collection, hasIDs: hasRelatedOrder)
+    let noted = try core.notedPlaces(tx, collection, hasIDs: form.hasRelatedOrder)
     var query = source.details
-    if let limit { query.limit = limit &+ reserve < limit ? .max : limit + reserve }
-    let wasRead = recordTree != nil
-    // Not kept beside the new ones, unless these are compared with them.
-    if isHashed { kept = [] }
+    if let limit = form.limit {
+      let more = limit.addingReportingOverflow(core.reserve)
+      query.limit = more.overflow ? .max : more.partialValue
+    }
+    // Not kept beside the new ones, unless these are compared with them, or others have them.
+    if form.isHashed, isKnownUniquelyReferenced(&own) {
+      own?.state = nil
+      own?.kept.rows = []
+    }
+    core.reads += 1
     let read = try source.rows(of: query, in: tx, noting: noted)
     // Without the place of each row, nothing can be patched.
-    isPatchable = noted.places.count == read.count
-    let value = shown(read)
+    let isPatchable = noted.places.count == read.count
+    var kept = KeptRows(rows: read, places: noted.places, hashes: noted.hashes)
+    kept.placesByID = Dictionary(zip(noted.ids, noted.places)) { first, _ in first }
+    kept.hasMore = query.limit.map { read.count >= $0 } ?? false
     let isSame =
-      wasRead
-      && (isHashed
-        ? isPatchable && hashes.prefix(limit ?? .max) == noted.hashes.prefix(limit ?? .max)
-        : areSame(shown(kept), value))
-    recordTree = collection.records.handle
-    relatedTrees = try dependencies.isEmpty ? nil : dependentTrees(collection, tx.context)
-    (kept, places, hashes) = (isPatchable ? read : [], noted.places, noted.hashes)
-    placesByID = Dictionary(zip(noted.ids, noted.places)) { first, _ in first }
-    hasMore = query.limit.map { read.count >= $0 } ?? false
-    return (value, isSame)
+      own.map {
+        $0.recordTree != nil && (isPatchable || !form.isHashed) && form.areSame($0.kept, kept)
+      } ?? false
+    if !isPatchable { kept.rows = [] }
+    var new = KeptState(
+      kept, state, recordTree: collection.records.handle,
+      try core.dependencies.isEmpty ? nil : dependentTrees(collection, tx.context),
+      isPatchable: isPatchable)
+    core.number(new)
+    // Its state stays: in between, the rows may have been others.
+    if let equal = core.equal(to: new) { new = equal }
+    (own, cursor, mustRead) = (new, state, false)
+    core.note(new)
+    return (isPatchable ? form.shown(new.kept.rows) : form.shown(read), isSame)
   }
 
   private func dependentTrees(
     _ collection: CollectionHandle, _ context: TransactionContext
   ) throws -> RelatedTrees {
     var trees = RelatedTrees(collection)
-    for dependency in dependencies { try trees.add(dependency.filter, context) }
+    for dependency in core.dependencies { try trees.add(dependency.filter, context) }
     return trees
   }
 
-  private func notedPlaces(
-    _ tx: ReadTransaction, _ collection: CollectionHandle, hasIDs: Bool = false
-  ) throws -> RowPlaces {
-    RowPlaces(
-      try order(tx, collection), needsRecord: isHashed || !source.details.order.isEmpty,
-      isHashed: isHashed, hasIDs: hasIDs)
-  }
+  override func note(_ facts: ReadFacts) { own?.facts = facts }
 
-  private func order(_ tx: ReadTransaction, _ collection: CollectionHandle) throws -> SortKey {
-    SortKey(
-      source.details.order, idsDescend: source.details.idsDescend,
-      idKind: collection.stored.idKind, index: nil, context: tx.context,
-      typed: RecordAccess<Rows.R>(tx.context, collection))
-  }
-
-  private func areSame(_ a: [Row], _ b: [Row]) -> Bool {
-    comparison.isSame(.value(a), .value(b))
-  }
-
-  override func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
-    // A read shows the errors of records and filters; a record that was no row may have one too.
-    guard let steps = try? steps(changes, tx) else { return .unknown }
-    return finish(steps)
-  }
-
-  override func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome {
-    guard isPatchable, let steps = try? steps(changes, at: tx) else { return .unknown }
-    return finish(steps)
-  }
-
-  private func finish(_ steps: [Step]) -> Outcome {
-    if steps.isEmpty { return .same }
-    // The next read is compared with what the observer has, not with what was begun here.
-    let known = limit == nil ? nil : (isHashed ? [] : kept, hashes)
-    let outcome = apply(steps)
-    if outcome.isUnknown {
-      isPatchable = false
-      if let known { (kept, hashes) = known } else { recordTree = nil }
+  override func adopt(
+    at state: StoreState, _ catalog: Catalog
+  ) -> (value: [Row], isSame: Bool, facts: ReadFacts)? {
+    guard let newest = core.newest(from: state, to: state), newest.facts.catalog === catalog else {
+      return nil
     }
-    return outcome
+    let isSame =
+      own.map { $0.recordTree != nil && !core.areChanged($0, newest) } ?? false
+    (own, cursor, mustRead) = (newest, state, false)
+    return (form.shown(newest.kept.rows), isSame, newest.facts)
   }
 
   override func check(_ tx: ReadTransaction) throws {
+    guard let kept = own?.kept else { return }
     let collection = try tx.context.collection(of: Rows.R.self)
-    let noted = try notedPlaces(tx, collection)
+    let noted = try core.notedPlaces(tx, collection)
     var query = source.details
     // What is kept beyond the limit must be right too.
-    if limit != nil { query.limit = hasMore ? kept.count : nil }
+    if form.limit != nil { query.limit = kept.hasMore ? kept.rows.count : nil }
     let read = try source.rows(of: query, in: tx, noting: noted)
     // A row with a NaN is not even the same as itself.
-    let isEqual = isHashed || !areSame(kept, kept) || areSame(kept, read)
-    if noted.hashes == hashes, noted.places == places, isEqual { return }
+    let isEqual =
+      form.isHashed || !form.areSame(kept.rows, kept.rows) || form.areSame(kept.rows, read)
+    if noted.hashes == kept.hashes, noted.places == kept.places, isEqual { return }
     throw LarchError(
       .wrongAnswer,
       "The rows of an observer differ from a new read of its query; please report this bug in Larch."
     ) {
       $0.collection = collection.stored.name
-      $0.detail = "\(kept.count) rows instead of \(read.count)"
+      $0.detail = "\(kept.rows.count) rows instead of \(read.count)"
     }
   }
 
-  /// What a changed record does to the rows: where it was and where it is, if it passes the filter.
-  private struct Step {
-    var old: RowPlace?
-    var new: RowPlace?
-    var row: Row?
-    var hash = 0
-    /// Empty if places are not kept by id.
-    var id: [UInt8] = []
+  // MARK: Changes
+
+  /// Applies changes to rows that no other observer has.
+  func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
+    guard isPatchable else { return .unknown }
+    // A read shows the errors of records and filters; a record that was no row may have one too.
+    guard let steps = try? core.steps(changes, tx, own) else { return .unknown }
+    return apply(steps, to: nil)
   }
 
-  private func apply(_ steps: [Step]) -> Outcome {
-    // Rows that are compared by their values may look the same after some have changed places.
-    // In a window, an equal value may be in it and another one behind it.
-    let isMoving = !isHashed && (limit != nil || steps.contains { $0.old != $0.new })
-    let before = isMoving ? kept : []
-    // So may those whose places are of related records.
-    let order = hasRelatedOrder && isHashed ? hashes : []
-    touched = (.max, 0)
-    var isChanged = false
-    for step in steps {
-      switch move(step) {
-      case .unknown: return .unknown
-      case .none: break
-      case .moved: isChanged = true
-      }
+  override func patch(
+    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
+  ) -> Outcome {
+    advance(to: state) { kept, start in
+      guard let changes = changes(start) else { return nil }
+      return try core.steps(changes, tx, kept)
     }
-    if let limit {
-      if hasMore, kept.count < limit {
-        // Each time that it runs out, twice as many are read.
-        reserve = min(max(leastReserve, 2 * reserve), max(8 * PatchLimits.reserve, leastReserve))
+  }
+
+  override func patch(
+    to state: StoreState, at tx: ReadTransaction,
+    _ changes: (StoreState) -> [UInt32: [StoredChange]]?
+  ) -> Outcome {
+    advance(to: state) { kept, start in
+      guard let changes = changes(start) else { return nil }
+      return try core.steps(changes, at: tx, kept)
+    }
+  }
+
+  /// Goes to another state: from the newest rows that an observer has, or else from its own ones.
+  private func advance(
+    to state: StoreState,
+    _ steps: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> [RowStep<Row>]?
+  ) -> Outcome {
+    guard isPatchable else { return .unknown }
+    if let cursor, own?.state != nil, let newest = core.newest(from: cursor, to: state),
+      newest !== own
+    {
+      return follow(newest, to: state, steps)
+    }
+    let first = StoreState(generation: .min, transaction: 0)
+    let start = max(cursor ?? first, own?.state ?? first)
+    guard let steps = try? steps(own, start) else { return .unknown }
+    return apply(steps, to: state)
+  }
+
+  /// Takes the rows of another observer, and brings them up to date if it wants a later state.
+  private func follow(
+    _ newest: KeptState<Row>, to state: StoreState,
+    _ steps: (_ kept: KeptState<Row>?, _ start: StoreState) throws -> [RowStep<Row>]?
+  ) -> Outcome {
+    guard let old = own, let start = newest.state else { return .unknown }
+    own = newest
+    if start < state {
+      guard let steps = try? steps(newest, start) else {
+        own = old
         return .unknown
       }
-      if touched.first >= limit { isChanged = false }
-    }
-    if isChanged, isMoving, shownCount(before.count) == shownCount(kept.count) {
-      let last = min(shownCount(kept.count), touched.last + 1 + 3 * steps.count)
-      let part = min(touched.first, last)..<last
-      isChanged = !areSame(Array(before[part]), Array(kept[part]))
-    }
-    if isHashed, hasRelatedOrder { isChanged = order != hashes }
-    return isChanged ? .changed(shown(kept)) : .same
-  }
-
-  /// Nil if the records are not those of the rows, or too many of them are rows.
-  private func steps(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> [Step]? {
-    let collection = try tx.context.collection(of: Rows.R.self)
-    guard collection.records.handle == recordTree else { return nil }
-    let access = RecordAccess<Rows.R>(tx.context, collection)
-    let filter = try FilterProgram.of(
-      [source.details.filter], context: tx.context, typed: access)
-    let order = try order(tx, collection)
-    let make = source.maker(access)
-    func place(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> RowPlace {
-      try order.write(record: record, id: id)
-      return RowPlace(order.bytes)
-    }
-    var steps: [Step] = []
-    for change in changes {
-      let isRow = try change.passes(filter)
-      guard isRow.before || isRow.after else { continue }
-      if steps.count == mostSteps { return nil }
-      var step = Step()
-      try change.withRecords { old, new, id in
-        if isRow.before, let old { step.old = try place(old, id) }
-        guard isRow.after, let new else { return }
-        step.new = try place(new, id)
-        step.row = try make(new, id)
-        if isHashed { step.hash = RowPlaces.hash(id, new) }
-      }
-      steps.append(step)
-    }
-    return steps
-  }
-
-  /// The steps for the changed records, and for those that changed related records concern. Nil if they
-  /// are too many, or the records are not those of the rows.
-  private func steps(
-    _ changes: [UInt32: [StoredChange]], at tx: ReadTransaction
-  ) throws -> [Step]? {
-    let collection = try tx.context.collection(of: Rows.R.self)
-    let tree = collection.records.handle
-    let own = changes[tree] ?? []
-    guard tree == recordTree, own.count <= mostSteps else { return nil }
-    let concerned = try RelatedCandidates(changes, room: 4 * mostSteps, tx.context)
-      .ids(dependencies).subtracting(own.map(\.id))
-    guard own.count + concerned.count <= mostSteps else { return nil }
-    let order = try order(tx, collection)
-    var steps: [Step] = []
-    /// Adds what a record was, as a row.
-    func add(_ id: [UInt8], _ record: UnsafeRawBufferPointer?) throws {
-      var step = Step(id: id)
-      if hasRelatedOrder {
-        step.old = placesByID[id]
-      } else if let record {
-        try id.withUnsafeBytes { try order.write(record: record, id: $0) }
-        let place = RowPlace(order.bytes)
-        // The bytes do not tell whether it passed the filter.
-        if let found = keptPlace(place) { step.old = places[found] }
-      }
-      steps.append(step)
-    }
-    for change in own { try change.withRecords { old, _, _ in try add(change.id, old) } }
-    let transaction = try tx.context.transaction()
-    for id in concerned {
-      let stored = try id.withUnsafeBytes { try collection.records.get($0, in: transaction) }
-      if let stored { try add(id, RecordEnvelope.unverified(stored)) }
-    }
-    if steps.isEmpty { return [] }
-    try fill(&steps, collection, tx)
-    return steps.filter { step in
-      guard step.old == step.new, let place = step.old else { return step.old != step.new }
-      // Related records that the row does not have may have changed.
-      return !isHashed || keptPlace(place).map { hashes[$0] } != step.hash
-    }
-  }
-
-  /// Reads what the records of steps are now, as rows.
-  private func fill(
-    _ steps: inout [Step], _ collection: CollectionHandle, _ tx: ReadTransaction
-  ) throws {
-    var numbers: [[UInt8]: Int] = [:]
-    var values: [[KeyValue]] = []
-    for (number, step) in steps.enumerated() {
-      numbers[step.id] = number
-      guard
-        let value = step.id.withUnsafeBytes({ KeyValue(id: $0, collection.stored.idKind) })
-      else { throw RelatedCandidates.Unknown.otherRows }
-      values.append([value])
-    }
-    var query = source.details
-    query.limit = nil
-    let isOne = FieldFilter(collection.idField, .oneOf(anyOrder: values))
-    query.filter = query.filter.and(.field(isOne))
-    let noted = try notedPlaces(tx, collection, hasIDs: true)
-    let read = try source.rows(of: query, in: tx, noting: noted)
-    guard noted.ids.count == read.count else { throw RelatedCandidates.Unknown.otherRows }
-    for (place, row) in read.enumerated() {
-      guard let number = numbers[noted.ids[place]] else {
-        throw RelatedCandidates.Unknown.otherRows
-      }
-      steps[number].new = noted.places[place]
-      steps[number].row = row
-      if isHashed { steps[number].hash = noted.hashes[place] }
-    }
-  }
-
-  /// Where a row with this place is kept; nil if there is none.
-  private func keptPlace(_ place: RowPlace) -> Int? {
-    let found = places.firstPlace(notBefore: place)
-    return found < places.count && places[found] == place ? found : nil
-  }
-
-  private enum Move {
-    case moved
-    /// No row is another one.
-    case none
-    case unknown
-  }
-
-  private func move(_ step: Step) -> Move {
-    var taken: Int?
-    if let old = step.old {
-      taken = keptPlace(old)
-      // It may be one of those that are not kept.
-      if taken == nil, !hasMore || places.firstPlace(notBefore: old) < places.count {
+      if apply(steps, to: state).isUnknown {
+        (own, mustRead) = (old, true)
         return .unknown
       }
     }
-    if hasRelatedOrder { placesByID[step.id] = step.new }
-    guard let new = step.new, let row = step.row else {
-      guard let taken else { return .none }
-      remove(taken)
-      return .moved
-    }
-    if let taken, step.old == new {
-      let isSame = !isHashed && areSame([kept[taken]], [row])
-      // Two values may be equal and still not the same, as 0.0 and -0.0.
-      if !isSame || !hasBytes(of: row, at: taken) { kept[taken] = row }
-      if isHashed { hashes[taken] = step.hash }
-      touch(taken)
-      return isSame ? .none : .moved
-    }
-    if let taken { remove(taken) }
-    let target = places.firstPlace(notBefore: new)
-    // Records that are not kept may come before it.
-    if hasMore, target == places.count { return taken == nil ? .none : .moved }
-    insert(row, new, step.hash, at: target)
-    // The limit may be the greatest number.
-    if let limit, kept.count - limit > max(reserve, leastReserve) {
-      remove(kept.count - 1)
-      hasMore = true
-    }
-    return .moved
+    cursor = state
+    guard let new = own, core.areChanged(old, new) else { return .same }
+    return .changed(form.shown(new.kept.rows))
   }
 
-  private func hasBytes(of row: Row, at place: Int) -> Bool {
-    kept.withUnsafeBufferPointer { kept in
-      withUnsafePointer(to: row) { row in
-        compareBytes(
-          UnsafeRawBufferPointer(start: row, count: MemoryLayout<Row>.size),
-          UnsafeRawBufferPointer(
-            start: kept.baseAddress.map { $0 + place }, count: MemoryLayout<Row>.size)) == 0
+  /// - Parameter state: the state after the steps; nil if no other observer has the rows.
+  private func apply(_ steps: [RowStep<Row>], to state: StoreState?) -> Outcome {
+    if steps.isEmpty {
+      // They are known to be the same since the cursor only.
+      if let state, let cursor, let mine = own?.state, cursor <= mine, mine < state {
+        own?.state = state
+        own.map { core.note($0) }
+      }
+      cursor = state.map { max(cursor ?? $0, $0) }
+      return .same
+    }
+    let old = own?.number ?? 0
+    guard
+      case .rows(let areChanged) = isKnownUniquelyReferenced(&own)
+        ? applyInPlace(steps) : applyToCopy(steps)
+    else {
+      mustRead = true
+      return .unknown
+    }
+    guard let own else { return .unknown }
+    if own.state != nil { own.state = state }
+    cursor = state
+    core.patches += 1
+    core.number(own)
+    core.note(old, own.number, areChanged: areChanged)
+    core.note(own)
+    return areChanged ? .changed(form.shown(own.kept.rows)) : .same
+  }
+
+  private func applyInPlace(_ steps: [RowStep<Row>]) -> KeptRows<Row>.Change? {
+    // The next read is compared with what the observer has, not with what was begun here.
+    let known =
+      form.limit == nil ? nil : (form.isHashed ? [] : own?.kept.rows ?? [], own?.kept.hashes ?? [])
+    let change = own?.kept.apply(steps, form, reserve: core.reserve)
+    if case .unknown(let hasRunOut) = change {
+      if hasRunOut { core.growReserve() }
+      own?.state = nil
+      if let known {
+        own?.kept.rows = known.0
+        own?.kept.hashes = known.1
+      } else {
+        own?.recordTree = nil
       }
     }
+    return change
   }
 
-  private func insert(_ row: Row, _ place: RowPlace, _ hash: Int, at target: Int) {
-    touch(target)
-    kept.insert(row, at: target)
-    places.insert(place, at: target)
-    if isHashed { hashes.insert(hash, at: target) }
-  }
-
-  private func remove(_ place: Int) {
-    touch(place)
-    kept.remove(at: place)
-    places.remove(at: place)
-    if isHashed { hashes.remove(at: place) }
-  }
-
-  private func touch(_ place: Int) {
-    touched = (min(touched.first, place), max(touched.last, place))
+  /// Others have the rows too.
+  private func applyToCopy(_ steps: [RowStep<Row>]) -> KeptRows<Row>.Change? {
+    guard let copy = own.map({ KeptState(copying: $0) }) else { return nil }
+    let change = copy.kept.apply(steps, form, reserve: core.reserve)
+    if case .unknown(let hasRunOut) = change {
+      if hasRunOut { core.growReserve() }
+    } else {
+      own = copy
+    }
+    return change
   }
 }

@@ -5,10 +5,14 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   private let request: Sectioned<R, Value>
   private let records: RowPatcher<Query<R>>
 
-  init?(_ request: Sectioned<R, Value>) {
-    guard let records = RowPatcher(request.query) else { return nil }
+  init?(_ request: Sectioned<R, Value>, in shared: SharedObjects) {
+    guard let records = RowPatcher(request.query, in: shared) else { return nil }
     self.request = request
     self.records = records
+  }
+
+  override func exclusively<T>(_ body: () throws -> T) rethrows -> T {
+    try records.exclusively(body)
   }
 
   override var tree: UInt32? { records.tree }
@@ -20,19 +24,30 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   }
 
   override func read(
-    _ tx: ReadTransaction
+    _ tx: ReadTransaction, at state: StoreState?
   ) throws -> (value: [RecordSection<R, Value>], isSame: Bool) {
-    let (rows, isSame) = try records.read(tx)
+    let (rows, isSame) = try records.read(tx, at: state)
     return (request.sections(of: rows), isSame)
   }
 
-  override func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome {
-    sections(records.patch(changes, tx))
+  override func note(_ facts: ReadFacts) { records.note(facts) }
+
+  override func adopt(
+    at state: StoreState, _ catalog: Catalog
+  ) -> (value: [RecordSection<R, Value>], isSame: Bool, facts: ReadFacts)? {
+    records.adopt(at: state, catalog).map {
+      (request.sections(of: $0.value), $0.isSame, $0.facts)
+    }
   }
 
-  override func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome {
-    sections(records.patch(changes, at: tx))
-  }
+  override func patch(
+    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
+  ) -> Outcome { sections(records.patch(to: state, tx, changes)) }
+
+  override func patch(
+    to state: StoreState, at tx: ReadTransaction,
+    _ changes: (StoreState) -> [UInt32: [StoredChange]]?
+  ) -> Outcome { sections(records.patch(to: state, at: tx, changes)) }
 
   private func sections(_ outcome: ValuePatcher<[R]>.Outcome) -> Outcome {
     switch outcome {
@@ -46,7 +61,9 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
 }
 
 extension Sectioned: PatchedRequest {
-  func rowPatcher() -> ValuePatcher<[RecordSection<R, Value>]>? { SectionPatcher(self) }
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[RecordSection<R, Value>]>? {
+    SectionPatcher(self, in: shared)
+  }
 
   var reasonNotPatched: String? { query.reasonNotPatched }
   var patchedQuery: QueryDescription { query.patchedQuery }

@@ -1,6 +1,7 @@
 /// Keeps the value of an observer, and brings it up to date from changed records.
 ///
-/// Unchecked, since an observer uses it only while it holds the mutex of its state.
+/// Unchecked, since an observer uses it only while it holds the mutex of its state, and in
+/// `exclusively`.
 class ValuePatcher<Value>: @unchecked Sendable {
   enum Outcome {
     /// None of the records concerns the value.
@@ -11,6 +12,9 @@ class ValuePatcher<Value>: @unchecked Sendable {
 
     var isUnknown: Bool { if case .unknown = self { true } else { false } }
   }
+
+  /// Runs `body` while nobody else uses what is shared with other observers.
+  func exclusively<T>(_ body: () throws -> T) rethrows -> T { try body() }
 
   /// The tree whose records the value consists of; nil before the first read, and for a value that
   /// depends on more than these records.
@@ -25,22 +29,43 @@ class ValuePatcher<Value>: @unchecked Sendable {
 
   /// Reads the value, and keeps it.
   ///
+  /// - Parameter state: the state that the transaction reads; nil if it is not certain.
   /// - Returns: the value, and whether it differs from the one that was kept.
-  func read(_ tx: ReadTransaction) throws -> (value: Value, isSame: Bool) {
+  func read(
+    _ tx: ReadTransaction, at state: StoreState?
+  ) throws -> (value: Value, isSame: Bool) {
     fatalError("each patcher has its own")
   }
 
+  /// Notes what the last read has read, for other observers of the same value.
+  func note(_ facts: ReadFacts) {}
+
+  /// Takes the value of another observer, if that has it in this state; nil if nobody has.
+  func adopt(
+    at state: StoreState, _ catalog: Catalog
+  ) -> (value: Value, isSame: Bool, facts: ReadFacts)? { nil }
+
   /// Applies changes to the value that is kept.
   ///
-  /// - Parameter changes: those of the records of `tree` since then, each id once.
-  func patch(_ changes: [StoredChange], _ tx: ReadTransaction) -> Outcome { .unknown }
+  /// - Parameters:
+  ///   - state: the state after the changes.
+  ///   - changes: the changes of the records of `tree` between a state and this one, each id once;
+  ///     nil if they are not known.
+  func patch(
+    to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
+  ) -> Outcome { .unknown }
 
   /// Applies changes to the value that is kept, if it depends on more than its own records.
   ///
   /// - Parameters:
-  ///   - changes: those of the records of `related` since then, each id once.
-  ///   - tx: has the state after the changes, and no later one.
-  func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome { .unknown }
+  ///   - state: the state after the changes.
+  ///   - tx: has this state, and no later one.
+  ///   - changes: the changes of the records of `related` between a state and this one, each id
+  ///     once; nil if they are not known.
+  func patch(
+    to state: StoreState, at tx: ReadTransaction,
+    _ changes: (StoreState) -> [UInt32: [StoredChange]]?
+  ) -> Outcome { .unknown }
 
   /// Compares what is kept with a new read, which must be of the same state: for tests.
   func check(_ tx: ReadTransaction) throws {}

@@ -107,7 +107,7 @@ protocol FieldwiseRequest {
 extension ChangesOf: FieldwiseRequest {}
 
 extension ChangesOf: ComparedRequest, PatchedRequest, PatchedRows {
-  func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[R]>? { RowPatcher(self, in: shared) }
 
   var reasonNotPatched: String? { query.reasonNotPatched }
   var patchedQuery: QueryDescription { query.patchedQuery }

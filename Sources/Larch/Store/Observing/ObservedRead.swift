@@ -4,7 +4,7 @@ struct ObservedRead<Value: Sendable>: Sendable {
   let read: @Sendable (ReadTransaction, RowDigest) throws -> Value
   let comparison: ValueComparison<Value>
   /// Makes what keeps the value and brings it up to date; nil if it is read again after each change.
-  var patcher: (@Sendable () -> ValuePatcher<Value>?)?
+  var patcher: (@Sendable (_ shared: SharedObjects) -> ValuePatcher<Value>?)?
   /// Whether aggregates that are read are kept and brought up to date.
   var keepsAggregates = false
 
@@ -31,7 +31,7 @@ extension Request {
     ObservedRead(
       read: { try Self._runner.runs.fetch(self, in: $0, noting: $1) },
       comparison: (self as? any ComparedRequest<Row>)?.rowComparison ?? .stored,
-      patcher: { (self as? any PatchedRequest<Row>)?.rowPatcher() })
+      patcher: { (self as? any PatchedRequest<Row>)?.rowPatcher(in: $0) })
   }
 }
 

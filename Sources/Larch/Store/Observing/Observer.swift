@@ -11,39 +11,6 @@
 /// known (`ValuePatcher`), and so are the aggregates that a closure asks for (`KeptAggregates`). Any
 /// other value is read again as a whole.
 final class Observer<Value: Sendable>: Sendable {
-  fileprivate struct State {
-    var isStarted = false
-    /// The commit up to which the last value is valid.
-    var version: UInt64 = 0
-    /// The opening of the file that it was read from.
-    var generation = 0
-    /// What the last value was read from.
-    var trees = TreeSet()
-    /// Those of them that were not read by queries with a filter, and the filters of the others.
-    var unfiltered = TreeSet()
-    var filters: [ObservedFilter] = []
-    var dataTrees: (trees: DataTrees, catalog: Catalog)?
-    /// Which changes of the trees concern it.
-    var routes = ObservedRoutes()
-    /// What the next value is compared with.
-    var last = ValueComparison<Value>.Kept.nothing
-    /// Keeps the rows of a query.
-    var patcher: ValuePatcher<Value>?
-    /// Keeps the aggregates of a closure.
-    var aggregates: KeptAggregates?
-    /// How many times the value was read, and how many times it was brought up to date.
-    var reads = 0
-    var patches = 0
-    /// What waits until the value may be read again.
-    var pause: ObservationPace.Pause?
-    /// The changes that are not applied yet.
-    var waiting = WaitingWrites()
-    /// The writes that the next value has beyond the last one.
-    var authorship = Authorship()
-    /// The commit up to which ignored writes were read, if others may be among those after `version`.
-    var ahead: UInt64 = 0
-  }
-
   let store: Store
   private let read: ObservedRead<Value>
   private let pace: ObservationPace?
@@ -69,6 +36,9 @@ final class Observer<Value: Sendable>: Sendable {
 
   func end() { store.environment.changes.remove(listener) }
 
+  /// Drops the value after the end: whoever keeps the observer needs it no more.
+  private func forget() { state.withLock { $0.forget() } }
+
   /// See ``StoreObservation/AsyncIterator/next()``.
   func next() async throws -> Observed<Value>? {
     while true {
@@ -82,6 +52,7 @@ final class Observer<Value: Sendable>: Sendable {
       }
       if Task.isCancelled {
         end()
+        forget()
         return nil
       }
       if let value = try poll() { return value }
@@ -103,46 +74,60 @@ final class Observer<Value: Sendable>: Sendable {
   /// How many times it was brought up to date without a read.
   var patches: Int { state.withLock { $0.patches } }
 
+  /// What keeps its value, for tests of what observers share.
+  var patcher: ValuePatcher<Value>? { state.withLock { $0.patcher } }
+
   /// How many commits have woken it.
   var wakes: Int { listener.received }
 
   /// The newest value, if it may be another one than the last; nil without one.
   func poll() throws -> Observed<Value>? {
     try state.withLock { state in
-      if listener.isEnded { return nil }
+      if listener.isEnded {
+        state.forget()
+        return nil
+      }
       let wasStarted = state.isStarted
       if !wasStarted {
         store.environment.changes.add(listener)
         // Without the commits of others, the changes that are known have gaps.
         if store.options.observesOtherProcesses {
-          state.patcher = read.patcher?()
+          state.patcher = read.patcher?(store.shared)
           state.aggregates = read.keepsAggregates ? KeptAggregates() : nil
         }
       }
       state.isStarted = true
       do {
-        if let value = try refresh(&state, isFirst: !wasStarted) { return value }
-        while !state.waiting.isEmpty {
-          if let value = try refresh(&state, isFirst: false) { return value }
-        }
-        return nil
+        guard let patcher = state.patcher else { return try newest(&state, isFirst: !wasStarted) }
+        return try patcher.exclusively { try newest(&state, isFirst: !wasStarted) }
       } catch let error as LarchError where error.code == .closed && wasStarted {
         end()
+        state.forget()
         return nil
       } catch {
         end()
+        state.forget()
         throw error
       }
     }
   }
 
+  private func newest(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
+    if let value = try refresh(&state, isFirst: isFirst) { return value }
+    while !state.waiting.isEmpty {
+      if let value = try refresh(&state, isFirst: false) { return value }
+    }
+    return nil
+  }
+
   private func refresh(_ state: inout State, isFirst: Bool) throws -> Observed<Value>? {
     let version = state.version
+    let opening = store.environment.generation
     let takesMore = !state.waiting.isFull
     if takesMore {
       state.waiting.add(
         store.environment.changes.take(listener).filter { $0.isLater(than: version) }, rules,
-        state.trees,
+        state.facts.trees,
         isByStep: rules.delivery == .each && pace == nil && state.patcher?.tree != nil)
     }
     let hasReset = state.waiting.hasReset
@@ -156,12 +141,12 @@ final class Observer<Value: Sendable>: Sendable {
         state.aggregates?.forget()
       }
       guard let dataTrees = state.dataTrees?.trees else { return }
-      let recordTrees = dataTrees.recordTrees(of: state.trees)
+      let recordTrees = dataTrees.recordTrees(of: state.facts.trees)
       let seen = max(version, state.ahead)
       let usable = { (write: WaitingWrites.Write) in
         WaitingWrites.Write(
           event: write.event.usable(after: seen, recordTrees, catalog),
-          isIgnored: write.isIgnored)
+          isIgnored: write.isIgnored, part: write.part)
       }
       step.writes = ArraySlice(step.writes.map(usable))
       // A commit that failed is an event, and perhaps its number will be that of another one.
@@ -188,7 +173,7 @@ final class Observer<Value: Sendable>: Sendable {
       if generation == state.generation, takesMore,
         let rest = rest(after: step.writes.last, upTo: newest)
       {
-        step.writes += WaitingWrites.writes(in: rest, rules, state.trees).map(usable)
+        step.writes += WaitingWrites.writes(in: rest, rules, state.facts.trees).map(usable)
         isWhole = true
       }
       // The aggregates of a value that is ahead have a part of them already.
@@ -213,14 +198,18 @@ final class Observer<Value: Sendable>: Sendable {
       }
       let patched =
         !isFirst && isKnown
-        ? try patchRelated(&state, step.writes.map(\.event), dataTrees, tx) : nil
+        ? try patchRelated(&state, step.writes, newest, dataTrees, tx) : nil
       if patched == nil {
         if !isKnown { state.aggregates?.forget() }
         state.aggregates?.begin()
         tracker.aggregates = state.aggregates
       }
-      let (value, isSame) = try patched ?? readAll(&state, tx)
-      if patched == nil { state.didRead(tracker, dataTrees) }
+      // If another file has come just now, it is not certain of which one the snapshot is.
+      let here =
+        opening == generation
+        ? StoreState(generation: generation, transaction: newest) : nil
+      let (value, isSame) =
+        try patched ?? state.adopt(here, catalog) ?? readAll(&state, tx, here, tracker, dataTrees)
       state.pause = pace?.begin()
       (state.version, state.generation, state.ahead) = (newest, generation, 0)
       if !isFirst {
@@ -234,8 +223,8 @@ final class Observer<Value: Sendable>: Sendable {
       observed = state.observed(value, newest)
     }
     store.environment.changes.listen(
-      listener, to: state.trees,
-      recordTrees: state.dataTrees?.trees.recordTrees(of: state.trees) ?? TreeSet(),
+      listener, to: state.facts.trees,
+      recordTrees: state.dataTrees?.trees.recordTrees(of: state.facts.trees) ?? TreeSet(),
       // A commit may change nothing as a whole, although each of its writes does.
       routes: rules.needsParts ? nil : state.routes(in: store.environment), after: state.version,
       read: state.ahead)
@@ -255,27 +244,38 @@ extension Observer {
 
   /// Reads the value, and says whether it is the same as the one before.
   private func readAll(
-    _ state: inout State, _ tx: ReadTransaction
+    _ state: inout State, _ tx: ReadTransaction, _ here: StoreState?, _ tracker: QueryTracker,
+    _ dataTrees: DataTrees
   ) throws -> (value: Value, isSame: Bool) {
-    if let patcher = state.patcher { return try patcher.read(tx) }
-    let digest = RowDigest()
-    let value = try read.read(tx, digest)
-    let kept = read.comparison.kept(value, digest)
-    defer { state.last = kept }
-    return (value, read.comparison.isSame(state.last, kept))
+    let result: (value: Value, isSame: Bool)
+    if let patcher = state.patcher {
+      result = try patcher.read(tx, at: here)
+    } else {
+      let digest = RowDigest()
+      let value = try read.read(tx, digest)
+      let kept = read.comparison.kept(value, digest)
+      result = (value, read.comparison.isSame(state.last, kept))
+      state.last = kept
+    }
+    state.didRead(tracker, dataTrees, tx.context.catalog)
+    return result
   }
 
   /// Brings the kept value up to date with a snapshot, if it depends on several kinds of records. Nil
   /// if it must be read again.
   ///
-  /// - Parameter events: all between the value and the snapshot.
+  /// - Parameter writes: all between the value and the snapshot.
   private func patchRelated(
-    _ state: inout State, _ events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction
+    _ state: inout State, _ writes: ArraySlice<WaitingWrites.Write>, _ newest: UInt64,
+    _ dataTrees: DataTrees, _ tx: ReadTransaction
   ) throws -> (value: Value, isSame: Bool)? {
-    guard let patcher = state.patcher, let related = patcher.related,
-      let changes = events.changes(ofRecords: related.records, state.trees, dataTrees)
-    else { return nil }
-    let outcome = patcher.patch(changes, at: tx)
+    guard let patcher = state.patcher, let related = patcher.related else { return nil }
+    let generation = state.generation
+    let here = StoreState(generation: generation, transaction: newest)
+    let outcome = patcher.patch(to: here, at: tx) { start in
+      writes.filter { $0.state(generation) > start }.map(\.event)
+        .changes(ofRecords: related.records, state.facts.trees, dataTrees)
+    }
     if !outcome.isUnknown, tx.context.checksQueries { try patcher.check(tx) }
     switch outcome {
     case .unknown: return nil
@@ -298,14 +298,19 @@ extension Observer {
       let last = step.writes.last?.event.transaction
     else { return nil }
     var newest: Value?
+    let (generation, trees) = (state.generation, state.facts.trees)
     while !step.writes.isEmpty {
       let run = step.run(oneByOne: rules.delivery == .each)
-      guard let changes = run.map(\.event).changes(ofRecords: tree, state.trees, dataTrees) else {
+      guard let end = run.last?.state(generation), run.allSatisfy({ $0.event.isCommit }) else {
         return nil
       }
       // Held, it would be copied.
       newest = nil
-      switch patcher.patch(changes, tx) {
+      let outcome = patcher.patch(to: end, tx) { start in
+        run.filter { $0.state(generation) > start }.map(\.event)
+          .changes(ofRecords: tree, trees, dataTrees)
+      }
+      switch outcome {
       case .unknown: return nil
       case .same: break
       case .changed(let value):
@@ -326,91 +331,5 @@ extension Observer {
       newest = current
     }
     return (newest.map { state.observed($0, last) }, ())
-  }
-}
-
-extension Observer.State {
-  fileprivate mutating func routes(in environment: LMDBEnvironment) -> ListenerRoutes? {
-    guard let (dataTrees, catalog) = dataTrees else { return nil }
-    return routes.updated(
-      trees: trees, unfiltered: unfiltered, filters, dataTrees, catalog, environment)
-  }
-
-  /// Notes what the value was read from.
-  fileprivate mutating func didRead(_ tracker: QueryTracker, _ dataTrees: DataTrees) {
-    aggregates?.end()
-    if aggregates?.isAllKnown == true { patches += 1 } else { reads += 1 }
-    trees = dataTrees.data(tracker.trees)
-    (unfiltered, filters) = (tracker.unfiltered, tracker.filters)
-    routes.isCurrent = false
-    // The record that becomes the first row was not read.
-    if let tree = patcher?.tree { trees.insert(tree) }
-    if let related = patcher?.related {
-      trees.formUnion(related.all)
-      unfiltered.formUnion(related.all)
-    }
-  }
-
-  /// A value that comes, with the writes in it.
-  fileprivate mutating func observed(_ value: Value, _ version: UInt64) -> Observed<Value> {
-    defer { authorship = Authorship() }
-    return Observed(value: value, version: StoreVersion(version), authorship: authorship)
-  }
-
-  /// Looks at writes that were published after the state was read that has them. That state gave no
-  /// value, since all writes that were known then are ignored.
-  fileprivate func reviewLate(
-    _ step: inout WaitingWrites.Step, _ dataTrees: DataTrees, _ tx: ReadTransaction
-  ) {
-    let late = step.writes.prefix { $0.event.transaction <= ahead }
-    let others = late.filter { !$0.isIgnored }.map(\.event)
-    step.isDue = isChanged(by: others, dataTrees, tx)
-    if !step.isDue { step.writes = step.writes.dropFirst(late.count) }
-  }
-
-  /// Whether the value may be another one after these events.
-  fileprivate func isChanged(
-    by events: [ChangeEvent], _ dataTrees: DataTrees, _ tx: ReadTransaction
-  ) -> Bool {
-    // Made at the first use, since most commits that come here have changed something.
-    lazy var tests = Dictionary(grouping: filters, by: \.tree).mapValues { filters in
-      try? filters.map { try $0.test(tx) }
-    }
-    for event in events {
-      guard case .commit(_, let changes) = event else { return true }
-      for tree in trees.intersection(changes.trees).trees {
-        guard let records = dataTrees.records(of: tree), let items = changes.records[records] else {
-          return true
-        }
-        if items.isEmpty { continue }
-        if unfiltered.contains(tree) { return true }
-        // If a filter cannot be evaluated, the read shows the error.
-        guard let tests = tests[records] ?? nil else { return true }
-        for test in tests {
-          guard let test else { return true }
-          for item in items where (try? test.isChanged(by: item)) != false { return true }
-        }
-      }
-    }
-    return false
-  }
-}
-
-extension Store {
-  /// Reads the committed state, and notes the trees that are read.
-  func readTracked(
-    by tracker: QueryTracker, _ body: (ReadTransaction) throws -> Void
-  ) throws {
-    let (reader, open) = try beginRead(at: CodePlace(file: #fileID, line: #line))
-    defer { environment.endRead(reader) }
-    let context = try context(of: reader, open)
-    context.begin(reader.transaction.tracked(by: tracker))
-    defer { context.end() }
-    let transaction = ReadTransaction(context)
-    defer { transaction.end() }
-    try withExtendedLifetime(tracker) {
-      try RunningScope.enter(self, transaction) { try body(transaction) }
-    }
-    if let error = transaction.sequenceError { throw error }
   }
 }

@@ -8,6 +8,13 @@ struct WaitingWrites: Sendable {
     let event: ChangeEvent
     /// Whether it gives no value by itself.
     let isIgnored: Bool
+    /// Which write of its commit it is (`StoreState.part`).
+    var part = StoreState.whole
+
+    /// The state after it.
+    func state(_ generation: Int) -> StoreState {
+      StoreState(generation: generation, transaction: event.transaction, part: part)
+    }
   }
 
   struct Step: Sendable {
@@ -64,8 +71,15 @@ struct WaitingWrites: Sendable {
   static func writes(
     in events: [ChangeEvent], _ rules: ObservationRules, _ trees: TreeSet
   ) -> [Write] {
-    events.flatMap { rules.needsParts ? $0.parts(in: trees) : [$0] }
-      .map { Write(event: $0, isIgnored: rules.isIgnored($0)) }
+    guard rules.needsParts else { return events.map { Write(event: $0, isIgnored: false) } }
+    return events.flatMap { event in
+      let parts = event.parts(in: trees)
+      return parts.enumerated().map { place, part in
+        Write(
+          event: part.event, isIgnored: rules.isIgnored(part.event),
+          part: place + 1 == parts.count ? StoreState.whole : part.number)
+      }
+    }
   }
 
   /// Merges neighbours, as few as possible in each step.
@@ -105,10 +119,12 @@ extension ChangeEvent {
 
   fileprivate var size: Int { if case .commit(_, let changes) = self { changes.size } else { 0 } }
 
-  /// The writes of a commit that change one of the trees, if they are known one by one.
-  fileprivate func parts(in trees: TreeSet) -> [ChangeEvent] {
-    guard case .commit(let number, let changes) = self else { return [self] }
+  /// The writes of a commit that change one of the trees, with their numbers, if they are known one by
+  /// one.
+  fileprivate func parts(in trees: TreeSet) -> [(number: Int, event: ChangeEvent)] {
+    guard case .commit(let number, let changes) = self else { return [(0, self)] }
     let parts = changes.parts.isEmpty ? [changes] : changes.parts
-    return parts.filter { trees.intersects($0.trees) }.map { .commit(number, $0) }
+    return parts.enumerated().filter { trees.intersects($0.element.trees) }
+      .map { ($0.offset, .commit(number, $0.element)) }
   }
 }

@@ -29,6 +29,8 @@ public final class Store: Sendable {
   /// The versions that were assigned to records.
   let versions = AssignedVersions()
   private let isTemporary: Bool
+  /// What observers of equal requests share.
+  let shared = SharedObjects()
   /// The limits for log messages, and where messages wait until the store may be used.
   let slowLimits: SlowLimits
   let post: LogMailbox?
