@@ -176,6 +176,28 @@ struct ExplainObservingTests {
         == filter + [Self.again + ": the store does not observe other processes"])
   }
 
+  @Test("a closure of aggregates with related records is not run again for each change either")
+  func relatedAggregates() throws {
+    let kept = [
+      "aggregates brought up to date from the changed records, and from the related ones",
+      "  run again if one of them changes",
+    ]
+    let many =
+      "  read again if more than 64 records and a sixteenth of the matches change at once"
+    try store.put(Owner(name: "a", city: "Oslo", age: 1))
+    try store.put(Pet(name: "a", weight: 1))
+    let owned = Pet.where { $0.owner.city == "Oslo" }
+    let both = ["changes of Owner: any", "changes of Pet: any"]
+    #expect(
+      try text { (try $0.count(owned), try $0.max(\.weight, of: owned)) } == both + kept + [many])
+    #expect(try text { (try $0.count(owned), try $0.fetch(owned)) } == both + [Self.more])
+    let tagged = Pet.where { $0.tags.contains { $0.color == 1 } }
+    #expect(
+      try text { try $0.count(tagged) } == [
+        "changes of Pet: any", "changes of Tag: any", "changes of lists Pet/Tag/pet_tags: any",
+      ] + kept + ["  read again if a list of the store changes", many])
+  }
+
   @Test("what a closure is said to depend on is what wakes an observer of it")
   func wakes() throws {
     let oslo = Owner.where { $0.city == "Oslo" }

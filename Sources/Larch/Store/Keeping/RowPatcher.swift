@@ -112,19 +112,11 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
         ? isPatchable && hashes.prefix(limit ?? .max) == noted.hashes.prefix(limit ?? .max)
         : areSame(shown(kept), value))
     recordTree = collection.records.handle
-    relatedTrees = try dependencies.isEmpty ? nil : dependentTrees(collection, tx.context)
+    relatedTrees = try RelatedTrees(dependencies, of: collection, tx.context)
     (kept, places, hashes) = (isPatchable ? read : [], noted.places, noted.hashes)
     placesByID = Dictionary(zip(noted.ids, noted.places)) { first, _ in first }
     hasMore = query.limit.map { read.count >= $0 } ?? false
     return (value, isSame)
-  }
-
-  private func dependentTrees(
-    _ collection: CollectionHandle, _ context: TransactionContext
-  ) throws -> RelatedTrees {
-    var trees = RelatedTrees(collection)
-    for dependency in dependencies { try trees.add(dependency.filter, context) }
-    return trees
   }
 
   private func notedPlaces(
@@ -152,7 +144,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     return finish(steps)
   }
 
-  override func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome {
+  override func patch(_ changes: ChangesByTree, at tx: ReadTransaction) -> Outcome {
     guard isPatchable, let steps = try? steps(changes, at: tx) else { return .unknown }
     return finish(steps)
   }
@@ -265,15 +257,14 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   /// The steps for the changed records, and for those that changed related records concern. Nil if they
   /// are too many, or the records are not those of the rows.
   private func steps(
-    _ changes: [UInt32: [StoredChange]], at tx: ReadTransaction
+    _ changes: ChangesByTree, at tx: ReadTransaction
   ) throws -> [Step]? {
     let collection = try tx.context.collection(of: Rows.R.self)
     let tree = collection.records.handle
     let own = changes[tree] ?? []
-    guard tree == recordTree, own.count <= mostSteps else { return nil }
+    guard tree == recordTree else { return nil }
     let concerned = try RelatedCandidates(changes, room: 4 * mostSteps, tx.context)
-      .ids(dependencies).subtracting(own.map(\.id))
-    guard own.count + concerned.count <= mostSteps else { return nil }
+      .ids(dependencies, beside: own, most: mostSteps)
     let order = try order(tx, collection)
     var steps: [Step] = []
     /// Adds what a record was, as a row.
@@ -309,18 +300,8 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     _ steps: inout [Step], _ collection: CollectionHandle, _ tx: ReadTransaction
   ) throws {
     var numbers: [[UInt8]: Int] = [:]
-    var values: [[KeyValue]] = []
-    for (number, step) in steps.enumerated() {
-      numbers[step.id] = number
-      guard
-        let value = step.id.withUnsafeBytes({ KeyValue(id: $0, collection.stored.idKind) })
-      else { throw RelatedCandidates.Unknown.otherRows }
-      values.append([value])
-    }
-    var query = source.details
-    query.limit = nil
-    let isOne = FieldFilter(collection.idField, .oneOf(anyOrder: values))
-    query.filter = query.filter.and(.field(isOne))
+    for (number, step) in steps.enumerated() { numbers[step.id] = number }
+    let query = try source.details.only(steps.map(\.id), in: collection)
     let noted = try notedPlaces(tx, collection, hasIDs: true)
     let read = try source.rows(of: query, in: tx, noting: noted)
     guard noted.ids.count == read.count else { throw RelatedCandidates.Unknown.otherRows }

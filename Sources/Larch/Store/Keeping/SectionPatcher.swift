@@ -30,7 +30,7 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
     sections(records.patch(changes, tx))
   }
 
-  override func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome {
+  override func patch(_ changes: ChangesByTree, at tx: ReadTransaction) -> Outcome {
     sections(records.patch(changes, at: tx))
   }
 

@@ -40,7 +40,7 @@ class ValuePatcher<Value>: @unchecked Sendable {
   /// - Parameters:
   ///   - changes: those of the records of `related` since then, each id once.
   ///   - tx: has the state after the changes, and no later one.
-  func patch(_ changes: [UInt32: [StoredChange]], at tx: ReadTransaction) -> Outcome { .unknown }
+  func patch(_ changes: ChangesByTree, at tx: ReadTransaction) -> Outcome { .unknown }
 
   /// Compares what is kept with a new read, which must be of the same state: for tests.
   func check(_ tx: ReadTransaction) throws {}
