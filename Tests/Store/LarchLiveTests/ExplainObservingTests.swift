@@ -73,13 +73,42 @@ struct ExplainObservingTests {
       try lines(Owner.all.with(Owner.pets, from: Pet.all.sorted(by: \.owner.name)))
         == read("the order of its related records is that of further ones"))
     let other = read("they are not the records of one query")
-    #expect(try lines(Pet.all.joined(with: Owner.all, on: \.ownerID)) == other)
     for name in ["a", "b"] { try store.put(Owner(name: name, city: "Rome", age: 1)) }
     let owner = try #require(try store.first(Owner.all))
     #expect(try lines(owner.related(Owner.pets)) == other)
     let page = try store.page(Owner.all.limit(1))
     let token = try #require(page.next)
     #expect(try lines(Owner.all.after(token)) == read("it follows a page token"))
+  }
+
+  @Test("a join: both sides, or why its rows are read again")
+  func joins() throws {
+    let many = "  read again if more than 64 records and a sixteenth of the rows change at once"
+    let known = "rows brought up to date from the changed records of both"
+    let pets = Pet.all.joined(with: Owner.all, on: \.ownerID, kind: .left)
+    #expect(try lines(pets) == ["changes of Pet and of Owner", known, many])
+    let tagged = Pet.where { $0.tags.contains { $0.color == 1 } }
+    #expect(
+      try lines(tagged.joined(with: Owner.all, on: \.ownerID)) == [
+        "changes of Pet and of Owner and of related records", known,
+        "  read again if a list of the store changes", many,
+      ])
+    func read(_ reason: String) -> [String] {
+      ["changes of what is read", "rows read again: " + reason]
+    }
+    #expect(try lines(pets.limit(2)) == read("the join has a limit or an offset"))
+    #expect(
+      try lines(Pet.all.joined(with: Owner.all, on: \.ownerID, kind: .full))
+        == read("they include right records without a partner"))
+    #expect(
+      try lines(Pet.all.limit(3).joined(with: Owner.all, on: \.ownerID))
+        == read("a side has a limit, an offset or a page token"))
+    #expect(
+      try lines(Pet.all.sorted(by: \.owner.name).joined(with: Owner.all, on: \.ownerID))
+        == read("the order of a side is that of related records"))
+    #expect(
+      try lines(Owner.all.joined(with: Owner.all, on: \.name, equals: \.name))
+        == read("Owner has no index of name"))
   }
 
   @Test("ends with the plan of the read")

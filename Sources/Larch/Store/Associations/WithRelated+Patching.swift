@@ -1,4 +1,4 @@
-extension WithRelated: PatchedRequest {
+extension WithRelated: PatchedQuery {
   func rowPatcher() -> ValuePatcher<[Row]>? { reasonNotPatched == nil ? RowPatcher(self) : nil }
 
   var reasonNotPatched: String? {

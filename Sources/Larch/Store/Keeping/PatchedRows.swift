@@ -44,7 +44,10 @@ enum PatchLimits {
 protocol PatchedRequest<Row>: Request {
   /// Nil if the rows must be read again after each change.
   func rowPatcher() -> ValuePatcher<[Row]>?
+}
 
+/// One whose rows are made of the records of one query.
+protocol PatchedQuery<Row>: PatchedRequest {
   /// Why there is no patcher; nil if there is one.
   var reasonNotPatched: String? { get }
   /// Which records are rows.
@@ -54,11 +57,11 @@ protocol PatchedRequest<Row>: Request {
   var collectionName: String { get }
 }
 
-extension PatchedRequest {
+extension PatchedQuery {
   var dependencies: [RelatedDependency] { patchedQuery.dependencies }
 }
 
-extension Query: PatchedRequest {
+extension Query: PatchedQuery {
   func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
 
   var reasonNotPatched: String? { details.reasonNotPatched }
@@ -83,7 +86,7 @@ extension Query: PatchedRows {
   }
 }
 
-extension Selection: PatchedRequest {
+extension Selection: PatchedQuery {
   func rowPatcher() -> ValuePatcher<[Row]>? {
     reasonNotPatched == nil ? RowPatcher(SelectionRows(self)) : nil
   }

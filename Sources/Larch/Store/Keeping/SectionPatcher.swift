@@ -45,7 +45,7 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   override func check(_ tx: ReadTransaction) throws { try records.check(tx) }
 }
 
-extension Sectioned: PatchedRequest {
+extension Sectioned: PatchedQuery {
   func rowPatcher() -> ValuePatcher<[RecordSection<R, Value>]>? { SectionPatcher(self) }
 
   var reasonNotPatched: String? { query.reasonNotPatched }

@@ -106,7 +106,7 @@ protocol FieldwiseRequest {
 
 extension ChangesOf: FieldwiseRequest {}
 
-extension ChangesOf: ComparedRequest, PatchedRequest, PatchedRows {
+extension ChangesOf: ComparedRequest, PatchedQuery, PatchedRows {
   func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
 
   var reasonNotPatched: String? { query.reasonNotPatched }
