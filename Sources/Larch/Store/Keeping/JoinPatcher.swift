@@ -8,14 +8,7 @@
 final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
   @unchecked Sendable
 {
-  private struct Mark {
-    let place: RowPlace
-    let hash: Int
-    let left: StoredID
-    let right: StoredID?
-  }
-
-  private typealias Found = (rows: [Row], marks: [Mark])
+  private typealias Found = (rows: [Row], marks: [JoinMark])
 
   private let join: Join<Left, Right, Row>
   private let leftDependencies: [RelatedDependency]
@@ -23,7 +16,7 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
   /// Empty if they cannot be brought up to date.
   private var kept: [Row] = []
   /// One for each row.
-  private var marks: [Mark] = []
+  private var marks = JoinMarks()
   private var trees: (left: UInt32, right: UInt32, all: RelatedTrees)?
   private var isPatchable = false
 
@@ -47,14 +40,14 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
     kept = []
     let sides = try sides(tx)
     let found = try tx.run(join.details, of: join) { try rows(of: $0, sides, tx) }
-    let isSame = wasRead && found.marks.elementsEqual(marks) { $0.hash == $1.hash }
-    marks = found.marks
+    let isSame = wasRead && found.marks.elementsEqual(marks.all) { $0.hash == $1.hash }
+    marks.all = found.marks
     trees = (
       sides.left.records.handle, sides.right.records.handle, try dependentTrees(sides, tx.context)
     )
     isPatchable =
       JoinPlan.access(to: join.details.rightField, of: sides.right) != nil
-      && zip(marks, marks.dropFirst()).allSatisfy { $0.place < $1.place }
+      && zip(found.marks, found.marks.dropFirst()).allSatisfy { $0.place < $1.place }
     if isPatchable { kept = found.rows }
     return (found.rows, isSame)
   }
@@ -86,7 +79,7 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
   ) throws -> Found {
     let places = JoinPlaces(join.details, sides, tx.context)
     let buffer = RecordBuffer<Row>()
-    var marks: [Mark] = []
+    var marks: [JoinMark] = []
     while let row = try rows.run.next() {
       if marks.count == most { throw RelatedCandidates.Unknown.tooMany }
       var hasher = Hasher()
@@ -94,7 +87,7 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
         hasher.combine(record.map { RowPlaces.hash(id, $0) })
       }
       marks.append(
-        Mark(
+        JoinMark(
           place: RowPlace(try places.place(of: row)), hash: hasher.finalize(),
           left: StoredID(row.leftID), right: row.right.map { _ in StoredID(row.rightID) }))
       try rows.make(row, at: buffer.next())
@@ -128,11 +121,11 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
     let related = try candidates.ids(rightDependencies).map { StoredID($0) }
     let allRights = rights.all.union(related)
     guard lefts.count + allRights.count <= most else { throw RelatedCandidates.Unknown.tooMany }
-    lefts.formUnion(places(of: allRights, among: \.right).map { marks[$0].left })
+    lefts.formUnion(marks.lefts(ofRight: allRights))
     lefts.formUnion(try joined(with: rights.coming.union(related), tx, most: most))
     if lefts.isEmpty { return false }
     guard lefts.count <= most else { throw RelatedCandidates.Unknown.tooMany }
-    let old = places(of: lefts, among: \.left)
+    let old = marks.places(ofLeft: lefts)
     guard old.count <= most else { throw RelatedCandidates.Unknown.tooMany }
     return replace(old, by: try rows(of: lefts, sides, tx, most: most))
   }
@@ -157,17 +150,6 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
       if isIn.after, !isIn.before || !keepsKey { coming.insert(id) }
     }
     return (all, coming)
-  }
-
-  /// The rows with these records on one side.
-  private func places(of ids: Set<StoredID>, among side: (Mark) -> StoredID?) -> [Int] {
-    // To hash each id costs more than to compare it with a few.
-    if ids.isEmpty { return [] }
-    if ids.count <= 4 {
-      let ids = Array(ids)
-      return marks.indices.filter { place in side(marks[place]).map(ids.contains) ?? false }
-    }
-    return marks.indices.filter { place in side(marks[place]).map(ids.contains) ?? false }
   }
 
   /// The left records that are joined with some right ones now.
@@ -211,39 +193,38 @@ final class JoinPatcher<Left: Record, Right: Record, Row>: ValuePatcher<[Row]>,
     var gone: [Int] = []
     var isChanged = false
     for place in old {
-      guard let number = left.removeValue(forKey: marks[place].place) else {
+      guard let number = left.removeValue(forKey: marks.all[place].place) else {
         gone.append(place)
         continue
       }
-      if marks[place].hash == new.marks[number].hash { continue }
-      (kept[place], marks[place]) = (new.rows[number], new.marks[number])
+      if marks.all[place].hash == new.marks[number].hash { continue }
+      (kept[place], marks.all[place]) = (new.rows[number], new.marks[number])
       isChanged = true
     }
-    for place in gone.reversed() {
-      kept.remove(at: place)
-      marks.remove(at: place)
+    // Rows of one record are mostly neighbours.
+    for run in gone.runs.reversed() {
+      kept.removeSubrange(run)
+      marks.all.removeSubrange(run)
     }
-    for number in left.values {
-      let target = firstPlace(notBefore: new.marks[number].place)
-      kept.insert(new.rows[number], at: target)
-      marks.insert(new.marks[number], at: target)
+    let coming = left.values.sorted { new.marks[$0].place < new.marks[$1].place }
+    var first = coming.startIndex
+    while first < coming.endIndex {
+      let target = marks.firstPlace(notBefore: new.marks[coming[first]].place)
+      let next = target < marks.count ? marks.all[target].place : nil
+      let run = coming[first...].prefix { number in
+        next.map { new.marks[number].place < $0 } ?? true
+      }
+      kept.insert(contentsOf: run.map { new.rows[$0] }, at: target)
+      marks.all.insert(contentsOf: run.map { new.marks[$0] }, at: target)
+      first = run.endIndex
     }
-    return isChanged || !gone.isEmpty || !left.isEmpty
-  }
-
-  private func firstPlace(notBefore place: RowPlace) -> Int {
-    var (low, high) = (0, marks.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if marks[middle].place < place { low = middle + 1 } else { high = middle }
-    }
-    return low
+    return isChanged || !gone.isEmpty || !coming.isEmpty
   }
 
   override func check(_ tx: ReadTransaction) throws {
     let sides = try sides(tx)
     let read = try tx.run(join.details, of: join) { try rows(of: $0, sides, tx) }.marks
-    if read.elementsEqual(marks, by: { $0.place == $1.place && $0.hash == $1.hash }) { return }
+    if read.elementsEqual(marks.all, by: { $0.place == $1.place && $0.hash == $1.hash }) { return }
     throw LarchError(
       .wrongAnswer,
       "The rows of an observer differ from a new read of its join; please report this bug in Larch."

@@ -57,20 +57,15 @@ protocol PatchedQuery<Row>: PatchedRequest {
   var collectionName: String { get }
 }
 
-extension PatchedQuery {
-  var dependencies: [RelatedDependency] { patchedQuery.dependencies }
-}
-
-extension Query: PatchedQuery {
-  func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
+extension PatchedQuery where Self: PatchedRows {
+  func rowPatcher() -> ValuePatcher<[Row]>? { reasonNotPatched == nil ? RowPatcher(self) : nil }
 
   var reasonNotPatched: String? { details.reasonNotPatched }
   var patchedQuery: QueryDescription { details }
   var collectionName: String { R.collectionName }
 }
 
-extension Query: PatchedRows {
-  var dependencies: [RelatedDependency] { details.dependencies }
+extension Query: PatchedQuery, PatchedRows {
   var rowComparison: ValueComparison<[R]> { .stored }
 
   func rows(
@@ -86,32 +81,14 @@ extension Query: PatchedRows {
   }
 }
 
-extension Selection: PatchedQuery {
-  func rowPatcher() -> ValuePatcher<[Row]>? {
-    reasonNotPatched == nil ? RowPatcher(SelectionRows(self)) : nil
-  }
-
-  var reasonNotPatched: String? {
-    isDistinct ? "its values are distinct" : query.details.reasonNotPatched
-  }
-
-  var patchedQuery: QueryDescription { query.details }
-  var collectionName: String { R.collectionName }
-}
-
-/// The rows of a selection.
-private struct SelectionRows<R: Record, Row>: PatchedRows {
-  let selection: Selection<R, Row>
-
-  init(_ selection: Selection<R, Row>) { self.selection = selection }
-
-  var details: QueryDescription { selection.query.details }
-  var rowComparison: ValueComparison<[Row]> { selection.rowComparison }
+extension Selection: PatchedQuery, PatchedRows {
+  var details: QueryDescription { query.details }
+  var reasonNotPatched: String? { isDistinct ? "its values are distinct" : details.reasonNotPatched }
 
   func rows(
     of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
   ) throws -> [Row] {
-    var selection = selection
+    var selection = self
     selection.query.details = query
     return try selection.rows(in: tx, noting: places)
   }
@@ -119,7 +96,7 @@ private struct SelectionRows<R: Record, Row>: PatchedRows {
   func maker(
     _ access: RecordAccess<R>
   ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row {
-    let fields = (selection.references ?? []).map {
+    let fields = (references ?? []).map {
       SelectedBytes($0, access.context, access.collection.reading)
     }
     return { record, id in
@@ -127,7 +104,7 @@ private struct SelectionRows<R: Record, Row>: PatchedRows {
       return try withUnsafeTemporaryAllocation(of: Row.self, capacity: 1) { room throws in
         // There is always room for one.
         let target = room.baseAddress!
-        try selection.make(values, target)
+        try make(values, target)
         return target.move()
       }
     }

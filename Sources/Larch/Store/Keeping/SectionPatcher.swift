@@ -49,6 +49,7 @@ extension Sectioned: PatchedQuery {
   func rowPatcher() -> ValuePatcher<[RecordSection<R, Value>]>? { SectionPatcher(self) }
 
   var reasonNotPatched: String? { query.reasonNotPatched }
-  var patchedQuery: QueryDescription { query.patchedQuery }
+  var patchedQuery: QueryDescription { query.details }
+  var dependencies: [RelatedDependency] { query.dependencies }
   var collectionName: String { R.collectionName }
 }

@@ -107,13 +107,7 @@ protocol FieldwiseRequest {
 extension ChangesOf: FieldwiseRequest {}
 
 extension ChangesOf: ComparedRequest, PatchedQuery, PatchedRows {
-  func rowPatcher() -> ValuePatcher<[R]>? { RowPatcher(self) }
-
-  var reasonNotPatched: String? { query.reasonNotPatched }
-  var patchedQuery: QueryDescription { query.patchedQuery }
-  var collectionName: String { query.collectionName }
   var details: QueryDescription { query.details }
-  var dependencies: [RelatedDependency] { query.dependencies }
 
   /// Records are the same rows if their ids and these fields are equal.
   var rowComparison: ValueComparison<[R]> { .equality(FieldEquality(areSame: areSame)) }
