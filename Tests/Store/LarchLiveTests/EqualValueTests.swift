@@ -117,39 +117,47 @@ struct EqualValueTests {
     }
     owner = try #require(try store.first(Owner.where { $0.name == "a" }))
     other = try #require(try store.first(Owner.where { $0.name == "b" }))
-    let inner = observer(
-      store.observe(Pet.all.joined(with: Owner.where { $0.age < 5 }, on: \.ownerID, kind: .left)))
-    // With this order, it is read again.
+    let young = Owner.where { $0.age < 5 }
+    let inner = observer(store.observe(Pet.all.joined(with: young, on: \.ownerID, kind: .left)))
+    // With a limit and with this order, they are read again.
+    let part = observer(
+      store.observe(Pet.all.joined(with: young, on: \.ownerID, kind: .left).limit(9)))
     let pets = Pet.all.sorted(by: \.owner.name)
     let with = observer(store.observe(Owner.where { $0.age < 5 }.with(Owner.pets, from: pets)))
     let related = observer(store.observe(owner.related(Owner.pets)))
     #expect(try inner.poll()?.rows.first?.1?.name == "a")
+    #expect(try part.poll()?.rows.first?.1?.name == "a")
     #expect(try with.poll()?.rows.map(\.1.count) == [1])
     #expect(try related.poll()?.rows.map(\.name) == ["p"])
 
     other.name = "c"
     try store.put(other)
     #expect(try inner.poll() == nil)
+    #expect(try part.poll() == nil)
     #expect(try with.poll() == nil)
     #expect(try related.poll() == nil)
-    #expect(inner.reads == 2 && with.reads == 2)
+    #expect(inner.reads == 1 && part.reads == 2 && with.reads == 2)
 
     owner.name = "d"
     try store.put(owner)
     #expect(try inner.poll()?.rows.first?.1?.name == "d")
+    #expect(try part.poll()?.rows.first?.1?.name == "d")
     #expect(try with.poll()?.rows.map(\.0.name) == ["d"])
 
     var pet = try #require(try store.first(Pet.all))
     pet.weight = 4
     try store.put(pet)
     #expect(try inner.poll()?.rows.map(\.0.weight) == [4])
+    #expect(try part.poll()?.rows.map(\.0.weight) == [4])
     #expect(try with.poll()?.rows.first?.1.first?.weight == 4)
     #expect(try related.poll()?.rows.map(\.weight) == [4])
 
     owner.age = 7
     try store.put(owner)
     #expect(try inner.poll()?.rows.first?.1?.name == nil)
-    #expect(inner.reads == 5)
+    #expect(inner.reads == 1 && inner.patches == 3)
+    #expect(try part.poll()?.rows.first?.1?.name == nil)
+    #expect(part.reads == 5)
     #expect(try with.poll()?.rows.isEmpty == true)
     #expect(try related.poll() == nil)
   }

@@ -73,13 +73,42 @@ struct ExplainObservingTests {
       try lines(Owner.all.with(Owner.pets, from: Pet.all.sorted(by: \.owner.name)))
         == read("the order of its related records is that of further ones"))
     let other = read("they are not the records of one query")
-    #expect(try lines(Pet.all.joined(with: Owner.all, on: \.ownerID)) == other)
     for name in ["a", "b"] { try store.put(Owner(name: name, city: "Rome", age: 1)) }
     let owner = try #require(try store.first(Owner.all))
     #expect(try lines(owner.related(Owner.pets)) == other)
     let page = try store.page(Owner.all.limit(1))
     let token = try #require(page.next)
     #expect(try lines(Owner.all.after(token)) == read("it follows a page token"))
+  }
+
+  @Test("a join: both sides, or why its rows are read again")
+  func joins() throws {
+    let many = "  read again if more than 64 records and a sixteenth of the rows change at once"
+    let known = "rows brought up to date from the changed records of both"
+    let pets = Pet.all.joined(with: Owner.all, on: \.ownerID, kind: .left)
+    #expect(try lines(pets) == ["changes of Pet and of Owner", known, many])
+    let tagged = Pet.where { $0.tags.contains { $0.color == 1 } }
+    #expect(
+      try lines(tagged.joined(with: Owner.all, on: \.ownerID)) == [
+        "changes of Pet and of Owner and of related records", known,
+        "  read again if a list of the store changes", many,
+      ])
+    func read(_ reason: String) -> [String] {
+      ["changes of what is read", "rows read again: " + reason]
+    }
+    #expect(try lines(pets.limit(2)) == read("the join has a limit or an offset"))
+    #expect(
+      try lines(Pet.all.joined(with: Owner.all, on: \.ownerID, kind: .full))
+        == read("they include right records without a partner"))
+    #expect(
+      try lines(Pet.all.limit(3).joined(with: Owner.all, on: \.ownerID))
+        == read("a side has a limit, an offset or a page token"))
+    #expect(
+      try lines(Pet.all.sorted(by: \.owner.name).joined(with: Owner.all, on: \.ownerID))
+        == read("the order of a side is that of related records"))
+    #expect(
+      try lines(Owner.all.joined(with: Owner.all, on: \.name, equals: \.name))
+        == read("Owner has no index of name"))
   }
 
   @Test("ends with the plan of the read")
@@ -174,6 +203,28 @@ struct ExplainObservingTests {
     #expect(
       try alone.explain { try $0.count(oslo) }.split(separator: "\n").map(String.init)
         == filter + [Self.again + ": the store does not observe other processes"])
+  }
+
+  @Test("a closure of aggregates with related records is not run again for each change either")
+  func relatedAggregates() throws {
+    let kept = [
+      "aggregates brought up to date from the changed records, and from the related ones",
+      "  run again if one of them changes",
+    ]
+    let many =
+      "  read again if more than 64 records and a sixteenth of the matches change at once"
+    try store.put(Owner(name: "a", city: "Oslo", age: 1))
+    try store.put(Pet(name: "a", weight: 1))
+    let owned = Pet.where { $0.owner.city == "Oslo" }
+    let both = ["changes of Owner: any", "changes of Pet: any"]
+    #expect(
+      try text { (try $0.count(owned), try $0.max(\.weight, of: owned)) } == both + kept + [many])
+    #expect(try text { (try $0.count(owned), try $0.fetch(owned)) } == both + [Self.more])
+    let tagged = Pet.where { $0.tags.contains { $0.color == 1 } }
+    #expect(
+      try text { try $0.count(tagged) } == [
+        "changes of Pet: any", "changes of Tag: any", "changes of lists Pet/Tag/pet_tags: any",
+      ] + kept + ["  read again if a list of the store changes", many])
   }
 
   @Test("what a closure is said to depend on is what wakes an observer of it")

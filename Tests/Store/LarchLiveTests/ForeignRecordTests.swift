@@ -96,9 +96,15 @@ extension ForeignTests {
         let part = store.observe(query).makeAsyncIterator()
         let pairs = WatchedTask.all.with(WatchedTask.item)
         let both = store.observe(pairs).makeAsyncIterator()
+        let join = WatchedTask.all.joined(
+          with: WatchedItem.where { $0.group < 7 }, on: \.itemID, kind: .left)
+        let joined = store.observe(join).makeAsyncIterator()
+        let counted = store.observe { try $0.count(query) }.makeAsyncIterator()
         _ = try await next(all)
         var rows = try #require(try await next(part)).rows
         var texts = "\(try #require(try await next(both)).rows)"
+        var joinedTexts = "\(try #require(try await next(joined)).rows)"
+        var count = try #require(try await counted.next()).value
         for round in 0..<60 {
           if round % 3 == 0 {
             let (task, item) = (random.below(200), random.below(200))
@@ -117,13 +123,20 @@ extension ForeignTests {
             rows = now.rows
           }
           if let now = try both.polled.poll() { texts = "\(now.rows)" }
+          if let now = try joined.polled.poll() { joinedTexts = "\(now.rows)" }
+          if let now = try counted.polled.poll() { count = now.value }
           #expect(try store.fetch(query) == rows)
           #expect("\(try store.fetch(pairs))" == texts)
+          #expect("\(try store.fetch(join))" == joinedTexts)
+          #expect(try store.count(query) == count)
         }
         let misses = try misses(store)
         #expect(part.polled.reads <= 1 + misses)
         #expect(both.polled.reads <= 1 + misses)
         #expect(both.polled.patches > 10 || misses > 20)
+        #expect(joined.polled.reads <= 1 + misses)
+        #expect(joined.polled.patches > 10 || misses > 20)
+        #expect(counted.polled.reads <= 1 + misses)
       }
     }
 

@@ -22,6 +22,24 @@ struct AnyObserver {
     self.init(name, store.observe(request)) { try $0.fetch(request) }
   }
 
+  /// Also compares the changes of its rows: each value must be what they make of the one before.
+  init<R: Record & Equatable>(_ name: String, _ store: Store, _ request: Query<R>) {
+    self.init(
+      name, store.observe(request),
+      changes: { try $0.changes(from: $1).check(from: $1, to: $0.rows) }
+    ) { try $0.fetch(request) }
+  }
+
+  /// The same for sections.
+  init<R: Record & Equatable, Section: Sendable>(
+    _ name: String, _ store: Store, _ request: Sectioned<R, Section>
+  ) {
+    self.init(
+      name, store.observe(request),
+      changes: { try $0.changes(from: $1).check(from: $1, to: $0.rows) }
+    ) { try $0.fetch(request) }
+  }
+
   init<Value: Sendable>(
     _ name: String, _ store: Store,
     reading read: @escaping @Sendable (ReadTransaction) throws -> Value
@@ -35,13 +53,20 @@ struct AnyObserver {
 
   private init<Value: Sendable>(
     _ name: String, _ observation: StoreObservation<Value>,
+    changes check: ((_ new: Observed<Value>, _ old: Value) throws -> Void)? = nil,
     _ expected: @escaping (ReadTransaction) throws -> Value
   ) {
     let iterator = observation.makeAsyncIterator()
+    var last: Value?
     self.name = name
     reads = { iterator.polled.reads + iterator.polled.patches }
     patches = { iterator.polled.patches }
-    poll = { try iterator.polled.poll().map(Self.text) }
+    poll = {
+      guard let value = try iterator.polled.poll() else { return nil }
+      if let last { try check?(value, last) }
+      last = value.value
+      return Self.text(value)
+    }
     next = { try await iterator.next().map(Self.text) }
     self.expected = { "\(try expected($0))" }
   }

@@ -75,7 +75,9 @@ struct SameQueryTests {
     return hasher.finalize()
   }
 
-  @Test("a query with code of the program, a part of the rows or related records is not compared")
+  @Test(
+    "a query with code of the program, a part of the rows or an order by related records is not compared"
+  )
   func unknown() {
     let queries = [
       CountedItem.all.filter { $0.age > 3 }, CountedItem.where { $0.satisfies { $0.name.isEmpty } },
@@ -85,8 +87,34 @@ struct SameQueryTests {
     // The first rows are known too, where they are compared with those of the same limit.
     #expect(queries.map(\.details.hasKnownRows) == [false, false, true, false])
     let related = [
-      Pet.where { $0.owner.city == "Oslo" }, Pet.all.sorted(by: \.owner.name),
+      Pet.where { $0.owner.city == "Oslo" }.sorted(by: \.owner.name),
+      Pet.all.sorted(by: \.owner.name),
     ]
     for query in related { #expect(!query.details.hasKnownParts, "\(query)") }
+  }
+
+  private static func relatedQueries() -> [Query<Worker>] {
+    [
+      Worker.where { $0.firm.city == "Oslo" }, Worker.where { $0.firm.city == "Rome" },
+      Worker.where { $0.firm.name == "Oslo" }, Worker.where { $0.firm == nil },
+      Worker.where { $0.boss.rank > 3 }, Worker.where { $0.boss.boss.rank > 3 },
+      Worker.where { $0.reports.contains { $0.rank > 3 } },
+      Worker.where { $0.reports.count >= 1 }, Worker.where { $0.reports.count >= 2 },
+      Worker.where { $0.skills.count >= 2 }, Worker.where { $0.courses.contains { $0.points > 3 } },
+      Worker.where { $0.clubs.contains { $0.size > 3 } },
+      Worker.where { $0.rank > 3 && $0.firm.city == "Oslo" },
+    ]
+  }
+
+  @Test("a query across associations equals itself made again, and no other one")
+  func relatedPairs() {
+    for (place, query) in Self.relatedQueries().enumerated() {
+      #expect(query.details.hasKnownParts, "\(query)")
+      for (other, second) in Self.relatedQueries().enumerated() {
+        #expect(
+          query.details.hasSameParts(as: second.details) == (place == other),
+          "\(query) and \(second)")
+      }
+    }
   }
 }

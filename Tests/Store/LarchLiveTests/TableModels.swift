@@ -1,3 +1,5 @@
+@testable import Larch
+
 /// A rule of a table view that a change breaks. The view would end the program.
 struct TableRefusal: Error, CustomStringConvertible {
   var description: String
@@ -125,5 +127,110 @@ struct StepTable<Cell> {
   mutating func reload(_ cell: Cell, at row: Int) throws {
     try TableRefusal.require(cells.indices.contains(row), "a row that does not exist is reloaded")
     cells[row] = cell
+  }
+}
+
+/// The rules of a tree whose sections and rows are changed one by one, as those of `NSOutlineView`: each
+/// place is that of the moment, and nothing is there twice.
+struct StepTree<Cell: Identifiable> {
+  typealias Place = SectionChanges.Place
+
+  var sections: [[Cell]]
+
+  /// - Parameters:
+  ///   - section: the rows of a new section.
+  ///   - cell: what the data source gives for a new place.
+  mutating func perform(
+    _ step: SectionChanges.Step, section: (Int) -> [Cell], cell: (Place) -> Cell
+  ) throws {
+    switch step {
+    case .removeSection(let place):
+      try require(sections.indices.contains(place), "no section to remove")
+      sections.remove(at: place)
+    case .insertSection(let place):
+      try require((0...sections.count).contains(place), "no place for a section")
+      sections.insert(section(place), at: place)
+    case .moveSection(let from, let to):
+      let areThere = sections.indices.contains(from) && sections.indices.contains(to)
+      try require(areThere && from != to, "no section to move, or it stays where it is")
+      sections.insert(sections.remove(at: from), at: to)
+    case .remove(let place): _ = try take(place)
+    case .insert(let place): try put(cell(place), at: place)
+    case .move(let from, let to):
+      try require(from != to, "a row is moved and stays where it is")
+      try put(try take(from), at: to)
+    case .update(let place):
+      try require(hasRow(place), "no row to update")
+      try require(
+        sections[place.section][place.row].id == cell(place).id, "another row is updated")
+      sections[place.section][place.row] = cell(place)
+    }
+    let ids = sections.joined().map(\.id)
+    try require(Set(ids).count == ids.count, "a row is there twice")
+  }
+
+  private func require(_ isKept: Bool, _ rule: String) throws {
+    try TableRefusal.require(isKept, rule)
+  }
+
+  private func hasRow(_ place: Place) -> Bool {
+    sections.indices.contains(place.section)
+      && sections[place.section].indices.contains(place.row)
+  }
+
+  private mutating func take(_ place: Place) throws -> Cell {
+    try require(hasRow(place), "no row to take")
+    return sections[place.section].remove(at: place.row)
+  }
+
+  private mutating func put(_ cell: Cell, at place: Place) throws {
+    try require(
+      sections.indices.contains(place.section)
+        && (0...sections[place.section].count).contains(place.row), "no place for a row")
+    sections[place.section].insert(cell, at: place.row)
+  }
+}
+
+extension RowChanges {
+  /// What tables show that make the changes in each of the three ways, which must be the new rows.
+  func check<R: Record & Equatable>(from old: [R], to new: [R]) throws {
+    var table = StepTable(cells: old)
+    for step in steps {
+      switch step {
+      case .remove(let place): try table.remove(at: place)
+      case .move(let from, let to): try table.move(from: from, to: to)
+      case .insert(let place): try table.insert(new[place], at: place)
+      case .update(let place): try table.reload(new[place], at: place)
+      }
+    }
+    try TableRefusal.require(table.cells == new, "steps give other rows")
+    try TableRefusal.require(
+      old.applying(difference(from: old, to: new)) == new, "the difference gives other rows")
+    typealias Table = BatchTable<R>
+    let place = { Table.Place(section: 0, row: $0) }
+    var batch = Table(cells: [old])
+    try batch.perform(
+      Table.Batch(
+        deletions: deletions.map(place), insertions: insertions.map(place),
+        moves: moves.map { (place($0.old), place($0.new)) }), counts: [new.count]
+    ) { new[$0.row] }
+    for update in updates { batch.cells[0][update.new] = new[update.new] }
+    try TableRefusal.require(batch.cells == [new], "a batch gives other rows")
+  }
+}
+
+extension SectionChanges {
+  /// The same for a tree of sections, step by step and as a difference.
+  func check<R: Record & Equatable, Value>(
+    from old: [RecordSection<R, Value>], to new: [RecordSection<R, Value>]
+  ) throws {
+    var tree = StepTree(sections: old.map(\.records))
+    for step in steps {
+      try tree.perform(step, section: { new[$0].records }, cell: { new[$0.section][$0.row] })
+    }
+    try TableRefusal.require(tree.sections == new.map(\.records), "steps give other sections")
+    let known = old.map(\.records).applying(
+      difference(from: old.map(\.records), to: new.map(\.records)))
+    try TableRefusal.require(known == new.map(\.records), "the difference gives other sections")
   }
 }

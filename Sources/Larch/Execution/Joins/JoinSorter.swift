@@ -3,15 +3,7 @@
 /// Equal rows stay in the order of the left, then of the right; rows without a left record come
 /// last. If the left side is the outer one, they already come in this order.
 final class JoinSorter {
-  private struct Term {
-    let isLeft: Bool
-    let key: SortKey
-    /// Whether a row may be without that side, or the field may be nil.
-    let isOptional: Bool
-    let descends: Bool
-  }
-
-  private let terms: [Term]
+  private let order: JoinOrder
   /// The position of a left record, if rows do not come in that order.
   private let leftKey: SortKey?
   private let top: TopRows?
@@ -24,22 +16,12 @@ final class JoinSorter {
     _ plan: JoinPlan, _ sides: JoinSides, limit: Int?, _ settings: SortSettings,
     _ context: TransactionContext
   ) {
-    func sortKey(_ order: [OrderTerm], idsDescend: Bool, isLeft: Bool) -> SortKey {
-      SortKey(
-        order, idsDescend: idsDescend,
-        idKind: (isLeft ? sides.left : sides.right).stored.idKind, index: nil, context: context,
-        typed: isLeft ? sides.leftTyped : sides.rightTyped)
-    }
-    terms = plan.order.map { term in
-      Term(
-        isLeft: term.isLeft,
-        key: sortKey([term.term], idsDescend: false, isLeft: term.isLeft),
-        isOptional: term.term.field.form.isOptional, descends: term.term.descends)
-    }
+    order = JoinOrder(plan.order, sides, context)
     leftKey =
       plan.isLeftOuter
       ? nil
-      : sortKey(plan.join.left.order, idsDescend: plan.join.left.idsDescend, isLeft: true)
+      : sides.sortKey(
+        plan.join.left.order, idsDescend: plan.join.left.idsDescend, isLeft: true, context)
     if let limit, limit <= settings.budget / 256 {
       top = TopRows(limit: limit)
       rows = nil
@@ -51,18 +33,7 @@ final class JoinSorter {
 
   func add(_ row: JoinRow) throws {
     key.removeAll()
-    for term in terms {
-      let record = term.isLeft ? row.left : row.right
-      let id = term.isLeft ? row.leftID : row.rightID
-      let turned: UInt8 = term.descends ? 0xFF : 0
-      guard let record else {
-        key.append(turned)
-        continue
-      }
-      if !term.isOptional { key.append(turned ^ 1) }
-      try term.key.write(record: record, id: id)
-      key.append(UnsafeRawBufferPointer(rebasing: term.key.bytes[0..<term.key.countBeforeID]))
-    }
+    try order.append(row, to: &key)
     if let leftKey, let left = row.left {
       try leftKey.write(record: left, id: row.leftID)
       key.append(terminated: leftKey.bytes)

@@ -1,5 +1,5 @@
 /// How the partners of a record are found.
-enum JoinAccess: Sendable {
+enum JoinAccess: Sendable, Equatable {
   /// By their id: the inner field is the id.
   case id
   /// In the index at this place of the schema, whose first field is the inner one.

@@ -6,7 +6,7 @@ struct JoinDescription: Sendable {
   let leftField: FieldReference
   let rightField: FieldReference
   let kind: String
-  let keepsLeft: Bool
+  var keepsLeft: Bool
   let keepsRight: Bool
   /// Rows that are equal in all of these come in the order of the left query, then of the right.
   var order: [JoinOrderTerm] = []

@@ -1,18 +1,9 @@
-extension WithRelated: PatchedRequest {
-  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>? {
-    reasonNotPatched == nil ? RowPatcher(self, in: shared) : nil
-  }
-
+extension WithRelated: PatchedQuery, PatchedRows {
   var reasonNotPatched: String? {
     targets.details.hasRelatedOrder
       ? "the order of its related records is that of further ones" : query.details.reasonNotPatched
   }
 
-  var patchedQuery: QueryDescription { query.details }
-  var collectionName: String { Owner.collectionName }
-}
-
-extension WithRelated: PatchedRows {
   typealias R = Owner
 
   var details: QueryDescription { query.details }

@@ -11,7 +11,7 @@ final class CountAggregate<R: Record>: Aggregate<R, Int> {
 
   override func areSame(_ a: Int, _ b: Int) -> Bool { a == b }
 
-  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+  override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
     let before = count
     try forEach(changes, tx) { old, new, _, _ in
       count += (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
@@ -20,7 +20,8 @@ final class CountAggregate<R: Record>: Aggregate<R, Int> {
   }
 }
 
-/// Whether there is a record. When one leaves, it is not known whether there are others.
+/// Whether there is a record. When one leaves, it is not known whether there are others, unless another
+/// one has come since.
 final class ExistsAggregate<R: Record>: Aggregate<R, Bool> {
   private var exists = false
 
@@ -30,12 +31,14 @@ final class ExistsAggregate<R: Record>: Aggregate<R, Bool> {
 
   override func areSame(_ a: Bool, _ b: Bool) -> Bool { a == b }
 
-  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+  override var mostMembers: Int? { 1 }
+
+  override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
     var (isThere, hasLeft) = (false, false)
     try forEach(changes, tx) { _, new, _, _ in
       if new == nil { hasLeft = true } else { isThere = true }
     }
-    if !isThere { return hasLeft ? .unknown : .same }
+    if !isThere { return hasLeft && !hasMember ? .unknown : .same }
     defer { exists = true }
     return exists ? .same : .changed
   }
@@ -56,7 +59,7 @@ final class TotalAggregate<R: Record>: Aggregate<R, KeyTotal> {
     a.whole == b.whole && a.count == b.count && a.isWhole == b.isWhole
   }
 
-  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+  override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
     guard let field else { return .unknown }
     let before = total
     let bytes = SelectedBytes(field, tx.context, try tx.context.collection(of: R.self).reading)
@@ -83,7 +86,8 @@ final class ExtremeAggregate<R: Record, Value: IndexKey>: Aggregate<R, Value?> {
   init?(
     _ query: QueryDescription, _ row: ExtremeRow<R, Value>, descends: Bool, _ tree: UInt32
   ) {
-    guard let patcher = RowPatcher(row, fewChanges: 1_000) else { return nil }
+    let fewChanges = query.filter.asksRelated ? nil : 1_000
+    guard let patcher = RowPatcher(row, fewChanges: fewChanges) else { return nil }
     self.patcher = patcher
     self.descends = descends
     super.init(query, row.field, tree)
@@ -93,7 +97,7 @@ final class ExtremeAggregate<R: Record, Value: IndexKey>: Aggregate<R, Value?> {
 
   override func read(_ tx: ReadTransaction, _ plain: () throws -> Value?) throws -> Value? {
     let value = try patcher.read(tx).value.first
-    isKept = patcher.tree != nil
+    isKept = patcher.current != nil
     return value
   }
 
@@ -107,8 +111,11 @@ final class ExtremeAggregate<R: Record, Value: IndexKey>: Aggregate<R, Value?> {
     (other as? Self)?.descends == descends && super.isSame(as: other)
   }
 
-  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
-    switch patcher.patch(changes, tx) {
+  override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
+    let outcome =
+      patcher.related == nil
+      ? patcher.patch(changes[tree] ?? [], tx) : patcher.patch(changes, at: tx)
+    return switch outcome {
     case .same: .same
     case .changed: .changed
     case .unknown: .unknown
@@ -182,7 +189,7 @@ final class GroupsAggregate<R: Record, Value: IndexKey>: Aggregate<R, [(value: V
       }
   }
 
-  override func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome {
+  override func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome {
     guard let field else { return .unknown }
     let bytes = SelectedBytes(field, tx.context, try tx.context.collection(of: R.self).reading)
     var (isKnown, isChanged) = (true, false)

@@ -37,24 +37,28 @@ final class KeptAggregates: @unchecked Sendable {
 
   /// Applies the changes since the last run.
   ///
-  /// - Parameter changes: all changes since then of the records of a tree, if these trees of the
-  ///   same collection count; nil if some are not known.
+  /// - Parameter changes: all changes since then of the records of these trees, if others that belong to
+  ///   them, and lists, count too; nil if some are not known.
   /// - Returns: whether another run would find the same aggregates, and nothing else; nil if the
   ///   last one has read something else too.
   func advance(
-    _ tx: ReadTransaction, changes: (_ tree: UInt32, _ trees: TreeSet) -> [StoredChange]?
+    _ tx: ReadTransaction, changes: (_ records: TreeSet, _ trees: TreeSet) -> ChangesByTree?
   ) -> Bool? {
-    var found: (tree: UInt32, changes: [StoredChange]?)?
-    func changed(_ tree: UInt32) -> [StoredChange]? {
-      if let found, found.tree == tree { return found.changes }
+    var found: [TreeSet: ChangesByTree?] = [:]
+    func changed(_ records: TreeSet) -> ChangesByTree? {
+      if let found = found[records] { return found }
       var trees = TreeSet()
-      for aggregate in last where aggregate.tree == tree { trees.formUnion(aggregate.trees) }
-      found = (tree, changes(tree, trees))
-      return found?.changes
+      for aggregate in last where aggregate.records == records {
+        trees.formUnion(aggregate.trees)
+      }
+      let changes = changes(records, trees)
+      found[records] = .some(changes)
+      return changes
     }
     var isSame = true
     let kept = last.filter { aggregate in
-      guard let changes = changed(aggregate.tree), changes.count <= Self.changeLimit,
+      guard let changes = changed(aggregate.records),
+        changes.values.allSatisfy({ $0.count <= Self.changeLimit }),
         // A read shows the errors of records and filters.
         let outcome = try? aggregate.apply(changes, tx), outcome != .unknown
       else {
@@ -66,6 +70,16 @@ final class KeptAggregates: @unchecked Sendable {
     }
     last = kept
     return isWhole ? isSame : nil
+  }
+
+  /// What the aggregates depend on beside the records of their queries; nil for nothing.
+  var related: RelatedTrees? {
+    last.reduce(nil) { all, aggregate in
+      guard let related = aggregate.related else { return all }
+      var all = all ?? related
+      all.formUnion(related)
+      return all
+    }
   }
 
   /// Begins with a run of the closure.
@@ -112,8 +126,6 @@ final class KeptAggregates: @unchecked Sendable {
     guard aggregate.isKept else { return }
     isRead = true
     aggregate.trees = part ?? TreeSet()
-    // A record that comes in was not read, and the plan of another state may read it.
-    aggregate.trees.insert(aggregate.tree)
     next.append(aggregate)
   }
 
@@ -135,6 +147,10 @@ class KeptAggregate {
   let tree: UInt32
   /// What it was read from, and the records.
   fileprivate(set) var trees = TreeSet()
+  /// What it depends on beside its own records, if its filter goes across an association.
+  fileprivate(set) var related: RelatedTrees?
+  /// The trees of the records that it depends on.
+  fileprivate var records: TreeSet { related?.records ?? TreeSet([tree]) }
   /// Whether it can be brought up to date, after it was read.
   var isKept = true
 
@@ -144,8 +160,8 @@ class KeptAggregate {
     self.tree = tree
   }
 
-  /// Applies changes of the records, each id once.
-  func apply(_ changes: [StoredChange], _ tx: ReadTransaction) throws -> Outcome { .unknown }
+  /// Applies changes of all records that it depends on, each id once, in a snapshot after them.
+  func apply(_ changes: ChangesByTree, _ tx: ReadTransaction) throws -> Outcome { .unknown }
 
   /// Whether another aggregate of the same class is this one.
   func isSame(as other: KeptAggregate) -> Bool {
@@ -157,46 +173,6 @@ class KeptAggregate {
   fileprivate final func same<Aggregate: KeptAggregate>(as wanted: Aggregate) -> Aggregate? {
     guard type(of: self) == type(of: wanted), isSame(as: wanted) else { return nil }
     return self as? Aggregate
-  }
-}
-
-/// An aggregate with its type.
-class Aggregate<R: Record, Value>: KeptAggregate {
-  /// The aggregate; after `read`.
-  var value: Value { preconditionFailure("each aggregate has its own") }
-
-  /// Reads it, and keeps it.
-  ///
-  /// - Parameter plain: reads it without noting more.
-  func read(_ tx: ReadTransaction, _ plain: () throws -> Value) throws -> Value {
-    let value = try plain()
-    keep(value)
-    return value
-  }
-
-  /// Keeps a value that was read.
-  func keep(_ value: Value) {}
-
-  func areSame(_ a: Value, _ b: Value) -> Bool { false }
-
-  /// Calls with each changed record, before and after, where it passes the filter of the query.
-  final func forEach(
-    _ changes: [StoredChange], _ tx: ReadTransaction,
-    _ body: (
-      _ old: UnsafeRawBufferPointer?, _ new: UnsafeRawBufferPointer?,
-      _ id: UnsafeRawBufferPointer, _ access: RecordAccess<R>
-    ) throws -> Void
-  ) throws {
-    if changes.isEmpty { return }
-    let access = RecordAccess<R>(tx.context, try tx.context.collection(of: R.self))
-    let filter = try FilterProgram.of([query.filter], context: tx.context, typed: access)
-    for change in changes {
-      try change.withRecords { old, new, id in
-        let old = try old.flatMap { try filter?.matches($0, id: id) ?? true ? $0 : nil }
-        let new = try new.flatMap { try filter?.matches($0, id: id) ?? true ? $0 : nil }
-        if old != nil || new != nil { try body(old, new, id, access) }
-      }
-    }
   }
 }
 
@@ -230,7 +206,10 @@ extension ReadTransaction {
         var value: Value?
         try aggregates.add(wanted) {
           value = try wanted.read(self) { try read(false) }
+          // A record that comes in was not read, and the plan of another state may read it.
           tracker.didRead(wanted.tree)
+          wanted.related = try RelatedTrees(query.dependencies, of: collection, context)
+          for tree in wanted.related?.all.trees ?? [] { tracker.didRead(tree) }
         }
         if let value { return value }
         return try read(false)

@@ -81,7 +81,10 @@ protocol PatchedRequest<Row>: Request {
   ///
   /// - Parameter shared: where equal requests of other observers are.
   func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>?
+}
 
+/// One whose rows are made of the records of one query.
+protocol PatchedQuery<Row>: PatchedRequest {
   /// Why there is no patcher; nil if there is one.
   var reasonNotPatched: String? { get }
   /// Which records are rows.
@@ -91,20 +94,17 @@ protocol PatchedRequest<Row>: Request {
   var collectionName: String { get }
 }
 
-extension PatchedRequest {
-  var dependencies: [RelatedDependency] { patchedQuery.dependencies }
-}
-
-extension Query: PatchedRequest {
-  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[R]>? { RowPatcher(self, in: shared) }
+extension PatchedQuery where Self: PatchedRows {
+  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>? {
+    reasonNotPatched == nil ? RowPatcher(self, in: shared) : nil
+  }
 
   var reasonNotPatched: String? { details.reasonNotPatched }
   var patchedQuery: QueryDescription { details }
   var collectionName: String { R.collectionName }
 }
 
-extension Query: PatchedRows {
-  var dependencies: [RelatedDependency] { details.dependencies }
+extension Query: PatchedQuery, PatchedRows {
   var rowComparison: ValueComparison<[R]> { .stored }
 
   var hasKnownParts: Bool { details.hasKnownRows }
@@ -124,50 +124,30 @@ extension Query: PatchedRows {
   }
 }
 
-extension Selection: PatchedRequest {
-  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[Row]>? {
-    reasonNotPatched == nil ? RowPatcher(SelectionRows(self), in: shared) : nil
-  }
-
-  var reasonNotPatched: String? {
-    isDistinct ? "its values are distinct" : query.details.reasonNotPatched
-  }
-
-  var patchedQuery: QueryDescription { query.details }
-  var collectionName: String { R.collectionName }
-}
-
-/// The rows of a selection.
-private struct SelectionRows<R: Record, Row>: PatchedRows {
-  let selection: Selection<R, Row>
-
-  init(_ selection: Selection<R, Row>) { self.selection = selection }
-
-  var details: QueryDescription { selection.query.details }
-  var rowComparison: ValueComparison<[Row]> { selection.rowComparison }
+extension Selection: PatchedQuery, PatchedRows {
+  var details: QueryDescription { query.details }
+  var reasonNotPatched: String? { isDistinct ? "its values are distinct" : details.reasonNotPatched }
 
   var hasKnownParts: Bool {
-    details.hasKnownRows && selection.references?.allSatisfy(\.hasKnownParts) == true
+    details.hasKnownRows && references?.allSatisfy(\.hasKnownParts) == true
   }
 
-  func hasSameParts(as other: SelectionRows) -> Bool {
-    guard let fields = selection.references, let others = other.selection.references else {
-      return false
-    }
+  func hasSameParts(as other: Selection) -> Bool {
+    guard let fields = references, let others = other.references else { return false }
     return fields.count == others.count
       && zip(fields, others).allSatisfy { $0.hasSameParts(as: $1) }
       && details.hasSameRows(as: other.details)
   }
 
   func hashParts(into hasher: inout Hasher) {
-    for field in selection.references ?? [] { field.hashParts(into: &hasher) }
+    for field in references ?? [] { field.hashParts(into: &hasher) }
     details.hashRows(into: &hasher)
   }
 
   func rows(
     of query: QueryDescription, in tx: ReadTransaction, noting places: RowPlaces
   ) throws -> [Row] {
-    var selection = selection
+    var selection = self
     selection.query.details = query
     return try selection.rows(in: tx, noting: places)
   }
@@ -175,7 +155,7 @@ private struct SelectionRows<R: Record, Row>: PatchedRows {
   func maker(
     _ access: RecordAccess<R>
   ) -> (_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Row {
-    let fields = (selection.references ?? []).map {
+    let fields = (references ?? []).map {
       SelectedBytes($0, access.context, access.collection.reading)
     }
     return { record, id in
@@ -183,7 +163,7 @@ private struct SelectionRows<R: Record, Row>: PatchedRows {
       return try withUnsafeTemporaryAllocation(of: Row.self, capacity: 1) { room throws in
         // There is always room for one.
         let target = room.baseAddress!
-        try selection.make(values, target)
+        try make(values, target)
         return target.move()
       }
     }

@@ -2,12 +2,15 @@
 // counts as different.
 
 extension QueryDescription {
-  /// Whether an aggregate of all records of the query depends on their stored bytes alone, one by one,
-  /// and another query can be found equal to this one.
-  var hasKnownParts: Bool { limit == nil && hasKnownRows }
+  /// Whether an aggregate of all records of the query depends on stored bytes alone, those of each
+  /// record and of its related ones, and another query can be found equal to this one.
+  var hasKnownParts: Bool { limit == nil && isComparable }
 
-  /// Whether another query can be found to have the same rows as this one, also with a limit.
-  var hasKnownRows: Bool {
+  /// Whether another query can be found to have the same rows as this one, also with a limit. Rows that
+  /// depend on related records are not shared.
+  var hasKnownRows: Bool { isComparable && dependencies.isEmpty }
+
+  private var isComparable: Bool {
     offset == 0 && after == nil && filter.hasKnownParts
       && order.allSatisfy { $0.field.hasKnownParts }
   }
@@ -49,8 +52,9 @@ extension FilterNode {
     case .not(let node): node.hasKnownParts
     case .field(let filter): filter.field.hasKnownParts
     case .pair(let pair): pair.left.hasKnownParts && pair.right.hasKnownParts
+    case .related(let related): related.filter.hasKnownParts
     // A closure may answer otherwise the next time.
-    case .record, .related: false
+    case .record: false
     }
   }
 
@@ -65,6 +69,24 @@ extension FilterNode {
       a === b
         || (a.comparison == b.comparison && a.left.hasSameParts(as: b.left)
           && a.right.hasSameParts(as: b.right))
+    case (.related(let a), .related(let b)):
+      a === b
+        || (a.least == b.least && a.target.id == b.target.id && a.route.isSame(as: b.route)
+          && a.filter.hasSameParts(as: b.filter))
+    default: false
+    }
+  }
+}
+
+extension AssociationRoute.Kind {
+  fileprivate func isSame(as other: AssociationRoute.Kind) -> Bool {
+    switch (self, other) {
+    case (.parent(let a), .parent(let b)), (.listed(let a), .listed(let b)),
+      (.children(let a), .children(let b)):
+      a.isSame(as: b)
+    case (.through(let near, let far), .through(let otherNear, let otherFar)):
+      near.isSame(as: otherNear) && far.isSame(as: otherFar)
+    case (.links(let a), .links(let b)): a.key == b.key && a.isInverse == b.isInverse
     default: false
     }
   }

@@ -6,6 +6,9 @@ struct RelatedDependency {
   let isContent: Bool
 }
 
+/// Changes of the records of several trees, each id once.
+typealias ChangesByTree = [UInt32: [StoredChange]]
+
 /// The trees of the records that rows depend on, and the other ones that they are found by.
 struct RelatedTrees {
   /// Also that of the rows themselves.
@@ -15,12 +18,27 @@ struct RelatedTrees {
 
   init(_ collection: CollectionHandle) { add(collection) }
 
+  /// Nil without dependencies.
+  init?(
+    _ dependencies: [RelatedDependency], of collection: CollectionHandle,
+    _ context: TransactionContext
+  ) throws {
+    if dependencies.isEmpty { return nil }
+    self.init(collection)
+    for dependency in dependencies { try add(dependency.filter, context) }
+  }
+
+  mutating func formUnion(_ other: RelatedTrees) {
+    records.formUnion(other.records)
+    all.formUnion(other.all)
+  }
+
   private mutating func add(_ collection: CollectionHandle) {
     records.insert(collection.records.handle)
     all.insert(collection.records.handle)
   }
 
-  mutating func add(_ filter: FilterNode, _ context: TransactionContext) throws {
+  private mutating func add(_ filter: FilterNode, _ context: TransactionContext) throws {
     try filter.forEachRelated { related in
       let route = try RelatedRoute(related, context)
       add(route.target)
@@ -51,7 +69,7 @@ final class RelatedCandidates {
 
   private let context: TransactionContext
   private let answers: RelatedAnswers
-  private let changes: [UInt32: [StoredChange]]
+  private let changes: ChangesByTree
   /// How many more entries and changes may be looked at.
   private var room: Int
   @exclusivity(unchecked) private var writer = KeyWriter()
@@ -59,7 +77,7 @@ final class RelatedCandidates {
   /// - Parameters:
   ///   - changes: those of all trees that the rows depend on.
   ///   - room: how many entries and changes are looked at; with more it throws.
-  init(_ changes: [UInt32: [StoredChange]], room: Int, _ context: TransactionContext) {
+  init(_ changes: ChangesByTree, room: Int, _ context: TransactionContext) {
     self.changes = changes
     self.room = room
     self.context = context
@@ -69,6 +87,17 @@ final class RelatedCandidates {
   /// The ids of the records of the rows. Throws if they cannot be found with the room.
   func ids(_ dependencies: [RelatedDependency]) throws -> Set<[UInt8]> {
     try dependencies.reduce(into: []) { try $0.formUnion(owners($1.filter, $1.isContent)) }
+  }
+
+  /// The ids of records that have not changed themselves. Throws if these and those that have are too
+  /// many.
+  func ids(
+    _ dependencies: [RelatedDependency], beside own: [StoredChange], most: Int
+  ) throws -> Set<[UInt8]> {
+    guard own.count <= most else { throw Unknown.tooMany }
+    let concerned = try ids(dependencies).subtracting(own.map(\.id))
+    guard own.count + concerned.count <= most else { throw Unknown.tooMany }
+    return concerned
   }
 
   private func owners(_ filter: FilterNode, _ isContent: Bool) throws -> Set<[UInt8]> {
@@ -177,6 +206,23 @@ private struct Side {
   ) throws -> UnsafeRawBufferPointer? {
     guard let record else { return nil }
     return try test?.matches(record, id: id) ?? true ? record : nil
+  }
+}
+
+extension QueryDescription {
+  /// The query of those of its records that have one of these ids, without a limit.
+  func only(_ ids: some Sequence<[UInt8]>, in collection: CollectionHandle) throws -> Self {
+    let values = try ids.map { id in
+      guard let value = id.withUnsafeBytes({ KeyValue(id: $0, collection.stored.idKind) }) else {
+        throw RelatedCandidates.Unknown.otherRows
+      }
+      return [value]
+    }
+    var query = self
+    query.limit = nil
+    query.filter = filter.and(
+      .field(FieldFilter(collection.idField, .oneOf(anyOrder: values))))
+    return query
   }
 }
 

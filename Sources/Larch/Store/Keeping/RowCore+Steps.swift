@@ -57,15 +57,14 @@ extension RowCore {
   /// The steps for the changed records, and for those that changed related records concern. Nil if they
   /// are too many, or the records are not those of the rows.
   func steps(
-    _ changes: [UInt32: [StoredChange]], at tx: ReadTransaction, _ kept: KeptState<Row>?
+    _ changes: ChangesByTree, at tx: ReadTransaction, _ kept: KeptState<Row>?
   ) throws -> [RowStep<Row>]? {
     let collection = try tx.context.collection(of: Rows.R.self)
     let tree = collection.records.handle
     let own = changes[tree] ?? []
-    guard let kept, tree == kept.recordTree, own.count <= mostSteps(kept) else { return nil }
+    guard let kept, tree == kept.recordTree else { return nil }
     let concerned = try RelatedCandidates(changes, room: 4 * mostSteps(kept), tx.context)
-      .ids(dependencies).subtracting(own.map(\.id))
-    guard own.count + concerned.count <= mostSteps(kept) else { return nil }
+      .ids(dependencies, beside: own, most: mostSteps(kept))
     let order = try order(tx, collection)
     var steps: [RowStep<Row>] = []
     /// Adds what a record was, as a row.
@@ -101,18 +100,8 @@ extension RowCore {
     _ steps: inout [RowStep<Row>], _ collection: CollectionHandle, _ tx: ReadTransaction
   ) throws {
     var numbers: [[UInt8]: Int] = [:]
-    var values: [[KeyValue]] = []
-    for (number, step) in steps.enumerated() {
-      numbers[step.id] = number
-      guard
-        let value = step.id.withUnsafeBytes({ KeyValue(id: $0, collection.stored.idKind) })
-      else { throw RelatedCandidates.Unknown.otherRows }
-      values.append([value])
-    }
-    var query = source.details
-    query.limit = nil
-    let isOne = FieldFilter(collection.idField, .oneOf(anyOrder: values))
-    query.filter = query.filter.and(.field(isOne))
+    for (number, step) in steps.enumerated() { numbers[step.id] = number }
+    let query = try source.details.only(steps.map(\.id), in: collection)
     let noted = try notedPlaces(tx, collection, hasIDs: true)
     let read = try source.rows(of: query, in: tx, noting: noted)
     guard noted.ids.count == read.count else { throw RelatedCandidates.Unknown.otherRows }

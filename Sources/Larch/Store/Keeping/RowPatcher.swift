@@ -86,7 +86,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     if !isPatchable { kept.rows = [] }
     var new = KeptState(
       kept, state, recordTree: collection.records.handle,
-      try core.dependencies.isEmpty ? nil : dependentTrees(collection, tx.context),
+      try RelatedTrees(core.dependencies, of: collection, tx.context),
       isPatchable: isPatchable)
     core.number(new)
     // Its state stays: in between, the rows may have been others.
@@ -94,14 +94,6 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     (own, cursor, mustRead) = (new, state, false)
     core.note(new)
     return (isPatchable ? form.shown(new.kept.rows) : form.shown(read), isSame)
-  }
-
-  private func dependentTrees(
-    _ collection: CollectionHandle, _ context: TransactionContext
-  ) throws -> RelatedTrees {
-    var trees = RelatedTrees(collection)
-    for dependency in core.dependencies { try trees.add(dependency.filter, context) }
-    return trees
   }
 
   override func note(_ facts: ReadFacts) { own?.facts = facts }
@@ -149,6 +141,12 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
     return apply(steps, to: nil)
   }
 
+  /// The same for rows with dependencies.
+  func patch(_ changes: ChangesByTree, at tx: ReadTransaction) -> Outcome {
+    guard isPatchable, let steps = try? core.steps(changes, at: tx, own) else { return .unknown }
+    return apply(steps, to: nil)
+  }
+
   override func patch(
     to state: StoreState, _ tx: ReadTransaction, _ changes: (StoreState) -> [StoredChange]?
   ) -> Outcome {
@@ -159,8 +157,7 @@ final class RowPatcher<Rows: PatchedRows>: ValuePatcher<[Rows.Row]>, @unchecked 
   }
 
   override func patch(
-    to state: StoreState, at tx: ReadTransaction,
-    _ changes: (StoreState) -> [UInt32: [StoredChange]]?
+    to state: StoreState, at tx: ReadTransaction, _ changes: (StoreState) -> ChangesByTree?
   ) -> Outcome {
     advance(to: state) { kept, start in
       guard let changes = changes(start) else { return nil }

@@ -1,5 +1,5 @@
 /// The place of a row in an order: the bytes of its sort key.
-struct RowPlace: Comparable {
+struct RowPlace: Comparable, Hashable {
   /// The first eight bytes, which decide most comparisons and are all of many keys.
   private let head: UInt64
   private let count: Int

@@ -45,8 +45,7 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   ) -> Outcome { sections(records.patch(to: state, tx, changes)) }
 
   override func patch(
-    to state: StoreState, at tx: ReadTransaction,
-    _ changes: (StoreState) -> [UInt32: [StoredChange]]?
+    to state: StoreState, at tx: ReadTransaction, _ changes: (StoreState) -> ChangesByTree?
   ) -> Outcome { sections(records.patch(to: state, at: tx, changes)) }
 
   private func sections(_ outcome: ValuePatcher<[R]>.Outcome) -> Outcome {
@@ -60,12 +59,13 @@ final class SectionPatcher<R: Record, Value: IndexKey & Sendable>:
   override func check(_ tx: ReadTransaction) throws { try records.check(tx) }
 }
 
-extension Sectioned: PatchedRequest {
+extension Sectioned: PatchedQuery {
   func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[RecordSection<R, Value>]>? {
     SectionPatcher(self, in: shared)
   }
 
   var reasonNotPatched: String? { query.reasonNotPatched }
-  var patchedQuery: QueryDescription { query.patchedQuery }
+  var patchedQuery: QueryDescription { query.details }
+  var dependencies: [RelatedDependency] { query.dependencies }
   var collectionName: String { R.collectionName }
 }

@@ -63,8 +63,7 @@ class ValuePatcher<Value>: @unchecked Sendable {
   ///   - changes: the changes of the records of `related` between a state and this one, each id
   ///     once; nil if they are not known.
   func patch(
-    to state: StoreState, at tx: ReadTransaction,
-    _ changes: (StoreState) -> [UInt32: [StoredChange]]?
+    to state: StoreState, at tx: ReadTransaction, _ changes: (StoreState) -> ChangesByTree?
   ) -> Outcome { .unknown }
 
   /// Compares what is kept with a new read, which must be of the same state: for tests.

@@ -7,8 +7,8 @@ extension [ChangeEvent] {
   ///   - trees: those that count, also of indexes and lists.
   func changes(
     ofRecords records: TreeSet, _ trees: TreeSet, _ dataTrees: DataTrees
-  ) -> [UInt32: [StoredChange]]? {
-    var known: [UInt32: [StoredChange]] = [:]
+  ) -> ChangesByTree? {
+    var known: ChangesByTree = [:]
     var others = trees.trees
     for tree in records.trees {
       let own = TreeSet(trees.trees.filter { dataTrees.records(of: $0) == tree })

@@ -106,14 +106,8 @@ protocol FieldwiseRequest {
 
 extension ChangesOf: FieldwiseRequest {}
 
-extension ChangesOf: ComparedRequest, PatchedRequest, PatchedRows {
-  func rowPatcher(in shared: SharedObjects) -> ValuePatcher<[R]>? { RowPatcher(self, in: shared) }
-
-  var reasonNotPatched: String? { query.reasonNotPatched }
-  var patchedQuery: QueryDescription { query.patchedQuery }
-  var collectionName: String { query.collectionName }
+extension ChangesOf: ComparedRequest, PatchedQuery, PatchedRows {
   var details: QueryDescription { query.details }
-  var dependencies: [RelatedDependency] { query.dependencies }
 
   /// Records are the same rows if their ids and these fields are equal.
   var rowComparison: ValueComparison<[R]> { .equality(FieldEquality(areSame: areSame)) }

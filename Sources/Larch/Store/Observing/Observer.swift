@@ -181,8 +181,8 @@ final class Observer<Value: Sendable>: Sendable {
       // Nil if the aggregates alone do not tell.
       let isStill =
         isKnown
-        ? state.aggregates?.advance(tx) { tree, trees in
-          step.writes.map(\.event).changes(ofRecords: tree, dataTrees.data(trees), dataTrees)
+        ? state.aggregates?.advance(tx) { records, trees in
+          step.writes.map(\.event).changes(ofRecords: records, dataTrees.data(trees), dataTrees)
         } : nil
       if isStill == true {
         state.version = newest

@@ -35,14 +35,25 @@ extension RecordReading {
   public func explain<Q: Request>(observing request: Q) throws -> String {
     try _reading { tx in
       let plan = try Q._runner.runs.explain(request, in: tx, counting: false, running: false)
-      let lines = try (request as? any PatchedRequest)?.observedLines(tx) ?? ObservedText.unknown
+      let lines = try (request as? any ExplainedRequest)?.observedLines(tx) ?? ObservedText.unknown
       let read = plan.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }
       return (lines + ["reading"] + read).joined(separator: "\n")
     }
   }
 }
 
-extension PatchedRequest {
+/// A request that can tell how its rows are kept.
+private protocol ExplainedRequest {
+  func observedLines(_ tx: ReadTransaction) throws -> [String]
+}
+
+extension Query: ExplainedRequest {}
+extension Selection: ExplainedRequest {}
+extension Sectioned: ExplainedRequest {}
+extension ChangesOf: ExplainedRequest {}
+extension WithRelated: ExplainedRequest {}
+
+extension PatchedQuery {
   fileprivate func observedLines(_ tx: ReadTransaction) throws -> [String] {
     let details = patchedQuery
     var lines: [String] = []
@@ -69,18 +80,44 @@ extension PatchedRequest {
     } else {
       lines = ["changes of \(collectionName) and of related records"] + lines
       lines.append("rows brought up to date from the changed records, and from the related ones")
-      if dependencies.contains(where: \.filter.hasLinks) {
-        lines.append("  read again if a list of the store changes")
-      }
+      if dependencies.hasLinks { lines.append(ObservedText.lists) }
     }
     if let limit = details.limit {
       lines.append("  read again if a row leaves the first \(limit), and none behind them is known")
     }
     let few = dependencies.isEmpty ? PatchLimits.fewChanges : PatchLimits.fewRelated
-    lines.append(
-      "  read again if more than \(few) records and a sixteenth of the rows change at once")
-    return lines
+    return lines + [ObservedText.bound(few)]
   }
+}
+
+extension Join: ExplainedRequest {
+  fileprivate func observedLines(_ tx: ReadTransaction) throws -> [String] {
+    let left = try tx.context.collection(of: Left.self)
+    let right = try tx.context.collection(of: Right.self)
+    func access(_ field: FieldReference, _ side: CollectionHandle) -> String? {
+      JoinPlan.access(to: field, of: side) == nil
+        ? "\(side.stored.name) has no index of \(field.name)" : nil
+    }
+    let missing = access(details.rightField, right)
+    if let reason = details.reasonNotPatched ?? missing {
+      return ["changes of what is read", "rows read again: " + reason]
+    }
+    let dependencies = details.left.dependencies + details.right.dependencies
+    var lines = [
+      "changes of \(left.stored.name) and of \(right.stored.name)"
+        + (dependencies.isEmpty ? "" : " and of related records"),
+      "rows brought up to date from the changed records of both",
+    ]
+    if let missing = access(details.leftField, left) {
+      lines.append("  read again if a record of \(right.stored.name) comes: \(missing)")
+    }
+    if dependencies.hasLinks { lines.append(ObservedText.lists) }
+    return lines + [ObservedText.bound(PatchLimits.fewRelated)]
+  }
+}
+
+extension [RelatedDependency] {
+  fileprivate var hasLinks: Bool { contains { $0.filter.hasLinks } }
 }
 
 extension FilterNode {

@@ -34,7 +34,7 @@ extension RowChanges {
     difference(old.count, new.count, hasUpdates: false, old: { old[$0].id }, new: { new[$0].id })
   }
 
-  private func difference<Element>(
+  func difference<Element>(
     _ oldCount: Int, _ newCount: Int, hasUpdates: Bool, old: (Int) -> Element,
     new: (Int) -> Element
   ) -> CollectionDifference<Element> {

@@ -34,39 +34,78 @@ extension RowChanges {
       + insertions.map { Step.insert(at: $0) } + updates.map { Step.update(at: $0.new) }
   }
 
-  /// The moves one after the other, among the rows that both have.
-  ///
-  /// They are made in the order of the new positions. Each row goes right behind the one that it
-  /// follows in the end. So at each time three kinds of rows lie between two rows that never move:
-  /// first those that were moved there, in their last order, and then those that will be moved away,
-  /// in their old order. Positions follow from counts of them, and no list is needed.
   private var moveSteps: [Step] {
     // Among the rows that both have.
-    let old = moves.map { $0.old - deletions.count(before: $0.old) }
-    let new = moves.map { $0.new - insertions.count(before: $0.new) }
-    let byOld = moves.indices.sorted { old[$0] < old[$1] }
-    // How many of the rows that never move are before each of the others, in the old order.
-    let gaps = byOld.enumerated().map { old[$1] - $0 }
-    var rank = [Int](repeating: 0, count: moves.count)
-    for (place, move) in byOld.enumerated() { rank[move] = place }
-    // The same in the new order, for those that were moved.
-    var filled: [Int] = []
-    var waiting = PrefixCounts(moves.count)
-    return moves.indices.map { move in
-      let (place, target) = (rank[move], new[move] - filled.count)
-      let from =
-        gaps[place] + waiting.count(before: place) + filled.count(before: gaps[place] + 1)
-      waiting.remove(place)
-      let to = new[move] + waiting.count(before: gaps.count(before: target))
-      filled.append(target)
-      return Step.move(from: from, to: to)
+    let kept = moves.map {
+      SectionChanges.Kept(
+        old: .init(section: 0, row: $0.old - deletions.count(before: $0.old)),
+        new: .init(section: 0, row: $0.new - insertions.count(before: $0.new)))
     }
+    return MoveSteps.steps(kept).map { .move(from: $0.old.row, to: $0.new.row) }
   }
 }
 
-extension [Int] {
-  /// How many of ascending numbers are below one.
-  fileprivate func count(before limit: Int) -> Int {
+/// Makes moves one after the other, among the rows that both have, in sections that both have.
+///
+/// They are made in the order of the new places. Each row goes right behind the one that it follows in
+/// the end. So at each time three kinds of rows lie between two rows of a section that never move:
+/// first those that were moved there, in their last order, and then those that will be moved away, in
+/// their old order. Places follow from counts of them, and no list is needed.
+struct MoveSteps {
+  /// The rows of a section that are moved away, and into it.
+  private struct Section {
+    /// How many rows that never move are before each row that is moved away, in the old order.
+    var gaps: [Int] = []
+    /// The same in the new order, for those that were moved here.
+    var filled: [Int] = []
+    /// Those that were not moved away yet.
+    var waiting = PrefixCounts(0)
+  }
+
+  private var sections: [Section]
+  /// The place of each move among those away from its section.
+  private var rank: [Int]
+
+  /// The moves with the places of their moment.
+  ///
+  /// - Parameter moves: in the order of the new places.
+  static func steps(_ moves: [SectionChanges.Kept]) -> [SectionChanges.Kept] {
+    var steps = MoveSteps(moves)
+    return moves.indices.map { steps.next(moves[$0], steps.rank[$0]) }
+  }
+
+  private init(_ moves: [SectionChanges.Kept]) {
+    let last = moves.reduce(-1) { max($0, $1.old.section, $1.new.section) }
+    sections = [Section](repeating: Section(), count: last + 1)
+    rank = [Int](repeating: 0, count: moves.count)
+    for move in moves.indices.sorted(by: { moves[$0].old < moves[$1].old }) {
+      let old = moves[move].old
+      rank[move] = sections[old.section].gaps.count
+      sections[old.section].gaps.append(old.row - rank[move])
+    }
+    for place in sections.indices {
+      sections[place].waiting = PrefixCounts(sections[place].gaps.count)
+    }
+  }
+
+  private mutating func next(_ move: SectionChanges.Kept, _ rank: Int) -> SectionChanges.Kept {
+    let (old, new) = (move.old.section, move.new.section)
+    let gap = sections[old].gaps[rank]
+    let from =
+      gap + sections[old].waiting.count(before: rank) + sections[old].filled.count(before: gap + 1)
+    sections[old].waiting.remove(rank)
+    let target = move.new.row - sections[new].filled.count
+    let waiting = sections[new].gaps.count(before: target)
+    let to = move.new.row + sections[new].waiting.count(before: waiting)
+    sections[new].filled.append(target)
+    return SectionChanges.Kept(
+      old: .init(section: old, row: from), new: .init(section: new, row: to))
+  }
+}
+
+extension Array where Element: Comparable {
+  /// How many of ascending elements are below one.
+  func count(before limit: Element) -> Int {
     var (low, high) = (0, count)
     while low < high {
       let middle = (low + high) / 2

@@ -29,6 +29,11 @@ public struct RowChanges: Sendable, Hashable {
     deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
   }
 
+  init(deletions: [Int], insertions: [Int], moves: [Kept], updates: [Kept]) {
+    (self.deletions, self.insertions) = (deletions, insertions)
+    (self.moves, self.updates) = (moves, updates)
+  }
+
   init<R: Record & Equatable>(from old: [R], to new: [R]) { self.init(from: old, to: new, by: ==) }
 
   init<R: Record>(from old: [R], to new: [R], by areSame: (R, R) -> Bool) {

@@ -42,6 +42,13 @@ public struct SectionChanges: Sendable, Hashable {
   /// places. A record that was also moved is in both lists.
   public let updates: [Kept]
 
+  /// The old and the new positions of sections that changed their place, in the order of the new ones.
+  /// They are listed only in `turned`.
+  let movedSections: [RowChanges.Kept]
+  /// The same changes with sections that move, if some have another order than before: one element or
+  /// none.
+  let turned: [SectionChanges]
+
   /// Whether nothing differs.
   public var isEmpty: Bool {
     deletedSections.isEmpty && insertedSections.isEmpty && deletions.isEmpty && insertions.isEmpty
@@ -51,11 +58,30 @@ public struct SectionChanges: Sendable, Hashable {
   init<R: Record & Equatable, Value>(
     from old: [RecordSection<R, Value>], to new: [RecordSection<R, Value>]
   ) {
-    let sections = Self.matched(old, new)
+    let descends = (old: Self.descends(old), new: Self.descends(new))
+    var turned: [SectionChanges] = []
+    if let before = descends.old, let after = descends.new, before != after {
+      let sections = Self.matched(old, new.reversed(), before).reversed()
+      turned = [SectionChanges(from: old, to: new, Array(sections), turned: [])]
+    }
+    let descending = descends.old ?? descends.new ?? false
+    self.init(from: old, to: new, Self.matched(old, new, descending), turned: turned)
+  }
+
+  /// - Parameter sections: the old position of each new section; nil for those that came.
+  private init<R: Record & Equatable, Value>(
+    from old: [RecordSection<R, Value>], to new: [RecordSection<R, Value>], _ sections: [Int?],
+    turned: [SectionChanges]
+  ) {
+    self.turned = turned
     var newOfOld = [Int?](repeating: nil, count: old.count)
     for (place, before) in sections.enumerated() { if let before { newOfOld[before] = place } }
     deletedSections = old.indices.filter { newOfOld[$0] == nil }
     insertedSections = new.indices.filter { sections[$0] == nil }
+    movedSections = RowChanges.moves(
+      among: sections.enumerated().compactMap { place, before in
+        before.map { RowChanges.Kept(old: $0, new: place) }
+      })
 
     var places: [R.ID: Place] = [:]
     for (section, records) in old.enumerated() where newOfOld[section] != nil {
@@ -94,13 +120,16 @@ public struct SectionChanges: Sendable, Hashable {
     }
   }
 
+  /// Whether the values of sections descend; nil if there are too few to tell.
+  private static func descends<R: Record, Value>(_ sections: [RecordSection<R, Value>]) -> Bool? {
+    sections.count > 1 ? sections[0].order(to: sections[1]) > 0 : nil
+  }
+
   /// The old position of each new section; nil for those that came. Sections that are in another
   /// order than before count as deleted and inserted.
   private static func matched<R: Record, Value>(
-    _ old: [RecordSection<R, Value>], _ new: [RecordSection<R, Value>]
+    _ old: [RecordSection<R, Value>], _ new: [RecordSection<R, Value>], _ descends: Bool
   ) -> [Int?] {
-    let pair = [old, new].first { $0.count > 1 }?.prefix(2).map(\.self)
-    let descends = pair.map { $0[0].order(to: $0[1]) > 0 } ?? false
     var positions = [Int?](repeating: nil, count: new.count)
     var (before, place) = (0, 0)
     while before < old.count, place < new.count {

@@ -38,13 +38,17 @@ extension Store {
         return ["run again after such a change: the store does not observe other processes"]
       }
       // Without a change, they say only whether they are all that was read.
-      guard aggregates.advance($0, changes: { _, _ in [] }) != nil else {
+      guard aggregates.advance($0, changes: { _, _ in [:] }) != nil else {
         return ["run again after such a change: it reads more than aggregates that are kept"]
       }
-      return [
-        "aggregates brought up to date from the changed records",
-        "  run again if one of them changes",
-      ]
+      let known = "aggregates brought up to date from the changed records"
+      guard let related = aggregates.related else {
+        return [known, "  run again if one of them changes"]
+      }
+      let hasLists = related.all != related.records
+      return [known + ", and from the related ones", "  run again if one of them changes"]
+        + (hasLists ? [ObservedText.lists] : [])
+        + [ObservedText.bound(PatchLimits.fewRelated, of: "matches")]
     }
   }
 
@@ -95,6 +99,12 @@ enum ObservedText {
   static let unknown = [
     "changes of what is read", "rows read again: they are not the records of one query",
   ]
+
+  static let lists = "  read again if a list of the store changes"
+
+  static func bound(_ few: Int, of rows: String = "rows") -> String {
+    "  read again if more than \(few) records and a sixteenth of the \(rows) change at once"
+  }
 
   /// How a commit finds an observer by its filter.
   static func found(_ bounds: [RowBounds]?, in collection: CollectionHandle) -> String {

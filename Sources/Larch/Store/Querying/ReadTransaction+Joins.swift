@@ -1,6 +1,6 @@
 /// A join that is planned for the catalog of one transaction, ready to run.
 struct PreparedJoin<Left: Record, Right: Record> {
-  let plan: JoinPlan
+  var plan: JoinPlan
   /// The query of each side.
   let leftQuery: PreparedQuery
   let rightQuery: PreparedQuery
@@ -53,6 +53,24 @@ extension ReadTransaction {
       let prepared: PreparedJoin<Left, Right> = try prepare(details, isOrdered: isOrdered)
       if context.checksQueries { try guarded { try check(prepared, isOrdered: isOrdered) } }
       return try run(prepared, join.kind, keepsFound: keepsFound, since: began, body)
+    }
+  }
+
+  /// Runs a join that reads one side row by row and looks up the partners of each row; nil if no index
+  /// or id has them. Rows come in any order.
+  func runLookingUp<Left: Record, Right: Record, Row, T>(
+    _ details: JoinDescription, of join: Join<Left, Right, Row>, fromLeft: Bool,
+    _ body: (JoinRows<Row>) throws -> T
+  ) throws -> T? {
+    try storage { _ in
+      var prepared: PreparedJoin<Left, Right> = try prepare(details, isOrdered: false)
+      let ways = JoinPlan.ways(
+        prepared.plan.join, order: [], prepared.leftQuery.plan, prepared.left.collection,
+        prepared.rightQuery.plan, prepared.right.collection)
+      guard let way = ways.first(where: { $0.isLeftOuter == fromLeft && $0.access != .table })
+      else { return nil }
+      prepared.plan = way
+      return try run(prepared, join.kind, body)
     }
   }
 
