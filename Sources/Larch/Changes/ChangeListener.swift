@@ -26,6 +26,8 @@ package final class ChangeListener: @unchecked Sendable {
     var waiters: [UnsafeContinuation<Void, Never>] = []
     /// Those who wait until the observer waits.
     var settlers: [UnsafeContinuation<Void, Never>] = []
+    /// The pauses between two reads, which end with the listener.
+    var pauses: Set<Task<Void, Never>> = []
     var isEnded = false
     /// How many events came.
     var received = 0
@@ -85,11 +87,13 @@ package final class ChangeListener: @unchecked Sendable {
   }
 
   func end() -> [UnsafeContinuation<Void, Never>] {
-    state.withLock { state in
+    let (waiting, pauses) = state.withLock { state in
       state.isEnded = true
       (state.events, state.size) = ([], 0)
-      return state.takeWaiters() + state.takeSettlers()
+      return (state.takeWaiters() + state.takeSettlers(), state.pauses)
     }
+    for pause in pauses { pause.cancel() }
+    return waiting
   }
 
   // MARK: For the observer
@@ -128,6 +132,18 @@ package final class ChangeListener: @unchecked Sendable {
       }
       for ready in ready { ready.resume() }
     }
+  }
+
+  /// Waits for the end of a pause, or of the listener.
+  package func wait(for pause: @escaping @Sendable () async -> Void) async {
+    let task = Task { await pause() }
+    let isEnded = state.withLock { state in
+      if !state.isEnded { state.pauses.insert(task) }
+      return state.isEnded
+    }
+    if isEnded { task.cancel() }
+    await task.value
+    state.withLock { _ = $0.pauses.remove(task) }
   }
 
   /// Waits until the observer has used all events and waits for the next one, or has ended.

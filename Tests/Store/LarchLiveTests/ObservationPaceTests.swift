@@ -50,6 +50,33 @@ struct ObservationPaceTests {
     #expect(ObservationPace(.zero) == nil)
   }
 
+  @Test("closing the store ends an observer that waits for its least time", .timeLimit(.minutes(5)))
+  func closed() async throws {
+    let store = try store()
+    let clock = ManualClock()
+    let observer = observer(store, clock)
+    #expect(try await observer.next() != nil)
+    try store.put(Tag(id: "a", color: 1))
+    let next = Task { try await observer.next() }
+    while clock.sleeperCount == 0 { await Task.yield() }
+    store.close()
+    #expect(try await next.value == nil)
+  }
+
+  @Test("a least time that no clock can count is a long one", .timeLimit(.minutes(5)))
+  func longest() async throws {
+    let store = try store()
+    for interval in [Duration.seconds(Int64.max), .seconds(9_460_800_000_000)] {
+      let iterator = store.observe(Tag.all, every: interval).makeAsyncIterator()
+      #expect(try await iterator.next() != nil)
+      try store.put(Tag(id: "\(interval)", color: 1))
+      let next = Task { try await iterator.next() }
+      for _ in 0..<20 { await Task.yield() }
+      next.cancel()
+      #expect(try await next.value == nil)
+    }
+  }
+
   @Test("`every:` is accepted by each form")
   func forms() async throws {
     let store = try store()

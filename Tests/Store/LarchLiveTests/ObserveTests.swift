@@ -215,6 +215,66 @@ struct ObserveTests {
     }
   }
 
+  @Test("a closure may read through its store, and what it reads is one state that is observed")
+  func readsThroughStore() throws {
+    try withStoreNow { store throws in
+      let observer = store.observe { tx in
+        [
+          try tx.count(Tag.all), try store.count(Tag.all), try Tag.all.count(in: store),
+          try store.read { try $0.count(Tag.all) }, try store.fetch(Tag.all).count,
+        ]
+      }.makeAsyncIterator().polled
+      let alone = store.observe { _ in try store.count(Tag.where { $0.color == 1 }) }
+        .makeAsyncIterator().polled
+      #expect(try observer.poll()?.value == [0, 0, 0, 0, 0])
+      #expect(try alone.poll()?.value == 0)
+      for count in 1...3 {
+        try store.put(Tag(id: "\(count)", color: count % 2))
+        #expect(try observer.poll()?.value == [count, count, count, count, count])
+        #expect(try alone.poll()?.value == (count % 2 == 1 ? (count + 1) / 2 : nil))
+      }
+      // A state that came in between is not seen: the closure is inside its own.
+      let torn = store.observe { tx in
+        let before = try tx.count(Tag.all)
+        let writer = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          try? store.put(Tag(id: "other \(before)", color: 9))
+          writer.signal()
+        }
+        writer.wait()
+        return try store.count(Tag.all) - before
+      }.makeAsyncIterator().polled
+      #expect(try torn.poll()?.value == 0)
+    }
+  }
+
+  @Test("a write to the store in an observed closure is refused, and one to another store is not")
+  func writesInClosure() throws {
+    try withStoreNow { store throws in
+      let other = try Store.temporary(for: Owner.self, Pet.self, Note.self, Tag.self)
+      let codes = Locked<[LarchError.Code]>([])
+      let observer = store.observe { tx in
+        for write in [
+          { try store.put(Tag(id: "a", color: 1)) },
+          { try store.write { _ in } },
+          { _ = try store.delete(Tag.all) },
+        ] as [() throws -> Void] {
+          do { try write() } catch let error as LarchError {
+            codes.withLock { $0.append(error.code) }
+          }
+        }
+        try other.put(Tag(id: "a", color: 1))
+        return try tx.count(Tag.all)
+      }.makeAsyncIterator().polled
+      #expect(try observer.poll()?.value == 0)
+      #expect(codes.withLock { $0 } == [.readOnly, .readOnly, .readOnly])
+      #expect(try other.count(Tag.all) == 1)
+      // Outside of the closure it may be written.
+      try store.put(Tag(id: "c", color: 1))
+      #expect(try observer.poll()?.value == 1)
+    }
+  }
+
   @Test("a write that changes nothing, or is undone, gives no value")
   func nothing() throws {
     try withStoreNow { store throws in

@@ -126,7 +126,9 @@ extension Query: PatchedQuery, PatchedRows {
 
 extension Selection: PatchedQuery, PatchedRows {
   var details: QueryDescription { query.details }
-  var reasonNotPatched: String? { isDistinct ? "its values are distinct" : details.reasonNotPatched }
+  var reasonNotPatched: String? {
+    isDistinct ? "its values are distinct" : details.reasonNotPatched
+  }
 
   var hasKnownParts: Bool {
     details.hasKnownRows && references?.allSatisfy(\.hasKnownParts) == true

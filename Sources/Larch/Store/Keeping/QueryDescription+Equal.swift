@@ -139,7 +139,7 @@ extension FieldTest {
 extension FieldReference {
   var hasKnownParts: Bool { error == nil && related == nil }
 
-  /// Calculations are told apart by comparing them.
+  /// Calculations are compared, not hashed.
   func hashParts(into hasher: inout Hasher) {
     if calculation == nil { hasher.combine(identityHash) }
   }

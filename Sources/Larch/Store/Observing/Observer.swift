@@ -45,7 +45,7 @@ final class Observer<Value: Sendable>: Sendable {
       await withTaskCancellationHandler {
         if state.withLock({ $0.isStarted && $0.waiting.isEmpty }) {
           await listener.wait()
-          if !listener.isEnded { await state.withLock({ $0.pause })?() }
+          if let pause = state.withLock({ $0.pause }) { await listener.wait(for: pause) }
         }
       } onCancel: {
         end()

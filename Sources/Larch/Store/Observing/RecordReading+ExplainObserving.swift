@@ -35,23 +35,19 @@ extension RecordReading {
   public func explain<Q: Request>(observing request: Q) throws -> String {
     try _reading { tx in
       let plan = try Q._runner.runs.explain(request, in: tx, counting: false, running: false)
-      let lines = try (request as? any ExplainedRequest)?.observedLines(tx) ?? ObservedText.unknown
+      let lines =
+        try (request as? any PatchedQuery)?.observedLines(tx)
+        ?? (request as? any ExplainedJoin)?.observedLines(tx) ?? ObservedText.unknown
       let read = plan.split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }
       return (lines + ["reading"] + read).joined(separator: "\n")
     }
   }
 }
 
-/// A request that can tell how its rows are kept.
-private protocol ExplainedRequest {
+/// A join of any two types.
+private protocol ExplainedJoin {
   func observedLines(_ tx: ReadTransaction) throws -> [String]
 }
-
-extension Query: ExplainedRequest {}
-extension Selection: ExplainedRequest {}
-extension Sectioned: ExplainedRequest {}
-extension ChangesOf: ExplainedRequest {}
-extension WithRelated: ExplainedRequest {}
 
 extension PatchedQuery {
   fileprivate func observedLines(_ tx: ReadTransaction) throws -> [String] {
@@ -90,7 +86,7 @@ extension PatchedQuery {
   }
 }
 
-extension Join: ExplainedRequest {
+extension Join: ExplainedJoin {
   fileprivate func observedLines(_ tx: ReadTransaction) throws -> [String] {
     let left = try tx.context.collection(of: Left.self)
     let right = try tx.context.collection(of: Right.self)
