@@ -34,16 +34,22 @@ final class RecordRows: RowSource {
         if refused > most { throw CostLimitReached() }
         continue
       }
-      let record = try reader.open(entry.value, entry.key)
-      guard try reader.matches(record, entry.key) else {
-        if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
-        continue
-      }
-      self.record = record
-      id = entry.key
-      return true
+      if try opens(entry.value, entry.key) { return true }
+      if reader.recordsExamined > reader.mostRecords { throw CostLimitReached() }
     }
     return false
+  }
+
+  /// Verifies the record of a row that was not refused, and tests it. Not a part of the loop, which
+  /// needs the registers.
+  @inline(never)
+  private func opens(
+    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    let opened = try reader.open(value, key)
+    guard try reader.matches(opened, key) else { return false }
+    (record, id) = (opened, key)
+    return true
   }
 
   /// The next row, where ids are tested first: a row that its id decides costs only the step to it.

@@ -47,15 +47,17 @@ final class RowReader {
   private let records: LMDBDatabase
   private let transaction: LMDBTransaction
   private let number: UInt32
-  /// The residue; nil if there is none, or if `prefix` is all of it and has decided each row so far.
-  @exclusivity(unchecked) private(set) var residue: FilterProgram?
+  /// The residue; nil if there is none, or if `prefix` is all of it.
+  let residue: FilterProgram?
   /// The part of the residue that ids decide; nil as above.
-  @exclusivity(unchecked) private var idFilter: FilterProgram?
+  private let idFilter: FilterProgram?
   /// Whether ids decide the whole residue, so that no record is read for it.
   private let isDecidedByIDs: Bool
   /// The whole residue, if it is the prefix of ids.
   let prefix: PrefixOfIDs?
   private let conditions: [FilterNode]
+  /// The prefix as a program; nil while the bytes have decided each row.
+  @exclusivity(unchecked) private var prefixFilter: FilterProgram?
   /// Whether each row must be tested.
   let isFiltering: Bool
   @exclusivity(unchecked) private(set) var recordsExamined = 0
@@ -78,6 +80,7 @@ final class RowReader {
     prefix = residue.isEmpty ? nil : PrefixOfIDs(residue, collection.stored.idKind)
     guard isFiltering, prefix == nil else {
       isDecidedByIDs = true
+      (self.residue, idFilter) = (nil, nil)
       return
     }
     var ofID: [FilterNode] = []
@@ -89,12 +92,28 @@ final class RowReader {
       isDecidedByIDs ? program : try FilterProgram.of(ofID, context: context, typed: typed)
   }
 
-  /// Compiles the prefix of ids, whose bytes did not decide a row.
+  /// What `test` says without an `idFilter`.
+  private func testPrefix(_ id: UnsafeRawBufferPointer) throws -> ValueTest.Outcome {
+    guard let prefix else { return .unknown }
+    return prefix.isSurely(in: id) ? .yes : try programOfPrefix().test(id: id)
+  }
+
+  /// What `matches` says without a residue.
   @inline(never)
-  private func compilePrefix() throws {
+  private func matchesPrefix(
+    _ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer
+  ) throws -> Bool {
+    guard let prefix else { return true }
+    return try prefix.isSurely(in: id) || programOfPrefix().matches(record, id: id)
+  }
+
+  /// For an id whose bytes did not decide.
+  @inline(never)
+  private func programOfPrefix() throws -> FilterProgram {
+    if let prefixFilter { return prefixFilter }
     let program = try FilterProgram(conditions, context: context, typed: typed)
-    residue = program
-    idFilter = program
+    prefixFilter = program
+    return program
   }
 
   /// Counts records that were read elsewhere.
@@ -128,11 +147,7 @@ final class RowReader {
   /// What the residue says of a row by its id alone. If it is `unknown`, the record decides.
   @inline(__always)
   func test(_ id: UnsafeRawBufferPointer) throws -> ValueTest.Outcome {
-    if let prefix {
-      if prefix.isSurely(in: id) { return .yes }
-      if idFilter == nil { try compilePrefix() }
-    }
-    guard let idFilter else { return .unknown }
+    guard let idFilter else { return try testPrefix(id) }
     let outcome = try idFilter.test(id: id)
     return outcome == .yes && !isDecidedByIDs ? .unknown : outcome
   }
@@ -142,8 +157,7 @@ final class RowReader {
   func matches(_ record: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws -> Bool {
     // Not bound to a name: that would count references for every record.
     do {
-      if prefix != nil, residue == nil { try compilePrefix() }
-      return try residue?.matches(record, id: id) ?? true
+      return try residue?.matches(record, id: id) ?? matchesPrefix(record, id)
     } catch {
       throw naming(error, id)
     }
