@@ -19,17 +19,17 @@ struct Person: Record {
 
 func noArithmetic(limit: Int?) {
   _ = Person.where {
-    $0.rank + 1 == 3  // error: calculate with two numbers of one type
+    $0.rank + 1 == 3  // error: calculate with two integers or floats
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.age + $0.weeks == 3  // error: calculate with two numbers of one type
+    $0.age + $0.weeks == 3  // error: calculate with two integers or floats
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
   _ = Person.where {
-    $0.price * 2 > 3  // error: calculate with two numbers of one type
+    $0.price * 2 > 3  // error: calculate with two integers or floats
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
@@ -43,16 +43,16 @@ func noArithmetic(limit: Int?) {
       && $0.age == 2 && $0.name == "a" && $0.age > 3 && $0.height < 2 && $0.isActive
       && $0.name != "b" && $0.age <= 65 && $0.rank != nil && !$0.isActive
   }
-  _ = Person.where { $0.name + "b" == "ab" }  // error: calculate with two numbers of one type
-  _ = Person.where { $0.age + 1.5 == 3 }  // error: calculate with two numbers of one type
-  _ = Person.where { $0.height % 2 == 1 }  // error: calculate with two numbers of one type
-  _ = Person.where { $0.age - limit == 3 }  // error: calculate with two numbers of one type
-  _ = Person.where { $0.age / $0.rank == 3 }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.name + "b" == "ab" }  // error: calculate with two integers or floats
+  _ = Person.where { $0.age + 1.5 == 3 }  // error: calculate with two integers or floats
+  _ = Person.where { $0.height % 2 == 1 }  // error: calculate with two integers or floats
+  _ = Person.where { $0.age - limit == 3 }  // error: calculate with two integers or floats
+  _ = Person.where { $0.age / $0.rank == 3 }  // error: calculate with two integers or floats
   _ = Person.where { $0.rank < limit }  // error: order a field by a value of its own type
   _ = Person.where { limit <= $0.rank }  // error: order a field by a value of its own type
   _ = Person.where { $0.rank > $0.maybeRank }  // error: order a field by a value of its own type
   _ = Person.where { $0.rank >= nil }  // error: order a field by a value of its own type
-  _ = Person.where { $0.name * 2 == "x" }  // error: calculate with two numbers of one type
-  _ = Person.where { $0.height * $0.age > 2 }  // error: calculate with two numbers of one type
+  _ = Person.where { $0.name * 2 == "x" }  // error: calculate with two integers or floats
+  _ = Person.where { $0.height * $0.age > 2 }  // error: calculate with two integers or floats
   _ = Person.where { nil > $0.age }  // error: order a field by a value of its own type
 }

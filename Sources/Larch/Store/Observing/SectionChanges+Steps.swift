@@ -41,7 +41,7 @@ extension SectionChanges {
   /// twice at any time.
   ///
   /// Sections move only if they have another order than before, as after
-  /// ``LiveResults/follow(_:)``. In the other lists, which are for a batch, such sections are deleted
+  /// ``LiveResults/follow(_:first:file:line:)``. In the other lists, which are for a batch, such sections are deleted
   /// and inserted.
   ///
   /// - Complexity: O(c log c) for c changes.
