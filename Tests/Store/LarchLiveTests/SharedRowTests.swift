@@ -55,6 +55,23 @@ struct SharedRowTests {
     #expect(all.allSatisfy { $0.reads == 1 && $0.patches == 20 })
   }
 
+  @Test("one that begins inside a transaction has rows of its own, and waits for nobody")
+  func insideTransaction() throws {
+    let store = try store()
+    try store.put(Card(id: "a", pile: 1, rank: 1))
+    let outside = try observers(store, 1)[0]
+    try core(outside).exclusively {
+      try store.read { _ in
+        let inside = try observers(store, 1)[0]
+        #expect(try core(inside) !== core(outside))
+        try store.put(Card(id: "b", pile: 1, rank: 1))
+        #expect(try inside.poll()?.rows.count == 2)
+      }
+    }
+    #expect(try outside.poll()?.rows.count == 2)
+    #expect(store.shared.count == 1)
+  }
+
   @Test("also if too much has changed, so that they must read again")
   func readAgain() throws {
     let store = try store()

@@ -92,7 +92,9 @@ final class Observer<Value: Sendable>: Sendable {
         store.environment.changes.add(listener)
         // Without the commits of others, the changes that are known have gaps.
         if store.options.observesOtherProcesses {
-          state.patcher = read.patcher?(store.shared)
+          // Inside a transaction it must not wait for another observer: that one may wait for a read
+          // to begin, and so for the end of this transaction, if the map grows.
+          state.patcher = read.patcher?(RunningScope.isInside ? SharedObjects() : store.shared)
           state.aggregates = read.keepsAggregates ? KeptAggregates() : nil
         }
       }
