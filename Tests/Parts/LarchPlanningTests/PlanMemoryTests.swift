@@ -174,13 +174,7 @@ extension PlanMemory {
   fileprivate func scan(
     of query: QueryDescription, for need: QueryNeed, in planner: Planner
   ) throws -> ScanOutline? {
-    let filter = try query.filter.normalized()
-    guard let traits = QueryOutline.traits(query, need, wanted: query.wanted(for: need)),
-      let hash = QueryOutline.hash(filter, traits), let known = self[hash],
-      known.schema === planner.schema, known.usable == planner.usable,
-      known.outline.fits(filter, query, need, traits)
-    else { return nil }
-    return known.scan
+    try scan(query.filter.normalized(), query, for: need, planner)
   }
 }
 

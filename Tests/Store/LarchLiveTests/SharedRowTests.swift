@@ -100,7 +100,7 @@ struct SharedRowTests {
   }
 
   @Test(
-    "only equal requests: any other constant, limit, order, kind or author's rule is told apart")
+    "only equal requests: not those with another constant, limit, order, kind or rule for authors")
   func different() throws {
     let store = try store()
     let many = (0..<50).flatMap { number in

@@ -63,7 +63,7 @@ extension KeptRows {
   /// - Parameter reserve: how many rows beyond the limit the last read asked for.
   mutating func apply(_ steps: [RowStep<Row>], _ form: RowForm<Row>, reserve: Int) -> Change {
     // Rows that are compared by their values may look the same after some have changed places.
-    // In a window, an equal value may be in it and another one behind it.
+    // With a limit, one of two equal values may be among the first rows and the other after them.
     let isMoving = !form.isHashed && (form.limit != nil || steps.contains { $0.old != $0.new })
     let before = isMoving ? rows : []
     // So may those whose places are of related records.

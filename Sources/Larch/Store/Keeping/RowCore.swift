@@ -3,7 +3,7 @@
 ///
 /// Each observer has a cursor (`RowPatcher`): the rows of the state that it has delivered last. They are
 /// an immutable value if several observers are there, and changed in place if one is alone. An observer
-/// that is behind the newest rows takes them as they are, or goes on from them. So a change is applied
+/// with older rows takes the newest ones, or applies further changes to them. So a change is applied
 /// once for all that keep up, and one that is slow keeps the rows of its own state.
 ///
 /// Unchecked, since whatever may change is used with the mutex held, or by one observer alone.

@@ -47,7 +47,7 @@ extension RowChanges {
 
 /// Makes moves one after the other, among the rows that both have, in sections that both have.
 ///
-/// They are made in the order of the new places. Each row goes right behind the one that it follows in
+/// They are made in the order of the new places. Each row goes directly after the one that it follows in
 /// the end. So at each time three kinds of rows lie between two rows of a section that never move:
 /// first those that were moved there, in their last order, and then those that will be moved away, in
 /// their old order. Places follow from counts of them, and no list is needed.

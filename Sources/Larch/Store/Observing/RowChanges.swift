@@ -133,6 +133,7 @@ extension Observed {
   )
   @_disfavoredOverload
   public func changes<Row>(from old: [Row]) -> RowChanges where Value == [Row] {
+    // The compiler refuses each call.
     fatalError("it is not available")
   }
 }
