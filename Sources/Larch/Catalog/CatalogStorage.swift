@@ -92,6 +92,20 @@ package struct CatalogStorage: Sendable {
     return value
   }
 
+  /// The databases that must be there for an entry of the catalog, of which the checksum is right.
+  static func databases(
+    for key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws -> [String] {
+    if key.starts(with: Key.collectionPrefix) {
+      let collection = try StoredCollection(decoding: value)
+      return [recordsName(collection.id)] + collection.indexes.map { indexName($0.id) }
+    }
+    guard key.starts(with: Key.associationPrefix) else { return [] }
+    let association = try association(key, value)
+    guard association.kind == .links else { return [] }
+    return [linksName(association.number), inverseLinksName(association.number)]
+  }
+
   private static func put(
     _ value: [UInt8], under key: [UInt8], into database: LMDBDatabase,
     in transaction: LMDBTransaction

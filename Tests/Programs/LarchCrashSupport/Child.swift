@@ -67,7 +67,7 @@ package final class Child {
   }
 
   /// Waits for the child to end, and kills it if that takes too long.
-  package func wait(seconds: Double = 120) throws -> Ending {
+  package func wait(seconds: Double = 600) throws -> Ending {
     let deadline = Date() + seconds
     while process.isRunning {
       if Date() > deadline {
@@ -101,7 +101,7 @@ package final class Child {
   }
 
   /// Waits for a condition while the child runs.
-  package func wait(_ what: String, seconds: Double = 60, until isMet: () -> Bool) throws {
+  package func wait(_ what: String, seconds: Double = 600, until isMet: () -> Bool) throws {
     let deadline = Date() + seconds
     while !isMet() {
       guard process.isRunning else {

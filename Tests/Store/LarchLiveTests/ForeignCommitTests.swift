@@ -42,7 +42,7 @@ extension ForeignTests {
         _ = try await next(items)
         let waiting = Task { try await next(notes) }
         // The pin of a file that nobody changes is ended, and then a burst may wake all.
-        try await eventually("there is a pin", seconds: 5) {
+        try await eventually("there is a pin") {
           try store.put(WatchedItem(group: 1, number: 1))
           return try store.isObserved
         }

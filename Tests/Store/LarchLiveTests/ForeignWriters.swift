@@ -102,7 +102,7 @@ extension Store {
 
 /// How many seconds a test waits for something, in naps. Beside tests that block all threads of tasks,
 /// a nap may take long, and whatever the test waits for takes as long: so the clock says nothing.
-let patience = Double(amount("LARCH_OBSERVED_PATIENCE", 60))
+let patience = Double(amount("LARCH_OBSERVED_PATIENCE", 600))
 private let nap = Duration.milliseconds(2)
 private func naps(_ seconds: Double) -> Int { Int(seconds * 500) }
 

@@ -70,7 +70,7 @@ struct LogSafetyTests {
   /// Ends the process with a message if a test hangs, since nothing else would report it.
   private func watched<T>(_ body: () throws -> T) rethrows -> T {
     let watch = DispatchWorkItem { fatalError("the store waits for its own log") }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watch)
+    DispatchQueue.global().asyncAfter(deadline: .now() + 600, execute: watch)
     defer { watch.cancel() }
     return try body()
   }

@@ -115,6 +115,42 @@ struct RestoreTests {
         == .fileNotFound)
   }
 
+  @Test("A backup in which a changed letter hides a database is refused")
+  func hiddenDatabases() throws {
+    let directory = try CrashDirectory()
+    let store = try makeHollowStore(at: directory.store)
+    let backup = directory.path + "/backup.larch"
+    try store.backup(to: backup)
+    let collection = try #require(store.catalog.collections.first?.stored)
+    store.close()
+    let whole = try Data(contentsOf: URL(fileURLWithPath: backup))
+    let names =
+      [CatalogStorage.shapesName, CatalogStorage.recordsName(collection.id)]
+      + collection.indexes.map { CatalogStorage.indexName($0.id) }
+    let target = directory.path + "/restored.larch"
+    for name in names {
+      var found: [LarchError?] = []
+      var start = whole.startIndex
+      while let place = whole.range(of: Data(name.utf8), in: start..<whole.endIndex) {
+        start = place.upperBound
+        var bytes = whole
+        bytes[place.upperBound - 1] = UInt8(ascii: "~")
+        try bytes.write(to: URL(fileURLWithPath: backup))
+        found.append(libraryError { try Store.restore(from: backup, to: target) })
+        if found.last == .some(nil) { try FileManager.default.removeItem(atPath: target) }
+      }
+      #expect(found.contains { $0 != nil }, "\(name)")
+    }
+    // The last name stays in order, so that only the catalog tells that it is missing.
+    let last = try #require(names.dropFirst(2).last)
+    let place = try #require(whole.range(of: Data(last.utf8)))
+    var bytes = whole
+    bytes[place.upperBound - 1] = UInt8(ascii: "~")
+    try bytes.write(to: URL(fileURLWithPath: backup))
+    let refused = libraryError { try Store.restore(from: backup, to: target) }
+    #expect(refused?.code == .corrupted && refused?.context.detail == last)
+  }
+
   @Test("A changed record is found by its checksum, even on valid pages")
   func changedRecord() throws {
     let directory = try CrashDirectory()

@@ -30,6 +30,16 @@ func code(_ body: () throws -> Void) -> LarchError.Code? {
   }
 }
 
+/// The error of the library that ends `body`.
+func libraryError(_ body: () throws -> Void) -> LarchError? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return error as? LarchError
+  }
+}
+
 func fileSize(_ path: String) -> Int {
   var status = stat()
   return stat(path, &status) == 0 ? Int(status.st_size) : -1
@@ -49,7 +59,7 @@ final class Work<T: Sendable>: @unchecked Sendable {
   }
 
   func wait() throws -> T {
-    guard hasEnded.wait(timeout: .now() + 60) == .success, let result else {
+    guard hasEnded.wait(timeout: .now() + 600) == .success, let result else {
       throw Mismatch("hangs")
     }
     return try result.get()

@@ -45,7 +45,7 @@ struct FaultTests {
             "\(step)", "\(runSeed)",
           ], in: directory.path,
           environment: try Recorder.environment(directory: directory.path))
-        let ending = try child.wait(seconds: 280)
+        let ending = try child.wait()
         #expect(ending == .exit(0), "\(scenario.name), \(mode), seed \(runSeed): \(child.output)")
         let parts = child.output.split(whereSeparator: \.isWhitespace)
         guard ending == .exit(0), parts.count == 6 else { continue }

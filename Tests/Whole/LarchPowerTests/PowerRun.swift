@@ -104,7 +104,7 @@ private final class Worker {
       if image != lastImage {
         lastImage = image
         lastChange = Date()
-      } else if Date() > lastChange + 120 {
+      } else if Date() > lastChange + 300 {
         child.signal(SIGKILL)
       }
       return true

@@ -283,7 +283,7 @@ struct AssignedIDTests {
     }
     var expected: [Int64: String] = [:]
     for child in children {
-      #expect(try child.wait(seconds: 600) == .exit(0), "seed \(runSeed): \(child.output)")
+      #expect(try child.wait() == .exit(0), "seed \(runSeed): \(child.output)")
       for line in child.output.split(separator: "\n") {
         let parts = line.split(separator: " ")
         let id = try #require(parts.first.flatMap { Int64($0) }, "\(line)")

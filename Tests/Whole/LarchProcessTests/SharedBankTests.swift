@@ -136,7 +136,7 @@ private final class SharedBankRun {
       let done = beacon[.acknowledged(number)]
       if done != progress[number].done { progress[number] = (done, Date()) }
       // A process that does nothing for this long waits for a lock that is never released.
-      guard Date().timeIntervalSince(progress[number].since) < 30 else {
+      guard Date().timeIntervalSince(progress[number].since) < 300 else {
         throw Mismatch("teller \(number) hangs at \(done)")
       }
       if child.isRunning { return }

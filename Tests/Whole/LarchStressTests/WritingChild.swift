@@ -40,7 +40,7 @@ final class WritingChild {
 
   /// Waits for the first output; false if the child has ended without one.
   func waitForFirst() throws -> Bool {
-    let deadline = Date() + 60
+    let deadline = Date() + 600
     while frames.count < 8 {
       if isAtEnd { return false }
       guard Date() < deadline else { throw Mismatch("the child says nothing") }

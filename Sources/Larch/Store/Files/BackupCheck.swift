@@ -16,10 +16,12 @@ enum BackupCheck {
         $0.detail = reason.description
       }
     }
-    var isStore = false
+    let databases = tree.states.first.map { tree.databases(in: $0, onDamage: note) } ?? []
+    let names = Set(databases.map(\.name))
+    let isStore = names.isSuperset(of: [CatalogStorage.databaseName, CatalogStorage.shapesName])
     var count = 0
-    for database in tree.states.first.map({ tree.databases(in: $0, onDamage: note) }) ?? [] {
-      if database.name == CatalogStorage.databaseName { isStore = true }
+    for database in databases {
+      let isCatalog = database.name == CatalogStorage.databaseName
       guard let isSound = check(of: database.name) else { continue }
       try tree.forEachEntry(of: database, onDamage: note) { key, value in
         guard isSound(key, value) else {
@@ -30,6 +32,7 @@ enum BackupCheck {
             $0.detail = database.name
           }
         }
+        if isCatalog { try expectDatabases(of: key, value, among: names, path) }
         count += 1
         if count % interval == 0 { try tick() }
       }
@@ -41,6 +44,19 @@ enum BackupCheck {
       ) { $0.path = path }
     }
     try tick()
+  }
+
+  /// A page of names has no checksum: a changed letter in it takes a whole database away.
+  private static func expectDatabases(
+    of key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, among names: Set<String>,
+    _ path: String
+  ) throws {
+    let needed = try CatalogStorage.databases(for: key, CatalogStorage.checked(value, key: key))
+    guard let missing = needed.first(where: { !names.contains($0) }) else { return }
+    throw LarchError(.corrupted, "The backup lacks data that its catalog names; use another one.") {
+      $0.path = path
+      $0.detail = missing
+    }
   }
 
   private typealias Proof = (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

@@ -39,10 +39,13 @@ enum ChildProgram {
     case hang
   }
 
+  /// Milliseconds; other tests may take the processors for minutes.
+  static let patience: Int32 = 600_000
+
   /// Runs the program and passes each line that it prints; kills it if it prints none for
   /// `patience`.
   static func run(
-    _ arguments: [String], patience: Int32 = 10_000, onLine: (Substring) -> Void
+    _ arguments: [String], patience: Int32 = patience, onLine: (Substring) -> Void
   ) throws -> Ending {
     let process = Process()
     process.executableURL = try url()

@@ -27,7 +27,9 @@ struct DamagedFileTests {
       var current = next - 1
       var kind = ""
       let ending = try ChildProgram.run(
-        [command, mode, template, "\(seed)", "\(next)", "\(count - next)", directory]
+        [command, mode, template, "\(seed)", "\(next)", "\(count - next)", directory],
+        // Plain LMDB does hang on some files; with the walk only a starved machine is that slow.
+        patience: mode == "verified" ? ChildProgram.patience : 10_000
       ) { line in
         let words = line.split(separator: " ", maxSplits: 2).map(String.init)
         guard words.count >= 2, let number = Int(words[0]) else { return }
@@ -97,7 +99,7 @@ struct DamagedFileTests {
       var lines: [String] = []
       // Making a file of many transactions may take a while under a sanitizer.
       let ending = try ChildProgram.run(
-        ["check-valid", directory, "11", "0", "\(count)"], patience: 600_000
+        ["check-valid", directory, "11", "0", "\(count)"]
       ) { lines.append(String($0)) }
       #expect(ending == .exit(0))
       #expect(lines.filter { $0.hasPrefix("refused") } == [])
@@ -108,7 +110,7 @@ struct DamagedFileTests {
   @Test func aFileIsNotRefusedWhileAnotherThreadCommitsToIt() throws {
     try ChildProgram.withDirectory { directory in
       var lines: [String] = []
-      let ending = try ChildProgram.run(["verify-live", directory, "3"], patience: 60_000) {
+      let ending = try ChildProgram.run(["verify-live", directory, "3"]) {
         lines.append(String($0))
       }
       #expect(ending == .exit(0))

@@ -5,7 +5,7 @@ internal import LarchCrashSupport
 /// makes no progress.
 final class StressWatch: Sendable {
   /// No step of the run takes nearly as long, even on a busy machine.
-  private static let patience = 30.0
+  private static let patience = 300.0
 
   private struct Worker {
     var name: String
