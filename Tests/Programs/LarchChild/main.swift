@@ -16,6 +16,7 @@ do {
   case "crash-reader": try crashReader(Array(arguments.dropFirst()))
   case "build-indexes": try buildIndexes(Array(arguments.dropFirst()))
   case "migrate-books": try migrateBooks(Array(arguments.dropFirst()))
+  case "hold-opening": try holdOpening(Array(arguments.dropFirst()))
   case "rebuild-indexes": try rebuildIndexes(Array(arguments.dropFirst()))
   case "power-record": try powerRecord(Array(arguments.dropFirst()))
   case "power-replay": try powerReplay(Array(arguments.dropFirst()))

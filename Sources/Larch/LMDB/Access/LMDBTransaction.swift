@@ -39,6 +39,16 @@ package struct LMDBTransaction {
     return Int(clamping: info.me_last_pgno)
   }
 
+  /// Begins a transaction of an environment that nobody else uses yet.
+  static func begin(
+    _ handle: OpaquePointer, _ flags: Int32 = 0
+  ) throws(LMDBError) -> LMDBTransaction {
+    var started: OpaquePointer?
+    try LMDBError.check(mdb_txn_begin(handle, nil, UInt32(flags), &started), "mdb_txn_begin")
+    guard let started else { throw LMDBError(ENOMEM, "mdb_txn_begin") }
+    return LMDBTransaction(pointer: started)
+  }
+
   /// Begins a child transaction, which can be undone alone. Read transactions have no children.
   func beginChild() throws(LMDBError) -> LMDBTransaction {
     var child: OpaquePointer?

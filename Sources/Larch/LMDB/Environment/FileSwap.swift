@@ -73,7 +73,7 @@ final class FileSwap {
 
   /// Removes a mark without a meaning, while nobody else can open the store.
   static func removeMark(_ handle: OpaquePointer) throws(LMDBError) {
-    let transaction = try begin(handle, 0)
+    let transaction = try LMDBTransaction.begin(handle)
     do throws(LMDBError) {
       try ReplacementMark.remove(in: transaction)
     } catch {
@@ -85,20 +85,11 @@ final class FileSwap {
 
   /// The mark in the newest snapshot.
   static func mark(of handle: OpaquePointer) throws(LMDBError) -> ReplacementMark? {
-    let transaction = try begin(handle, UInt32(MDB_RDONLY))
+    let transaction = try LMDBTransaction.begin(handle, MDB_RDONLY)
     // The abort also closes the handle of the database that has the mark.
     defer { transaction.abort() }
     guard try ReplacementMark.isThere(in: transaction) else { return nil }
     return try ReplacementMark.read(in: transaction)
-  }
-
-  private static func begin(
-    _ handle: OpaquePointer, _ flags: UInt32
-  ) throws(LMDBError) -> LMDBTransaction {
-    var started: OpaquePointer?
-    try LMDBError.check(mdb_txn_begin(handle, nil, flags, &started), "mdb_txn_begin")
-    guard let started else { throw LMDBError(ENOMEM, "mdb_txn_begin") }
-    return LMDBTransaction(pointer: started)
   }
 }
 

@@ -39,10 +39,7 @@ extension LMDBEnvironment {
       var opened = try map(path: temporary, options: options, sizes: size)
       defer { mdb_env_close(opened.handle) }
       while let initialize {
-        var started: OpaquePointer?
-        try LMDBError.check(mdb_txn_begin(opened.handle, nil, 0, &started), "mdb_txn_begin")
-        guard let started else { throw LMDBError(ENOMEM, "mdb_txn_begin") }
-        let transaction = LMDBTransaction(pointer: started)
+        let transaction = try LMDBTransaction.begin(opened.handle)
         do {
           do {
             try initialize(transaction)

@@ -177,19 +177,32 @@ extension LMDBEnvironment {
   private func openClaimed(
     _ place: borrowing PlaceLock, _ options: Options, _ sizes: [Int]
   ) throws -> (OpenedHandle, other: FileClaim.Holder?) {
-    for _ in 0..<16 {
+    var isMisled = false
+    for attempt in 1...Self.openingLimit {
       let lock = try Self.prepareLockFile(path: path, options: options)
       let other = try claim(place.descriptor, lock)
       // This is read without LMDB, which must not read what others may overwrite.
       if let other, try options.saysReplaced?(path) != true {
         throw foreignError(other, lock.file)
       }
-      let opened = try openMapped(options, sizes, lock)
+      let opened: OpenedHandle
+      do {
+        opened = try openMapped(options, sizes, lock)
+      } catch let error as LMDBError
+        where error.kind == .invalidFile && attempt < Self.openingLimit
+      {
+        // The header of the store is valid, so this is the lock file of a process that was killed
+        // before it had filled it.
+        FileClaim.drop(place.descriptor)
+        Self.letOthersOpen()
+        continue
+      }
       do {
         var descriptor: Int32 = -1
         mdb_env_get_fd(opened.handle, &descriptor)
         // From here on the claim is held as long as LMDB has the file.
         _ = try claim(descriptor, lock)
+        isMisled = try lock.failure == nil && Self.isMisled(opened.handle)
       } catch {
         Self.close(opened.handle)
         throw error
@@ -197,18 +210,51 @@ extension LMDBEnvironment {
       // LMDB finds the lock file by its name. It has the one of the claim if that is still there.
       var status = stat()
       if lock.failure != nil
-        || lstat(path + "-lock", &status) == 0
+        || !isMisled && lstat(path + "-lock", &status) == 0
           && FileClaim.LockFile(FileIdentity(status)) == lock.file
       {
         return (opened, other)
       }
       Self.close(opened.handle)
       FileClaim.drop(place.descriptor)
+      if isMisled { Self.letOthersOpen() }
+    }
+    if isMisled {
+      throw LarchError(
+        .busy,
+        "A program holds the lock file of the store with the number of another state; close the store in every process that uses it, then retry."
+      ) { $0.path = path }
     }
     throw LarchError(
       .unsuitableFile,
       "The lock file was removed repeatedly while the store was being opened; retry later."
     ) { $0.path = path }
+  }
+
+  private static let openingLimit = 64
+
+  /// All who have a lock file that is not right must let go of it at one moment: whoever opens it
+  /// next fills it.
+  private static func letOthersOpen() { usleep(.random(in: 500...5_000)) }
+
+  /// Whether the lock file has the number of another commit than the last one of the file.
+  ///
+  /// The first process that opens a store sets the number to 0, and writes the right one when it has
+  /// opened the store. If it is killed in between, those that wait for its lock go on with the 0, and
+  /// LMDB then takes one of the two last states for the newest, by chance: a write would be lost. The
+  /// number may be one too small: a commit sets it after the header, and `openDatabases` waits for it.
+  private static func isMisled(_ handle: OpaquePointer) throws(LMDBError) -> Bool {
+    // From the headers, whatever the lock file says.
+    func lastCommit() -> UInt64 {
+      var info = MDB_envinfo()
+      mdb_env_info(handle, &info)
+      return UInt64(info.me_last_txnid)
+    }
+    let before = lastCommit()
+    let transaction = try LMDBTransaction.begin(handle, MDB_RDONLY)
+    let number = transaction.id
+    transaction.abort()
+    return number == 0 ? before > 0 : number + 1 < before || number > lastCommit()
   }
 
   private func openMapped(

@@ -35,7 +35,7 @@ final class PackedCopy {
     do {
       let source = try open(path, MDB_RDONLY, mapSize: 0)
       defer { mdb_env_close(source) }
-      let transaction = try begin(source, MDB_RDONLY)
+      let transaction = try LMDBTransaction.begin(source, MDB_RDONLY)
       defer { transaction.abort() }
       guard let databases = try databases(in: transaction) else { return nil }
       var room = Room()
@@ -89,15 +89,6 @@ final class PackedCopy {
     }
   }
 
-  private static func begin(
-    _ handle: OpaquePointer, _ flags: Int32
-  ) throws(LMDBError) -> LMDBTransaction {
-    var started: OpaquePointer?
-    try LMDBError.check(mdb_txn_begin(handle, nil, UInt32(flags), &started), "mdb_txn_begin")
-    guard let started else { throw LMDBError(ENOMEM, "mdb_txn_begin") }
-    return LMDBTransaction(pointer: started)
-  }
-
   /// All databases of the store; nil if they cannot be copied here.
   private static func databases(in transaction: LMDBTransaction) throws(LMDBError) -> [Database]? {
     var names: [String] = []
@@ -131,7 +122,7 @@ final class PackedCopy {
       var entry = try cursor.first()
       var last = UnsafeRawBufferPointer(start: nil, count: 0)
       repeat {
-        let writing = try Self.begin(handle, 0)
+        let writing = try LMDBTransaction.begin(handle)
         do {
           var target: UInt32 = 0
           try LMDBError.check(
